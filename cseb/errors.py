@@ -1,0 +1,82 @@
+"""Errors a user can mend: each is one line that says what was found, what is allowed and what to try."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Collection, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class CsebError(Exception):
+    """Something a user can mend. `main()` prints it as one line on stderr and exits with 2."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+class BadSpec(CsebError):
+    """A method, part or option that cannot be."""
+
+
+class BadBenchmark(CsebError):
+    """A benchmark file or a combination of options that cannot be run."""
+
+
+class BadData(CsebError):
+    """A corpus, task file or encoder folder that cannot be read, or is not what it should be."""
+
+
+class BadResults(CsebError):
+    """A results folder that cannot be written, or a record that cannot be trusted."""
+
+
+class UnknownName(CsebError):
+    """A name that no registry of its kind knows."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"no {kind} is called {name!r}; {did_you_mean(name, known)}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The nearest known names, or all of them when none is near."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3)
+    return f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
+
+
+def number(value: object, what: str) -> float:
+    """`value` if it is a finite number (True and False are not). Raises: BadSpec."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise BadSpec(f"{what} is {value!r}; a finite number is needed")
+    return value
+
+
+def above(bound: float, value: float, what: str) -> float:
+    """`value` if it is a number above `bound`. Raises: BadSpec."""
+    if number(value, what) <= bound:
+        raise BadSpec(f"{what} is {value!r}; it must be above {bound}")
+    return value
+
+
+def between(low: float, high: float, value: float, what: str) -> float:
+    """`value` if it is a number in [low, high]. Raises: BadSpec."""
+    if not low <= number(value, what) <= high:
+        raise BadSpec(f"{what} is {value!r}; it must lie between {low} and {high}")
+    return value
+
+
+def whole(low: int, value: int, what: str) -> int:
+    """`value` if it is an integer of at least `low`. Raises: BadSpec."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < low:
+        raise BadSpec(f"{what} is {value!r}; it must be a whole number of at least {low}")
+    return value
+
+
+def one_of(allowed: Collection[T], value: T, what: str) -> T:
+    """`value` if it is among `allowed`. Raises: BadSpec."""
+    if not any(value == choice and type(value) is type(choice) for choice in allowed):
+        raise BadSpec(f"{what} is {value!r}; allowed: {', '.join(map(repr, allowed))}")
+    return value

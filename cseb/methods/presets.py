@@ -1,0 +1,62 @@
+"""What `+name` stands for: each part with every option stated, and where its values come from."""
+
+from cseb.spec import part
+
+# Views
+DROPOUT = part("dropout")
+PARAPHRASE = part("paraphrase", file="")
+
+# Poolers
+CLS = part("cls")
+CLS_POOLER = part("cls_pooler")
+MEAN = part("mean")
+FIRST_LAST = part("first_last", first=1)  # SimCSE's evaluation since its fix of 2021; 0 is the embedding layer
+LAST2 = part("last2")
+MASK_PROMPT = part("mask_prompt", template='"[X]" means [MASK].')  # MSSE release
+
+# Heads
+NONE = part("none")
+MLP = part("mlp", keep=False)  # SimCSE, unsupervised: in training only
+LINEAR = part("linear", keep=False)  # MSSE release
+
+# Negatives from outside the batch: miCSE, section 3.1
+QUEUE = part("queue", size=384, momentum=0.995, dropout=0.3, mask_self="auto")
+MOCO = QUEUE
+
+# Terms
+INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released")  # SimCSE, eq. 1
+ALIGNMENT = part("alignment", weight=1.0)
+AMI = part(  # miCSE release: weight of its 0.1 % command
+    "ami", weight=1e-3, layers="upper", slicing="layer_stride", valid="positive", samples=150, scale_by_valid=True
+)
+DCM = part("dcm", weight=0.2, form="balanced", centre=True)  # MSSE release
+RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
+    "reconstruct",
+    weight=1.0,
+    layers=16,
+    heads=1,
+    inner=2048,
+    dropout=0.1,
+    noise="element",
+    rate=0.825,
+    target="self",
+    reduction="token_mean",
+)
+
+# Training: SimCSE, BERT-base, unsupervised (tables and released script)
+RECIPE = part(
+    "recipe",
+    steps=15_625,
+    batch_size=64,
+    learning_rate=3e-5,
+    warmup=0,
+    schedule="linear",
+    weight_decay=0.0,
+    clip=1.0,
+    max_length=32,
+    eval_every=125,
+    precision="fp32",
+    padding="longest",
+    last_batch="keep",
+    dropout="model",
+)
