@@ -1,0 +1,103 @@
+"""A settled spec made into live objects: parts looked up, options checked, weights attached."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from cseb import encoder as encoders
+from cseb.encoder import Encoder
+from cseb.errors import BadSpec, did_you_mean, number
+from cseb.parts import Memory, Shape, Term, View
+from cseb.recipe import Recipe
+from cseb.registry import SLOTS, slot_of
+from cseb.spec import Method, Part
+from cseb.streams import INIT, stream_seed
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A term and its factor in the loss."""
+
+    name: str
+    weight: float
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A method ready to train: every part live, nothing trained yet."""
+
+    recipe: Recipe
+    encoder: Encoder
+    views: View
+    terms: tuple[Weighted, ...]
+    memory: Memory | None
+    notes: tuple[str, ...]
+
+
+def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None:
+    """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData."""
+    recipe: Recipe = _live(method.recipe, None)
+    shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
+    with torch.random.fork_rng():
+        _parts(method, recipe, shape)
+
+
+def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False) -> Built:
+    """Load the encoder and attach every part; new weights come from the seed's own stream. Raises: BadSpec, BadData."""
+    recipe: Recipe = _live(method.recipe, None)
+    shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
+    with torch.random.fork_rng():
+        torch.manual_seed(stream_seed(seed, INIT))
+        views, pooler, head, memory, terms = _parts(method, recipe, shape)
+        needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
+        encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
+    return Built(recipe, encoder, views, terms, memory, tuple(notes))
+
+
+def _parts(method: Method, recipe: Recipe, shape: Shape) -> tuple[View, Any, Any, Memory | None, tuple[Weighted, ...]]:
+    trained = recipe.steps > 0
+    if trained and not method.terms:
+        raise BadSpec(f"{method.name} has no term left to train with; add one, or recipe(steps=0)")
+    if recipe.warmup > recipe.steps:
+        raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
+    views = _live(method.views, shape) if trained else _no_views
+    memory = None if method.memory is None else _live(method.memory, shape)
+    terms = tuple(_weighted(part, shape) for part in method.terms)
+    return views, _live(method.pooler, shape), _live(method.head, shape), memory, terms
+
+
+def _no_views(sentences: Any) -> tuple[Any, ...]:
+    return (sentences,)
+
+
+def _weighted(part: Part, shape: Shape) -> Weighted:
+    options = dict(part.options)
+    weight = number(options.pop("weight", 1.0), f"{part.name}: weight")
+    return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape))
+
+
+def _live(part: Part, shape: Shape | None) -> Any:
+    """The object a part names, built from its options, and from `shape` if its constructor asks for that."""
+    made = SLOTS[slot_of(part.name)][part.name]
+    options = dict(part.options)
+    allowed = dict(inspect.signature(made).parameters) if made.__init__ is not object.__init__ else {}
+    asks_shape = allowed.pop("shape", None) is not None
+    if nn.Module in made.__mro__ and "__init__" not in vars(made):
+        allowed = {}  # nn.Module's own signature takes anything
+    for name in options:
+        if name not in allowed:
+            raise BadSpec(f"{part.name} has no option {name!r}; {did_you_mean(name, allowed)}")
+    for name, parameter in allowed.items():
+        if parameter.default is parameter.empty and name not in options:
+            raise BadSpec(f"{part.name} needs a value for {name}; write {part.name}({name}=...)")
+    try:
+        return made(**options, **({"shape": shape} if asks_shape else {}))
+    except TypeError as error:
+        raise BadSpec(f"{part} cannot be built: {error}") from error

@@ -1,0 +1,313 @@
+"""Backbone, pooler and head as one encoder: the only file that knows transformers."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+import transformers
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
+
+from cseb.data.tokens import Padded, Tokens
+from cseb.errors import BadData, BadSpec
+from cseb.parts import ATTENTIONS, LANGUAGE, LAYERS, POOLED, EncodedView, Head, Pooler, Shape, States
+
+# Weights that do not load are our business (see load); progress bars and reports of others would tear the display.
+transformers_logging: Any = transformers.utils.logging
+transformers_logging.set_verbosity_error()
+transformers_logging.disable_progress_bar()
+
+LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
+TOKENS_PER_BATCH = 4096  # padded tokens encoded at once when embedding
+
+# Which entries of a configuration are dropout rates; families spell them differently.
+DROPOUTS = (
+    "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
+    "mlp_dropout",
+)  # fmt: skip
+
+# The map from token states to vocabulary logits, where a family of checkpoints keeps it.
+LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
+    "bert": lambda model: model.cls,
+    "roberta": lambda model: model.lm_head,
+    "xlm-roberta": lambda model: model.lm_head,
+    "mpnet": lambda model: model.lm_head,
+    "distilbert": lambda model: (
+        lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
+    ),
+    "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
+}
+
+
+def configuration(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Any:
+    """The encoder's config.json, with every dropout rate at `dropout` unless that is "model". Raises: BadData."""
+    try:
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    except Exception as error:  # transformers raises whatever its parsers do
+        raise BadData(f"encoder {folder}: config.json cannot be used: {_first_line(error)}") from None
+    if dropout != "model":
+        for name in DROPOUTS:
+            if hasattr(config, name):
+                setattr(config, name, dropout)
+    return config
+
+
+def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
+    """What parts may ask of an encoder, read from its small files alone. Raises: BadData."""
+    config = configuration(folder, dropout, trust_remote_code)
+    try:
+        return Shape(
+            width=config.hidden_size,
+            layers=config.num_hidden_layers,
+            heads=config.num_attention_heads,
+            mask_token=_tokenizer(folder, trust_remote_code).mask_token is not None,
+            pooled="pooler.dense.weight" in "\n".join(_weight_names(folder)),
+            dropout=max((getattr(config, name, None) or 0.0 for name in DROPOUTS), default=0.0),
+        )
+    except AttributeError as error:
+        raise BadData(f"encoder {folder}: its config.json describes no Transformer encoder ({error})") from None
+
+
+class Encoder(nn.Module):
+    """Sentences to vectors: `encode` in training, `embed` at test."""
+
+    def __init__(
+        self,
+        backbone: nn.Module,
+        tokenizer: Any,
+        pooler: Pooler,
+        head: Head,
+        needs: frozenset[str] = frozenset(),
+        language: Callable[[Tensor], Tensor] | None = None,
+        language_weights: nn.Module | None = None,
+    ) -> None:
+        super().__init__()
+        self.backbone, self.tokenizer, self.pooler, self.head = backbone, tokenizer, pooler, head
+        self.config: Any = backbone.config
+        self.needs = needs | pooler.needs
+        self.language = language
+        self.language_weights = language_weights  # registered here so that they are trained and moved with the rest
+
+    def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
+        """Pooled vectors (B, D) of token ids (B, T) under any copy of the backbone."""
+        return self._pooled(self._outputs(backbone, ids, mask), mask, anchor)
+
+    def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Token ids (B, T) to one encoded view of B sentences."""
+        outputs = self._outputs(self.backbone, ids, mask)
+        h = self._pooled(outputs, mask, anchor)
+        attentions = outputs.attentions if ATTENTIONS in self.needs else ()
+        if ATTENTIONS in self.needs and not attentions:
+            raise BadSpec("this encoder returns no attention maps; take a method without ami, or another encoder")
+        layers = outputs.hidden_states if LAYERS in self.needs else ()
+        return EncodedView(h, self.head(h), ids, mask, content, layers, attentions)
+
+    def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor) -> Any:
+        return backbone(
+            input_ids=ids,
+            attention_mask=mask,
+            output_hidden_states=LAYERS in self.needs,
+            output_attentions=ATTENTIONS in self.needs and self.training,
+            return_dict=True,
+        )
+
+    def _pooled(self, outputs: Any, mask: Tensor, anchor: Tensor) -> Tensor:
+        layers = outputs.hidden_states if LAYERS in self.needs else (outputs.last_hidden_state,)
+        pooled = outputs.pooler_output if POOLED in self.needs else None
+        return self.pooler(States(layers, mask, anchor, pooled))
+
+    def tokenise(self, sentences: Sequence[str], longest: int) -> Tokens:
+        """Every sentence cut to `longest` tokens, special ones included; a prompt comes on top."""
+        before, after = self._specials()
+        prompt_before, prompt_after, anchor = self._prompt(len(before), len(after))
+        room = max(longest - len(before) - len(after), 1)
+        own = self.tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"] if sentences else []
+        rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in own]
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
+        prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
+        return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
+
+    def _specials(self) -> tuple[list[int], list[int]]:
+        """The ids a tokenizer puts before and after a sentence."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        full = self.tokenizer("a")["input_ids"]
+        start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
+        return full[:start], full[start + len(bare) :]
+
+    def _prompt(self, before: int, after: int) -> tuple[list[int], list[int], int]:
+        """Ids of the prompt before and after the sentence, and where its mask token stands (Tokens.anchor)."""
+        if not self.pooler.template:
+            return [], [], 0
+        template = self.pooler.template.replace("[MASK]", self.tokenizer.mask_token)
+        left, right = (
+            self.tokenizer(piece, add_special_tokens=False)["input_ids"] if piece else []
+            for piece in template.split("[X]")
+        )
+        mask = self.tokenizer.mask_token_id
+        return left, right, before + left.index(mask) if mask in left else right.index(mask) - len(right) - after
+
+    def limit(self) -> int:
+        """Tokens the backbone can place, special ones included."""
+        positions = int(getattr(self.config, "max_position_embeddings", LONGEST) or LONGEST)
+        prompt = sum(len(ids) for ids in self._prompt(0, 0)[:2])
+        # RoBERTa's family starts to count positions behind its padding id
+        offset = (self.config.pad_token_id or 0) + 1 if "roberta" in self.config.model_type else 0
+        return int(min(self.tokenizer.model_max_length, positions - offset)) - prompt
+
+    @torch.inference_mode()
+    def embed(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
+        """N sentences to (N, D), same order; longer ones than the backbone can place are cut at `limit`."""
+        was_training = self.training
+        self.eval()
+        tokens = self.tokenise(sentences, self.limit())
+        order = np.argsort(-tokens.lengths(), kind="stable")
+        found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
+        at = 0
+        while at < len(order):
+            width = int(tokens.lengths()[order[at]])
+            rows = order[at : at + max(TOKENS_PER_BATCH // width, 1)]
+            batch = tensors(tokens.batch(rows), self.device)
+            h = self.pool(self.backbone, batch[0], batch[1], batch[3])
+            found.append((rows, (self.head(h) if self.head.keep else h).float().cpu().numpy()))
+            at += len(rows)
+        self.train(was_training)
+        if not found:
+            return np.zeros((0, self.config.hidden_size), dtype=np.float32)
+        result = np.empty((len(sentences), found[0][1].shape[1]), dtype=np.float32)
+        for rows, vectors in found:
+            result[rows] = vectors
+        return result
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights lie."""
+        return next(self.backbone.parameters()).device
+
+    def twin(self, dropout: float) -> nn.Module:
+        """A copy of the backbone with its own dropout rate, in training mode, that no gradient reaches."""
+        config = copy.deepcopy(self.config)
+        for name in DROPOUTS:
+            if hasattr(config, name):
+                setattr(config, name, dropout)
+        twin = type(self.backbone)(config)
+        missing, _ = twin.load_state_dict(self.backbone.state_dict(), strict=False)
+        twin = twin.to(self.device).train().requires_grad_(False)
+        assert all("pooler" in name for name in missing), missing
+        return twin
+
+    def save(self, folder: Path) -> None:
+        """Write backbone and tokenizer so that AutoModel.from_pretrained(folder) gives the same token states."""
+        folder.mkdir(parents=True, exist_ok=True)
+        backbone: Any = self.backbone
+        backbone.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+def tensors(batch: Padded, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """ids, mask, content, anchor as tensors."""
+    fields = (batch.ids, batch.mask, batch.content, batch.anchor)
+    ids, mask, content, anchor = (torch.from_numpy(field).to(device, non_blocking=True) for field in fields)
+    return ids, mask, content, anchor
+
+
+def load(
+    folder: Path,
+    pooler: Pooler,
+    head: Head,
+    needs: frozenset[str] = frozenset(),
+    dropout: float | str = "model",
+    trust_remote_code: bool = False,
+) -> tuple[Encoder, list[str]]:
+    """An encoder from a folder in Hugging Face's layout, float32, and notes on how it was loaded.
+
+    Raises: BadData if a weight of the backbone is missing: a number from a half-loaded encoder means nothing.
+    """
+    needs = needs | pooler.needs
+    config = configuration(folder, dropout, trust_remote_code)
+    options: dict[str, Any] = {"config": config, "dtype": torch.float32, "trust_remote_code": trust_remote_code}
+    if ATTENTIONS in needs:
+        options["attn_implementation"] = "eager"  # the fast kernels return no maps
+    language: Callable[[Tensor], Tensor] | None = None
+    weights: nn.Module | None = None
+    notes: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if LANGUAGE in needs and config.model_type in LANGUAGE_HEADS and POOLED not in needs:
+                model, missing = _pretrained(AutoModelForMaskedLM, folder, options)
+                if not missing:
+                    backbone, weights = model.base_model, _LanguageWeights(model)
+                    language = LANGUAGE_HEADS[config.model_type](model)
+            if language is None:
+                backbone, missing = _pretrained(AutoModel, folder, options)
+                missing = [name for name in missing if "pooler" not in name]
+        except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+            raise BadData(f"encoder {folder} cannot be loaded: {_first_line(error)}") from None
+    if missing:
+        shown = ", ".join(sorted(missing)[:3])
+        raise BadData(f"encoder {folder} lacks {len(missing)} of its weights, such as {shown}; get its files again")
+    if LANGUAGE in needs and language is None:
+        language = weights = _TiedOutput(backbone.get_input_embeddings())
+        notes.append("language: the checkpoint has no masked-LM head; word embeddings and a new bias take its place")
+    tokenizer = _tokenizer(folder, trust_remote_code)
+    return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
+
+
+class _LanguageWeights(nn.Module):
+    """The weights of a masked-LM model that its backbone does not hold."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        for name, child in model.named_children():
+            if child is not model.base_model:
+                self.add_module(name, child)
+
+
+class _TiedOutput(nn.Module):
+    """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head."""
+
+    def __init__(self, words: nn.Embedding) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
+        self.words = [words]  # in a list: the backbone owns them
+
+    def forward(self, states: Tensor) -> Tensor:
+        return F.linear(states, self.words[0].weight, self.bias)
+
+
+def _pretrained(kind: Any, folder: Path, options: dict[str, Any]) -> tuple[Any, list[str]]:
+    model, info = kind.from_pretrained(folder, output_loading_info=True, use_safetensors=True, **options)
+    return model, sorted(info["missing_keys"])
+
+
+def _tokenizer(folder: Path, trust_remote_code: bool) -> Any:
+    try:
+        return AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    except Exception as error:  # transformers raises whatever its parsers do
+        raise BadData(f"encoder {folder}: its tokenizer cannot be loaded: {_first_line(error)}") from None
+
+
+def _weight_names(folder: Path) -> list[str]:
+    from safetensors import SafetensorError, safe_open
+
+    names: list[str] = []
+    for file in sorted(folder.glob("*.safetensors")):
+        try:
+            with safe_open(file, framework="pt") as weights:
+                names += weights.keys()
+        except (SafetensorError, OSError) as error:
+            raise BadData(f"{file} is no safetensors file: {_first_line(error)}") from None
+    return names
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]

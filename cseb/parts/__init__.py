@@ -1,0 +1,134 @@
+"""The contract between parts and the trainer: what a part is given, and what it must answer.
+
+Sizes in every docstring: B sentences, T tokens, D width, L layers, H heads, V words, K queued keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from torch import Generator, Tensor
+
+if TYPE_CHECKING:
+    from cseb.encoder import Encoder
+
+# Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
+LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a part may want to know of the encoder before its weights are there."""
+
+    width: int
+    layers: int
+    heads: int
+    mask_token: bool
+    pooled: bool  # carries the pre-trained pooler of BERT and its family
+    dropout: float  # the largest rate anywhere in the backbone
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Token states of a batch, as a pooler sees them.
+
+    layers: tensors (B, T, D); all L + 1 with the embeddings first if a part needs them, else the last one alone.
+    mask: (B, T), 1 = real token. anchor: (B,) position of the prompt's mask token, 0 without a prompt. pooled: (B, D)
+    of the pre-trained pooler, if a part needs it.
+    """
+
+    layers: Sequence[Tensor]
+    mask: Tensor
+    anchor: Tensor
+    pooled: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedView:
+    """One rendering of the B sentences of a batch, encoded.
+
+    h, z: (B, D) before and after the head. ids, mask, content: (B, T); content is 1 on the sentence's own tokens, 0 on
+    special tokens, prompt and padding. layers and attentions (L tensors (B, H, T, T), last axis = keys) are empty
+    unless a part needs them.
+    """
+
+    h: Tensor
+    z: Tensor
+    ids: Tensor
+    mask: Tensor
+    content: Tensor
+    layers: Sequence[Tensor] = ()
+    attentions: Sequence[Tensor] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """Negatives from earlier batches. keys: (K, D), constants. allowed: (B, K), False = the anchor's own old key."""
+
+    keys: Tensor
+    allowed: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """All that a term may look at.
+
+    rng: for choices of the term's own, on the device of the tensors. language: token states (M, D) to logits (M, V),
+    there if a part needs it.
+    """
+
+    views: Sequence[EncodedView]
+    rng: Generator
+    queue: Queued | None = None
+    language: Callable[[Tensor], Tensor] | None = None
+
+
+class View(Protocol):
+    """Renders every sentence of a subset, once, before training."""
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to V lists of N texts, aligned by position; the same list object twice is tokenised once."""
+
+
+class Pooler(Protocol):
+    """Token states to sentence vectors."""
+
+    needs: ClassVar[frozenset[str]]
+    template: str  # the prompt around [X], or "" for none
+
+    def __call__(self, states: States) -> Tensor:
+        """Return (B, D)."""
+
+
+class Head(Protocol):
+    """The map after the pooler."""
+
+    keep: bool  # also at test
+
+    def __call__(self, h: Tensor) -> Tensor:
+        """Map (B, D) to (B, D)."""
+
+
+class Term(Protocol):
+    """One summand of the loss, unweighted; never gathers over processes."""
+
+    needs: ClassVar[frozenset[str]]
+    views: ClassVar[int]  # how many it compares
+
+    def __call__(self, step: Step) -> Tensor:
+        """Return a scalar."""
+
+
+class Memory(Protocol):
+    """Negatives from outside the batch."""
+
+    def start(self, encoder: Encoder, sentences: int) -> None:
+        """Begin with this encoder and a subset of so many sentences."""
+
+    def negatives(self, sids: Tensor) -> Queued | None:
+        """What the sentences (B,) of this batch are contrasted with."""
+
+    def remember(self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor) -> None:
+        """After the optimiser step: follow the encoder and keep this batch."""

@@ -1,0 +1,60 @@
+"""Maps after the pooler, new in every run; `keep=True` leaves them on at test."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn, tanh
+
+from cseb.errors import one_of
+from cseb.parts import Shape
+
+INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
+
+
+def new_linear(width: int) -> nn.Linear:
+    """A square layer with weights N(0, 0.02) and bias 0."""
+    layer = nn.Linear(width, width)
+    nn.init.normal_(layer.weight, std=INITIAL_SPREAD)
+    nn.init.zeros_(layer.bias)
+    return layer
+
+
+class NoHead(nn.Module):
+    """The pooled vector itself."""
+
+    keep = False
+
+    def forward(self, h: Tensor) -> Tensor:
+        """Return h, (B, D)."""
+        return h
+
+
+class Linear(nn.Module):
+    """W h + b.
+
+    Source: the projector of MSSE's released code.
+    """
+
+    def __init__(self, keep: bool, shape: Shape) -> None:
+        super().__init__()
+        self.keep = one_of((True, False), keep, "linear: keep")
+        self.dense = new_linear(shape.width)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, D)."""
+        return self.dense(h)  # type: ignore[no-any-return]
+
+
+class MLP(nn.Module):
+    """tanh(W h + b).
+
+    Source: Gao et al. 2021, section 6.3; dropped at test without supervision, kept with it.
+    """
+
+    def __init__(self, keep: bool, shape: Shape) -> None:
+        super().__init__()
+        self.keep = one_of((True, False), keep, "mlp: keep")
+        self.dense = new_linear(shape.width)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, D)."""
+        return tanh(self.dense(h))

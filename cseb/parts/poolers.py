@@ -1,0 +1,121 @@
+"""Token states to one vector per sentence. Where public code disagrees with itself the choice is an option."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from cseb.errors import BadSpec, one_of
+from cseb.parts import LAYERS, POOLED, Shape, States
+
+
+def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean of (B, T, D) over the tokens with mask (B, T) = 1. Returns (B, D)."""
+    weight = mask.unsqueeze(-1).to(states.dtype)  # (B, T, 1)
+    return (states * weight).sum(dim=1) / weight.sum(dim=1).clamp(min=1)
+
+
+class CLS(nn.Module):
+    """First token of the last layer.
+
+    Source: Gao et al. 2021, section 6.3 ("[CLS]", before any pooler).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    template = ""
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        return states.layers[-1][:, 0]
+
+
+class CLSPooler(nn.Module):
+    """First token through the dense layer and tanh of next-sentence pre-training.
+
+    Source: Devlin et al. 2019. Raises: BadSpec if the encoder's files hold no such weights.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({POOLED})
+    template = ""
+
+    def __init__(self, shape: Shape) -> None:
+        super().__init__()
+        if not shape.pooled:
+            raise BadSpec("cls_pooler: this encoder has no pre-trained pooler; take cls or mean")
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        assert states.pooled is not None
+        return states.pooled
+
+
+class Mean(nn.Module):
+    """Mean of the last layer over real tokens, special ones included.
+
+    Source: Reimers & Gurevych 2019, section 3.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    template = ""
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        return masked_mean(states.layers[-1], states.mask)
+
+
+class FirstLast(nn.Module):
+    """Mean of an early layer and the last one, then mean over real tokens.
+
+    `first=1` is the first Transformer layer, `first=0` the embedding layer. Public code calls both "first-last
+    average"; the two are some four STS points apart. Source: Su et al. 2021; SimCSE issues 133 and 285.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
+    template = ""
+
+    def __init__(self, first: int) -> None:
+        super().__init__()
+        self.first = one_of((0, 1), first, "first_last: first")
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        return masked_mean((states.layers[self.first] + states.layers[-1]) / 2, states.mask)
+
+
+class Last2(nn.Module):
+    """Mean of the last two layers, then mean over real tokens.
+
+    Source: ConSERT's evaluation; `avg_top2` of SimCSE's.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
+    template = ""
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        return masked_mean((states.layers[-2] + states.layers[-1]) / 2, states.mask)
+
+
+class MaskPrompt(nn.Module):
+    """State of the mask token in a prompt around the sentence, in training and at test.
+
+    template: text with [X] for the sentence and one [MASK]. Source: Jiang et al. 2022 (PromptBERT); MSSE, figure 7.
+    Raises: BadSpec on a template without either, or an encoder without a mask token.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, template: str, shape: Shape) -> None:
+        super().__init__()
+        if not isinstance(template, str) or template.count("[X]") != 1 or template.count("[MASK]") != 1:
+            raise BadSpec(f"mask_prompt: template is {template!r}; it must hold [X] and [MASK] once each")
+        if not shape.mask_token:
+            raise BadSpec("mask_prompt: this encoder's tokenizer has no mask token; take cls or mean")
+        self.template = template
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        return states.layers[-1].gather(1, states.anchor[:, None, None].expand(-1, 1, states.layers[-1].shape[-1]))[
+            :, 0
+        ]

@@ -1,0 +1,98 @@
+"""Terms that pull the views of a sentence together and push other sentences away."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.errors import above, one_of
+from cseb.parts import Step
+
+
+def cosines(left: Tensor, right: Tensor) -> Tensor:
+    """All cosines of rows: (B, D) and (N, D) to (B, N)."""
+    return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
+
+
+def info_nce(anchors: Tensor, candidates: Tensor, temperature: float, allowed: Tensor | None = None) -> Tensor:
+    """Cost of naming candidate i as the match of anchor i, averaged over anchors, in nats.
+
+    anchors: (B, D). candidates: (N, D), N >= B; rows 0 to B-1 are the positives. Rows may have any length, only their
+    angles count. allowed: (B, N - B), False takes one of the further candidates out for one anchor.
+    Source: Gao et al. 2021, eq. 1; Klein & Nabi 2023, section 3.1, for the further candidates.
+    """
+    logits = cosines(anchors, candidates) / temperature  # (B, N)
+    if allowed is not None:
+        batch = len(anchors)
+        logits = torch.cat([logits[:, :batch], logits[:, batch:].masked_fill(~allowed, float("-inf"))], dim=1)
+    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+
+
+def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
+    """Mean of log(1 + (B - 1) exp(-cos_ii / temperature)): negatives' logits are set to 0, not taken out.
+
+    Source: the switch "without negatives" of miCSE's released code (Klein & Nabi 2023, table 4).
+    """
+    cosine = F.cosine_similarity(anchors, positives, dim=-1)  # (B,)
+    logits = torch.diag(cosine / temperature)
+    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+
+
+def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperature: float, allowed: Tensor) -> Tensor:
+    """Klein & Nabi 2023, eq. 2, as printed: summed over anchors, the positive not in the denominator.
+
+    anchors, positives: (B, D); in-batch negatives are the other anchors. queue: (K, D), K may be 0; allowed: (B, K).
+    """
+    positive = F.cosine_similarity(anchors, positives, dim=-1) / temperature  # (B,)
+    among = cosines(anchors, anchors) / temperature
+    among = among.masked_fill(torch.eye(len(anchors), dtype=torch.bool, device=anchors.device), float("-inf"))
+    queued = (cosines(anchors, queue) / temperature).masked_fill(~allowed, float("-inf"))
+    return (torch.cat([among, queued], dim=1).logsumexp(dim=1) - positive).sum()
+
+
+class InfoNCE(nn.Module):
+    """First view against the second view of every sentence, and the queue if there is one.
+
+    negatives: "batch", or "zeroed" (positives only, as miCSE's release does it). form: "released", or "literal" (eq. 2
+    of miCSE as printed). Source: Gao et al. 2021, eq. 1; queued vectors are further columns of the denominator.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def __init__(self, temperature: float, negatives: str, form: str) -> None:
+        super().__init__()
+        self.temperature = above(0, temperature, "infonce: temperature")
+        self.negatives = one_of(("batch", "zeroed"), negatives, "infonce: negatives")
+        self.form = one_of(("released", "literal"), form, "infonce: form")
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar in nats."""
+        anchors, positives = step.views[0].z, step.views[1].z
+        if self.negatives == "zeroed":
+            return info_nce_zeroed(anchors, positives, self.temperature)
+        if self.form == "literal":
+            keys = anchors[:0] if step.queue is None else step.queue.keys
+            allowed = torch.ones(len(anchors), len(keys), dtype=torch.bool, device=anchors.device)
+            allowed = allowed if step.queue is None else step.queue.allowed
+            return info_nce_literal(anchors, positives, keys, self.temperature, allowed)
+        if step.queue is None:
+            return info_nce(anchors, positives, self.temperature)
+        return info_nce(anchors, torch.cat([positives, step.queue.keys]), self.temperature, step.queue.allowed)
+
+
+class Alignment(nn.Module):
+    """Mean of 1 - cosine of the two views: attraction alone.
+
+    Source: Wang & Isola 2020, section 4.1, up to the factor 2.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar in [0, 2]."""
+        return (1 - F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)).mean()

@@ -1,0 +1,75 @@
+"""Terms on the dimensions of the embedding space rather than on its points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from cseb.errors import one_of
+from cseb.parts import Step
+
+LEAST = 1e-6  # a dead dimension has no spread; this keeps it finite
+
+
+def correlations(left: Tensor, right: Tensor, centre: bool) -> Tensor:
+    """Correlation over the batch of every dimension of one view with every dimension of the other.
+
+    left, right: (B, D). Returns (D, D): Pearson's with centre, else cosines of columns. In float32 or better.
+    Source: MSSE, eq. 3; Zbontar et al. 2021, eq. 2.
+    """
+    if left.dtype in (torch.float16, torch.bfloat16):
+        left, right = left.float(), right.float()
+    if centre:
+        left, right = left - left.mean(dim=0), right - right.mean(dim=0)
+    size = len(left) ** 0.5
+    left = left / (left.norm(dim=0) / size).clamp(min=LEAST) / size
+    right = right / (right.norm(dim=0) / size).clamp(min=LEAST) / size
+    return left.T @ right
+
+
+def off_diagonal(matrix: Tensor) -> Tensor:
+    """All entries of (D, D) but the diagonal: (D^2 - D,)."""
+    return matrix[~torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)]
+
+
+def dcm_balanced(matrix: Tensor) -> Tensor:
+    """2 mean (C_ii - 1)^2 + 0.05 mean of the other C_ij^2. Source: MSSE's released code."""
+    off = off_diagonal(matrix).square().sum() / max(matrix.numel() - len(matrix), 1)
+    return 2 * (matrix.diagonal() - 1).square().mean() + 0.05 * off
+
+
+def dcm_sum(matrix: Tensor) -> Tensor:
+    """Sum of (C_ij - [i = j])^2. Source: MSSE, eq. 4."""
+    return (matrix.diagonal() - 1).square().sum() + off_diagonal(matrix).square().sum()
+
+
+FORMS: dict[str, Callable[[Tensor], Tensor]] = {
+    "balanced": dcm_balanced,
+    "sum": dcm_sum,
+    "per_dimension": lambda matrix: dcm_sum(matrix) / len(matrix),  # MSSE, eq. 2
+    "per_element": lambda matrix: dcm_sum(matrix) / matrix.numel(),
+}
+
+
+class DCM(nn.Module):
+    """Dimensions agree with themselves across views and with no other dimension.
+
+    Looks at h, the pooled vectors. form: reduction of the correlation matrix; its weight means something only together
+    with it. centre: standardise columns as in the released code; False is eq. 3 read to the letter.
+    Source: MSSE, eq. 2 to 4.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def __init__(self, form: str, centre: bool) -> None:
+        super().__init__()
+        self.form = one_of(tuple(FORMS), form, "dcm: form")
+        self.centre = one_of((True, False), centre, "dcm: centre")
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar of at least 0."""
+        return FORMS[self.form](correlations(step.views[0].h, step.views[1].h, self.centre))

@@ -1,0 +1,66 @@
+"""View makers: N sentences to V aligned lists of texts, once per subset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from cseb.errors import BadData, BadSpec
+from cseb.parts import Shape
+
+
+class Dropout:
+    """The sentence twice; the two renderings differ by dropout masks alone.
+
+    Source: Gao et al. 2021, section 3. Raises: BadSpec on an encoder without dropout: the views would be equal.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        if shape.dropout == 0:
+            raise BadSpec(
+                "dropout: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
+            )
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice."""
+        return sentences, sentences
+
+
+class Paraphrase:
+    """The sentence, and its paraphrase or back-translation read from a file.
+
+    file: lines "sentence TAB paraphrase", UTF-8. Source: MSSE, section 3 (English-German-English). Raises: BadData if
+    the file cannot be read or lacks a sentence of the subset.
+    """
+
+    def __init__(self, file: str) -> None:
+        if not isinstance(file, str) or not file:
+            raise BadSpec(
+                'paraphrase: file is missing; write paraphrase(file="pairs.tsv"), lines sentence TAB paraphrase'
+            )
+        self.file = Path(file)
+        self.known = self._read()  # here, so that a bad file is answered before anything trains
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to (sentences, paraphrases)."""
+        known = self.known
+        lacking = [sentence for sentence in sentences if sentence not in known]
+        if lacking:
+            raise BadData(
+                f"{self.file} lacks a paraphrase of {len(lacking)} of {len(sentences)} sentences, such as {lacking[0]!r}"
+            )
+        return sentences, [known[sentence] for sentence in sentences]
+
+    def _read(self) -> dict[str, str]:
+        try:
+            lines = self.file.read_text(encoding="utf-8").split("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadData(f"paraphrase: {self.file} cannot be read: {error}") from None
+        known = {}
+        for number, line in enumerate(lines, 1):
+            columns = line.rstrip("\r").split("\t")
+            if len(columns) == 2:
+                known[columns[0].strip()] = columns[1].strip()
+            elif line.strip():
+                raise BadData(f"paraphrase: {self.file} line {number} has {len(columns)} columns; 2 are needed")
+        return known

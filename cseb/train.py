@@ -1,0 +1,237 @@
+"""The only training loop: views, encode, terms, backward, memory, a look at the dev set now and then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from torch import Generator, Tensor, nn
+from torch.optim import AdamW
+from torch.optim.lr_scheduler import LambdaLR
+
+from cseb.build import Built, Weighted
+from cseb.data.tokens import Tokens
+from cseb.encoder import Encoder, tensors
+from cseb.parts import EncodedView, Queued, Step
+from cseb.recipe import Recipe
+from cseb.streams import DROPOUT, ORDER, TERMS, stream_seed
+
+LOOK = 10  # steps between two reads of the loss; each read waits for the device
+GROUP = 50  # batches sorted by length together when padding is "grouped"
+
+State = dict[str, Tensor]
+
+
+class Diverged(Exception):
+    """The loss is no finite number; the job ends here and says so in its record."""
+
+    def __init__(self, step: int, reason: str) -> None:
+        super().__init__(reason)
+        self.step, self.reason = step, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A glance at a running job. loss: mean since the last glance. dev: points, at the end of an interval."""
+
+    step: int
+    loss: float
+    dev: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Two checkpoints of one run: `best` by the dev set (the last one where there is none), and `last`."""
+
+    best: State
+    last: State
+    best_step: int
+    curve: tuple[tuple[int, float, float | None], ...]  # one entry per evaluation interval
+
+
+class Objective(nn.Module):
+    """Encoder and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
+
+    def __init__(self, encoder: Encoder, terms: Sequence[Weighted]) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.terms = nn.ModuleList([weighted.term for weighted in terms if isinstance(weighted.term, nn.Module)])
+        self.weighted = tuple(terms)
+
+    def forward(self, batch: tuple[Tensor, ...], views: int, queue: Queued | None, rng: Generator) -> Tensor:
+        """The weighted sum of all terms over `views` blocks of B rows each."""
+        encoded = _split(self.encoder(*batch), views)
+        step = Step(encoded, rng, queue, self.encoder.language)
+        return torch.stack([weighted.weight * weighted.term(step) for weighted in self.weighted]).sum()
+
+
+def train(
+    built: Built,
+    sentences: Sequence[str],
+    seed: int,
+    device: str,
+    select: Callable[[Encoder], float | None] | None,
+    watch: Callable[[Look], None],
+) -> Trained:
+    """Train the encoder of `built` in place on these sentences.
+
+    select: dev points of the encoder as it stands, or None where nothing may be chosen. Randomness comes from the
+    seed's named streams alone. Raises: Diverged.
+    """
+    recipe, encoder = built.recipe, built.encoder
+    if recipe.steps == 0:
+        state = _snapshot(encoder)
+        return Trained(state, state, 0, ())
+    AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
+    accelerator = Accelerator(cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"))
+    objective = Objective(encoder, built.terms).to(accelerator.device).train()
+    texts = built.views(sentences)
+    cut = {id(text): encoder.tokenise(text, recipe.max_length) for text in texts}
+    tokens = [cut[id(text)] for text in texts]
+    optimizer = AdamW(objective.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True)
+    schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
+    if built.memory is not None:
+        built.memory.start(encoder, len(sentences))
+    model, optimizer = accelerator.prepare(objective, optimizer)
+    rng = Generator(accelerator.device).manual_seed(stream_seed(seed, TERMS))
+    order = np.random.Generator(np.random.PCG64(stream_seed(seed, ORDER)))
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if device == "cuda" else []):
+        torch.manual_seed(stream_seed(seed, DROPOUT))  # dropout layers draw from torch's own generator
+        watcher = _Watcher(recipe, select, encoder, watch)
+        for step, rows in enumerate(batches(tokens[0].lengths(), recipe, order), 1):
+            length = recipe.max_length + tokens[0].prefix + tokens[0].suffix if recipe.padding == "fixed" else 0
+            batch, sids = _views(tokens, rows, length, accelerator.device)
+            queue = built.memory.negatives(sids) if built.memory is not None else None
+            loss = model(batch, len(tokens), queue, rng)
+            accelerator.backward(loss)
+            if recipe.clip:
+                accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad(set_to_none=True)
+            if built.memory is not None:
+                ids, mask, _, anchor = (field[: len(rows)] for field in batch)
+                built.memory.remember(encoder, ids, mask, anchor, sids)
+            watcher.after(step, loss.detach())
+    return watcher.trained()
+
+
+def rate(recipe: Recipe, step: int) -> float:
+    """The share of the learning rate in force for update `step` (from 0): a ramp, then constant or down to 0."""
+    if step < recipe.warmup:
+        return step / recipe.warmup
+    if recipe.schedule == "constant":
+        return 1.0
+    return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))
+
+
+def batches(
+    lengths: npt.NDArray[np.int64], recipe: Recipe, rng: np.random.Generator
+) -> Iterator[npt.NDArray[np.int64]]:
+    """Row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch."""
+    done = 0
+    while done < recipe.steps:
+        order = rng.permutation(len(lengths))
+        starts = list(range(0, len(order), recipe.batch_size))
+        if recipe.last_batch == "drop" and len(order) % recipe.batch_size:
+            starts.pop()
+        if recipe.padding == "grouped":
+            order = _grouped(order, lengths, recipe.batch_size)
+            starts = [starts[i] for i in rng.permutation(len(starts))]
+        for start in starts[: recipe.steps - done]:
+            yield order[start : start + recipe.batch_size]
+        done += len(starts)
+
+
+def _grouped(order: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], batch_size: int) -> npt.NDArray[np.int64]:
+    """Within every run of GROUP batches, like lengths side by side: less padding, batches still differ by epoch."""
+    size = GROUP * batch_size
+    runs = [order[start : start + size] for start in range(0, len(order), size)]
+    return np.concatenate([run[np.argsort(lengths[run], kind="stable")] for run in runs])
+
+
+def _views(
+    tokens: Sequence[Tokens], rows: npt.NDArray[np.int64], length: int, device: torch.device
+) -> tuple[tuple[Tensor, ...], Tensor]:
+    """All views of a batch stacked, (V B, T) each, padded alike, and the sentence ids (B,)."""
+    widest = max(length, *(int(view.lengths()[rows].max()) for view in tokens))
+    padded = {id(view): tensors(view.batch(rows, widest), device) for view in tokens}
+    stacked = zip(*(padded[id(view)] for view in tokens), strict=True)
+    return tuple(torch.cat(blocks) for blocks in stacked), torch.from_numpy(rows).to(device)
+
+
+def _split(view: EncodedView, views: int) -> list[EncodedView]:
+    """One encoded block of V B rows as V views of B rows."""
+    pieces: list[Sequence[Any]] = []
+    for field in fields(EncodedView):
+        value = getattr(view, field.name)
+        if isinstance(value, Tensor):
+            pieces.append(value.chunk(views))
+        else:
+            layers = [layer.chunk(views) for layer in value]
+            pieces.append([tuple(layer[i] for layer in layers) for i in range(views)])
+    return [EncodedView(*(piece[i] for piece in pieces)) for i in range(views)]
+
+
+def _snapshot(encoder: Encoder) -> State:
+    """What `embed` depends on, copied; the language head and other weights of training alone are left out."""
+    kept = {"backbone", "pooler", "head"}
+    return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
+
+
+def restore(encoder: Encoder, state: State) -> None:
+    """Put a checkpoint of `Trained` back into its encoder."""
+    encoder.load_state_dict(state, strict=False)
+
+
+class _Watcher:
+    """Reads losses, asks for dev points, keeps the best checkpoint."""
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        select: Callable[[Encoder], float | None] | None,
+        encoder: Encoder,
+        watch: Callable[[Look], None],
+    ) -> None:
+        self.recipe, self.select, self.encoder, self.watch = recipe, select, encoder, watch
+        self.pending: list[Tensor] = []
+        self.interval: list[float] = []
+        self.curve: list[tuple[int, float, float | None]] = []
+        self.best: tuple[float, int, State] | None = None
+
+    def after(self, step: int, loss: Tensor) -> None:
+        """Note one step's loss; look when it is time. Raises: Diverged."""
+        self.pending.append(loss)
+        evaluate = step % self.recipe.eval_every == 0 or step == self.recipe.steps
+        if not evaluate and step % LOOK:
+            return
+        read = torch.stack(self.pending).float().tolist()
+        for offset, value in enumerate(read):
+            if not math.isfinite(value):
+                raise Diverged(step - len(read) + 1 + offset, f"the loss is {value}")
+        self.interval += read
+        self.pending = []
+        dev = self._evaluate(step) if evaluate else None
+        self.watch(Look(step, sum(read) / len(read), dev))
+
+    def _evaluate(self, step: int) -> float | None:
+        dev = self.select(self.encoder) if self.select is not None else None
+        self.curve.append((step, sum(self.interval) / len(self.interval), dev))
+        self.interval = []
+        if dev is not None and (self.best is None or dev > self.best[0]):
+            self.best = (dev, step, _snapshot(self.encoder))
+        return dev
+
+    def trained(self) -> Trained:
+        """Both checkpoints."""
+        last = _snapshot(self.encoder)
+        _, step, best = self.best or (0.0, self.recipe.steps, last)
+        return Trained(best, last if step != self.recipe.steps else best, step, tuple(self.curve))

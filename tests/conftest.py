@@ -1,0 +1,75 @@
+"""Small real encoders for tests: random weights, saved as any user's folder would be."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+WORDS = "a man woman is was eating food pizza playing guitar in the park garden dog cat slowly red".split()
+SENTENCES = [f"{a} {b} {c} {d}" for a in ("a man", "a woman", "the dog", "the cat") for b in ("is", "was") for c in
+             ("eating", "playing") for d in ("food", "pizza in the park", "the red guitar", "in the garden slowly")]  # fmt: skip
+
+
+def save_tokenizer(folder: Path) -> int:
+    """A lower-casing WordPiece tokenizer over WORDS and letters. Returns the size of its vocabulary."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    pieces = [*special, '"', ".", *WORDS, *letters, *(f"##{one}" for one in letters)]
+    vocabulary = {piece: number for number, piece in enumerate(dict.fromkeys(pieces))}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])]
+    )
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]", model_max_length=64,
+    )  # fmt: skip
+    fast.save_pretrained(folder)
+    return len(vocabulary)
+
+
+def tiny_config(family: str, vocabulary: int) -> object:
+    """Two layers, width 16, two heads, in the configuration of one family of encoders."""
+    import transformers as t
+
+    common = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32,
+              "vocab_size": vocabulary, "max_position_embeddings": 80, "pad_token_id": 0}  # fmt: skip
+    modern = {"bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3, "attention_dropout": 0.1}
+    distil = {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32, "vocab_size": vocabulary, "pad_token_id": 0}
+    return {
+        "bert": lambda: t.BertConfig(**common),
+        "roberta": lambda: t.RobertaConfig(**common),
+        "mpnet": lambda: t.MPNetConfig(**common),
+        "modernbert": lambda: t.ModernBertConfig(**common, **modern),
+        "distilbert": lambda: t.DistilBertConfig(**distil),
+    }[family]()
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The folder of a two-layer encoder of a family, masked-LM head included, made once per session."""
+    made: dict[str, Path] = {}
+
+    def folder(family: str = "bert") -> Path:
+        if family not in made:
+            import torch
+            from transformers import AutoModelForMaskedLM
+
+            path = tmp_path_factory.mktemp(family)
+            vocabulary = save_tokenizer(path)
+            with warnings.catch_warnings(), torch.random.fork_rng():
+                warnings.simplefilter("ignore")
+                torch.manual_seed(0)
+                AutoModelForMaskedLM.from_config(tiny_config(family, vocabulary)).save_pretrained(path)
+            made[family] = path
+        return made[family]
+
+    return folder

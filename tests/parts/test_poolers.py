@@ -1,0 +1,58 @@
+"""Poolers against hand-worked numbers: two real tokens and one of padding; states[0] are the embeddings."""
+
+import pytest
+import torch
+
+from cseb.errors import BadSpec
+from cseb.parts import Shape, States
+from cseb.parts.poolers import CLS, CLSPooler, FirstLast, Last2, MaskPrompt, Mean
+
+LAYERS = [
+    torch.tensor([[a, b, [9.0, 9.0]]])
+    for a, b in (
+        ([1.0, 2.0], [3.0, 4.0]),
+        ([2.0, 0.0], [0.0, 2.0]),
+        ([1.0, 1.0], [5.0, 3.0]),
+        ([4.0, 0.0], [2.0, 6.0]),
+    )
+]
+SHAPE = Shape(width=2, layers=3, heads=1, mask_token=True, pooled=False, dropout=0.1)
+STATES = States(LAYERS, torch.tensor([[1, 1, 0]]), torch.tensor([1]))
+
+
+@pytest.mark.parametrize(
+    ("pooler", "expected"),
+    [
+        (CLS(), [4.0, 0.0]),
+        (Mean(), [3.0, 3.0]),
+        (Last2(), [3.0, 2.5]),
+        (FirstLast(first=1), [2.0, 2.0]),
+        (FirstLast(first=0), [2.5, 3.0]),
+        (MaskPrompt(template="[X] means [MASK].", shape=SHAPE), [2.0, 6.0]),
+    ],
+)
+def test_pooler_gives_the_number_worked_out_by_hand(pooler: torch.nn.Module, expected: list[float]) -> None:
+    assert pooler(STATES).tolist() == [expected]
+
+
+@pytest.mark.parametrize("pooler", [CLS(), Mean(), Last2(), FirstLast(first=1), FirstLast(first=0)])
+def test_padding_never_matters(pooler: torch.nn.Module) -> None:
+    other = [layer.clone() for layer in LAYERS]
+    for layer in other:
+        layer[:, 2] = -7.0
+    assert torch.equal(pooler(STATES), pooler(States(other, STATES.mask, STATES.anchor)))
+
+
+@pytest.mark.parametrize("template", ["[X] means", "means [MASK]", "[X] [X] [MASK]", 3])
+def test_a_prompt_without_its_two_places_is_refused(template: str) -> None:
+    with pytest.raises(BadSpec, match="template"):
+        MaskPrompt(template=template, shape=SHAPE)
+
+
+def test_parts_that_an_encoder_cannot_serve_are_refused() -> None:
+    with pytest.raises(BadSpec, match="no pre-trained pooler"):
+        CLSPooler(shape=SHAPE)
+    with pytest.raises(BadSpec, match="no mask token"):
+        MaskPrompt(template="[X] [MASK]", shape=Shape(2, 3, 1, mask_token=False, pooled=False, dropout=0.1))
+    with pytest.raises(BadSpec, match="first"):
+        FirstLast(first=2)

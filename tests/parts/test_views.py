@@ -1,0 +1,48 @@
+"""View makers: aligned texts, and files that lack what is needed."""
+
+from pathlib import Path
+
+import pytest
+
+from cseb.errors import BadData, BadSpec
+from cseb.parts import Shape
+from cseb.parts.views import Dropout, Paraphrase
+
+SHAPE = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
+
+
+def test_dropout_gives_the_very_list_twice() -> None:
+    sentences = ["a", "b"]
+    first, second = Dropout(shape=SHAPE)(sentences)
+    assert first is sentences
+    assert second is sentences
+
+
+def test_dropout_is_refused_where_there_is_none() -> None:
+    with pytest.raises(BadSpec, match=r"recipe\(dropout=0.1\)"):
+        Dropout(shape=Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.0))
+
+
+def test_paraphrases_are_aligned_by_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text("b\tB\r\n\na\tA\n", encoding="utf-8")
+    assert Paraphrase(file=str(file))(["a", "b", "a"]) == (["a", "b", "a"], ["A", "B", "A"])
+
+
+def test_a_sentence_without_paraphrase_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text("a\tA\n", encoding="utf-8")
+    with pytest.raises(BadData, match="lacks a paraphrase of 1 of 2 sentences, such as 'b'"):
+        Paraphrase(file=str(file))(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"a\tA\nb\n", "line 2 has 1 columns"), (b"\xff\tA", "cannot be read")]
+)
+def test_a_bad_file_is_answered_when_the_part_is_built(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_bytes(content)
+    with pytest.raises(BadData, match=message):
+        Paraphrase(file=str(file))
+    with pytest.raises(BadSpec, match="file is missing"):
+        Paraphrase(file="")

@@ -1,0 +1,97 @@
+"""Live objects from specs: every option checked, everything refused before anything trains."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cseb.build import build, check
+from cseb.errors import BadSpec, CsebError
+from cseb.registry import METHODS, SLOTS
+from cseb.spec import Part, parse_method
+
+Tiny = Callable[[str], Path]
+
+
+@pytest.mark.parametrize(("slot", "name"), [(slot, name) for slot, registry in SLOTS.items() for name in registry])
+def test_every_name_resolves_to_something_documented(slot: str, name: str) -> None:
+    thing = SLOTS[slot][name]
+    assert thing.__doc__
+    if name not in ("none", "recipe"):
+        assert "Source:" in thing.__doc__, f"{name} does not say where it comes from"
+
+
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("simcse+infonce(temperature=0)", "infonce: temperature is 0; it must be above 0"),
+        ("simcse+infonce(temperature=hot)", "infonce: temperature is 'hot'; a finite number is needed"),
+        ("simcse+infonce(negatives=all)", "infonce: negatives is 'all'; allowed: 'batch', 'zeroed'"),
+        ("simcse+ami(weight=heavy)", "ami: weight is 'heavy'; a finite number"),
+        ("simcse+ami(layers=(7,8))", "this encoder has layers 0 to 1"),
+        ("simcse+ami(samples=1,layers=(0,1))", "ami: samples is 1"),
+        ("simcse+moco(size=0)", "queue: size is 0"),
+        ("simcse+moco(momentum=2)", "queue: momentum is 2; it must lie between 0 and 1"),
+        ("msse+reconstruct(heads=5)", "it must divide the width of the encoder, 16"),
+        ("simcse+recipe(steps=-1)", "recipe: steps is -1"),
+        ("simcse+recipe(steps=10,warmup=11)", "warmup is 11 of 10 steps"),
+        ("simcse+recipe(precision=fp8)", "recipe: precision is 'fp8'; allowed: 'fp32', 'bf16', 'fp16'"),
+        ("simcse+recipe(dropout=0)", "dropout rates are all 0"),
+        ("simcse+recipe(dropout=high)", "recipe: dropout is 'high'"),
+        ("simcse-infonce", "no term left to train with"),
+        ("simcse+first_last(first=3)", "first_last: first is 3; allowed: 0, 1"),
+        ("simcse+mlp(keep=maybe)", "mlp: keep is 'maybe'; allowed: True, False"),
+        ("simcse+paraphrase", "paraphrase: file is missing"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused_by_name(tiny: Tiny, method: str, message: str) -> None:
+    with pytest.raises(CsebError) as caught:
+        check(parse_method(method).at(1.0), tiny("bert"))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path) -> None:
+    from conftest import save_tokenizer
+    from transformers import BertConfig
+
+    vocabulary = save_tokenizer(tmp_path)
+    BertConfig(vocab_size=vocabulary, hidden_size=24, num_attention_heads=12, intermediate_size=8).save_pretrained(
+        tmp_path
+    )
+    for fraction in (0.001, 0.01, 0.1, 1.0):
+        check(METHODS[name].at(fraction), tmp_path)
+
+
+def test_new_weights_depend_on_the_seed_alone(tiny: Tiny) -> None:
+    method = parse_method("simcse").at(1.0)
+    heads = [build(method, tiny("bert"), seed).encoder.head.dense.weight for seed in (0, 0, 1)]
+    assert heads[0].equal(heads[1])
+    assert not heads[0].equal(heads[2])
+
+
+def test_a_part_of_another_package_is_checked_against_its_own_signature(tiny: Tiny) -> None:
+    class Foreign:
+        """Source: a test."""
+
+        needs: frozenset[str] = frozenset()
+        views = 2
+
+        def __init__(self, strength: float, power: float = 2.0) -> None:
+            self.strength, self.power = strength, power
+
+    from cseb.build import _live
+
+    registry = SLOTS["terms"]
+    registry.targets["foreign"] = "unused:unused"
+    original = type(registry).__getitem__
+    type(registry).__getitem__ = lambda self, name: Foreign if name == "foreign" else original(self, name)
+    try:
+        assert _live(Part("foreign", (("strength", 3.0),)), None).power == 2.0
+        with pytest.raises(BadSpec, match="needs a value for strength"):
+            _live(Part("foreign"), None)
+        with pytest.raises(BadSpec, match="no option 'strenth'; did you mean strength"):
+            _live(Part("foreign", (("strenth", 1),)), None)
+    finally:
+        type(registry).__getitem__ = original
+        del registry.targets["foreign"]

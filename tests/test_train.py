@@ -1,0 +1,154 @@
+"""The loop: same bits twice, lower loss, honest batches and rates, best and last, and a loss that is no number."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import SENTENCES
+
+from cseb.build import build
+from cseb.recipe import Recipe
+from cseb.registry import METHODS
+from cseb.spec import parse_method
+from cseb.train import Diverged, Trained, batches, rate, restore, train
+
+Tiny = Callable[[str], Path]
+SMALL = "recipe(steps=20,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=5)"
+FIT = {"micse": "+ami(layers=(0,1))+queue(size=16)", "msse": "+reconstruct(layers=1,inner=16)"}
+TRAINED = [name for name, method in METHODS.items() if method.terms]
+
+
+def method(name: str, recipe: str = SMALL):
+    return parse_method(f"{name}{FIT.get(name, '')}+{recipe}").at(1.0)
+
+
+def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=None) -> Trained:
+    built = build(method(name, recipe), tiny("bert"), seed)
+    return train(built, SENTENCES, seed, "cpu", select, lambda look: None)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, name: str) -> None:
+    once, twice = trained(tiny, name), trained(tiny, name)
+    assert once.curve == twice.curve
+    assert all(torch.equal(once.last[key], twice.last[key]) for key in once.last)
+    assert once.curve[-1][1] < once.curve[0][1]
+    other = trained(tiny, name, seed=1)
+    assert other.curve != once.curve
+
+
+def test_other_jobs_before_it_change_no_bit(tiny: Tiny) -> None:
+    alone = trained(tiny, "simcse")
+    torch.manual_seed(99)
+    trained(tiny, "msse", seed=5)
+    assert trained(tiny, "simcse").curve == alone.curve
+
+
+def test_best_is_the_checkpoint_the_dev_set_chose(tiny: Tiny) -> None:
+    scores = iter([10.0, 30.0, 20.0, 30.0])
+    seen: list[torch.Tensor] = []
+
+    def select(encoder) -> float:
+        seen.append(next(iter(encoder.backbone.parameters())).detach().clone())
+        return next(scores)
+
+    result = trained(tiny, "simcse", select=select)
+    assert [dev for _, _, dev in result.curve] == [10.0, 30.0, 20.0, 30.0]
+    assert result.best_step == 10  # the first of equals
+    name = next(iter(result.best))
+    assert torch.equal(result.best[name], seen[1])
+    assert torch.equal(result.last[name], seen[3])
+
+
+def test_without_a_dev_set_best_is_last(tiny: Tiny) -> None:
+    result = trained(tiny, "simcse")
+    assert result.best is result.last
+    assert result.best_step == 20
+
+
+def test_restore_puts_a_checkpoint_back(tiny: Tiny) -> None:
+    built = build(method("simcse"), tiny("bert"), 0)
+    before = built.encoder.embed(SENTENCES[:3])
+    result = train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    after = built.encoder.embed(SENTENCES[:3])
+    assert np.abs(before - after).max() > 1e-3
+    fresh = build(method("simcse"), tiny("bert"), 0).encoder
+    restore(fresh, result.last)
+    assert np.array_equal(fresh.embed(SENTENCES[:3]), after)
+
+
+def test_no_steps_train_nothing(tiny: Tiny) -> None:
+    built = build(parse_method("mean").at(1.0), tiny("bert"), 0)
+    before = built.encoder.embed(SENTENCES)
+    train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert np.array_equal(before, built.encoder.embed(SENTENCES))
+
+
+def test_a_loss_that_is_no_number_names_its_step(tiny: Tiny) -> None:
+    built = build(method("simcse"), tiny("bert"), 0)
+
+    class Breaks(torch.nn.Module):
+        needs: frozenset[str] = frozenset()
+        calls = 0
+
+        def forward(self, step):
+            self.calls += 1
+            z = step.views[0].z
+            return z.sum() * (float("nan") if self.calls == 7 else 1e-3)
+
+    broken = replace(built, terms=(replace(built.terms[0], term=Breaks()),))
+    with pytest.raises(Diverged, match="the loss is nan") as caught:
+        train(broken, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert caught.value.step == 7
+
+
+def recipe(**options: object) -> Recipe:
+    return Recipe(**{**dict(parse_method("simcse").recipe.options), **options})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("padding", ["longest", "fixed", "grouped"])
+@pytest.mark.parametrize(("last_batch", "sizes"), [("keep", [8, 8, 4]), ("drop", [8, 8])])
+def test_an_epoch_visits_each_sentence_once(padding: str, last_batch: str, sizes: list[int]) -> None:
+    lengths = np.arange(20) % 7 + 1
+    settled = recipe(steps=len(sizes) * 3, batch_size=8, padding=padding, last_batch=last_batch)
+    drawn = list(batches(lengths, settled, np.random.default_rng(0)))
+    assert len(drawn) == len(sizes) * 3
+    for epoch in range(3):
+        rows = drawn[epoch * len(sizes) : (epoch + 1) * len(sizes)]
+        assert sorted(map(len, rows)) == sorted(sizes)
+        visited = np.concatenate(rows)
+        assert len(set(visited.tolist())) == len(visited)
+
+
+def test_grouped_batches_pad_less() -> None:
+    lengths = np.random.default_rng(1).integers(4, 32, 1000)
+
+    def padded(padding: str) -> int:
+        drawn = batches(lengths, recipe(steps=15, batch_size=64, padding=padding), np.random.default_rng(0))
+        return sum(int(lengths[rows].max()) * len(rows) for rows in drawn)
+
+    assert padded("grouped") < 0.8 * padded("longest")
+
+
+def test_rate_ramps_then_falls_or_stays() -> None:
+    linear = [rate(recipe(steps=10, warmup=4), step) for step in range(10)]
+    assert linear == pytest.approx([0, 0.25, 0.5, 0.75, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
+    assert rate(recipe(steps=10, warmup=4, schedule="constant"), 9) == 1
+
+
+@pytest.mark.parametrize("padding", ["fixed", "grouped"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_every_padding_and_precision_trains(tiny: Tiny, padding: str, precision: str) -> None:
+    text = SMALL.replace(")", f",padding={padding},precision={precision})")
+    result = trained(tiny, "simcse", text)
+    assert np.isfinite(result.curve[-1][1])
+
+
+def test_padding_does_not_change_the_loss(tiny: Tiny) -> None:
+    quiet = "recipe(steps=1,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=1,dropout=1e-9,padding={})"
+    assert trained(tiny, "simcse", quiet.format("longest")).curve[0][1] == pytest.approx(
+        trained(tiny, "simcse", quiet.format("fixed")).curve[0][1], rel=1e-5
+    )
