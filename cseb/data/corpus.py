@@ -1,0 +1,88 @@
+"""A corpus: sentences in one block of memory, and the hash that names exactly these sentences."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.data.hub import hub_rows
+from cseb.data.readers import file_rows
+from cseb.errors import BadData
+
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """Sentences in order: a million of them take little more memory than their text.
+
+    name: what the user typed. sha256: of the kept sentences, each in UTF-8 and followed by a line feed. blank: how many
+    blank lines were dropped. text: the hashed bytes. starts: (N + 1,) offsets into them; sentence i ends with its line
+    feed at `starts[i + 1]`.
+    """
+
+    name: str
+    sha256: str
+    blank: int
+    text: bytearray
+    starts: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, index: int) -> str:
+        at = range(len(self))[index]  # counts from the end below zero, and knows where the corpus stops
+        return self.text[self.starts[at] : self.starts[at + 1] - 1].decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def take(self, indices: Iterable[int]) -> list[str]:
+        """The sentences at these places, in the order asked for."""
+        return [self[index] for index in indices]
+
+
+def read_corpus(ref: str, column: str = "") -> Corpus:
+    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`) or `microworld[:COUNT[:SEED]]`.
+
+    White space around a sentence is dropped, and so are blank lines. column: which one of a table holds the text; ""
+    stands for `text`, `sentence` or the only one.
+
+    Raises: BadData, one line that says what was found and what to try.
+    """
+    kind, _, place = ref.partition(":")
+    if kind == "microworld":
+        from cseb.data.generated import microworld  # not needed for text of one's own
+
+        return microworld(ref)
+    return pack(ref, hub_rows(place, column) if kind == "hub" else file_rows(Path(ref), column))
+
+
+def pack(name: str, rows: Iterable[str]) -> Corpus:
+    """The corpus of these rows, blank ones left out. Raises: BadData."""
+    text, starts, blank = bytearray(), array("q", [0]), 0
+    try:
+        for row in rows:
+            sentence = row.strip()
+            if not sentence:
+                blank += 1
+                continue
+            if "\n" in sentence:  # a cell of a table may hold several lines, a sentence is one
+                sentence = _LINE_BREAK.sub(" ", sentence)
+            text += sentence.encode()
+            text += b"\n"
+            starts.append(len(text))
+    except UnicodeEncodeError:
+        raise BadData(
+            f"{name}, row {blank + len(starts)} holds half of a surrogate pair, which is no text; mend that row"
+        ) from None
+    if not text:
+        raise BadData(f"{name} holds no sentence, only {blank} blank rows; one sentence a line or row is needed")
+    return Corpus(name, hashlib.sha256(text).hexdigest(), blank, text, np.frombuffer(starts, dtype=np.int64))

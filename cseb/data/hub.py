@@ -1,0 +1,91 @@
+"""Text from the Hugging Face hub, or from a folder that holds a copy of a data set. No code of others is run."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cseb.data.readers import as_text, file_rows, pick_column
+from cseb.errors import BadData, CsebError
+
+_REF = re.compile(
+    r"(?P<name>[\w.-]+(/[\w.-]+)?)(/(?P<file>[^:@]+))?(:(?P<config>[^:@/]+))?(@(?P<revision>[^:@]+))?", re.ASCII
+)
+_BATCH = 1000  # rows
+
+
+def hub_rows(place: str, column: str) -> Iterator[str]:
+    """The text of every row of the `train` split of a data set, or of one of its files.
+
+    place: what follows `hub:` in the name of a corpus, one of
+    FOLDER (of .parquet, .jsonl, .csv, ... files), OWNER/NAME[:CONFIG][@REVISION], OWNER/NAME/FILE[@REVISION].
+
+    Raises: BadData, which says what to do without a network.
+    """
+    with contextlib.suppress(OSError):  # a path too long to be one
+        if place and Path(place).is_dir():
+            return _split_rows(f"hub:{place}", column, path=place, streaming=True)  # read in place, no copy in a cache
+    ref = _REF.fullmatch(place)
+    if ref is None:
+        raise BadData(
+            f"hub:{place} is no existing folder, nor OWNER/NAME[:CONFIG][@REVISION] or OWNER/NAME/FILE[@REVISION]"
+        )
+    if ref["file"]:
+        return file_rows(hub_file(ref["name"], ref["file"], ref["revision"]), column)
+    return _split_rows(f"hub:{place}", column, path=ref["name"], name=ref["config"], revision=ref["revision"])
+
+
+def hub_file(name: str, file: str, revision: str | None = None) -> Path:
+    """Where one file of a data set lies on this machine, after a download if need be. Raises: BadData."""
+    from huggingface_hub import hf_hub_download
+
+    wanted: dict[str, Any] = {"repo_id": name, "filename": file, "revision": revision, "repo_type": "dataset"}
+    try:
+        return Path(hf_hub_download(**wanted, local_files_only=True))
+    except Exception:  # noqa: S110  whatever is wrong with the local copy, a fresh one mends it
+        pass
+    try:
+        _reach(name, revision)
+        return Path(hf_hub_download(**wanted))
+    except Exception as error:
+        raise BadData(
+            f"{file} of the data set {name} cannot be fetched from the hub ({_brief(error)}); "
+            f"without a network, copy it from another machine and name it by its path"
+        ) from error
+
+
+def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:
+    import datasets
+
+    number = 0
+    try:
+        if "streaming" not in where:
+            _reach(where["path"], where["revision"])
+        for batch in datasets.load_dataset(split="train", **where).iter(_BATCH):
+            column = pick_column(column, list(batch), ref)
+            for value in batch[column]:
+                number += 1
+                yield as_text(value, ref, number, column)
+    except CsebError:
+        raise
+    except Exception as error:  # the library raises anything, from httpx to pyarrow
+        raise BadData(
+            f"{ref} cannot be read ({_brief(error)}); without a network, put its .parquet, .jsonl or .csv files into a "
+            f"folder and name it hub:FOLDER, or put one sentence on each line of a .txt file and name that"
+        ) from error
+
+
+def _reach(name: str, revision: str | None) -> None:
+    """Fail at once when there is no network: the download itself would try for twenty seconds."""
+    from huggingface_hub import HfApi, constants
+
+    if not constants.HF_HUB_OFFLINE:
+        HfApi().dataset_info(name, revision=revision, timeout=10)
+
+
+def _brief(error: Exception) -> str:
+    first = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return first[:200]

@@ -1,0 +1,147 @@
+"""Rows of text from files, by the ending of their name: one row in, one string out, blank ones included.
+
+A sentence ends at a line feed and nowhere else: text from the web is full of characters (U+2028, U+0085, ...) that
+Python's own `splitlines` takes for line ends.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import json
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Literal
+
+from cseb.errors import BadData
+
+DEFAULT_COLUMNS = ("text", "sentence")
+LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is never closed
+_BOM = b"\xef\xbb\xbf"
+
+Reader = Callable[[BufferedIOBase, str, str], Iterator[str]]  # file, its name for messages, column
+
+
+def file_rows(path: Path, column: str) -> Iterator[str]:
+    """The text of every row of a file. Raises: BadData."""
+    plain = path.name.lower().removesuffix(".gz")
+    reader = FORMATS.get(Path(plain).suffix)
+    try:
+        if path.is_dir():
+            raise BadData(f"{path} is a folder; name a file in it, or read it as a data set with hub:{path}")
+        if reader is None:
+            raise BadData(
+                f"{path} does not end in {', '.join(FORMATS)}, with or without .gz; see also hub:NAME, microworld"
+            )
+        with path.open("rb") if plain == path.name.lower() else gzip.open(path, "rb") as file:
+            yield from reader(file, str(path), column)
+    except FileNotFoundError:
+        raise BadData(f"there is no file {path}; name a file, hub:NAME or microworld") from None
+    except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: a path or table that cannot be
+        raise BadData(f"{path} cannot be read: {error}") from error
+
+
+def pick_column(column: str, found: Sequence[str], name: str) -> str:
+    """`column`, or the one that must be meant if it is "". Raises: BadData with the columns that were found."""
+    if column and column in found:  # a column without a name is no answer to a question not asked
+        return column
+    shown = ", ".join(repr(each[:40]) for each in found[:20]) or "none"
+    if column:
+        near = difflib.get_close_matches(column, found, n=1)
+        hint = f"; did you mean --column {near[0]}?" if near else ""
+        raise BadData(f"{name} has no column {column!r}; found: {shown}{hint}")
+    usual = [default for default in DEFAULT_COLUMNS if default in found] or list(found)
+    if not usual or (len(found) > 1 and usual[0] not in DEFAULT_COLUMNS):
+        raise BadData(
+            f"{name} has no column called {' or '.join(DEFAULT_COLUMNS)}; say which with --column; found: {shown}"
+        )
+    return usual[0]
+
+
+def as_text(value: object, name: str, number: int, column: str) -> str:
+    """A cell as text, a missing one as a blank. Raises: BadData with the number of the row."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    raise BadData(f"{name}, row {number}: column {column!r} holds a {type(value).__name__}; text is needed")
+
+
+def _lines(file: BufferedIOBase, name: str) -> Iterator[str]:
+    for number, line in enumerate(file, 1):
+        try:
+            text = (line.removeprefix(_BOM) if number == 1 else line).decode()
+        except UnicodeDecodeError as error:
+            found = f"byte 0x{line[error.start]:02x}" if error.start < len(line) else "a byte"
+            raise BadData(f"{name}, line {number} is not UTF-8 ({found}); save the file as UTF-8") from None
+        yield text
+
+
+def _txt(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
+    if column:
+        raise BadData(f"{name} is plain text and has no column {column!r}; leave --column out")
+    return _lines(file, name)
+
+
+def _delimited(
+    file: BufferedIOBase, name: str, column: str, *, delimiter: str, quoting: Literal[0, 3]
+) -> Iterator[str]:
+    csv.field_size_limit(LONGEST_FIELD)
+    rows = csv.reader(_lines(file, name), delimiter=delimiter, quoting=quoting, strict=True)
+    try:
+        header = [cell.strip() for cell in next(rows, [])]
+        at = header.index(pick_column(column, header, name))
+        for row in rows:
+            if row and len(row) != len(header):
+                raise BadData(
+                    f"{name}, line {rows.line_num} has {len(row)} fields, the header {len(header)}; quote the text"
+                )
+            yield row[at] if row else ""
+    except csv.Error as error:
+        raise BadData(f"{name}, line {rows.line_num}: {error}; is a quotation mark left open?") from None
+
+
+def _jsonl(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
+    for number, line in enumerate(_lines(file, name), 1):
+        if not line.strip():
+            yield ""
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise BadData(f"{name}, line {number} is not JSON: {error}") from None
+        if not isinstance(row, dict):
+            raise BadData(
+                f'{name}, line {number} is a {type(row).__name__}; an object such as {{"text": "..."}} is needed'
+            )
+        column = pick_column(column, list(row), f"{name}, line {number}")
+        yield as_text(row[column], name, number, column)
+
+
+def _parquet(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
+    import pyarrow
+    from pyarrow import parquet
+
+    number = 0
+    try:
+        with parquet.ParquetFile(file) as table:
+            column = pick_column(column, table.schema_arrow.names, name)
+            for batch in table.iter_batches(batch_size=10_000, columns=[column], use_threads=False):
+                for value in batch.column(0).to_pylist():
+                    number += 1
+                    yield as_text(value, name, number, column)
+    except pyarrow.ArrowException as error:
+        raise BadData(f"{name} is not a sound parquet file: {error}") from error
+
+
+FORMATS: dict[str, Reader] = {
+    ".txt": _txt,
+    ".csv": partial(_delimited, delimiter=",", quoting=csv.QUOTE_MINIMAL),
+    ".tsv": partial(_delimited, delimiter="\t", quoting=csv.QUOTE_NONE),  # in a .tsv a quotation mark is text
+    ".jsonl": _jsonl,
+    ".parquet": _parquet,
+}

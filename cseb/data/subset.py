@@ -1,0 +1,84 @@
+"""Seeded shares of a corpus, nested: for one seed, a smaller share is contained in every larger one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.data.corpus import Corpus
+from cseb.data.files import write_whole
+from cseb.errors import BadBenchmark, BadData
+from cseb.streams import SUBSET, stream_seed
+
+
+def order(count: int, seed: int) -> npt.NDArray[np.int64]:
+    """A permutation of 0 to count - 1, the same on every machine and in every version of numpy: (count,).
+
+    Place i is sorted by the i-th number of the generator splitmix64.
+    Source: Steele, Lea & Flood, OOPSLA 2014, with the constants of java.util.SplittableRandom.
+    """
+    z = np.arange(1, count + 1, dtype=np.uint64)
+    z *= np.uint64(0x9E3779B97F4A7C15)
+    z += np.uint64(stream_seed(seed, SUBSET))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.argsort(z ^ (z >> np.uint64(31)), kind="stable").astype(np.int64, copy=False)
+
+
+def draw(count: int, size: int, seed: int) -> npt.NDArray[np.int64]:
+    """Which `size` of `count` sentences this seed draws, in the order drawn: (size,). Raises: BadBenchmark."""
+    if not 1 <= size <= count:
+        raise BadBenchmark(f"a subset of {size} sentences is asked for; the corpus allows 1 to {count}")
+    return order(count, seed)[:size]
+
+
+def size_of(fraction: float, count: int) -> int:
+    """How many sentences this share of a corpus is; halves are rounded up, in decimal: 0.29 of 50 is 15.
+
+    Raises: BadBenchmark if the share is not in (0, 1], or too small for one sentence.
+    """
+    if not 0 < fraction <= 1:
+        raise BadBenchmark(f"fraction {fraction!r} is not in (0, 1]; 0.001 stands for 0.1 % of the corpus")
+    size = int((Decimal(repr(float(fraction))) * count).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    if size == 0:
+        raise BadBenchmark(
+            f"fraction {fraction!r} of {count} sentences is less than one; take {1 / max(count, 1):.1g} or more"
+        )
+    return size
+
+
+def subset_sha256(sentences: Iterable[str]) -> str:
+    """What a corpus of exactly these sentences, in this order, would be called."""
+    return hashlib.sha256("".join(f"{sentence}\n" for sentence in sentences).encode()).hexdigest()
+
+
+def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path:
+    """Write `size` drawn sentences to `path`, and beside it what they are; returns where the latter lies.
+
+    Raises: BadBenchmark, BadData.
+    """
+    indices = draw(len(corpus), size, seed)
+    sentences = corpus.take(indices)
+    manifest = {
+        "corpus": corpus.name,
+        "corpus_sha256": corpus.sha256,
+        "corpus_size": len(corpus),
+        "seed": seed,
+        "size": size,
+        "fraction": size / len(corpus),
+        "subset_sha256": subset_sha256(sentences),
+        "indices": indices.tolist(),
+    }
+    beside = path.with_name(f"{path.name}.json")
+    try:
+        write_whole(path, (f"{sentence}\n".encode() for sentence in sentences))
+        write_whole(beside, [json.dumps(manifest).encode(), b"\n"])
+    except OSError as error:
+        raise BadData(f"{path} cannot be written: {error}") from error
+    return beside

@@ -1,0 +1,101 @@
+"""Where an encoder's files lie, and the hash that says which encoder it is. Reads no weights, needs no torch."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from cseb.errors import BadData
+
+CONFIG = "config.json"
+TOKENIZER = (
+    *("tokenizer*", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
+    *("spiece.model", "sentencepiece*.model"),
+)
+WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
+PICKLES = ("pytorch_model*.bin", "*.pt", "*.ckpt")
+HUB_NAME = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?(@[\w./-]{1,200})?", re.ASCII)
+BLOCK = 1 << 20  # bytes read at a time
+
+
+def find_encoder(name: str) -> tuple[Path, str]:
+    """The folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
+
+    name: a folder, `microworld` (the embedded one), or a hub name such as org/model or org/model@revision.
+    Raises: BadData.
+    """
+    folder = _folder(name)
+    return folder, _sha256(_files(folder, name))
+
+
+def _folder(name: str) -> Path:
+    if name == "microworld":
+        from cseb.microworld import ENCODER
+
+        return Path(ENCODER)
+    try:
+        if name and Path(name).is_dir():
+            return Path(name).resolve()
+        is_file = Path(name).is_file()
+    except OSError:  # such as a name longer than any file system takes
+        is_file = False
+    if is_file:
+        raise BadData(f"encoder {name!r} is a file; give the folder that holds {CONFIG}, tokenizer and safetensors")
+    if not HUB_NAME.fullmatch(name) or ".." in name:
+        raise BadData(
+            f"encoder {name[:100]!r}: no such folder; give one, or microworld, or a hub name such as bert-base-uncased"
+        )
+    return _download(name)
+
+
+def _download(name: str) -> Path:
+    """A hub snapshot, from the local cache when HF_HUB_OFFLINE is set or the files are there already."""
+    from huggingface_hub import snapshot_download
+
+    repository, _, revision = name.partition("@")
+    try:
+        folder = snapshot_download(repository, revision=revision or None, allow_patterns=[CONFIG, *TOKENIZER, *WEIGHTS])
+    except Exception as error:  # the hub client raises a dozen kinds, its HTTP library more; all mean "not here"
+        raise BadData(
+            f"encoder {name!r}: no such folder, and it cannot be had from the hub ({_first_line(error)}). Without "
+            f"network, put {CONFIG}, the tokenizer files and *.safetensors into a folder and give its path, or use "
+            "`microworld`, which needs none"
+        ) from error
+    return Path(folder)
+
+
+def _files(folder: Path, name: str) -> list[Path]:
+    """Files that decide the vectors, sorted by name. Raises: BadData on a folder that is no encoder."""
+    if not (folder / CONFIG).is_file():
+        raise BadData(f"encoder {name!r}: {folder} has no {CONFIG}; give the folder that `save_pretrained` wrote")
+    if not any(folder.glob("*.safetensors")):
+        pickled = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+        raise BadData(
+            f"encoder {name!r}: {folder} holds {pickled[0]} but no safetensors; pickles can run code and are never "
+            "opened. Convert it where you trust it: AutoModel.from_pretrained(folder).save_pretrained(folder)"
+            if pickled
+            else f"encoder {name!r}: {folder} has no *.safetensors; the weights belong beside {CONFIG}"
+        )
+    found = {path for pattern in (CONFIG, *TOKENIZER, *WEIGHTS) for path in folder.glob(pattern) if path.is_file()}
+    return sorted(found, key=lambda path: path.name)
+
+
+def _sha256(files: Iterable[Path]) -> str:
+    """Names, lengths and bytes; the length keeps one file from running into the next."""
+    total = hashlib.sha256()
+    for path in files:
+        try:
+            with path.open("rb") as stream:
+                total.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+                while block := stream.read(BLOCK):
+                    total.update(block)
+        except OSError as error:
+            raise BadData(f"encoder file {path} cannot be read: {error.strerror}") from error
+    return total.hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0][:200] if lines else type(error).__name__

@@ -1,0 +1,54 @@
+"""Scoring one encoder on many tasks, with every distinct sentence encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from cseb.errors import BadData, CsebError
+from cseb.registry import TASKS
+from cseb.tasks.task import Embed, Loaded, Outcome, Task, Vectors
+
+
+@cache
+def load_task(name: str, data_dir: Path | None) -> Loaded:
+    """The data of a task, read once in the life of a process. Raises: BadData, UnknownName."""
+    task: Task = TASKS[name]
+    return task.load(data_dir)
+
+
+def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[Outcome]:
+    """The outcome of each task, in order; `embed` is called once, with all their sentences sorted and distinct.
+
+    Raises: CsebError if `embed` returns anything but one vector for each sentence.
+    """
+    distinct = sorted({sentence for _, loaded in tasks for sentence in loaded.sentences()})
+    vectors = _checked(embed(distinct), len(distinct))
+    rows = {sentence: row for row, sentence in enumerate(distinct)}
+    return [loaded.score(_Lookup(task.name, vectors, rows)) for task, loaded in tasks]
+
+
+class _Lookup:
+    """An `Embed` that finds what is already encoded."""
+
+    def __init__(self, task: str, vectors: Vectors, rows: dict[str, int]) -> None:
+        self.task, self.vectors, self.rows = task, vectors, rows
+
+    def __call__(self, sentences: Sequence[str]) -> Vectors:
+        try:
+            return self.vectors[[self.rows[sentence] for sentence in sentences]]
+        except KeyError as error:
+            raise BadData(f"task {self.task} asks for {error}, which its sentences() leaves out") from None
+
+
+def _checked(vectors: Vectors, count: int) -> Vectors:
+    """Values that are not finite pass: they are the encoder's fault, and each task says so with a None."""
+    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
+        found = getattr(vectors, "shape", type(vectors).__name__)
+        raise CsebError(f"the encoder returned {found} for {count} sentences; an array of ({count}, width) is needed")
+    if not np.issubdtype(vectors.dtype, np.floating):
+        raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")
+    return vectors.astype(np.float32, copy=False)

@@ -1,0 +1,95 @@
+"""Rated pairs of sentences: how well the cosine of two embeddings ranks them the way people do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.tasks.task import Embed, Outcome, Vectors
+
+Floats = npt.NDArray[np.float64]
+COEFFICIENTS = {"spearman": "spearmanr", "pearson": "pearsonr"}  # name in a record: name in scipy.stats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The pairs of one subset: two lists of N sentences and the N scores that people gave."""
+
+    name: str
+    left: Sequence[str]
+    right: Sequence[str]
+    gold: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatedPairs:
+    """The pairs of a task in memory, in one or several subsets.
+
+    The score is 100 x Spearman's rho over all subsets put together ("all"). `detail` holds, each for `spearman` and
+    `pearson` and in points: `spearman.all`, `spearman.mean` (plain mean over subsets), `spearman.wmean` (weighted by
+    their number of pairs) and, if there are several, one figure for each subset such as `spearman/headlines`.
+    `items` are the cosines, and every figure is worked out from these float32 numbers alone.
+
+    Source: the "all" setting of Gao et al. 2021, appendix B; mean and wmean as in Conneau & Kiela 2018.
+    """
+
+    subsets: tuple[Pairs, ...]
+
+    def sentences(self) -> list[str]:
+        """Left and right sentences of every subset."""
+        return [sentence for each in self.subsets for side in (each.left, each.right) for sentence in side]
+
+    def score(self, embed: Embed) -> Outcome:
+        """Cosines against ratings; a figure is None where a correlation is not defined."""
+        left = embed([sentence for each in self.subsets for sentence in each.left])
+        right = embed([sentence for each in self.subsets for sentence in each.right])
+        cosine = row_cosine(left, right)
+        detail: dict[str, float | None] = {}
+        for name in COEFFICIENTS:
+            detail |= self._figures(name, cosine)
+        return Outcome(detail["spearman.all"], detail, cosine)
+
+    def _figures(self, name: str, cosine: Vectors) -> dict[str, float | None]:
+        sizes = [len(each.gold) for each in self.subsets]
+        parts = np.split(cosine, np.cumsum(sizes)[:-1])
+        each = [correlation(name, part, subset.gold) for part, subset in zip(parts, self.subsets, strict=True)]
+        known = [figure for figure in each if figure is not None]
+        whole = len(known) == len(each)  # a mean over the subsets that happen to be defined would be another quantity
+        figures = {
+            f"{name}.all": correlation(name, cosine, [score for subset in self.subsets for score in subset.gold]),
+            f"{name}.mean": float(np.mean(known)) if whole else None,
+            f"{name}.wmean": float(np.average(known, weights=sizes)) if whole else None,
+        }
+        if len(self.subsets) > 1:
+            figures |= {f"{name}/{subset.name}": figure for subset, figure in zip(self.subsets, each, strict=True)}
+        return figures
+
+
+def row_cosine(left: Vectors, right: Vectors) -> Vectors:
+    """Cosine of each row of `left` with the same row of `right`: (N, D) and (N, D) to (N,), NaN for a zero vector.
+
+    Worked out in float64 and rounded once: the errors are far below half a step of float32, so that equal vectors have
+    exactly 1, and a pair of equal sentences is not ranked by rounding noise.
+    """
+    a, b = left.astype(np.float64), right.astype(np.float64)
+    with np.errstate(all="ignore"):
+        norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+        cosine = np.clip(np.einsum("nd,nd->n", a, b) / norms, -1, 1)
+    rounded: Vectors = cosine.astype(np.float32)
+    return rounded
+
+
+def correlation(name: str, cosine: Vectors, gold: Sequence[float]) -> float | None:
+    """100 x the coefficient of two lists of N numbers, in float64; None if either is constant or not finite.
+
+    Ties share the mean of the ranks they span: ratings are full of them.
+    """
+    from scipy import stats  # slow to import, and not needed to read data
+
+    x, y = cosine.astype(np.float64), np.asarray(gold, dtype=np.float64)
+    if not all(np.isfinite(each).all() and np.ptp(each) > 0 for each in (x, y)):
+        return None
+    return 100 * float(getattr(stats, COEFFICIENTS[name])(x, y).statistic)

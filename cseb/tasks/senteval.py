@@ -1,0 +1,163 @@
+"""Rated pairs from files in SentEval's layout: a folder that holds STS/ and SICK/.
+
+Source: Conneau & Kiela 2018, as the evaluation of Gao et al. 2021 reads them. Both sentences are split at white space
+and joined by single blanks; nothing else about the text is changed. Row counts are checked before anything is scored:
+shortened copies of these files have put wrong numbers into published tables.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from cseb.errors import BadData
+from cseb.tasks.folder import WANTED
+from cseb.tasks.pairs import Pairs
+
+
+class Rows(NamedTuple):
+    """How many rows a file must have, and how many of them people rated; the others are dropped."""
+
+    rated: int
+    total: int
+
+
+YEARS: Mapping[str, Mapping[str, Rows]] = {
+    "12": {
+        "MSRpar": Rows(750, 750),
+        "MSRvid": Rows(750, 750),
+        "SMTeuroparl": Rows(459, 459),
+        "surprise.OnWN": Rows(750, 750),
+        "surprise.SMTnews": Rows(399, 399),
+    },
+    "13": {  # the fourth subset, SMT, may not be passed on and is left out by everybody
+        "FNWN": Rows(189, 189),
+        "headlines": Rows(750, 750),
+        "OnWN": Rows(561, 561),
+    },
+    "14": {
+        "deft-forum": Rows(450, 450),
+        "deft-news": Rows(300, 300),
+        "headlines": Rows(750, 750),
+        "images": Rows(750, 750),
+        "OnWN": Rows(750, 750),
+        "tweet-news": Rows(750, 750),
+    },
+    "15": {
+        "answers-forums": Rows(375, 2000),
+        "answers-students": Rows(750, 1500),
+        "belief": Rows(375, 2000),
+        "headlines": Rows(750, 1500),
+        "images": Rows(750, 1500),
+    },
+    "16": {
+        "answer-answer": Rows(254, 1572),
+        "headlines": Rows(249, 1498),
+        "plagiarism": Rows(230, 1271),
+        "postediting": Rows(244, 3287),
+        "question-question": Rows(209, 1555),
+    },
+}
+
+
+class Table(NamedTuple):
+    """One file with both sentences and their score: its rows, and which columns, from 0, these are."""
+
+    file: str
+    rows: int
+    left: int
+    right: int
+    gold: int
+    columns: int
+    header: int  # lines above the first row
+
+
+STSB_DEV = Table("STS/STSBenchmark/sts-dev.csv", 1500, 5, 6, 4, 7, 0)
+STSB_TEST = Table("STS/STSBenchmark/sts-test.csv", 1379, 5, 6, 4, 7, 0)
+SICK_DEV = Table("SICK/SICK_trial.txt", 500, 1, 2, 3, 5, 1)
+SICK_TEST = Table("SICK/SICK_test_annotated.txt", 4927, 1, 2, 3, 5, 1)
+
+
+def read_year(year: str, root: Path) -> tuple[Pairs, ...]:
+    """The subsets of STS12 to STS16, in the order in which they are put together. Raises: BadData."""
+    folder = root / f"STS/STS{year}-en-test"
+    return tuple(_read_subset(folder, name, rows) for name, rows in YEARS[year].items())
+
+
+def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
+    """STS-B or SICK-R, one split of it: a single subset. Quotation marks are text. Raises: BadData."""
+    path = root / table.file
+    lines = _lines(path)[table.header :]
+    _check(path, len(lines), table.rows, "rows")
+    left, right, gold = [], [], []
+    for number, line in enumerate(lines, 1 + table.header):
+        cells = _cells(line, table.columns, path, number)
+        left.append(_normal(cells[table.left]))
+        right.append(_normal(cells[table.right]))
+        gold.append(_score(cells[table.gold], path, number))
+    return (Pairs(path.stem, left, right, gold),)
+
+
+READERS: Mapping[str, Callable[[Path], tuple[Pairs, ...]]] = {
+    **{f"sts{year}": partial(read_year, year) for year in YEARS},
+    "stsb": partial(read_table, STSB_TEST),
+    "sickr": partial(read_table, SICK_TEST),
+    "stsb-dev": partial(read_table, STSB_DEV),
+    "sickr-dev": partial(read_table, SICK_DEV),
+}
+
+
+def _read_subset(folder: Path, name: str, rows: Rows) -> Pairs:
+    texts, scores = folder / f"STS.input.{name}.txt", folder / f"STS.gs.{name}.txt"
+    pairs, ratings = _lines(texts), _lines(scores)
+    _check(texts, len(pairs), rows.total, "rows")
+    _check(scores, len(ratings), rows.total, "rows")  # blank ones count: leaving them out would shift every pair
+    left, right, gold = [], [], []
+    for number, (line, rating) in enumerate(zip(pairs, ratings, strict=True), 1):
+        if rating.strip():
+            one, other = _cells(line, 2, texts, number)
+            left.append(_normal(one))
+            right.append(_normal(other))
+            gold.append(_score(rating, scores, number))
+    _check(scores, len(gold), rows.rated, "scores")
+    return Pairs(name, left, right, gold)
+
+
+def _lines(path: Path) -> list[str]:
+    """Lines end at a line feed alone; what follows the last one is no line."""
+    try:
+        lines = path.read_bytes().decode().split("\n")
+    except OSError as error:
+        raise BadData(f"{path} cannot be read ({error.strerror}); {WANTED}") from None
+    except UnicodeDecodeError as error:
+        raise BadData(f"{path} is not UTF-8 at byte {error.start}; take an untouched copy") from None
+    return lines if lines[-1] else lines[:-1]
+
+
+def _cells(line: str, columns: int, path: Path, number: int) -> list[str]:
+    cells = line.split("\t")
+    if len(cells) != columns:
+        raise BadData(f"{path}, line {number} has {len(cells)} columns between tabs, {columns} belong there")
+    return cells
+
+
+def _score(cell: str, path: Path, number: int) -> float:
+    try:
+        score = float(cell)
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise BadData(f"{path}, line {number}: {cell[:40]!r} is no score; a number belongs there")
+    return score
+
+
+def _normal(sentence: str) -> str:
+    return " ".join(sentence.split())
+
+
+def _check(path: Path, found: int, expected: int, what: str) -> None:
+    if found != expected:
+        raise BadData(f"{path} has {found} {what}, {expected} belong there; take an untouched copy")

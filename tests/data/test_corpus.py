@@ -1,0 +1,74 @@
+"""A corpus: what is kept, what it is called, and where its sentences lie."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cseb.data.corpus import pack, read_corpus
+from cseb.errors import BadData
+
+WIKI = Path(__file__).parents[2].parent / "shared" / "data" / "wiki" / "wiki1m_head.txt"
+
+
+def test_the_hash_is_that_of_the_stripped_sentences_with_line_feeds() -> None:
+    corpus = pack("here", [" One.\r\n", "", "\t", "Zwei ä. "])
+    assert list(corpus) == ["One.", "Zwei ä."]
+    assert corpus.blank == 2
+    assert corpus.sha256 == hashlib.sha256("One.\nZwei ä.\n".encode()).hexdigest()
+
+
+def test_indices_count_from_both_ends_and_stop_there() -> None:
+    corpus = pack("here", ["a", "b", "c"])
+    assert (corpus[0], corpus[-1], len(corpus)) == ("a", "c", 3)
+    assert corpus.take(np.array([2, 0, 2])) == ["c", "a", "c"]
+    for beyond in (3, -4):
+        with pytest.raises(IndexError):
+            corpus[beyond]
+
+
+def test_a_cell_of_several_lines_becomes_one_sentence() -> None:
+    assert list(pack("here", ["one \r\n two\n\nthree"])) == ["one two three"]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))))
+def test_every_text_comes_back_as_stripped(texts: list[str]) -> None:
+    kept = [text for text in (" ".join(text.split("\n")).strip() for text in texts) if text]
+    if not kept:
+        with pytest.raises(BadData, match="holds no sentence"):
+            pack("here", texts)
+    else:
+        corpus = pack("here", texts)
+        assert [each.split() for each in corpus] == [each.split() for each in kept]
+        assert len(corpus) + corpus.blank == len(texts)
+
+
+def test_half_a_surrogate_pair_is_answered_with_its_row() -> None:
+    with pytest.raises(BadData, match="row 3 holds half of a surrogate pair"):
+        pack("here", ["fine", "", "\ud800"])
+
+
+def test_only_a_line_feed_ends_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffone\u2028still one\x0bstill\r\n\r\ntwo\x85two".encode())
+    corpus = read_corpus(str(path))
+    assert list(corpus) == ["one\u2028still one\x0bstill", "two\x85two"]
+    assert (corpus.blank, corpus.name) == (1, str(path))
+
+
+def test_the_same_sentences_have_the_same_hash_in_every_format(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    (tmp_path / "b.csv").write_text('text,n\n"one",1\ntwo,2\n')
+    assert read_corpus(str(tmp_path / "a.txt")).sha256 == read_corpus(str(tmp_path / "b.csv")).sha256
+
+
+@pytest.mark.skipif(not WIKI.exists(), reason="needs the Wikipedia sample beside the repository")
+def test_wikipedia_lines_survive_unchanged() -> None:
+    raw = WIKI.read_bytes()
+    corpus = read_corpus(str(WIKI))
+    lines = [line.strip() for line in raw.decode().split("\n")]
+    assert list(corpus) == [line for line in lines if line]
+    assert corpus.blank == len(lines[:-1]) - len(corpus)

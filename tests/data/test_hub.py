@@ -1,0 +1,95 @@
+"""Data sets: read from a folder without a network, and a clear answer where there is none."""
+
+import gzip
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from cseb.data import hub
+from cseb.data.corpus import read_corpus
+from cseb.errors import BadData
+
+WRITERS = {
+    "part.csv": lambda path: path.write_text("id,text\n1,one\n2,\n3,two\n"),
+    "part.jsonl": lambda path: path.write_text('{"text": "one"}\n{"text": null}\n{"text": "two"}\n'),
+    "part.parquet": lambda path: parquet.write_table(pa.table({"text": ["one", None, "two"]}), path),
+    "part.txt": lambda path: path.write_text("one\n\ntwo\n"),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_folder_is_read_as_a_data_set(tmp_path: Path, name: str) -> None:
+    WRITERS[name](tmp_path / name)
+    corpus = read_corpus(f"hub:{tmp_path}")
+    assert list(corpus) == ["one", "two"]
+    assert (corpus.name, corpus.blank) == (f"hub:{tmp_path}", 1)
+
+
+def test_a_folder_may_have_odd_characters_in_its_name(tmp_path: Path) -> None:
+    folder = tmp_path / "a:b@c"
+    folder.mkdir()
+    WRITERS["part.jsonl"](folder / "part.jsonl")
+    assert list(read_corpus(f"hub:{folder}")) == ["one", "two"]
+
+
+def test_the_column_of_a_folder_is_checked(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"n": 1, "body": "one"}\n')
+    assert list(read_corpus(f"hub:{tmp_path}", "body")) == ["one"]
+    with pytest.raises(
+        BadData, match=r"^hub:[^ ]* has no column 'boby'; found: 'n', 'body'; did you mean --column body"
+    ):
+        read_corpus(f"hub:{tmp_path}", "boby")
+    with pytest.raises(BadData, match="row 1: column 'n' holds a int"):
+        read_corpus(f"hub:{tmp_path}", "n")
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "cannot be read"),
+        ({"a.jsonl": b"{"}, "cannot be read"),
+        ({"a.parquet": b"PAR1"}, "cannot be read"),
+        ({"test.jsonl": b'{"text": "a"}\n'}, "cannot be read .*train"),
+    ],
+)
+def test_a_folder_that_is_no_data_set_is_answered(tmp_path: Path, files: dict[str, bytes], message: str) -> None:
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(BadData, match=message) as caught:
+        read_corpus(f"hub:{tmp_path}")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["", "/no/such/folder", "a b", "owner/name@", "owner/name:x:y", "x" * 5000 + "/"])
+def test_a_name_that_cannot_be_is_answered(place: str) -> None:
+    with pytest.raises(BadData, match="is no existing folder, nor OWNER/NAME"):
+        read_corpus(f"hub:{place}")
+
+
+def test_without_a_network_the_answer_says_what_to_put_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(name: str, revision: str | None) -> None:
+        raise ConnectionError("no route\nto host")
+
+    monkeypatch.setattr(hub, "_reach", unreachable)
+    with pytest.raises(BadData, match=r"hub:owner/name:en@v1 cannot be read \(no route\); .* name it hub:FOLDER"):
+        read_corpus("hub:owner/name:en@v1")
+    with pytest.raises(
+        BadData, match=r"wiki\.txt of the data set owner/name cannot be fetched from the hub \(no route\)"
+    ):
+        read_corpus("hub:owner/name/wiki.txt")
+
+
+def test_one_file_of_a_data_set_is_read_by_its_ending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = tmp_path / "wiki.txt.gz"
+    here.write_bytes(gzip.compress(b"one\ntwo\n"))
+    asked = []
+
+    def fetch(name: str, file: str, revision: str | None) -> Path:
+        asked.append((name, file, revision))
+        return here
+
+    monkeypatch.setattr(hub, "hub_file", fetch)
+    assert list(read_corpus("hub:owner/name/data/wiki.txt.gz@abc")) == ["one", "two"]
+    assert asked == [("owner/name", "data/wiki.txt.gz", "abc")]

@@ -1,0 +1,104 @@
+"""Subsets: the same everywhere, nested for one seed, another one for another seed."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cseb.data.corpus import pack, read_corpus
+from cseb.data.subset import draw, order, size_of, subset_sha256, write_subset
+from cseb.errors import BadBenchmark, BadData
+from cseb.streams import SUBSET, stream_seed
+
+SEEDS = st.integers(0, 2**40)
+
+
+def splitmix64(state: int, index: int) -> int:
+    """Number `index` of the generator, in Python's own integers."""
+    mask = 2**64 - 1
+    z = (state + (index + 1) * 0x9E3779B97F4A7C15) & mask
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
+    return z ^ (z >> 31)
+
+
+def test_the_generator_is_splitmix64() -> None:
+    assert [splitmix64(1234567, index) for index in range(3)] == [  # the published test vector
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+    ]
+
+
+def test_the_order_is_pinned() -> None:
+    assert order(10, 0).tolist() == [1, 2, 3, 8, 5, 9, 7, 0, 4, 6]
+    assert order(10, 1).tolist() == [8, 7, 6, 2, 5, 3, 4, 0, 1, 9]
+
+
+@given(st.integers(0, 300), SEEDS)
+def test_the_order_sorts_the_numbers_of_the_generator(count: int, seed: int) -> None:
+    state = stream_seed(seed, SUBSET)
+    assert order(count, seed).tolist() == sorted(range(count), key=lambda index: splitmix64(state, index))
+
+
+@given(st.integers(1, 200), SEEDS, st.data())
+def test_a_smaller_draw_is_the_beginning_of_a_larger_one(count: int, seed: int, data: st.DataObject) -> None:
+    small, large = sorted(data.draw(st.tuples(st.integers(1, count), st.integers(1, count))))
+    assert draw(count, small, seed).tolist() == draw(count, large, seed).tolist()[:small]
+    assert sorted(draw(count, count, seed)) == list(range(count))
+
+
+def test_two_seeds_share_no_more_than_chance() -> None:
+    one, other = (set(draw(100_000, 1000, seed).tolist()) for seed in (0, 1))
+    assert len(one & other) < 30  # 10 expected
+
+
+def test_every_place_is_drawn_equally_often() -> None:
+    counts = np.bincount(np.concatenate([draw(50, 10, seed) for seed in range(2000)]), minlength=50)
+    assert counts.min() > 330 and counts.max() < 470  # 400 expected, standard deviation 18
+
+
+@pytest.mark.parametrize(
+    ("fraction", "count", "size"),
+    [(1, 7, 7), (0.001, 1_000_000, 1000), (0.29, 50, 15), (0.5, 5, 3), (0.1, 5, 1), (0.3, 10, 3), (5e-7, 10**6, 1)],
+)
+def test_halves_are_rounded_up(fraction: float, count: int, size: int) -> None:
+    assert size_of(fraction, count) == size
+
+
+@pytest.mark.parametrize("fraction", [0, -0.1, 1.0001, float("nan"), float("inf")])
+def test_a_fraction_lies_above_0_and_up_to_1(fraction: float) -> None:
+    with pytest.raises(BadBenchmark, match=r"is not in \(0, 1\]"):
+        size_of(fraction, 100)
+
+
+def test_a_fraction_of_less_than_a_sentence_is_answered() -> None:
+    with pytest.raises(BadBenchmark, match=r"0\.001 of 100 sentences is less than one; take 0\.01 or more"):
+        size_of(0.001, 100)
+
+
+@pytest.mark.parametrize("size", [0, -1, 6])
+def test_a_draw_needs_a_size_that_the_corpus_has(size: int) -> None:
+    with pytest.raises(BadBenchmark, match=f"a subset of {size} sentences is asked for; the corpus allows 1 to 5"):
+        draw(5, size, 0)
+
+
+def test_a_written_subset_reads_back_and_says_what_it_is(tmp_path: Path) -> None:
+    corpus = pack("mine", [f"Sentence {number}." for number in range(40)])
+    beside = write_subset(tmp_path / "new" / "few.txt", corpus, 10, seed=3)
+    back, manifest = read_corpus(str(tmp_path / "new" / "few.txt")), json.loads(beside.read_text())
+    assert beside.name == "few.txt.json"
+    assert list(back) == corpus.take(draw(40, 10, 3)) == corpus.take(manifest["indices"])
+    assert back.sha256 == subset_sha256(back) == manifest["subset_sha256"]
+    assert (manifest["corpus"], manifest["corpus_sha256"], manifest["corpus_size"]) == ("mine", corpus.sha256, 40)
+    assert (manifest["seed"], manifest["size"], manifest["fraction"]) == (3, 10, 0.25)
+    assert {each.name for each in beside.parent.iterdir()} == {"few.txt", "few.txt.json"}
+
+
+def test_a_subset_that_cannot_be_written_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BadData, match="cannot be written"):
+        write_subset(tmp_path / "file" / "few.txt", pack("mine", ["a"]), 1, seed=0)

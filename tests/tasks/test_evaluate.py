@@ -1,0 +1,81 @@
+"""The evaluator: every distinct sentence is encoded once, and a wrong answer of the encoder is noticed."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from cseb.errors import CsebError, UnknownName
+from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.pairs import Pairs, RatedPairs
+from cseb.tasks.sts import STS
+
+
+def lengths(sentences: Sequence[str]) -> npt.NDArray[np.float32]:
+    return np.array([[len(sentence), 1 + sentence.count("a")] for sentence in sentences], dtype=np.float32)
+
+
+ONE = RatedPairs((Pairs("x", ["a", "bb", "a"], ["bb", "ccc", "aaaa"], [1, 2, 3]),))
+TWO = RatedPairs((Pairs("y", ["a", "d"], ["aaaa", "bb"], [0, 5]),))
+TASKS = [(STS("one"), ONE), (STS("two"), TWO)]
+
+
+def test_one_call_with_every_distinct_sentence_once() -> None:
+    calls = []
+
+    def embed(sentences: Sequence[str]) -> npt.NDArray[np.float32]:
+        calls.append(list(sentences))
+        return lengths(sentences)
+
+    outcomes = score_all(TASKS, embed)
+    assert calls == [["a", "aaaa", "bb", "ccc", "d"]]
+    for outcome, (_, loaded) in zip(outcomes, TASKS, strict=True):
+        alone = loaded.score(lengths)
+        assert (outcome.value, outcome.detail) == (alone.value, alone.detail)
+        assert outcome.items.tolist() == alone.items.tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda sentences: lengths(sentences)[1:], r"returned \(4, 2\) for 5 sentences; an array of \(5, width\)"),
+        (lambda sentences: lengths(sentences)[:, 0], r"returned \(5,\) for 5"),
+        (lambda sentences: lengths(sentences)[:, :0], r"returned \(5, 0\) for 5"),
+        (lambda sentences: lengths(sentences).tolist(), "returned list for 5"),
+        (lambda sentences: lengths(sentences).astype(int), "vectors of int64; floating-point"),
+    ],
+)
+def test_anything_but_one_vector_each_is_answered(wrong: object, message: str) -> None:
+    with pytest.raises(CsebError, match=message):
+        score_all(TASKS, wrong)
+
+
+def test_vectors_that_are_not_finite_are_a_collapsed_encoder() -> None:
+    assert [outcome.value for outcome in score_all(TASKS, lambda s: lengths(s) * np.float32("nan"))] == [None, None]
+
+
+def test_a_task_may_only_ask_for_what_it_has_listed() -> None:
+    class Sly(RatedPairs):
+        def sentences(self) -> list[str]:
+            return ["a"]
+
+    with pytest.raises(CsebError, match="task sly asks for 'bb', which its sentences"):
+        score_all([(STS("sly"), Sly(ONE.subsets))], lengths)
+
+
+def test_data_are_loaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    loads = []
+
+    def load(self: STS, data_dir: Path | None) -> RatedPairs:
+        loads.append((self.name, data_dir))
+        return ONE
+
+    monkeypatch.setattr(STS, "load", load)
+    assert load_task("stsb", tmp_path) is load_task("stsb", tmp_path)
+    load_task("stsb", tmp_path / "other")
+    assert loads == [("stsb", tmp_path), ("stsb", tmp_path / "other")]
+    load_task.cache_clear()  # nobody else shall get these
+    with pytest.raises(UnknownName):
+        load_task("nothing", None)

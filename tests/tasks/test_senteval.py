@@ -1,0 +1,218 @@
+"""Task files: which rows count, what they say, and how a wrong file is noticed."""
+
+import io
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from cseb.errors import BadData
+from cseb.tasks import folder
+from cseb.tasks.folder import data_root, unpacked
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.senteval import READERS, SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+real = pytest.mark.skipif(not (SHARED / "senteval/STS").is_dir(), reason="needs the task files beside the repository")
+
+# Source: the row counts printed in the papers' evaluation, by task.
+COUNTS = {
+    **{"sts12": 3108, "sts13": 1500, "sts14": 3750, "sts15": 3000, "sts16": 1186},
+    **{"stsb": 1379, "sickr": 4927, "stsb-dev": 1500, "sickr-dev": 500},
+}
+
+
+def write_subset(where: Path, name: str, rows: Rows) -> None:
+    """Row i is rated if i is a multiple of `step`, and says its own number."""
+    step = rows.total // rows.rated
+    rated = [i % step == 0 and i // step < rows.rated for i in range(rows.total)]
+    where.mkdir(parents=True, exist_ok=True)
+    pairs = "".join(f'left  {i} "\tright\u00a0{i} .\n' for i in range(rows.total))
+    (where / f"STS.input.{name}.txt").write_text(pairs)
+    (where / f"STS.gs.{name}.txt").write_text("".join(f"{i % 6 if kept else ''}\n" for i, kept in enumerate(rated)))
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of the right size and layout with made-up sentences."""
+    root = tmp_path_factory.mktemp("senteval")
+    for year, subsets in YEARS.items():
+        for name, rows in subsets.items():
+            write_subset(root / f"STS/STS{year}-en-test", name, rows)
+    (root / "STS/STS13-en-test/STS.gs.SMT.txt").write_text("1\n" * 750)  # lies there without its sentences
+    (root / "STS/STSBenchmark").mkdir()
+    (root / "SICK").mkdir()
+    for table in (STSB_DEV, STSB_TEST):
+        lines = [f'genre\tfile\tyear\t{i}\t{i % 5}.5\t"left {i}\tright {i}\n' for i in range(table.rows)]
+        (root / table.file).write_text("".join(lines))
+    for table, end in ((SICK_DEV, "\n"), (SICK_TEST, "\r\n")):
+        lines = [f"{i}\tleft {i}\tright {i}\t{i % 5}.5\tNEUTRAL{end}" for i in range(table.rows)]
+        (root / table.file).write_bytes(f"id\tA\tB\tscore\tlabel{end}{''.join(lines)}".encode())
+    return root
+
+
+@pytest.fixture
+def copy(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "copy"))
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_every_task_has_the_pairs_of_the_papers(whole: Path, name: str) -> None:
+    [task] = parse_tasks(name)
+    loaded = task.load(whole)
+    assert sum(len(subset.gold) for subset in loaded.subsets) == COUNTS[name]
+    assert len(loaded.sentences()) == 2 * COUNTS[name]
+    assert task.protocol == "simcse-sts@1"
+
+
+@real
+@pytest.mark.parametrize("name", COUNTS)
+def test_the_real_files_have_them_too(name: str) -> None:
+    subsets = parse_tasks(name)[0].load(SHARED).subsets
+    assert sum(len(subset.gold) for subset in subsets) == COUNTS[name]
+    assert all(0 <= score <= 5 for subset in subsets for score in subset.gold)
+    assert all(side == " ".join(side.split()) != "" for subset in subsets for side in (*subset.left, *subset.right))
+
+
+@real
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [("sts12", 79), ("sts13", 2), ("sts14", 1), ("sts15", 8), ("sts16", 3), ("stsb-dev", 1), ("stsb", 0)],
+)
+def test_the_real_files_hold_the_known_pairs_of_equal_sentences(name: str, same: int) -> None:
+    subsets = parse_tasks(name)[0].load(SHARED).subsets
+    assert sum(a == b for subset in subsets for a, b in zip(subset.left, subset.right, strict=True)) == same
+
+
+def test_rows_without_a_rating_are_dropped_and_shift_nothing(whole: Path) -> None:
+    [forums, *_] = READERS["sts15"](whole)
+    assert forums.name == "answers-forums"
+    assert forums.left[:3] == ['left 0 "', 'left 5 "', 'left 10 "']
+    assert forums.right[:3] == ["right 0 .", "right 5 .", "right 10 ."]
+    assert forums.gold[:3] == [0, 5, 4]
+
+
+def test_quotation_marks_and_crlf_are_no_trouble(whole: Path) -> None:
+    [stsb], [sick] = READERS["stsb"](whole), READERS["sickr"](whole)
+    assert (stsb.left[1], stsb.right[1], stsb.gold[1]) == ('"left 1', "right 1", 1.5)
+    assert (sick.left[-1], sick.right[-1], sick.gold[-1]) == ("left 4926", "right 4926", 1.5)
+
+
+@pytest.mark.parametrize(
+    ("task", "file", "found"),
+    [
+        ("sts12", "STS/STS12-en-test/STS.input.MSRpar.txt", "749 rows, 750 belong there"),
+        ("sts15", "STS/STS15-en-test/STS.gs.belief.txt", "1999 rows, 2000 belong there"),
+        ("stsb", "STS/STSBenchmark/sts-test.csv", "1378 rows, 1379 belong there"),
+        ("sickr", "SICK/SICK_test_annotated.txt", "4926 rows, 4927 belong there"),
+    ],
+)
+def test_a_missing_line_is_noticed(copy: Path, task: str, file: str, found: str) -> None:
+    lines = (copy / file).read_bytes().splitlines(keepends=True)
+    del lines[3]
+    (copy / file).write_bytes(b"".join(lines))
+    with pytest.raises(BadData, match=f"{Path(file).name} has {found}"):
+        READERS[task](copy)
+
+
+def test_a_rating_too_few_is_noticed(copy: Path) -> None:
+    file = copy / "STS/STS16-en-test/STS.gs.headlines.txt"
+    file.write_text(file.read_text().replace("0\n", "\n", 1))
+    with pytest.raises(BadData, match=r"STS\.gs\.headlines\.txt has 248 scores, 249 belong there"):
+        READERS["sts16"](copy)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        (
+            "STS/STS13-en-test/STS.input.FNWN.txt",
+            b'left  1 "\t',
+            b"left  1 ",
+            "line 2 has 1 columns between tabs, 2 belong",
+        ),
+        ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"one\n", "line 2: 'one' is no score"),
+        ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"nan\n", "line 2: 'nan' is no score"),
+        ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"\xff\n", "is not UTF-8 at byte 2"),
+    ],
+)
+def test_a_broken_line_is_named(copy: Path, file: str, old: bytes, new: bytes, message: str) -> None:
+    content = (copy / file).read_bytes()
+    assert old in content
+    (copy / file).write_bytes(content.replace(old, new, 1))
+    with pytest.raises(BadData, match=message):
+        READERS["sts13"](copy)
+
+
+def test_a_missing_file_is_named_with_the_layout(copy: Path) -> None:
+    (copy / "SICK/SICK_trial.txt").unlink()
+    with pytest.raises(
+        BadData, match=r"SICK_trial\.txt cannot be read \(No such file.*wanted below it: STS/STS12-en-test"
+    ):
+        READERS["sickr-dev"](copy)
+
+
+@pytest.mark.parametrize("below", [".", "senteval", "downstream", "data/downstream"])
+def test_the_folder_may_be_named_or_its_parent(tmp_path: Path, below: str) -> None:
+    (tmp_path / below / "SICK").mkdir(parents=True)
+    assert data_root(tmp_path).resolve() == (tmp_path / below).resolve()
+
+
+def test_any_other_folder_is_answered_with_the_layout(tmp_path: Path) -> None:
+    for wrong in (tmp_path, tmp_path / "none", tmp_path / ("x" * 5000)):
+        with pytest.raises(
+            BadData, match=r"holds neither STS/ nor SICK/.*as in senteval\.tar of the data set princeton"
+        ):
+            data_root(wrong)
+
+
+def test_without_a_folder_the_archive_of_the_hub_is_unpacked_once(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "blob"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(whole, "senteval")
+    monkeypatch.setattr(folder, "hub_file", lambda name, file: archive)
+    monkeypatch.setattr(folder, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    root = data_root(None)
+    assert root == tmp_path / "cache/cseb/senteval-blob/senteval"
+    assert READERS["stsb"](root)[0].gold == READERS["stsb"](whole)[0].gold
+    archive.write_bytes(b"")
+    assert data_root(None) == root
+    assert [each.name for each in (tmp_path / "cache/cseb").iterdir()] == ["senteval-blob"]
+
+
+def half_an_archive() -> bytes:
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as tar:
+        for name in ("first", "second"):
+            entry = tarfile.TarInfo(name)
+            entry.size = 5000
+            tar.addfile(entry, io.BytesIO(bytes(5000)))
+    return whole.getvalue()[:8000]
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08\0\0\0", half_an_archive()])
+def test_a_broken_archive_leaves_nothing_behind(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "blob").write_bytes(content)
+    with pytest.raises(BadData, match="cannot be unpacked"):
+        unpacked(tmp_path / "blob", tmp_path / "out")
+    assert [each.name for each in tmp_path.iterdir()] == ["blob"]
+
+
+def test_without_a_network_the_answer_says_what_to_put_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreachable(name: str, file: str) -> Path:
+        raise BadData("no network")
+
+    monkeypatch.setattr(folder, "hub_file", unreachable)
+    with pytest.raises(
+        BadData, match=r"no network; or name a folder with --data-dir; wanted below it: STS/STS12-en-test/"
+    ):
+        data_root(None)
+
+
+def test_the_counts_of_the_years_add_up() -> None:
+    assert {f"sts{year}": sum(rows.rated for rows in subsets.values()) for year, subsets in YEARS.items()} == {
+        name: COUNTS[name] for name in ("sts12", "sts13", "sts14", "sts15", "sts16")
+    }
