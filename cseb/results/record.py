@@ -1,0 +1,112 @@
+"""The record of one finished job: every score, and all that is needed to get it again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+SCHEMA: Final = 1
+Select = Literal["best", "last"]
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class _Strict(BaseModel):
+    """No field too many, no field too few, no guessing of types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, ser_json_inf_nan="null")
+
+
+class Source(_Strict):
+    """A corpus or an encoder: the name a user typed, and the sha256 of what it was."""
+
+    name: str
+    sha256: str
+
+
+class Subset(_Strict):
+    """The sentences trained on: how many, which share of the corpus, and the sha256 of exactly these."""
+
+    size: Annotated[int, Field(ge=0)]
+    fraction: Share
+    sha256: str
+
+
+class Protocol(_Strict):
+    """What is measured and when: part of the identity of a job."""
+
+    tasks: tuple[str, ...]  # name@version, in the order of the table
+    dev: str  # the rated pairs that choose the `best` checkpoint; "" when nothing is chosen
+    dev_pairs: int  # how many labels that choice has looked at
+    threads: int  # CPU threads of the arithmetic: they decide how sums are rounded
+    device: str  # cpu or cuda: the same reason
+
+
+class Score(_Strict):
+    """One task, scored with one checkpoint."""
+
+    task: str  # name@version, as in Protocol
+    protocol: str  # such as simcse-sts@1
+    select: Select
+    value: FiniteFloat | None  # points, the protocol's own figure; None when the encoder has collapsed
+    detail: dict[str, FiniteFloat | None]  # such as "spearman.mean" or "spearman.all/headlines"
+    items: int  # pairs or sentences scored
+
+
+class Trace(_Strict):
+    """How training went."""
+
+    steps: int
+    best_step: int
+    curve: tuple[tuple[int, FiniteFloat, FiniteFloat | None], ...]  # step, mean loss since the last look, dev points
+    notes: tuple[str, ...] = ()  # such as where AMI looked, or which output layer a decoder used
+
+
+class Failure(_Strict):
+    """Why a job has no scores."""
+
+    step: int
+    reason: str
+
+
+class Cost(_Strict):
+    """What the job took; never part of its identity."""
+
+    train_seconds: float
+    score_seconds: float
+    peak_rss_mb: float  # of the process that ran it
+
+
+class Origin(_Strict):
+    """Where and with what it ran; never part of its identity."""
+
+    cseb: str
+    commit: str
+    versions: dict[str, str]
+    machine: str
+    device: str
+    dtype: str
+    started: str  # UTC, ISO 8601
+    finished: str
+
+
+class Record(_Strict):
+    """One job: method x fraction x seed on one encoder, corpus and protocol."""
+
+    format: Literal[1] = SCHEMA
+    key: str
+    status: Literal["done", "failed"]
+    benchmark: str
+    method: str  # as typed: reads back through spec.parse_method
+    resolved: str  # every part with every option and version
+    data_seen: tuple[str, ...]
+    encoder: Source
+    corpus: Source
+    subset: Subset
+    seed: int
+    protocol: Protocol
+    scores: tuple[Score, ...] = ()
+    trace: Trace | None = None
+    failure: Failure | None = None
+    cost: Cost
+    origin: Origin

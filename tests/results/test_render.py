@@ -1,0 +1,215 @@
+"""Each format is read back before it is compared with its golden file.
+
+`python -m tests.results.test_render` writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cseb.results.record import Record
+from cseb.results.render import FORMATS, figures, latex, markdown, terminal
+from cseb.results.stats import Absent, Cell
+from cseb.results.tables import Table, few_shot, per_task
+from tests.results.factory import grid, record
+
+GOLDEN = Path(__file__).parent / "golden"
+TASKS7 = tuple(f"{task}@1" for task in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
+LONG = "micse-ami+recipe(steps=500,learning_rate=1e-05)+queue(size=64,momentum=0.99)"
+
+
+def table() -> Table:
+    return few_shot(grid(), select="both")
+
+
+def wide() -> list[Record]:
+    return [
+        record(method, size, seed, tasks=TASKS7, values=[40 + 7.5 * task + seed for task in range(7)])
+        for method in ("simcse", LONG)
+        for size in (100, 1000, 10_000, 100_000)
+        for seed in range(5)
+    ]
+
+
+def expected(shown: Table) -> list[list[str]]:
+    return [[row.method, *map(figures, row.cells)] for row in shown.rows]
+
+
+def cells_of_terminal(text: str) -> list[list[str]]:
+    lines = text.splitlines()
+    assert set(lines[3]) == {"─"}
+    starts = [match.start() for match in re.finditer(r"(?<!\S)(?:method|[\d.]+ % )", lines[2])]
+    body = lines[4 : lines.index("", 4)]
+    bounds = list(zip(starts, [*starts[1:], None], strict=True))
+    return [[line[start:stop].strip(" †") for start, stop in bounds] for line in body]
+
+
+def cells_of_markdown(text: str) -> list[list[str]]:
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    parsed = [[one.strip() for one in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+    assert len({len(row) for row in parsed}) == 1
+    assert set(parsed[1]) == {"---"}
+    return [[row[0].rstrip(" †").strip("`").replace(r"\|", "|"), *row[1:]] for row in parsed[2:]]
+
+
+def untex(text: str) -> str:
+    for code, letter in (
+        (r"$\pm$", "±"),
+        (r"$^\dagger$", ""),
+        (r"\textquotesingle{}", "'"),
+        (r"\textasciicircum{}", "^"),
+        (r"\textbar{}\allowbreak{}", "|"),
+    ):
+        text = text.replace(code, letter)
+    return re.sub(r"\\([&%_#{}$])", r"\1", re.sub(r"\\texttt\{(.*)\}", r"\1", text)).strip()
+
+
+def cells_of_latex(text: str) -> list[list[str]]:
+    bare = re.sub(r"\\[{}]", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert text.count(r"\begin{") == text.count(r"\end{") == 2
+    (layout,) = re.findall(r"\\begin\{tabular\}\{(l+)\}", text)
+    head, body = re.findall(r"\\toprule\n(.*)\\midrule\n(.*)\\bottomrule", text, flags=re.DOTALL)[0]
+    rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\").strip()) for line in (head + body).splitlines()]
+    assert {len(row) for row in rows} == {len(layout)}
+    return [[untex(one) for one in row] for row in rows[1:]]
+
+
+def cells_of_csv(text: str) -> list[list[str]]:
+    rows: dict[str, list[str]] = {}
+    for line in csv.DictReader(io.StringIO(text)):
+        assert None not in line.values()
+        values = {int(seed): float(value) for seed, _, value in (one.partition(":") for one in line["values"].split())}
+        reasons: tuple[Absent, ...] = ("failed", "collapsed", "missing")
+        found = Cell(
+            mean=float(line["mean"]) if line["mean"] else None,
+            sd=float(line["sd"]) if line["sd"] else None,
+            values=values,
+            absent=dict(enumerate([what for what in reasons for _ in range(int(line[what]))], start=100)),
+        )
+        assert found.n == int(line["n"])
+        rows.setdefault(line["method"], []).append(figures(found))
+    return [[method, *cells] for method, cells in rows.items()]
+
+
+def cells_of_json(text: str) -> list[list[str]]:
+    content = json.loads(text)
+    assert all(len(row["cells"]) == len(content["columns"]) for row in content["rows"])
+    return [
+        [
+            row["method"],
+            *(
+                figures(Cell(mean=one["mean"], sd=one["sd"], values=one["values"], absent=one["absent"]))
+                for one in row["cells"]
+            ),
+        ]
+        for row in content["rows"]
+    ]
+
+
+READERS: dict[str, Callable[[str], list[list[str]]]] = {
+    "terminal": cells_of_terminal,
+    "markdown": cells_of_markdown,
+    "latex": cells_of_latex,
+    "csv": cells_of_csv,
+    "json": cells_of_json,
+}
+
+
+def rendered(name: str) -> str:
+    return terminal(table(), 160) if name == "terminal" else FORMATS[name](table())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_format_holds_every_cell_and_equals_its_golden_file(name: str) -> None:
+    text = rendered(name)
+    found = READERS[name](text)
+    if name == "terminal":  # remarks may stand below their numbers
+        assert found == expected(table()) or stacked(found) == expected(table())
+    else:
+        assert found == expected(table())
+    assert text.endswith("\n")
+    assert table().signature in (untex(text) if name == "latex" else text)
+    assert text == (GOLDEN / f"{name}.txt").read_text()
+
+
+def stacked(lines: list[list[str]]) -> list[list[str]]:
+    """Pairs of lines, numbers above remarks, as one."""
+    return [
+        [above[0] + below[0], *(f"{number} {remark}" for number, remark in zip(above[1:], below[1:], strict=True))]
+        for above, below in zip(lines[::2], lines[1::2], strict=True)
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 160, 240])
+@pytest.mark.parametrize("made", [table, lambda: few_shot(wide()), lambda: per_task(wide(), 0.01)])
+def test_no_number_is_wrapped_or_cut_on_any_screen(width: int, made: Callable[[], Table]) -> None:
+    shown = made()
+    body = terminal(shown, width).partition("\n\n")[2].partition(shown.caption[:30])[0]
+    assert max(map(len, body.splitlines())) <= width
+    for row in shown.rows:
+        for cell in row.cells:
+            number, _, remark = figures(cell, "\n").partition("\n")
+            assert number in body
+            assert remark in body
+    numbers = re.findall(r"\d+\.\d\d ± \d+\.\d\d(?!\d)", body)
+    assert len(numbers) == sum(cell.sd is not None for row in shown.rows for cell in row.cells)
+
+
+@pytest.mark.parametrize(
+    ("mean", "values", "absent", "text"),
+    [
+        (72.314, 4, {4: "failed"}, "72.31 ± 0.40 (n=4, 1 failed)"),
+        (72.314, 5, {}, "72.31 ± 0.40 (n=5)"),
+        (-3.0, 2, {2: "missing", 3: "collapsed", 4: "missing"}, "-3.00 ± 0.40 (n=2, 1 collapsed, 2 missing)"),
+        (72.314, 1, {}, "72.31 (n=1)"),
+        (None, 0, {0: "failed", 1: "missing"}, "-- (1 failed, 1 missing)"),
+    ],
+)
+def test_a_cell_shows_what_it_rests_on(mean: float | None, values: int, absent: dict[int, str], text: str) -> None:
+    found = Cell(mean=mean, sd=0.4 if values > 1 else None, values=dict.fromkeys(range(values), 1.0), absent=absent)  # type: ignore[arg-type]
+    assert figures(found) == text
+
+
+NASTY = r"""a|b`c\d{e}$f&g#h%i_j^k~l<m>n"o'p*q[r]!"""
+
+
+def test_nothing_in_a_name_breaks_a_format() -> None:
+    shown = few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(2)])
+    text = latex(shown)
+    assert cells_of_latex(text)[0][1:] == expected(shown)[0][1:]
+    assert re.sub(r"\\[{}$&#%_]", "", text).count("$") % 2 == 0
+    assert cells_of_markdown(markdown(shown))[0][1:] == expected(shown)[0][1:]
+    assert "``" + NASTY.replace("|", r"\|") in markdown(shown).replace("`` ", "``")
+    assert READERS["csv"](FORMATS["csv"](shown)) == READERS["json"](FORMATS["json"](shown)) == expected(shown)
+
+
+def test_no_name_talks_to_the_terminal() -> None:
+    shown = few_shot([record("simcse\x1b[31m\n\r\u202e", seed=seed) for seed in range(2)])
+    assert terminal(shown, 80).replace("\n", "").isprintable()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@pytest.mark.parametrize("name", ["simcse", NASTY])
+def test_latex_compiles(name: str, tmp_path: Path) -> None:
+    (tmp_path / "table.tex").write_text(latex(few_shot([record(name, seed=seed) for seed in range(3)])))
+    packages = r"\usepackage{booktabs}\usepackage[T1]{fontenc}"
+    paper = rf"\documentclass{{article}}{packages}\begin{{document}}\input{{table}}\end{{document}}"
+    (tmp_path / "paper.tex").write_text(paper)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+if __name__ == "__main__":
+    for name in FORMATS:
+        (GOLDEN / f"{name}.txt").write_text(rendered(name))
