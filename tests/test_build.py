@@ -52,7 +52,7 @@ def test_an_option_that_cannot_be_is_refused_by_name(tiny: Tiny, method: str, me
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path) -> None:
-    from conftest import save_tokenizer
+    from tests.conftest import save_tokenizer
     from transformers import BertConfig
 
     vocabulary = save_tokenizer(tmp_path)

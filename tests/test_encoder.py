@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import SENTENCES
+from tests.conftest import SENTENCES
 
 from cseb.build import build, check
 from cseb.encoder import DROPOUTS, shape_of

@@ -1,0 +1,61 @@
+"""The command line: each command reads its arguments, calls what does the work, and prints what comes back.
+
+Nothing heavy is imported before a command needs it: `--help`, `list` and `show` take a fraction of a second.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import cseb
+from cseb.cli import grid, look
+from cseb.errors import CsebError
+
+MISTAKE, INTERRUPTED = 2, 130
+
+
+class Commands(TyperGroup):
+    """Answers what a user can mend with one line; anything else is our bug and keeps its traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was typed."""
+        try:
+            return super().invoke(ctx)
+        except CsebError as error:
+            typer.echo(f"cseb: {error}", err=True)
+            raise typer.Exit(MISTAKE) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cseb {cseb.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Which training method gives the best sentence encoder from few sentences, by how much, and is it real?"""
+
+
+app.command()(grid.run)
+app.command()(look.report)
+app.command(name="list")(look.list_)
+app.command()(look.show)
+app.command()(look.sample)
+app.command(name="eval")(look.evaluate)
+app.command()(grid.check)
+
+
+def main() -> None:
+    """Entry point of the `cseb` script."""
+    app(prog_name="cseb")

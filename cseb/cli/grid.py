@@ -1,0 +1,270 @@
+"""The commands that train: run, and check, which compares a fresh run with committed records."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cseb.errors import BadBenchmark, BadResults, one_of, whole
+
+if TYPE_CHECKING:
+    from cseb.benchmark import Benchmark
+    from cseb.launch import Summary
+    from cseb.plan import Job
+    from cseb.results.record import Record
+    from cseb.results.store import Store
+
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
+
+BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
+Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, on a GPU one.")]
+Threads = Annotated[int, typer.Option(min=1, help="CPU threads of each job; part of what a record says.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the encoder.")]
+
+
+def run(
+    benchmark: BenchmarkName = "demo",
+    *,
+    methods: Annotated[str, typer.Option(help="Such as simcse,micse+recipe(steps=500); quote it.")] = "",
+    encoder: Annotated[str, typer.Option(help="A folder, microworld, or a hub name.")] = "",
+    corpus: Annotated[str, typer.Option(help="A file, microworld:COUNT, or hub:OWNER/NAME/FILE.")] = "",
+    column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
+    data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
+    tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr.")] = "",
+    dev: Annotated[str, typer.Option(help="The rated pairs that choose the best checkpoint; none chooses none.")] = "",
+    fractions: Annotated[str, typer.Option(help="Shares of the corpus, each in (0, 1], such as 0.001,0.01.")] = "",
+    sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, counted from 0.")] = None,
+    steps: Annotated[int | None, typer.Option(min=0, help="Optimiser steps of every method that trains.")] = None,
+    results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
+    save_models: Annotated[
+        bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
+    ] = False,
+    workers: Workers = "auto",
+    threads: Threads = 1,
+    device: Device = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, train nothing.")] = False,
+    quiet: Quiet = False,
+    fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Run jobs again that have a record.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run jobs again whose record says failed.")
+    ] = False,
+    trust_remote_code: Trust = False,
+) -> None:
+    """Train and score every method, share and seed that has no record yet.
+
+    Options take the place of the benchmark's fields. A grid that was stopped goes on where it was.
+    """
+    from cseb import benchmark as benchmarks
+    from cseb.plan import plan
+    from cseb.results.store import Store
+
+    merged = benchmarks.override(
+        benchmarks.load(benchmark),
+        methods=methods,
+        encoder=encoder,
+        corpus=corpus,
+        column=column,
+        fractions=fractions,
+        sizes=sizes,
+        seeds=seeds,
+        tasks=tasks,
+        dev=dev,
+        data_dir=data_dir,
+        steps=steps,
+    )
+    where = _device(device)
+    jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code)
+    grid = _Grid.of(merged, jobs, Store(results), _workers(workers, threads, where), fresh, retry_failed)
+    if dry_run:
+        typer.echo(grid.listing())
+        return
+    summary = grid.run(quiet, results / "models" if save_models else None)
+    if not quiet or summary.stopped:
+        typer.echo(grid.ending(summary, fresh), err=quiet)
+    raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
+
+
+def check(
+    benchmark: BenchmarkName,
+    *,
+    update: Annotated[bool, typer.Option("--update", help="Make the fresh records what is expected.")] = False,
+    workers: Workers = "auto",
+    threads: Threads = 1,
+    device: Device = "auto",
+    quiet: Quiet = False,
+) -> None:
+    """Run a benchmark afresh and compare it with the records it is expected to give; 1 if a number has moved.
+
+    What is expected lies beside the benchmark, in expected/NAME. The benchmark says how far a number may move.
+    """
+    from cseb import benchmark as benchmarks
+    from cseb.plan import plan
+    from cseb.results import check as checking
+    from cseb.results.store import Store
+
+    loaded, where = benchmarks.load(benchmark), _device(device)
+    expected = Store(benchmarks.expected(benchmark, loaded.name))
+    wanted = [] if update else _expected_records(expected, benchmark)
+    if loaded.tolerance is None and not update:
+        raise BadBenchmark(f"{benchmark} has no tolerance; add one, in points, such as tolerance: 0.5")
+    jobs = plan(loaded, threads=threads, device=where)
+    with TemporaryDirectory(prefix="cseb-check-") as folder:
+        grid = _Grid.of(loaded, jobs, Store(Path(folder)), _workers(workers, threads, where))
+        summary = grid.run(quiet)
+        if summary.stopped or summary.refused or (update and summary.failed):
+            raise typer.Exit(summary.exit_code)
+        fresh, _ = grid.store.load()
+        if update:
+            expected.folder.parent.mkdir(parents=True, exist_ok=True)
+            written, removed = checking.update(fresh, expected.folder)
+            typer.echo(f"{len(written)} records written to {expected.folder}, {len(removed)} removed")
+            return
+    verdicts = checking.compare(fresh, wanted, loaded.tolerance or 0.0)
+    typer.echo("\n".join(checking.report(verdicts)))
+    raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """The jobs of a benchmark, the folder of their records, the records it held at first, and what is to be run."""
+
+    benchmark: Benchmark
+    jobs: Sequence[Job]
+    store: Store
+    workers: int
+    records: Mapping[str, Record]
+    todo: Sequence[Job]
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: Benchmark,
+        jobs: Sequence[Job],
+        store: Store,
+        workers: int,
+        fresh: bool = False,
+        retry_failed: bool = False,
+    ) -> _Grid:
+        """Find out what is there already, without making a folder."""
+        held = store.load()[0] if store.runs.is_dir() else []
+        records = {record.key: record for record in held}
+        again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
+        todo = [job for job in jobs if job.key not in records or job.key in again]
+        return cls(benchmark, jobs, store, workers, records, todo)
+
+    @property
+    def failed(self) -> set[str]:
+        """Keys of jobs that failed in an earlier run and are not run again."""
+        kept = {job.key for job in self.jobs} - {job.key for job in self.todo}
+        return {key for key in kept if self.records[key].status == "failed"}
+
+    def run(self, quiet: bool, models: Path | None = None) -> Summary:
+        """Run what is to be run. Whatever a user can mend is said before anything trains."""
+        from cseb import display, plan
+        from cseb.launch import launch
+
+        _check_parts(self.todo)
+        self.store.prepare()
+        _write(self.store.folder / f"benchmark-{self.benchmark.name}.yaml", self.benchmark)
+        jobs, failed = {job.key: job for job in self.jobs}, self.failed
+        done = set(jobs) - {job.key for job in self.todo} - failed
+        seconds = plan.estimate(self.jobs, list(self.records.values()))
+        board = display.Board(jobs, done, seconds, self.workers, failed=failed)
+        with display.watching(board, quiet=quiet) as watch:
+            return launch(self.todo, self.store, self.workers, watch, models=models)
+
+    def listing(self) -> str:
+        """One line for each job, and how long those without a record are likely to take."""
+        from cseb import describe, display, plan
+
+        seconds = plan.estimate(self.jobs, list(self.records.values()))
+        todo = {job.key for job in self.todo}
+        rows = [("key", "method", "share", "sentences", "seed", "record", "expected")]
+        for job in self.jobs:
+            key = job.key
+            record, expected = self.records.get(key), seconds[key]
+            cost = "unknown" if expected is None else display.duration(expected)
+            state = (record.status if record else "none", cost if key in todo else "-")
+            rows.append((key, job.label, display.percent(job.fraction), str(job.size), str(job.seed), *state))
+        known = [one for key in todo if (one := seconds[key]) is not None]
+        said = f"{len(self.jobs)} jobs, {len(todo)} to run"
+        if known:
+            left = display.duration(sum(known) / max(1, min(self.workers, len(todo))))
+            said += f", about {left} with {self.workers} workers"
+        if unknown := len(todo) - len(known):
+            said += f", {unknown} of unknown length"
+        return "\n".join([*describe.aligned(rows), said])
+
+    def ending(self, summary: Summary, fresh: bool) -> str:
+        """The last line of a run."""
+        broken = summary.failed + summary.refused
+        if summary.stopped:
+            how = "the others keep the records they had" if fresh else "the same command goes on from there"
+            return f"stopped: {summary.done + broken} of {summary.total} jobs were run; {how}"
+        said = f"{summary.done} jobs done" if summary.total else f"all {len(self.jobs)} jobs have records"
+        said += f", {broken} failed" if broken else ""
+        said += f", {len(self.failed)} failed before (--retry-failed runs them again)" if self.failed else ""
+        return f"{said}; next: cseb report {self.store.folder}" if summary.done or not summary.total else said
+
+
+def _expected_records(expected: Store, benchmark: str) -> list[Record]:
+    records = expected.load()[0] if expected.runs.is_dir() else []
+    if not records:
+        raise BadResults(f"nothing is expected in {expected.folder}; make it with: cseb check {benchmark} --update")
+    return records
+
+
+def _check_parts(jobs: Sequence[Job]) -> None:
+    """Build the parts of each method once, without weights: what does not fit the encoder is said now."""
+    distinct = {(job.method.resolved(), job.folder): job for job in jobs}
+    if distinct:
+        from cseb import build  # loads torch
+
+        for job in distinct.values():
+            build.check(job.method, Path(job.folder), job.trust_remote_code)
+
+
+def _device(name: str) -> str:
+    """Where jobs compute. It is part of their identity, so it is settled before they are planned."""
+    one_of(("auto", "cpu", "cuda"), name, "--device")
+    if name == "cpu" or (
+        name == "auto" and sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES)
+    ):
+        return "cpu"  # said without loading torch, which takes seconds
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise BadBenchmark("--device cuda: torch finds no GPU here; take --device cpu")
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _workers(text: str, threads: int, device: str) -> int:
+    if text == "auto":
+        return 1 if device == "cuda" else max(1, _cores() // threads)
+    return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
+
+
+def _cores() -> int:
+    """Cores this process may use, which in a container are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _write(path: Path, benchmark: Benchmark) -> None:
+    """The benchmark as it was run, beside its records; `cseb run` takes it as it takes any other."""
+    from cseb import benchmark as benchmarks
+    from cseb.data.files import write_whole
+
+    try:
+        write_whole(path, [benchmarks.text(benchmark).encode()])
+    except OSError as error:
+        raise BadResults(f"{path} cannot be written: {error.strerror or error}") from error

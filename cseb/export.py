@@ -1,0 +1,51 @@
+"""A trained encoder as a folder that AutoModel, and where it can say the pooler SentenceTransformer, read alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cseb.encoder import Encoder
+from cseb.plan import Job
+
+# The pooling modes of sentence-transformers that mean the same as ours.
+POOLING = {"cls": "cls", "mean": "mean"}
+
+
+def export(encoder: Encoder, job: Job, folder: Path) -> None:
+    """Write the encoder as scored: weights, tokenizer, and `cseb.json` with pooler, head and origin.
+
+    With pooler cls or mean and no head at test, SentenceTransformer(folder) gives the vectors that cseb scored.
+    """
+    encoder.save(folder)
+    about = {
+        "key": job.key,
+        "method": job.label,
+        "resolved": job.method.resolved(),
+        "encoder": job.encoder.model_dump(),
+        "corpus": job.corpus.model_dump(),
+        "size": job.size,
+        "seed": job.seed,
+        "pooler": str(job.method.pooler),
+        "head_at_test": encoder.head.keep,
+    }
+    (folder / "cseb.json").write_text(json.dumps(about, indent=2) + "\n")
+    pooling = POOLING.get(job.method.pooler.name)
+    if pooling is None or encoder.head.keep:
+        return
+    limit = encoder.limit()
+    parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (path, kind) in enumerate(parts)
+    ]
+    width = encoder.config.hidden_size
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    flags = {f"pooling_mode_{name}": mode == pooling for name, mode in (("cls_token", "cls"), ("mean_tokens", "mean"))}
+    (folder / "1_Pooling" / "config.json").write_text(
+        json.dumps({"word_embedding_dimension": width, **flags}, indent=2) + "\n"
+    )
+    (folder / "modules.json").write_text(json.dumps(modules, indent=2) + "\n")
+    (folder / "sentence_bert_config.json").write_text(
+        json.dumps({"max_seq_length": limit, "do_lower_case": False}, indent=2) + "\n"
+    )

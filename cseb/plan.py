@@ -1,0 +1,192 @@
+"""From a benchmark to jobs: each with an identity that names its record file. No torch here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from cseb.benchmark import Benchmark
+from cseb.data.corpus import read_corpus
+from cseb.data.subset import size_of
+from cseb.data.weights import find_encoder
+from cseb.errors import BadBenchmark
+from cseb.recipe import Recipe
+from cseb.results.record import Protocol, Record, Source
+from cseb.spec import Edit, Method, parse_methods, parse_scale
+from cseb.tasks.evaluate import load_task
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
+
+    `method` is settled (no edits, no per_fraction left); `label` is what the user typed. `folder` and `data_dir` say
+    where the encoder and the task files lie on this machine; they are not part of the identity, their contents are.
+    """
+
+    benchmark: str
+    label: str
+    method: Method
+    encoder: Source
+    folder: str
+    corpus: Source
+    column: str
+    size: int
+    fraction: float
+    seed: int
+    protocol: Protocol
+    data_dir: str
+    trust_remote_code: bool
+
+    @property
+    def key(self) -> str:
+        """Sixteen hex digits: the same job has the same key on every machine and in every version of Python."""
+        identity = {
+            "label": self.label,
+            "method": self.method.resolved(),
+            "encoder": self.encoder.sha256,
+            "corpus": self.corpus.sha256,
+            "size": self.size,
+            "seed": self.seed,
+            "protocol": self.protocol.model_dump(mode="json"),
+        }
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def recipe(self) -> Recipe:
+        """How this job is trained. Raises: BadSpec."""
+        return Recipe(**dict(self.method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a job is: the last mean loss and the last look at the dev set, None before there is one."""
+
+    key: str
+    step: int
+    steps: int
+    loss: float | None
+    dev: float | None
+
+
+def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_remote_code: bool = False) -> list[Job]:
+    """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
+
+    Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
+    Raises: BadBenchmark, BadData, BadSpec, UnknownName.
+    """
+    methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
+    protocol = _protocol(benchmark, threads, device)
+    corpus = read_corpus(benchmark.corpus, benchmark.column)
+    folder, weights = find_encoder(benchmark.encoder)
+    count = len(corpus)
+    jobs = [
+        Job(
+            benchmark=benchmark.name,
+            label=str(method),
+            method=_settled(method, fraction, scale),
+            encoder=Source(name=benchmark.encoder, sha256=weights),
+            folder=str(folder),
+            corpus=Source(name=corpus.name, sha256=corpus.sha256),
+            column=benchmark.column,
+            size=size,
+            fraction=fraction,
+            seed=seed,
+            protocol=protocol,
+            data_dir=benchmark.data_dir,
+            trust_remote_code=trust_remote_code,
+        )
+        for seed in range(benchmark.seeds)
+        for size, fraction in _shares(benchmark, count)
+        for method in methods
+    ]
+    _check(jobs, count)
+    return jobs
+
+
+def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float | None]:
+    """Seconds each job is likely to take, by key: the mean of like records, None where there is none.
+
+    Like: same resolved method, encoder and device; failing that, the same method by name.
+    """
+    like: dict[tuple[str, ...], list[float]] = {}
+    for record in records:
+        if record.status == "done":
+            seconds = record.cost.train_seconds + record.cost.score_seconds
+            for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
+                like.setdefault(kin, []).append(seconds)
+    found: dict[str, float | None] = {}
+    for job in jobs:
+        near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
+        found[job.key] = fmean(near) if near else None
+    return found
+
+
+def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
+    """What is measured. Every task is loaded once, so that a missing file is known before an hour of training."""
+    folder = Path(benchmark.data_dir) if benchmark.data_dir else None
+    tasks = parse_tasks(benchmark.tasks)
+    for task in tasks:
+        load_task(task.name, folder)
+    dev, dev_pairs = "", 0
+    if benchmark.dev:
+        chosen = parse_tasks(benchmark.dev)
+        if len(chosen) != 1:
+            raise BadBenchmark(f"dev is {benchmark.dev!r}; one task chooses the checkpoint, or none")
+        if chosen[0].name in {task.name for task in tasks}:
+            raise BadBenchmark(f"dev {benchmark.dev!r} is also a test task; choosing and testing must not share data")
+        dev, dev_pairs = versioned(chosen[0]), len(load_task(chosen[0].name, folder).sentences()) // 2
+    return Protocol(tasks=tuple(map(versioned, tasks)), dev=dev, dev_pairs=dev_pairs, threads=threads, device=device)
+
+
+def versioned(task: Task) -> str:
+    """A task as records name it: sts12@1."""
+    return f"{task.name}@{task.version}"
+
+
+def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
+    """(sentences, share) of each column of the grid, small ones first. Raises: BadBenchmark."""
+    if benchmark.sizes:
+        if max(benchmark.sizes) > count:
+            raise BadBenchmark(f"sizes: {max(benchmark.sizes)} sentences are asked for, the corpus has {count}")
+        return [(size, size / count) for size in sorted(benchmark.sizes)]
+    return [(size_of(fraction, count), fraction) for fraction in sorted(benchmark.fractions)]
+
+
+def _settled(method: Method, fraction: float, scale: Sequence[Edit]) -> Method:
+    """The method at this share. The scale shortens training, so a method with nothing to train is left as it is."""
+    settled = method.at(fraction, scale)
+    return settled if settled.terms else method.at(fraction)
+
+
+def _check(jobs: Sequence[Job], count: int) -> None:
+    """What cannot run, or would run twice, is said before anything trains.
+
+    An untrained method needs no batch. It is planned for every share and seed like any other, although its scores are
+    equal: that costs one evaluation each, and rows and paired comparisons have all their cells without special cases.
+    """
+    seen: dict[str, Job] = {}
+    for job in jobs:
+        recipe, cell = job.recipe, f"{job.label} at fraction {job.fraction:g}"
+        if recipe.steps and not job.method.terms:
+            raise BadBenchmark(
+                f"{job.label} has {recipe.steps} steps but no term to train with; add one or set steps=0"
+            )
+        if recipe.steps and job.size < recipe.batch_size:
+            raise BadBenchmark(
+                f"{cell} has {job.size} sentences, fewer than one batch of {recipe.batch_size}; take a fraction of at "
+                f"least {recipe.batch_size / count:.2g}, or {job.label}+recipe(batch_size={job.size})"
+                if recipe.batch_size <= count
+                else f"{cell} has {job.size} sentences and the corpus {count}, fewer than one batch of "
+                f"{recipe.batch_size}; try {job.label}+recipe(batch_size={max(job.size, 1)}) or a larger corpus"
+            )
+        if (other := seen.setdefault(job.key, job)) is not job:
+            raise BadBenchmark(
+                f"fractions {other.fraction:g} and {job.fraction:g} are both {job.size} sentences; keep one"
+            )

@@ -1,0 +1,192 @@
+"""One job into one record: train, score both checkpoints, write."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import cseb
+from cseb import build as building
+from cseb import train as training
+from cseb.data.corpus import Corpus, read_corpus
+from cseb.data.subset import draw, subset_sha256
+from cseb.data.weights import find_encoder
+from cseb.encoder import Encoder
+from cseb.export import export
+from cseb.methods import presets, untrained
+from cseb.plan import Job, Progress, versioned
+from cseb.results.record import Cost, Failure, Origin, Record, Score, Select, Source, Subset, Trace
+from cseb.results.store import Items, Store
+from cseb.spec import parse_method
+from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Loaded, Task
+
+LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")
+
+
+def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
+    """Train and score one job, write its record and return it. models: where trained encoders are kept, if anywhere.
+
+    A loss that is not finite gives a record with status "failed". Raises: CsebError for what a user can mend.
+    """
+    torch.set_num_threads(job.protocol.threads)
+    started = datetime.now(UTC)
+    corpus = _corpus(job.corpus.name, job.column)
+    sentences = corpus.take(draw(len(corpus), job.size, job.seed))
+    tasks = _tasks(",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
+    built = building.build(job.method, Path(job.folder), job.seed, job.trust_remote_code)
+    clock = time.perf_counter()
+
+    def look(seen: training.Look) -> None:
+        watch(Progress(job.key, seen.step, built.recipe.steps, seen.loss, seen.dev))
+
+    trace: Trace | None = None
+    failure: Failure | None = None
+    scores: list[Score] = []
+    items: dict[str, Items] = {}
+    train_seconds = score_seconds = 0.0
+    try:
+        trained = training.train(built, sentences, job.seed, job.protocol.device, _selector(job), look)
+        train_seconds = time.perf_counter() - clock
+        scores, items = _score_both(built.encoder, trained, tasks)
+        score_seconds = time.perf_counter() - clock - train_seconds
+        trace = Trace(steps=built.recipe.steps, best_step=trained.best_step, curve=trained.curve, notes=built.notes)
+        if models is not None:
+            training.restore(built.encoder, trained.best)
+            export(built.encoder, job, models / job.key)
+    except training.Diverged as error:
+        failure = Failure(step=error.step, reason=error.reason)
+        train_seconds = time.perf_counter() - clock
+    record = Record(
+        key=job.key,
+        status="done" if failure is None else "failed",
+        benchmark=job.benchmark,
+        method=job.label,
+        resolved=job.method.resolved(),
+        data_seen=job.method.data_seen(),
+        encoder=job.encoder,
+        corpus=job.corpus,
+        subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(sentences)),
+        seed=job.seed,
+        protocol=job.protocol,
+        scores=tuple(scores),
+        trace=trace,
+        failure=failure,
+        cost=Cost(train_seconds=train_seconds, score_seconds=score_seconds, peak_rss_mb=_peak_rss_mb()),
+        origin=_origin(job.protocol.device, built.recipe.precision, started),
+    )
+    store.write(record, items)
+    return record
+
+
+def evaluate(encoder: str, pooler: str, tasks: str, data_dir: str, threads: int) -> tuple[Source, list[Score]]:
+    """Score an encoder as it stands. pooler: a pooler part such as mean or first_last(first=0). Raises: CsebError."""
+    torch.set_num_threads(threads)
+    folder, sha256 = find_encoder(encoder)
+    method = parse_method(f"{untrained.CLS.name}+{pooler}").at(1.0)
+    loaded = _tasks(tasks, data_dir)
+    built = building.build(replace(method, head=presets.NONE), folder, seed=0)
+    scores, _ = _scores(built.encoder, loaded, "last")
+    return Source(name=encoder, sha256=sha256), scores
+
+
+@functools.lru_cache(maxsize=2)
+def _corpus(name: str, column: str) -> Corpus:
+    return read_corpus(name, column)
+
+
+def _tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
+    return [(task, load_task(task.name, Path(data_dir) if data_dir else None)) for task in parse_tasks(names)]
+
+
+def _selector(job: Job) -> Callable[[Encoder], float | None] | None:
+    """Dev points of an encoder, or None where nothing may be chosen by rated pairs."""
+    if not job.protocol.dev:
+        return None
+    dev = _tasks(job.protocol.dev.partition("@")[0], job.data_dir)
+
+    def select(encoder: Encoder) -> float | None:
+        return score_all(dev, encoder.embed)[0].value
+
+    return select
+
+
+def _score_both(
+    encoder: Encoder, trained: training.Trained, tasks: list[tuple[Task, Loaded]]
+) -> tuple[list[Score], dict[str, Items]]:
+    """Scores of the best and the last checkpoint; encoded once where they are the same."""
+    training.restore(encoder, trained.last)
+    scores, items = _scores(encoder, tasks, "last")
+    if trained.best is trained.last:
+        best = [score.model_copy(update={"select": "best"}) for score in scores]
+        best_items = {name.replace("/last", "/best"): values for name, values in items.items()}
+    else:
+        training.restore(encoder, trained.best)
+        best, best_items = _scores(encoder, tasks, "best")
+    return best + scores, best_items | items
+
+
+def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) -> tuple[list[Score], dict[str, Items]]:
+    outcomes = score_all(tasks, encoder.embed)
+    scores: list[Score] = []
+    items: dict[str, Items] = {}
+    for (task, _), outcome in zip(tasks, outcomes, strict=True):
+        scores.append(
+            Score(
+                task=versioned(task),
+                protocol=task.protocol,
+                select=select,
+                value=outcome.value,
+                detail=outcome.detail,
+                items=len(outcome.items),
+            )
+        )
+        items[f"{versioned(task)}/{select}"] = np.asarray(outcome.items, dtype=np.float32)
+    return scores, items
+
+
+def _origin(device: str, precision: str, started: datetime) -> Origin:
+    return Origin(
+        cseb=cseb.__version__,
+        commit=_commit(),
+        versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        machine=f"{platform.system()} {platform.machine()}",
+        device=torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
+        dtype=precision,
+        started=started.isoformat(timespec="seconds"),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@functools.cache
+def _commit() -> str:
+    """The commit of the source tree cseb runs from, with a + if files differ from it; "" when it is installed."""
+    home = Path(cseb.__file__).resolve().parent.parent
+    if not (home / ".git").exists():
+        return ""
+    git = functools.partial(subprocess.run, cwd=home, capture_output=True, text=True, check=False)
+    try:
+        commit = git(["git", "rev-parse", "--short", "HEAD"])
+        changed = git(["git", "status", "--porcelain", "--untracked-files=no", "cseb"])
+    except OSError:
+        return ""
+    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def _peak_rss_mb() -> float:
+    """The largest resident set of this process so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)

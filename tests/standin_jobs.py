@@ -1,0 +1,104 @@
+"""Jobs that need no torch: what a job does is its label. Also a program that launches them, for tests of signals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from cseb.errors import BadData
+from cseb.launch import Event, launch
+from cseb.plan import Job, Progress
+from cseb.results.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
+from cseb.results.store import Store
+from cseb.spec import parse_method
+
+TARGET = "tests.standin_jobs:run_job"
+SOURCE = Source(name="nothing", sha256="0" * 64)
+PROTOCOL = Protocol(tasks=("mw-mixed@1",), dev="mw-dev@1", dev_pairs=10, threads=1, device="cpu")
+
+
+def job(label: str, seed: int = 0, fraction: float = 0.1) -> Job:
+    return Job(
+        benchmark="standin",
+        label=label,
+        method=parse_method("simcse").at(fraction),
+        encoder=SOURCE,
+        folder="",
+        corpus=SOURCE,
+        column="",
+        size=round(1000 * fraction),
+        fraction=fraction,
+        seed=seed,
+        protocol=PROTOCOL,
+        data_dir="",
+        trust_remote_code=False,
+    )
+
+
+def record(job: Job, value: float | None = 50.0, seconds: float = 2.0, failed: str = "") -> Record:
+    scores = [Score(task="mw-mixed@1", protocol="p@1", select="best", value=value, detail={}, items=10)]
+    scores.append(scores[0].model_copy(update={"select": "last"}))
+    return Record(
+        key=job.key,
+        status="failed" if failed else "done",
+        benchmark=job.benchmark,
+        method=job.label,
+        resolved=job.method.resolved(),
+        data_seen=("subset",),
+        encoder=job.encoder,
+        corpus=job.corpus,
+        subset=Subset(size=job.size, fraction=job.fraction, sha256=""),
+        seed=job.seed,
+        protocol=job.protocol,
+        scores=() if failed else tuple(scores),
+        trace=None if failed else Trace(steps=2, best_step=1, curve=((1, 0.5, 60.0), (2, 0.4, 55.0))),
+        failure=Failure(step=1, reason=failed) if failed else None,
+        cost=Cost(train_seconds=seconds, score_seconds=0.0, peak_rss_mb=1.0),
+        origin=Origin(
+            cseb="0", commit="", versions={}, machine="", device="cpu", dtype="fp32", started="", finished=""
+        ),
+    )
+
+
+def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
+    watch(Progress(job.key, 1, 2, 0.5, 60.0))
+    match job.label:
+        case "mistake":
+            raise BadData("the corpus is gone")
+        case "bug":
+            raise ZeroDivisionError("a bug of ours")
+        case "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "left":
+            os._exit(3)
+        case "ctrl-c":
+            raise KeyboardInterrupt
+        case "slow":
+            time.sleep(60)
+    made = record(job, failed="the loss is nan" if job.label == "nan" else "")
+    store.write(made, {})
+    return made
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)  # noqa: T201
+
+
+def main(folder: str, workers: str) -> None:
+    """One quick job, then slow ones."""
+    jobs = [job("quick"), *(job("slow", seed) for seed in range(4))]
+
+    def watch(event: Event) -> None:
+        say(type(event).__name__)
+
+    summary = launch(jobs, Store(Path(folder)), int(workers), watch, target=TARGET)
+    say("stopped" if summary.stopped else "ended", summary.done)
+    sys.exit(summary.exit_code)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

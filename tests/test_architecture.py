@@ -1,0 +1,56 @@
+"""Who may import whom, as pyproject.toml has it; and what a quick command must not load."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HEAVY = ("torch", "transformers", "accelerate", "datasets", "pandas", "scipy")
+
+
+def test_imports_follow_the_layers() -> None:
+    lint = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
+    found = subprocess.run(
+        lint, cwd=ROOT, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)}
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["run", "--help"], ["list", "methods"], ["list", "parts"], ["list", "benchmarks"], ["show", "msse"]],
+)
+def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
+    script = (
+        "import json, sys\n"
+        "from cseb.cli import app\n"
+        "try:\n    app(sys.argv[1:])\n"
+        "except SystemExit as exit:\n    assert not exit.code\n"
+        "sys.stderr.write(json.dumps(sorted(sys.modules)))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script, *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(json.loads(found.stderr))
+    assert not loaded & set(HEAVY)
+    # The schemas would bring pydantic. Typer brings it too, to read arguments, so it cannot be asked for itself.
+    assert not loaded & {"cseb.benchmark", "cseb.plan", "cseb.results.record", "numpy"}
+
+
+def test_no_plug_in_can_slow_the_start(tmp_path: Path) -> None:
+    """The names of another package's methods are read from its metadata; its code is loaded only when it is named."""
+    (tmp_path / "slow_plugin.py").write_text("raise RuntimeError('loaded')\n")
+    info = tmp_path / "slow_plugin-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-plugin\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[cseb.term]\nslow = slow_plugin:Term\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
+    command = [sys.executable, "-m", "cseb", "list", "parts"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert "slow " in found.stdout

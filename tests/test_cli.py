@@ -1,0 +1,237 @@
+"""The command line: its words, its exit codes, and a small grid from the first job to the table."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+import cseb
+from cseb import benchmark as benchmarks
+from cseb import describe
+from cseb.cli import app
+from cseb.results.record import Record
+from cseb.results.store import Store
+from tests.conftest import SENTENCES
+
+ROOT = Path(__file__).parents[1]
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def process(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "cseb", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def grid(tmp_path: Path, tiny: Callable[[str], Path]) -> list[object]:
+    """Options of a grid that runs in seconds."""
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(SENTENCES * 4))
+    return [
+        *("--encoder", tiny("bert"), "--corpus", corpus, "--sizes", "64", "--seeds", "1", "--tasks", "mw-captions"),
+        *("--methods", "simcse+recipe(steps=3,batch_size=8,warmup=0),cls", "--results", tmp_path / "results"),
+        *("--device", "cpu", "--workers", "1"),
+    ]
+
+
+def records(tmp_path: Path) -> list[Record]:
+    return Store(tmp_path / "results").load()[0]
+
+
+def test_version_and_help() -> None:
+    assert call("--version").stdout == f"cseb {cseb.__version__}\n"
+    for command in ("run", "report", "list", "show", "sample", "eval", "check"):
+        assert call(command, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "dmo"], "did you mean demo"),
+        (["run", "--methods", "simcs"], "did you mean simcse"),
+        (["run", "--methods", "simcse+ami(wieght=1)"], "did you mean weight"),
+        (["run", "--fractions", "1.5"], "fractions.0"),
+        (["run", "--fractions", "0.1", "--sizes", "5"], "choose one"),
+        (["run", "--workers", "two"], "--workers two"),
+        (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
+        (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
+        (["show", "micsee"], "did you mean micse"),
+        (["list", "method"], "did you mean methods"),
+        (["report", "/nowhere"], "/nowhere"),
+        (["report", "--format", "word"], "'latex'"),
+        (["report", "--select", "first"], "'last'"),
+        (["sample", "microworld"], "--fraction or --size"),
+        (["check", "nowhere.yaml"], "no such file"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str) -> None:
+    found = call(*arguments)
+    assert found.exit_code == 2
+    assert found.stdout == ""
+    assert found.stderr.startswith("cseb: ")
+    assert found.stderr.count("\n") == 1
+    assert words in found.stderr
+
+
+def test_real_processes_exit_with_the_same_codes() -> None:
+    assert process("run", "dmo").returncode == 2
+    assert process("run", "--seeds", "0").returncode == 2
+    assert process("no-such-command").returncode == 2
+    found = process("list", "methods")
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout.splitlines()[0].startswith("cls")
+
+
+@pytest.mark.parametrize("kind", describe.LISTINGS)
+def test_lists_name_each_thing_on_a_line_of_its_own(kind: str) -> None:
+    lines = call("list", kind).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == [name for name, _ in describe.listing(kind)]
+    assert lines
+
+
+def test_show_says_all_there_is_to_know() -> None:
+    text = call("show", "micse+recipe(steps=500)").stdout
+    assert "micse+recipe(steps=500)" in text
+    for words in ("Klein & Nabi", "data seen", "ami(weight=0.0025,", "steps=500", "up to 0.1 %", "eq. 2 sums"):
+        assert words in text
+    assert "76.40 +- 0.48 (n=5)  micse, Table 2" in call("show", "micse").stdout
+    assert "nothing is trained" in call("show", "cls").stdout
+
+
+def test_folded_text_fits_and_keeps_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for text in (describe.show("micse"), "\n".join(describe.aligned(describe.listing("methods")))):
+        folded = describe.folded(text)
+        assert max(map(len, folded.splitlines())) <= 80
+        assert folded.split() == text.split()
+
+
+def test_a_sample_is_what_a_run_trains_on(tmp_path: Path, grid: list[object]) -> None:
+    corpus = tmp_path / "corpus.txt"
+    drawn = call("sample", corpus, "--size", 64, "--seed", 0).stdout.splitlines()
+    assert len(drawn) == 64
+    out = tmp_path / "drawn.txt"
+    assert call("sample", corpus, "--fraction", 0.25, "--out", out).exit_code == 0
+    assert out.read_text().splitlines() == drawn
+    assert call("run", *grid).exit_code == 0
+    manifest = json.loads(Path(f"{out}.json").read_text())
+    assert {record.subset.sha256 for record in records(tmp_path)} == {manifest["subset_sha256"]}
+
+
+def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[object]) -> None:
+    listed = call("run", *grid, "--dry-run")
+    assert "2 jobs, 2 to run, 2 of unknown length" in listed.stdout
+    assert not (tmp_path / "results").exists()
+
+    first = call("run", *grid, "--save-models")
+    assert first.exit_code == 0, first.output
+    assert first.stdout.splitlines()[0].startswith(
+        "[1/2] simcse+recipe(steps=3,batch_size=8,warmup=0) 25 % seed 0: best "
+    )
+    assert first.stdout.splitlines()[-1].startswith("2 jobs done; next: cseb report")
+    held = {record.key: record.origin.finished for record in records(tmp_path)}
+    assert {path.name for path in (tmp_path / "results" / "models").iterdir()} == set(held)
+    resolved = tmp_path / "results" / "benchmark-demo.yaml"
+    assert benchmarks.load(str(resolved)).sizes == (64,)
+
+    again = call("run", *grid)
+    assert again.exit_code == 0
+    assert again.stdout.startswith("all 2 jobs have records")
+    assert "0 to run" in call("run", *grid, "--dry-run").stdout
+    one, other = Store(tmp_path / "results").runs.iterdir()
+    one.unlink()
+    before = other.stat().st_mtime_ns
+    assert call("run", resolved, *grid[-6:]).stdout.splitlines()[-1].startswith("1 jobs done")  # the file is the grid
+    assert other.stat().st_mtime_ns == before
+    assert "2 to run, about" in call("run", *grid, "--dry-run", "--fresh").stdout
+    assert call("run", *grid, "--fresh", "--quiet").stdout == ""
+    assert other.stat().st_mtime_ns > before
+
+    latex = call("report", tmp_path / "results", "--format", "latex")
+    assert latex.exit_code == 0, latex.output
+    assert r"\toprule" in latex.stdout
+    assert "missing" not in latex.stdout
+    for options in (["--format", "csv"], ["--select", "both"], ["--table", "tasks", "--select", "last"]):
+        assert call("report", tmp_path / "results", *options).exit_code == 0
+    assert call("report", tmp_path / "results", "--table", "tasks", "--select", "both").exit_code == 2
+
+
+def test_a_part_that_does_not_fit_the_encoder_is_told_before_anything_is_written(
+    tmp_path: Path, grid: list[object]
+) -> None:
+    found = call("run", *grid, "--methods", "simcse+ami(layers=(7,9))")
+    assert found.exit_code == 2
+    assert "layers" in found.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_check_is_red_when_a_number_moves(tmp_path: Path, grid: list[object]) -> None:
+    call("run", *grid, "--methods", "cls")
+    path = tmp_path / "mine.yaml"
+    path.write_text((tmp_path / "results" / "benchmark-demo.yaml").read_text() + "tolerance: 0.5\n")
+    assert "--update" in call("check", path).stderr
+    assert call("check", path, "--update", "--workers", 1, "--device", "cpu").exit_code == 0
+    good = call("check", path, "--workers", 1, "--device", "cpu", "--quiet")
+    assert good.exit_code == 0, good.output
+    assert good.stdout.startswith("ok  cls")
+    (expected,) = (tmp_path / "expected" / "demo" / "runs").iterdir()
+    held = json.loads(expected.read_text())
+    for score in held["scores"]:
+        score["value"] += 0.6
+    expected.write_text(json.dumps(held))
+    bad = call("check", path, "--workers", 1, "--device", "cpu", "--quiet")
+    assert bad.exit_code == 1
+    assert bad.stdout.startswith("BAD cls")
+
+
+def test_eval_prints_the_average_of_what_it_prints(tiny: Callable[[str], Path]) -> None:
+    found = call("eval", tiny("bert"), "--tasks", "mw-captions,mw-mixed", "--pooler", "mean")
+    assert found.exit_code == 0, found.output
+    head, values = found.stdout.splitlines()[-2:]
+    assert head.split() == ["mw-captions", "mw-mixed", "Avg."]
+    first, second, average = map(float, values.split())
+    assert average == pytest.approx((first + second) / 2, abs=0.0051)
+
+
+def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[object]) -> None:
+    long = ["--methods", "simcse+recipe(steps=100000,batch_size=8)", "--seeds", "2"]
+    command = [sys.executable, "-m", "cseb", "run", *map(str, grid), *long]
+    running = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "results" / "benchmark-demo.yaml").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    os.killpg(running.pid, signal.SIGINT)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 130, err
+    assert "stopped: 0 of 2 jobs were run; the same command goes on from there" in out
+    assert "Traceback" not in err, err
+
+
+WORDS = st.sampled_from(
+    ["simcse", "+", "-ami", "(", ")", "steps=", "0", "1e9", ",", "'", "None", "é", " ", "\n", "[b]", "~x/"]
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=st.lists(WORDS, max_size=6), option=st.sampled_from(["--methods", "--fractions", "--tasks", "--corpus"]))
+def test_no_option_gives_a_traceback(words: list[str], option: str, tmp_path: Path) -> None:
+    found = call("run", "demo", "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x")
+    assert found.exit_code in (0, 2)
+    assert found.exception is None or isinstance(found.exception, SystemExit)

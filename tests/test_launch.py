@@ -1,0 +1,158 @@
+"""Jobs in processes: what one of them does, the others survive."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from cseb.launch import Broken, Event, Finished, Started, launch
+from cseb.plan import Job, Progress
+from cseb.results.store import Store
+from tests import standin_jobs
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store(tmp_path / "results")
+    made.prepare()
+    return made
+
+
+def jobs(*labels: str) -> list[Job]:
+    return [standin_jobs.job(label, seed) for seed, label in enumerate(labels)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_each_job_is_run_once_and_told(store: Store, workers: int) -> None:
+    grid, events = jobs("a", "b", "c", "d", "e"), list[Event]()
+    summary = launch(grid, store, workers, events.append, target=standin_jobs.TARGET)
+    assert (summary.total, summary.done, summary.exit_code) == (5, 5, 0)
+    assert store.keys() == {job.key for job in grid}
+    for kind in (Started, Progress, Finished):
+        assert sorted(event.key for event in events if isinstance(event, kind)) == sorted(job.key for job in grid)
+    for job in grid:
+        assert [type(event) for event in events if event.key == job.key] == [Started, Progress, Finished]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(
+    ("label", "kind", "code", "reason"),
+    [
+        ("mistake", "user", 2, "the corpus is gone"),
+        ("bug", "bug", 1, "ZeroDivisionError: a bug of ours"),
+    ],
+)
+def test_an_exception_costs_one_job(store: Store, workers: int, label: str, kind: str, code: int, reason: str) -> None:
+    grid, events = jobs("a", label, "b", "c"), list[Event]()
+    summary = launch(grid, store, workers, events.append, target=standin_jobs.TARGET)
+    assert (summary.done, summary.exit_code) == (3, code)
+    (broken,) = [event for event in events if isinstance(event, Broken)]
+    assert (broken.key, broken.kind, broken.reason) == (grid[1].key, kind, reason)
+    assert ("in run_job" in broken.detail) == (kind == "bug")
+    assert {broken.key}.isdisjoint(store.keys())
+
+
+@pytest.mark.parametrize(("label", "reason"), [("killed", "SIGKILL"), ("left", "exit code 3")])
+def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> None:
+    grid, events = jobs("a", label, "b", label, "c", "d"), list[Event]()
+    summary = launch(grid, store, 2, events.append, target=standin_jobs.TARGET)
+    assert (summary.done, summary.failed, summary.exit_code) == (4, 2, 1)
+    broken = [event for event in events if isinstance(event, Broken)]
+    assert {event.key for event in broken} == {grid[1].key, grid[3].key}
+    assert all(event.kind == "died" and reason in event.reason for event in broken)
+    assert store.keys() == {job.key for job in grid if job.label != label}
+
+
+def test_workers_that_cannot_even_start_end_the_grid(store: Store) -> None:
+    summary = launch(jobs("a", "b", "c"), store, 2, lambda event: None, target="no_such_module:run")
+    assert (summary.done, summary.failed, summary.exit_code) == (0, 3, 1)
+
+
+def test_a_loss_that_is_no_number_is_a_failed_record(store: Store) -> None:
+    summary = launch(jobs("a", "nan"), store, 1, lambda event: None, target=standin_jobs.TARGET)
+    assert (summary.done, summary.failed, summary.exit_code) == (1, 1, 1)
+
+
+def test_ctrl_c_in_this_process_stops_the_grid(store: Store) -> None:
+    events = list[Event]()
+    summary = launch(jobs("a", "ctrl-c", "b"), store, 1, events.append, target=standin_jobs.TARGET)
+    assert (summary.done, summary.stopped, summary.exit_code) == (1, True, 130)
+
+
+def test_what_the_display_raises_leaves_no_process(store: Store) -> None:
+    def watch(event: Event) -> None:
+        raise RuntimeError("the terminal is gone")
+
+    with pytest.raises(RuntimeError, match="terminal"):
+        launch(jobs("slow", "slow"), store, 2, watch, target=standin_jobs.TARGET)
+    assert not workers_of(os.getpid())
+
+
+def test_no_job_is_no_work(store: Store) -> None:
+    assert launch([], store, 2, lambda event: None, target=standin_jobs.TARGET).exit_code == 0
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_the_workers_and_the_parent_says_so(tmp_path: Path, workers: int, number: int) -> None:
+    with program(tmp_path, workers) as process:
+        busy = workers_of(process.pid)
+        assert len(busy) == (workers if workers > 1 else 0)
+        # A terminal sends Ctrl-C to the whole group, a scheduler SIGTERM to the parent alone.
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        out, err = process.communicate(timeout=15)
+    assert process.returncode == 130, err
+    assert out.splitlines()[-1] == "stopped 1"
+    assert "Traceback" not in err, err
+    _, alive = psutil.wait_procs(busy, timeout=5)
+    assert not alive
+
+
+def test_a_signal_that_comes_early_is_answered_by_the_parent_alone(tmp_path: Path) -> None:
+    with program(tmp_path, 2, early=True) as process:
+        os.killpg(process.pid, signal.SIGINT)  # while the first worker is still importing
+        out, err = process.communicate(timeout=15)
+    assert (process.returncode, err) == (130, "")
+    assert out.splitlines()[-1] == "stopped 0"
+
+
+def test_workers_leave_when_the_parent_is_killed(tmp_path: Path) -> None:
+    with program(tmp_path, 2) as process:
+        busy = workers_of(process.pid)
+        assert len(busy) == 2
+        process.kill()
+    _, alive = psutil.wait_procs(busy, timeout=10)
+    assert not alive
+
+
+class program(subprocess.Popen[str]):  # noqa: N801
+    """The stand-in program, in a process group of its own, as far as its slow jobs; early: as far as its first."""
+
+    def __init__(self, folder: Path, workers: int, early: bool = False) -> None:
+        Store(folder).prepare()
+        command = [sys.executable, "-m", "tests.standin_jobs", str(folder), str(workers)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        super().__init__(command, cwd=ROOT, text=True, start_new_session=True, **pipes)
+        assert self.stdout is not None
+        seen: list[str] = []
+        if early:
+            assert self.stdout.readline() == "Started\n"
+            return
+        while seen.count("Started") < 1 + workers or seen.count("Progress") < 1 + workers:
+            seen.append(self.stdout.readline().strip())
+            assert seen[-1], "the program ended too early"
+        time.sleep(0.2)
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    found = psutil.Process(pid).children(recursive=True)
+    return [one for one in found if "spawn_main" in " ".join(one.cmdline())]

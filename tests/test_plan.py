@@ -1,0 +1,192 @@
+"""From a benchmark to jobs: their identity, their order, and what is refused before anything trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cseb.benchmark import Benchmark
+from cseb.data.weights import find_encoder
+from cseb.errors import BadBenchmark, BadData, CsebError
+from cseb.plan import estimate, plan
+from cseb.results.record import Cost
+from cseb.spec import parse_method
+from tests import standin_jobs
+
+Make = Callable[..., Benchmark]
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    """A folder that looks like an encoder; planning reads no weights."""
+    folder = tmp_path / "encoder"
+    folder.mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (folder / name).write_text(name)
+    return folder
+
+
+@pytest.fixture
+def make(tmp_path: Path, encoder: Path) -> Make:
+    (tmp_path / "corpus.txt").write_text("\n".join(f"sentence {number}" for number in range(1000)))
+
+    def benchmark(**changes: Any) -> Benchmark:
+        fields: dict[str, Any] = {
+            "name": "mine",
+            "methods": "simcse,cls",
+            "encoder": str(encoder),
+            "corpus": str(tmp_path / "corpus.txt"),
+            "fractions": [0.5, 0.1],
+            "seeds": 2,
+            "tasks": "mw-captions,mw-mixed",
+            "dev": "mw-dev",
+            "scale": "recipe(steps=60, batch_size=32)",
+        }
+        return Benchmark.model_validate(fields | changes)
+
+    return benchmark
+
+
+def test_all_of_seed_0_comes_first_and_small_shares_before_large_ones(make: Make) -> None:
+    jobs = plan(make())
+    assert [(job.seed, job.fraction, job.size, job.label) for job in jobs] == [
+        (seed, fraction, size, label)
+        for seed in (0, 1)
+        for fraction, size in ((0.1, 100), (0.5, 500))
+        for label in ("simcse", "cls")
+    ]
+    assert len({job.key for job in jobs}) == 8
+
+
+def test_the_scale_shortens_training_and_leaves_the_untrained_alone(make: Make) -> None:
+    simcse, cls = plan(make())[:2]
+    assert (simcse.recipe.steps, simcse.recipe.batch_size) == (60, 32)
+    assert cls.recipe.steps == 0
+    assert cls.method == parse_method("cls").at(0.1)
+
+
+def test_what_the_user_typed_wins_over_the_scale(make: Make) -> None:
+    (job,) = plan(make(methods="simcse+recipe(steps=5)", fractions=[1], seeds=1))
+    assert (job.label, job.recipe.steps, job.recipe.batch_size) == ("simcse+recipe(steps=5)", 5, 32)
+
+
+def test_the_protocol_names_tasks_with_versions_and_counts_labels(make: Make) -> None:
+    protocol = plan(make(), threads=3, device="cuda")[0].protocol
+    assert protocol.tasks == ("mw-captions@1", "mw-mixed@1")
+    assert protocol.dev == "mw-dev@1"
+    assert protocol.dev_pairs > 100
+    assert (protocol.threads, protocol.device) == (3, "cuda")
+    assert plan(make(dev=""))[0].protocol.dev_pairs == 0
+
+
+def test_the_key_changes_with_all_that_can_change_a_number_and_nothing_else(make: Make, encoder: Path) -> None:
+    def key(**changes: Any) -> str:
+        return plan(make(**({"methods": "simcse"} | changes)))[0].key
+
+    first = key()
+    assert key() == first
+    assert key(name="other", notes="x", seeds=5, fractions=[0.1, 1.0]) == first
+    assert key(fractions=(), sizes=[100]) == first  # the same sentences, asked for in another way
+    different = {
+        key(scale="recipe(steps=61, batch_size=32)"),
+        key(tasks="mw-captions"),
+        key(dev=""),
+        key(fractions=[0.2]),
+        key(methods="simcse+ami"),
+    }
+    (encoder / "model.safetensors").write_text("other weights")
+    different.add(key())
+    assert len(different | {first}) == 7
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"fractions": [0.01]},
+            ["simcse at fraction 0.01", "10 sentences", "one batch of 32", "0.032", "batch_size=10"],
+        ),
+        ({"scale": "recipe(batch_size=5000)"}, ["corpus 1000", "one batch of 5000", "larger corpus"]),
+        ({"fractions": [0.0001]}, ["0.0001", "less than one"]),
+        ({"fractions": (), "sizes": [1001]}, ["1001", "1000"]),
+        ({"fractions": [0.1, 0.1001]}, ["0.1 and 0.1001", "both 100 sentences"]),
+        ({"methods": "simcse-infonce"}, ["simcse-infonce", "steps", "no term"]),
+        ({"dev": "mw-mixed"}, ["dev 'mw-mixed'", "also a test task"]),
+        ({"dev": "sts"}, ["one task"]),
+        ({"tasks": "mw-caption"}, ["did you mean mw-captions"]),
+        ({"corpus": "nowhere.txt"}, ["nowhere.txt"]),
+        ({"tasks": "stsb", "data_dir": "/nowhere"}, ["/nowhere"]),
+    ],
+)
+def test_what_cannot_run_is_said_before_anything_trains(make: Make, changes: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(CsebError) as caught:
+        plan(make(**changes))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_an_untrained_method_needs_no_batch(make: Make) -> None:
+    assert [job.size for job in plan(make(methods="cls", fractions=[0.001], seeds=1))] == [1]
+
+
+def test_two_methods_are_not_run_under_one_key(make: Make) -> None:
+    with pytest.raises(BadBenchmark, match="keep one"):
+        plan(make(methods="cls", fractions=[0.1, 0.10001]))
+
+
+def test_time_is_estimated_from_like_records(make: Make) -> None:
+    jobs = plan(make(methods="simcse,cls,micse"))
+    simcse, cls, micse = jobs[:3]
+    same = standin_jobs.record(simcse, seconds=4.0)
+    longer = same.model_copy(update={"cost": Cost(train_seconds=8.0, score_seconds=0.0, peak_rss_mb=1.0)})
+    elsewhere = standin_jobs.record(replace(cls, encoder=standin_jobs.SOURCE), seconds=1.0)
+    failed = standin_jobs.record(micse, failed="nan")
+    found = estimate(jobs, [same, longer, elsewhere, failed])
+    assert [found[job.key] for job in (simcse, cls, micse)] == [6.0, 1.0, None]
+
+
+def test_an_encoder_is_what_is_in_its_files(encoder: Path) -> None:
+    folder, first = find_encoder(str(encoder))
+    assert folder == encoder
+    (encoder / "README.md").write_text("no part of it")
+    assert find_encoder(str(encoder))[1] == first
+    hashes = {first}
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (encoder / name).write_text("changed")
+        hashes.add(find_encoder(str(encoder))[1])
+    (encoder / "vocab.txt").write_text("new")
+    hashes.add(find_encoder(str(encoder))[1])
+    assert len(hashes) == 5
+
+
+def test_pickles_are_never_opened(encoder: Path) -> None:
+    (encoder / "model.safetensors").rename(encoder / "pytorch_model.bin")
+    with pytest.raises(BadData, match=r"pytorch_model.bin.*never opened.*save_pretrained"):
+        find_encoder(str(encoder))
+
+
+def test_a_folder_that_is_no_encoder_is_told_what_is_missing(
+    encoder: Path,
+) -> None:
+    (encoder / "model.safetensors").unlink()
+    with pytest.raises(BadData, match=r"no \*.safetensors"):
+        find_encoder(str(encoder))
+    (encoder / "config.json").unlink()
+    with pytest.raises(BadData, match=r"no config.json"):
+        find_encoder(str(encoder))
+    with pytest.raises(BadData, match="is a file"):
+        find_encoder(str(encoder / "tokenizer.json"))
+    for name in ("", "a b", "a/b/c", "\x00", "../up", "x" * 5000):
+        with pytest.raises(BadData, match="no such folder"):
+            find_encoder(name)
+
+
+def test_without_a_network_the_hub_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(BadData, match=r"someone/no-such-model.*cannot be had.*microworld") as caught:
+        find_encoder("someone/no-such-model@main")
+    assert "\n" not in str(caught.value)

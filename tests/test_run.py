@@ -1,0 +1,127 @@
+"""A job from text to record: complete or failed, the same bits twice, and nothing that is not written down."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb import train as training
+from cseb.benchmark import load, override
+from cseb.plan import Job, Progress, plan
+from cseb.results.record import Record
+from cseb.results.store import Store
+from cseb.run import evaluate, run_job
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+SMALL = "+recipe(steps=6,warmup=0,batch_size=8,eval_every=3,learning_rate=1e-3)"
+
+
+@pytest.fixture
+def jobs(tiny: Tiny, tmp_path: Path) -> Callable[..., list[Job]]:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
+
+    def make(methods: str, **options: object) -> list[Job]:
+        settled = {"encoder": str(tiny("bert")), "corpus": str(corpus), "fractions": "", "sizes": "16", "seeds": 1,
+                   "tasks": "mw-captions,mw-relations", **options}  # fmt: skip
+        return plan(override(load("demo"), methods=methods, **settled))  # type: ignore[arg-type]
+
+    return make
+
+
+def scores(record: Record) -> dict[tuple[str, str], float | None]:
+    return {(score.task, score.select): score.value for score in record.scores}
+
+
+def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    (job,) = jobs(f"simcse{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    record = run_job(job, store, seen.append)
+    assert record.status == "done"
+    assert set(scores(record)) == {(t, s) for t in ("mw-captions@1", "mw-relations@1") for s in ("best", "last")}
+    assert record.trace is not None
+    assert [step for step, _, _ in record.trace.curve] == [3, 6]
+    assert all(dev is not None for _, _, dev in record.trace.curve)
+    assert record.protocol.dev_pairs > 100
+    assert [(look.step, look.steps, look.key) for look in seen] == [(3, 6, job.key), (6, 6, job.key)]
+    assert store.read(job.key) == record
+    items = store.read_items(job.key)
+    assert set(items) == {f"{task}/{select}" for task, select in scores(record)}
+    from scipy.stats import spearmanr
+
+    from cseb.microworld import pairs
+
+    again = 100 * spearmanr(items["mw-captions@1/best"], pairs("mw-captions").gold).statistic
+    assert scores(record)["mw-captions@1", "best"] == pytest.approx(again)
+
+
+def test_the_same_job_gives_the_same_bits(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    (job,) = jobs(f"micse+ami(layers=(0,1)){SMALL}")
+    records = []
+    for folder in ("one", "two"):
+        store = Store(tmp_path / folder)
+        store.prepare()
+        records.append(run_job(job, store, lambda look: None))
+    assert records[0].scores == records[1].scores
+    assert records[0].trace == records[1].trace
+    one, two = (Store(tmp_path / folder).read_items(job.key) for folder in ("one", "two"))
+    assert all(np.array_equal(one[name], two[name]) for name in one)
+
+
+def test_seeds_sizes_and_options_are_other_jobs(jobs: Callable[..., list[Job]]) -> None:
+    found = jobs(f"simcse{SMALL},micse+ami(layers=(0,1)){SMALL}", seeds=2, sizes="16,24")
+    assert len({job.key for job in found}) == len(found) == 8
+    assert jobs(f"simcse{SMALL}")[0].key == jobs(f"simcse{SMALL}", seeds=3)[0].key
+    assert jobs(f"simcse{SMALL}")[0].key != jobs(f"simcse{SMALL}", dev="none")[0].key
+
+
+def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    job = jobs("mean")[0]
+    store = Store(tmp_path / "results")
+    store.prepare()
+    record = run_job(job, store, lambda look: None)
+    found = scores(record)
+    assert found["mw-captions@1", "best"] == found["mw-captions@1", "last"]
+    _, direct = evaluate(str(job.folder), "mean", "mw-captions", "", 1)
+    assert direct[0].value == pytest.approx(found["mw-captions@1", "last"], abs=1e-3)
+
+
+def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    (job,) = jobs("simcse+recipe(steps=40,warmup=0,batch_size=8,learning_rate=1e30,clip=0)")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    record = run_job(job, store, lambda look: None)
+    assert record.status == "failed"
+    assert record.failure is not None
+    assert 1 < record.failure.step <= 40
+    assert "loss is" in record.failure.reason
+    assert record.scores == ()
+    assert store.read(job.key) == record
+
+
+def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    (job,) = jobs(f"simcse+mean{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    record = run_job(job, store, lambda look: None, models=tmp_path / "models")
+    folder = tmp_path / "models" / job.key
+    assert (folder / "modules.json").is_file()
+    _, again = evaluate(str(folder), "mean", "mw-captions,mw-relations", "", 1)
+    for score in again:
+        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
+
+
+def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    import torch
+
+    store = Store(tmp_path / "results")
+    store.prepare()
+    torch.manual_seed(3)
+    before = torch.random.get_rng_state()
+    run_job(jobs(f"simcse{SMALL}")[0], store, lambda look: None)
+    assert torch.equal(before, torch.random.get_rng_state())
+    assert training.LOOK > 1
