@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 from cseb.encoder import Encoder
@@ -22,8 +23,8 @@ def export(encoder: Encoder, job: Job, folder: Path) -> None:
         "key": job.key,
         "method": job.label,
         "resolved": job.method.resolved(),
-        "encoder": job.encoder.model_dump(),
-        "corpus": job.corpus.model_dump(),
+        "encoder": asdict(job.encoder),
+        "corpus": asdict(job.corpus),
         "size": job.size,
         "seed": job.seed,
         "pooler": str(job.method.pooler),

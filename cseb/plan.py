@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -54,7 +54,7 @@ class Job:
             "corpus": self.corpus.sha256,
             "size": self.size,
             "seed": self.seed,
-            "protocol": self.protocol.model_dump(mode="json"),
+            "protocol": asdict(self.protocol),
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 

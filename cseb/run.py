@@ -131,7 +131,7 @@ def _score_both(
     training.restore(encoder, trained.last)
     scores, items = _scores(encoder, tasks, "last")
     if trained.best is trained.last:
-        best = [score.model_copy(update={"select": "best"}) for score in scores]
+        best = [replace(score, select="best") for score in scores]
         best_items = {name.replace("/last", "/best"): values for name, values in items.items()}
     else:
         training.restore(encoder, trained.best)

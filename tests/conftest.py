@@ -8,9 +8,16 @@ from pathlib import Path
 
 import pytest
 
-WORDS = "a man woman is was eating food pizza playing guitar in the park garden dog cat slowly red".split()
-SENTENCES = [f"{a} {b} {c} {d}" for a in ("a man", "a woman", "the dog", "the cat") for b in ("is", "was") for c in
-             ("eating", "playing") for d in ("food", "pizza in the park", "the red guitar", "in the garden slowly")]  # fmt: skip
+WORDS = ("a", "man", "woman", "is", "was", "eating", "food", "pizza", "playing", "guitar", "in", "the", "park", "dog")
+SUBJECTS = ("a man", "a woman", "the dog", "the cat")
+OBJECTS = ("food", "pizza", "the guitar", "in the park")
+SENTENCES = [
+    f"{subject} {tense} {verb} {thing}"
+    for subject in SUBJECTS
+    for tense in ("is", "was")
+    for verb in ("eating", "playing")
+    for thing in OBJECTS
+]
 
 
 def save_tokenizer(folder: Path) -> int:

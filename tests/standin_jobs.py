@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from cseb.errors import BadData
@@ -41,7 +42,7 @@ def job(label: str, seed: int = 0, fraction: float = 0.1) -> Job:
 
 def record(job: Job, value: float | None = 50.0, seconds: float = 2.0, failed: str = "") -> Record:
     scores = [Score(task="mw-mixed@1", protocol="p@1", select="best", value=value, detail={}, items=10)]
-    scores.append(scores[0].model_copy(update={"select": "last"}))
+    scores.append(replace(scores[0], select="last"))
     return Record(
         key=job.key,
         status="failed" if failed else "done",

@@ -161,6 +161,13 @@ def test_no_bytes_give_a_traceback(content: bytes, tmp_path: Path) -> None:
         benchmarks.load(str(path))
 
 
+def test_reading_a_file_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(f"a: !!python/object/apply:os.mkdir ['{tmp_path}/made']")
+    with pytest.raises(BadBenchmark, match="not readable as YAML"):
+        benchmarks.load(str(tmp_path / "bad.yaml"))
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_folder_or_an_endless_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "big.yaml").write_bytes(b"# padding\n" * 200_000)
     with pytest.raises(BadBenchmark, match="more than"):

@@ -52,8 +52,9 @@ def test_an_option_that_cannot_be_is_refused_by_name(tiny: Tiny, method: str, me
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path) -> None:
-    from tests.conftest import save_tokenizer
     from transformers import BertConfig
+
+    from tests.conftest import save_tokenizer
 
     vocabulary = save_tokenizer(tmp_path)
     BertConfig(vocab_size=vocabulary, hidden_size=24, num_attention_heads=12, intermediate_size=8).save_pretrained(

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.conftest import SENTENCES
 
 from cseb.build import build, check
 from cseb.encoder import DROPOUTS, shape_of
 from cseb.errors import BadData, BadSpec
 from cseb.spec import parse_method
 from cseb.train import train
+from tests.conftest import SENTENCES
 
 FAMILIES = ["bert", "roberta", "mpnet", "distilbert", "modernbert"]
 Tiny = Callable[[str], Path]

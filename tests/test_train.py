@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.conftest import SENTENCES
 
 from cseb.build import build
 from cseb.recipe import Recipe
 from cseb.registry import METHODS
 from cseb.spec import parse_method
 from cseb.train import Diverged, Trained, batches, rate, restore, train
+from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=20,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=5)"

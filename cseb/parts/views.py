@@ -47,7 +47,7 @@ class Paraphrase:
         lacking = [sentence for sentence in sentences if sentence not in known]
         if lacking:
             raise BadData(
-                f"{self.file} lacks a paraphrase of {len(lacking)} of {len(sentences)} sentences, such as {lacking[0]!r}"
+                f"{self.file} lacks a paraphrase of {len(lacking)} of {len(sentences)} sentences: {lacking[0]!r}, ..."
             )
         return sentences, [known[sentence] for sentence in sentences]
 

@@ -32,7 +32,7 @@ def test_paraphrases_are_aligned_by_sentence(tmp_path: Path) -> None:
 def test_a_sentence_without_paraphrase_is_named(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     file.write_text("a\tA\n", encoding="utf-8")
-    with pytest.raises(BadData, match="lacks a paraphrase of 1 of 2 sentences, such as 'b'"):
+    with pytest.raises(BadData, match="lacks a paraphrase of 1 of 2 sentences: 'b'"):
         Paraphrase(file=str(file))(["a", "b"])
 
 

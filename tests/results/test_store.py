@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -69,7 +70,7 @@ def test_only_a_key_names_a_file(store: Store, key: str) -> None:
 
 def test_a_record_that_would_not_read_back_is_not_written(store: Store) -> None:
     one = record()
-    broken = one.model_copy(update={"cost": one.cost.model_copy(update={"train_seconds": float("nan")})})
+    broken = one.model_copy(update={"cost": replace(one.cost, train_seconds=float("nan"))})
     with pytest.raises(BadResults, match=r"cost\.train_seconds"):
         store.write(broken, ITEMS)
     assert names(store) == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_one_seed_counts_once() -> None:
 
 
 def test_the_name_of_a_folder_does_not_make_another_encoder() -> None:
-    moved = record(seed=1).model_copy(update={"encoder": source("bert").model_copy(update={"name": "/data/bert"})})
+    moved = record(seed=1).model_copy(update={"encoder": replace(source("bert"), name="/data/bert")})
     assert few_shot([record(), moved]).rows[0].cells[0].n == 2
 
 

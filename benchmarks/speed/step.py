@@ -1,0 +1,131 @@
+"""How fast is a training step? cseb, a bare PyTorch loop and sentence-transformers, in turn, on the same sentences.
+
+    python benchmarks/speed/step.py [--encoder FOLDER] [--corpus FILE] [--steps 30] [--batch 64] [--rounds 5]
+
+Prints the median seconds per step of each and ratios between rounds; the machine may be busy, ratios in turn are fair.
+The bare loop does the arithmetic of simcse and nothing else, on batches that are already padded tensors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from transformers import AutoModel, AutoTokenizer
+
+from cseb.build import build
+from cseb.data.corpus import read_corpus
+from cseb.data.subset import draw
+from cseb.data.weights import find_encoder
+from cseb.spec import parse_method
+from cseb.train import train
+
+
+def cseb_steps(method: str, folder: Path, sentences: list[str], steps: int, batch: int, padding: str) -> float:
+    """Seconds of `steps` steps in cseb's own trainer, tokenising and looking at the loss included."""
+    recipe = f"recipe(steps={steps},batch_size={batch},eval_every={steps},last_batch=drop,padding={padding},warmup=0)"
+    built = build(parse_method(f"{method}+{recipe}").at(1.0), folder, seed=0)
+    start = time.perf_counter()
+    train(built, sentences, 0, "cpu", None, lambda look: None)
+    return time.perf_counter() - start
+
+
+def bare_steps(folder: Path, sentences: list[str], steps: int, batch: int, padding: str) -> float:
+    """Seconds of the same steps written out: two dropout passes, tanh head, InfoNCE, clip, AdamW, linear decay."""
+    torch.manual_seed(0)
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).train()
+    head = torch.nn.Linear(model.config.hidden_size, model.config.hidden_size)
+    weights = [*model.parameters(), *head.parameters()]
+    optimizer = torch.optim.AdamW(weights, lr=3e-5, weight_decay=0.0, fused=True)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
+    start = time.perf_counter()
+    pad = "max_length" if padding == "fixed" else "longest"
+    order = np.random.default_rng(0).permutation(len(sentences))[: steps * batch].reshape(steps, batch)
+    batches = [
+        tokenizer([sentences[i] for i in rows], truncation=True, max_length=32, padding=pad, return_tensors="pt")
+        for rows in order
+    ]
+    for told in batches:
+        ids, mask = (torch.cat([told[name]] * 2) for name in ("input_ids", "attention_mask"))
+        h = model(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0]
+        first, second = torch.tanh(head(h)).chunk(2)
+        cosine = F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T
+        F.cross_entropy(cosine / 0.05, torch.arange(batch)).backward()
+        torch.nn.utils.clip_grad_norm_(weights, 1.0)
+        optimizer.step()
+        schedule.step()
+        optimizer.zero_grad(set_to_none=True)
+    return time.perf_counter() - start
+
+
+def peer_steps(folder: Path, sentences: list[str], steps: int, batch: int) -> float:
+    """Seconds of the same number of steps in sentence-transformers: MultipleNegativesRankingLoss on (s, s) pairs."""
+    from datasets import Dataset
+    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
+    from sentence_transformers import SentenceTransformerTrainingArguments as Arguments
+    from sentence_transformers.losses import MultipleNegativesRankingLoss
+    from sentence_transformers.models import Pooling, Transformer
+
+    transformer = Transformer(str(folder), max_seq_length=32)
+    model = SentenceTransformer(modules=[transformer, Pooling(transformer.get_embedding_dimension(), "cls")], device="cpu")
+    pairs = Dataset.from_dict({"anchor": sentences, "positive": sentences})
+    arguments = Arguments(
+        output_dir="unused", max_steps=steps, per_device_train_batch_size=batch, use_cpu=True, save_strategy="no",
+        report_to=[], disable_tqdm=True, logging_strategy="no", learning_rate=3e-5, dataloader_drop_last=True,
+    )  # fmt: skip
+    trainer = SentenceTransformerTrainer(model, arguments, pairs, loss=MultipleNegativesRankingLoss(model))
+    start = time.perf_counter()
+    trainer.train()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Measure in turn and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--encoder", default="microworld")
+    parser.add_argument("--corpus", default="microworld:20000")
+    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--batch", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--padding", default="longest", choices=["longest", "fixed"])
+    parser.add_argument("--without-peer", action="store_true", help="leave sentence-transformers out")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    folder, _ = find_encoder(options.encoder)
+    corpus = read_corpus(options.corpus)
+    sentences = corpus.take(draw(len(corpus), options.steps * options.batch, 0))
+    size = (options.steps, options.batch)
+    runs: dict[str, Callable[[], float]] = {
+        "cseb simcse": lambda: cseb_steps("simcse", folder, sentences, *size, options.padding),
+        "bare loop": lambda: bare_steps(folder, sentences, *size, options.padding),
+        "cseb simcse+ami": lambda: cseb_steps("simcse+ami", folder, sentences, *size, options.padding),
+        "cseb micse": lambda: cseb_steps("micse", folder, sentences, *size, options.padding),
+    }
+    if not options.without_peer:
+        runs["sentence-transformers"] = lambda: peer_steps(folder, sentences, *size)
+    for run in runs.values():
+        run()  # warm: imports, allocator, files
+    seconds = {name: [] for name in runs}
+    for _ in range(options.rounds):
+        for name, run in runs.items():
+            seconds[name].append(run() / options.steps)
+    own = seconds["cseb simcse"]
+    for name, found in seconds.items():
+        ratios = [a / b for a, b in zip(found, own, strict=True)]
+        print(
+            f"{name:24s} {statistics.median(found) * 1000:9.2f} ms a step   {statistics.median(ratios):.3f} x cseb simcse"
+            f"   (rounds {min(ratios):.3f} to {max(ratios):.3f})"
+        )
+    print(json.dumps({"options": vars(options), "seconds_per_step": seconds}))
+
+
+if __name__ == "__main__":
+    main()

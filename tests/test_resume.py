@@ -1,0 +1,65 @@
+"""A grid that is killed and started again ends as one that never was: the same records, bit for bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from cseb.results.record import Record
+from cseb.results.store import Store
+from tests.conftest import SENTENCES
+
+RECIPE = "recipe(steps=30,warmup=0,batch_size=16,eval_every=10,learning_rate=1e-3)"
+
+
+def command(tiny: Path, corpus: Path, results: Path) -> list[str]:
+    return [
+        *(sys.executable, "-m", "cseb", "run", "--results", str(results), "--encoder", str(tiny)),
+        *("--methods", f"simcse+{RECIPE},micse+ami(layers=(0,1))+queue(size=16)+{RECIPE}", "--corpus", str(corpus)),
+        *("--sizes", "16,24", "--seeds", "2", "--tasks", "mw-captions,mw-forum", "--workers", "2"),
+    ]
+
+
+def kept(records: list[Record]) -> dict[str, object]:
+    """Everything but where and when: cost and origin are not part of a job."""
+    return {one.key: one.model_dump(exclude={"cost", "origin"}) for one in records}
+
+
+def test_a_killed_grid_goes_on_where_it_was(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    subprocess.run(command(tiny("bert"), corpus, whole), check=True, capture_output=True, timeout=300)
+
+    process = subprocess.Popen(
+        command(tiny("bert"), corpus, killed),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 200
+    while len(list((killed / "runs").glob("*.json"))) < 3 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    survivors, problems = Store(killed).load()
+    assert 3 <= len(survivors) < 8
+    assert not problems
+    before = {one.key: (killed / "runs" / f"{one.key}.json").read_bytes() for one in survivors}
+
+    again = subprocess.run(
+        command(tiny("bert"), corpus, killed), check=True, capture_output=True, text=True, timeout=300
+    )
+    assert f"{8 - len(survivors)} jobs done" in again.stdout
+    assert all((killed / "runs" / f"{key}.json").read_bytes() == content for key, content in before.items())
+    expected, found = Store(whole), Store(killed)
+    assert kept(found.load()[0]) == kept(expected.load()[0])
+    for key in (job.key for job in expected.load()[0]):
+        one, other = expected.read_items(key), found.read_items(key)
+        assert one.keys() == other.keys()
+        assert all(np.array_equal(one[name], other[name]) for name in one)
