@@ -49,7 +49,9 @@ Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_num
 class Benchmark(BaseModel):
     """A grid of methods x shares of one corpus x seeds, and how its encoders are scored.
 
-    methods, scale: spec grammar; `scale` updates the parts that a method has, such as "recipe(steps=60)".
+    methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". steps: the
+    length of every method that trains, its warm-up shortened or stretched in proportion; what a method's own text says
+    wins over both.
     fractions or sizes: shares of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
     pairs that choose the `best` checkpoint, or "". tolerance: points a mean may move before `cseb check` is red.
     """
@@ -69,6 +71,7 @@ class Benchmark(BaseModel):
     dev: Line = ""
     data_dir: Line = ""
     scale: Line = ""
+    steps: Annotated[int, Field(ge=0)] | None = None
     tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
     notes: str = ""
 
@@ -115,11 +118,11 @@ def override(
 ) -> Benchmark:
     """The benchmark with the options that are given in place of its fields; an empty one leaves the field alone.
 
-    Another corpus drops the file's column, fractions drop sizes and the other way round, dev "none" chooses nothing,
-    and steps are one more scale. Raises: BadBenchmark.
+    Another corpus drops the file's column, fractions drop sizes and the other way round, and dev "none" chooses
+    nothing. Raises: BadBenchmark.
     """
     given: dict[str, Any] = {"methods": methods, "encoder": encoder, "corpus": corpus, "column": column, "tasks": tasks}
-    given |= {"dev": dev, "data_dir": data_dir, "fractions": fractions, "sizes": sizes, "seeds": seeds}
+    given |= {"dev": dev, "data_dir": data_dir, "fractions": fractions, "sizes": sizes, "seeds": seeds, "steps": steps}
     changes = {field: value for field, value in given.items() if value not in ("", None)}
     if dev == "none":
         changes["dev"] = ""
@@ -129,8 +132,6 @@ def override(
         raise BadBenchmark("both --fractions and --sizes are given; choose one")
     if fractions or sizes:
         changes["sizes" if fractions else "fractions"] = []
-    if steps is not None:
-        changes["scale"] = ", ".join(filter(None, (benchmark.scale, f"recipe(steps={steps})")))
     return _checked(benchmark.model_dump() | changes, OPTIONS) if changes else benchmark
 
 

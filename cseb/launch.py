@@ -29,6 +29,7 @@ from cseb.results.record import Record
 from cseb.results.store import Store
 
 TARGET = "cseb.run:run_job"
+STOPS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
 
 
@@ -174,7 +175,7 @@ def _elsewhere(task: _Task, jobs: Sequence[Job], workers: int) -> Generator[Even
                     del busy[pipe]
                     _end(worker)
     finally:
-        with _deaf():
+        with _signals_wait():  # a second Ctrl-C must not keep the workers from being ended
             for worker in busy.values():
                 worker.process.terminate()
             for worker in busy.values():
@@ -184,17 +185,17 @@ def _elsewhere(task: _Task, jobs: Sequence[Job], workers: int) -> Generator[Even
 def _start(task: _Task, job: Job) -> _Worker:
     """A new process with its first job: each start uses up a job, so workers that cannot live do not go on forever.
 
-    SIGINT is blocked while it starts, and so in it for good: Ctrl-C reaches the whole group, only the parent answers.
+    Ctrl-C reaches the whole group of processes; only the parent answers it.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process = context.Process(target=_work, args=(theirs, task, job.protocol.threads), daemon=True)
+    process = context.Process(target=_work, args=(theirs, task, job.protocol.threads), daemon=True)
+    with _signals_wait() as heard:
         process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    if heard:
+        process.terminate()
+        raise KeyboardInterrupt
     theirs.close()
     worker = _Worker(process, ours, job)
     _hand_over(worker, job)
@@ -276,10 +277,20 @@ def _sigterm_is_ctrl_c() -> Iterator[None]:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """A second Ctrl-C must not keep the workers from being ended."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+def _signals_wait() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM are written down and interrupt nothing; a process that starts meanwhile never sees SIGINT.
+
+    Blocking them is not enough: another thread, such as one of numpy's, takes what this one has blocked.
+    """
+    heard: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+    before = {number: signal.signal(number, lambda number, _: heard.append(number)) for number in STOPS}
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what a new process inherits
     try:
-        yield
+        yield heard
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
@@ -16,7 +16,7 @@ from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark
 from cseb.recipe import Recipe
 from cseb.results.record import Protocol, Record, Source
-from cseb.spec import Edit, Method, parse_methods, parse_scale
+from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -61,7 +61,12 @@ class Job:
     @property
     def recipe(self) -> Recipe:
         """How this job is trained. Raises: BadSpec."""
-        return Recipe(**dict(self.method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+        return recipe_of(self.method)
+
+
+def recipe_of(method: Method) -> Recipe:
+    """How a settled method is trained. Raises: BadSpec."""
+    return Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_r
         Job(
             benchmark=benchmark.name,
             label=str(method),
-            method=_settled(method, fraction, scale),
+            method=_settled(method, fraction, scale, benchmark.steps),
             encoder=Source(name=benchmark.encoder, sha256=weights),
             folder=str(folder),
             corpus=Source(name=corpus.name, sha256=corpus.sha256),
@@ -132,8 +137,7 @@ def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
     """What is measured. Every task is loaded once, so that a missing file is known before an hour of training."""
     folder = Path(benchmark.data_dir) if benchmark.data_dir else None
     tasks = parse_tasks(benchmark.tasks)
-    for task in tasks:
-        load_task(task.name, folder)
+    loaded = [load_task(task.name, folder) for task in tasks]
     dev, dev_pairs = "", 0
     if benchmark.dev:
         chosen = parse_tasks(benchmark.dev)
@@ -141,8 +145,11 @@ def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
             raise BadBenchmark(f"dev is {benchmark.dev!r}; one task chooses the checkpoint, or none")
         if chosen[0].name in {task.name for task in tasks}:
             raise BadBenchmark(f"dev {benchmark.dev!r} is also a test task; choosing and testing must not share data")
-        dev, dev_pairs = versioned(chosen[0]), len(load_task(chosen[0].name, folder).sentences()) // 2
-    return Protocol(tasks=tuple(map(versioned, tasks)), dev=dev, dev_pairs=dev_pairs, threads=threads, device=device)
+        loaded.append(load_task(chosen[0].name, folder))
+        dev, dev_pairs = versioned(chosen[0]), len(loaded[-1].sentences()) // 2
+    data = hashlib.sha256("".join(each.sha256() for each in loaded).encode()).hexdigest()
+    names = tuple(map(versioned, tasks))
+    return Protocol(tasks=names, data=data, dev=dev, dev_pairs=dev_pairs, threads=threads, device=device)
 
 
 def versioned(task: Task) -> str:
@@ -159,10 +166,15 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
     return [(size_of(fraction, count), fraction) for fraction in sorted(benchmark.fractions)]
 
 
-def _settled(method: Method, fraction: float, scale: Sequence[Edit]) -> Method:
+def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
     """The method at this share. The scale shortens training, so a method with nothing to train is left as it is."""
-    settled = method.at(fraction, scale)
-    return settled if settled.terms else method.at(fraction)
+    if not method.at(fraction).terms:
+        return method.at(fraction)
+    if steps is not None:
+        own = recipe_of(replace(method, edits=()).at(fraction, scale))
+        warmup = own.warmup * steps // max(own.steps, 1)
+        scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
+    return method.at(fraction, scale)
 
 
 def _check(jobs: Sequence[Job], count: int) -> None:

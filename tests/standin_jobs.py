@@ -19,7 +19,7 @@ from cseb.spec import parse_method
 
 TARGET = "tests.standin_jobs:run_job"
 SOURCE = Source(name="nothing", sha256="0" * 64)
-PROTOCOL = Protocol(tasks=("mw-mixed@1",), dev="mw-dev@1", dev_pairs=10, threads=1, device="cpu")
+PROTOCOL = Protocol(tasks=("mw-mixed@1",), data="d" * 64, dev="mw-dev@1", dev_pairs=10, threads=1, device="cpu")
 
 
 def job(label: str, seed: int = 0, fraction: float = 0.1) -> Job:

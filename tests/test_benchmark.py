@@ -102,7 +102,7 @@ def test_the_last_word_is_the_command_line_s() -> None:
     assert benchmarks.override(demo) is demo
     changed = benchmarks.override(demo, methods="simcse", fractions="1e-3,1", seeds=2, steps=7, corpus="my.csv")
     assert (changed.methods, changed.fractions, changed.seeds, changed.corpus) == ("simcse", (0.001, 1.0), 2, "my.csv")
-    assert changed.scale == f"{demo.scale}, recipe(steps=7)"
+    assert (changed.scale, changed.steps) == (demo.scale, 7)
     sized = benchmarks.override(demo, sizes="100,200", dev="none")
     assert (sized.sizes, sized.fractions, sized.dev) == ((100, 200), (), "")
     assert benchmarks.override(sized, fractions="0.5").sizes == ()

@@ -69,6 +69,14 @@ def test_the_scale_shortens_training_and_leaves_the_untrained_alone(make: Make) 
     assert cls.method == parse_method("cls").at(0.1)
 
 
+def test_steps_shorten_the_warm_up_in_proportion(make: Make) -> None:
+    micse, typed = plan(make(methods="micse,micse+recipe(warmup=3)", scale="recipe(batch_size=32)", steps=80, seeds=1))[
+        :2
+    ]
+    assert (micse.recipe.steps, micse.recipe.warmup) == (80, 1)  # 250 of 20,000 steps
+    assert (typed.recipe.steps, typed.recipe.warmup) == (80, 3)
+
+
 def test_what_the_user_typed_wins_over_the_scale(make: Make) -> None:
     (job,) = plan(make(methods="simcse+recipe(steps=5)", fractions=[1], seeds=1))
     assert (job.label, job.recipe.steps, job.recipe.batch_size) == ("simcse+recipe(steps=5)", 5, 32)

@@ -39,6 +39,7 @@ class Protocol:
     """What is measured and when: part of the identity of a job."""
 
     tasks: tuple[str, ...]  # name@version, in the order of the table
+    data: str  # sha256 of their sentences and ratings, those of dev included
     dev: str  # the rated pairs that choose the `best` checkpoint; "" when nothing is chosen
     dev_pairs: int  # how many labels that choice has looked at
     threads: int  # CPU threads of the arithmetic: they decide how sums are rounded

@@ -15,6 +15,7 @@ ALIKE: tuple[tuple[str, Callable[[Record], object], Callable[[Record], str]], ..
     ("encoder", lambda one: one.encoder.sha256, lambda one: tag(one.encoder)),
     ("corpus", lambda one: one.corpus.sha256, lambda one: tag(one.corpus)),
     ("tasks", lambda one: one.protocol.tasks, lambda one: ", ".join(one.protocol.tasks)),
+    ("task data", lambda one: one.protocol.data, lambda one: one.protocol.data[:8]),
     ("dev set", lambda one: (one.protocol.dev, one.protocol.dev_pairs), lambda one: one.protocol.dev or "none"),
     ("device", lambda one: one.protocol.device, lambda one: one.protocol.device),
     ("number of threads", lambda one: one.protocol.threads, lambda one: str(one.protocol.threads)),

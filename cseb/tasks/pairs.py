@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,15 @@ class RatedPairs:
     def sentences(self) -> list[str]:
         """Left and right sentences of every subset."""
         return [sentence for each in self.subsets for side in (each.left, each.right) for sentence in side]
+
+    def sha256(self) -> str:
+        """Of names, sentences and ratings, in order."""
+        rows = [
+            f"{each.name}\t{a}\t{b}\t{g!r}\n"
+            for each in self.subsets
+            for a, b, g in zip(each.left, each.right, each.gold, strict=True)
+        ]
+        return hashlib.sha256("".join(rows).encode()).hexdigest()
 
     def score(self, embed: Embed) -> Outcome:
         """Cosines against ratings; a figure is None where a correlation is not defined."""

@@ -34,6 +34,9 @@ class Loaded(Protocol):
     def sentences(self) -> Sequence[str]:
         """Every sentence the task will ask for, repeats allowed."""
 
+    def sha256(self) -> str:
+        """Of everything the score depends on but the encoder: sentences, order, ratings."""
+
     def score(self, embed: Embed) -> Outcome:
         """Score an encoder through `embed` alone."""
 

@@ -48,7 +48,7 @@ def record(
         corpus=source(corpus),
         subset=Subset(size=size, fraction=size / CORPUS, sha256="5" * 64),
         seed=seed,
-        protocol=Protocol(tasks=tasks, dev=dev, dev_pairs=1500 if dev else 0, threads=1, device=device),
+        protocol=Protocol(tasks=tasks, data="d" * 64, dev=dev, dev_pairs=1500 if dev else 0, threads=1, device=device),
         scores=()
         if failed
         else tuple(
