@@ -5,6 +5,7 @@ Nothing heavy is imported before a command needs it: `--help`, `list` and `show`
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any
 
 import typer
@@ -57,5 +58,12 @@ app.command()(grid.check)
 
 
 def main() -> None:
-    """Entry point of the `cseb` script."""
-    app(prog_name="cseb")
+    """Entry point of the `cseb` script: whatever a user can mend is one line and exit code 2."""
+    usage_error: Any = typer.BadParameter.__bases__[0]  # click's, or that of typer's own copy of click
+    try:
+        code = app(sys.argv[1:] or ["--help"], prog_name="cseb", standalone_mode=False)
+    except usage_error as error:
+        message = error.format_message().rstrip(".")
+        typer.echo(f"cseb: {message[:1].lower()}{message[1:]}; cseb COMMAND --help shows what there is", err=True)
+        code = MISTAKE
+    sys.exit(code or 0)
