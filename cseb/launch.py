@@ -107,7 +107,7 @@ def launch(
     task = _Task(target, store, models)
     events = _here(task, jobs, watch) if workers == 1 else _elsewhere(task, jobs, min(workers, len(jobs)))
     try:
-        with _sigterm_is_ctrl_c():
+        with _on_signals(_stop):
             for event in events:
                 summary = summary.after(event)
                 watch(event)
@@ -195,7 +195,7 @@ def _start(task: _Task, job: Job) -> _Worker:
         process.start()
     if heard:
         process.terminate()
-        raise KeyboardInterrupt
+        raise Stop
     theirs.close()
     worker = _Worker(process, ours, job)
     _hand_over(worker, job)
@@ -259,21 +259,31 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
+class Stop(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM.
+
+    A kind of its own, because a plain KeyboardInterrupt that has crossed an `exec` of text, as libraries do while they
+    load, makes Python end by a signal even where it was caught, and the exit code is lost.
+    """
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise Stop
+
+
 @contextmanager
-def _sigterm_is_ctrl_c() -> Iterator[None]:
-    """SIGTERM, which schedulers send, ends a grid as Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
+def _on_signals(answer: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM, which schedulers send, get this answer; what the shell has us ignore stays ignored."""
+    before = {number: signal.getsignal(number) for number in STOPS}
+    ours = threading.current_thread() is threading.main_thread()  # no other thread may set a handler
+    heeded = {number: handler for number, handler in before.items() if ours and handler is not signal.SIG_IGN}
+    for number in heeded:
+        signal.signal(number, answer)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in heeded.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -283,14 +293,9 @@ def _signals_wait() -> Iterator[list[int]]:
     Blocking them is not enough: another thread, such as one of numpy's, takes what this one has blocked.
     """
     heard: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield heard
-        return
-    before = {number: signal.signal(number, lambda number, _: heard.append(number)) for number in STOPS}
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what a new process inherits
-    try:
-        yield heard
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with _on_signals(lambda number, _: heard.append(number)):
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what a new process inherits
+        try:
+            yield heard
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
