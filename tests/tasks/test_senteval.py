@@ -11,7 +11,7 @@ from cseb.errors import BadData
 from cseb.tasks import folder
 from cseb.tasks.folder import data_root, unpacked
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.senteval import READERS, SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
+from cseb.tasks.senteval import READERS, YEARS
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 real = pytest.mark.skipif(not (SHARED / "senteval/STS").is_dir(), reason="needs the task files beside the repository")
@@ -23,44 +23,15 @@ COUNTS = {
 }
 
 
-def write_subset(where: Path, name: str, rows: Rows) -> None:
-    """Row i is rated if i is a multiple of `step`, and says its own number."""
-    step = rows.total // rows.rated
-    rated = [i % step == 0 and i // step < rows.rated for i in range(rows.total)]
-    where.mkdir(parents=True, exist_ok=True)
-    pairs = "".join(f'left  {i} "\tright\u00a0{i} .\n' for i in range(rows.total))
-    (where / f"STS.input.{name}.txt").write_text(pairs)
-    (where / f"STS.gs.{name}.txt").write_text("".join(f"{i % 6 if kept else ''}\n" for i, kept in enumerate(rated)))
-
-
-@pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of the right size and layout with made-up sentences."""
-    root = tmp_path_factory.mktemp("senteval")
-    for year, subsets in YEARS.items():
-        for name, rows in subsets.items():
-            write_subset(root / f"STS/STS{year}-en-test", name, rows)
-    (root / "STS/STS13-en-test/STS.gs.SMT.txt").write_text("1\n" * 750)  # lies there without its sentences
-    (root / "STS/STSBenchmark").mkdir()
-    (root / "SICK").mkdir()
-    for table in (STSB_DEV, STSB_TEST):
-        lines = [f'genre\tfile\tyear\t{i}\t{i % 5}.5\t"left {i}\tright {i}\n' for i in range(table.rows)]
-        (root / table.file).write_text("".join(lines))
-    for table, end in ((SICK_DEV, "\n"), (SICK_TEST, "\r\n")):
-        lines = [f"{i}\tleft {i}\tright {i}\t{i % 5}.5\tNEUTRAL{end}" for i in range(table.rows)]
-        (root / table.file).write_bytes(f"id\tA\tB\tscore\tlabel{end}{''.join(lines)}".encode())
-    return root
-
-
 @pytest.fixture
-def copy(whole: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(whole, tmp_path / "copy"))
+def copy(senteval: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(senteval, tmp_path / "copy"))
 
 
 @pytest.mark.parametrize("name", COUNTS)
-def test_every_task_has_the_pairs_of_the_papers(whole: Path, name: str) -> None:
+def test_every_task_has_the_pairs_of_the_papers(senteval: Path, name: str) -> None:
     [task] = parse_tasks(name)
-    loaded = task.load(whole)
+    loaded = task.load(senteval)
     assert sum(len(subset.gold) for subset in loaded.subsets) == COUNTS[name]
     assert len(loaded.sentences()) == 2 * COUNTS[name]
     assert task.protocol == "simcse-sts@1"
@@ -85,16 +56,16 @@ def test_the_real_files_hold_the_known_pairs_of_equal_sentences(name: str, same:
     assert sum(a == b for subset in subsets for a, b in zip(subset.left, subset.right, strict=True)) == same
 
 
-def test_rows_without_a_rating_are_dropped_and_shift_nothing(whole: Path) -> None:
-    [forums, *_] = READERS["sts15"](whole)
+def test_rows_without_a_rating_are_dropped_and_shift_nothing(senteval: Path) -> None:
+    [forums, *_] = READERS["sts15"](senteval)
     assert forums.name == "answers-forums"
     assert forums.left[:3] == ['left 0 "', 'left 5 "', 'left 10 "']
     assert forums.right[:3] == ["right 0 .", "right 5 .", "right 10 ."]
     assert forums.gold[:3] == [0, 5, 4]
 
 
-def test_quotation_marks_and_crlf_are_no_trouble(whole: Path) -> None:
-    [stsb], [sick] = READERS["stsb"](whole), READERS["sickr"](whole)
+def test_quotation_marks_and_crlf_are_no_trouble(senteval: Path) -> None:
+    [stsb], [sick] = READERS["stsb"](senteval), READERS["sickr"](senteval)
     assert (stsb.left[1], stsb.right[1], stsb.gold[1]) == ('"left 1', "right 1", 1.5)
     assert (sick.left[-1], sick.right[-1], sick.gold[-1]) == ("left 4926", "right 4926", 1.5)
 
@@ -168,29 +139,29 @@ def test_any_other_folder_is_answered_with_the_layout(tmp_path: Path) -> None:
 
 
 def test_without_a_folder_the_archive_of_the_hub_is_unpacked_once(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = tmp_path / "blob"
     with tarfile.open(archive, "w") as tar:
-        tar.add(whole, "senteval")
+        tar.add(senteval, "senteval")
     monkeypatch.setattr(folder, "hub_file", lambda name, file: archive)
     monkeypatch.setattr(folder, "user_cache_path", lambda name: tmp_path / "cache" / name)
     root = data_root(None)
     assert root == tmp_path / "cache/cseb/senteval-blob/senteval"
-    assert READERS["stsb"](root)[0].gold == READERS["stsb"](whole)[0].gold
+    assert READERS["stsb"](root)[0].gold == READERS["stsb"](senteval)[0].gold
     archive.write_bytes(b"")
     assert data_root(None) == root
     assert [each.name for each in (tmp_path / "cache/cseb").iterdir()] == ["senteval-blob"]
 
 
 def half_an_archive() -> bytes:
-    whole = io.BytesIO()
-    with tarfile.open(fileobj=whole, mode="w") as tar:
+    senteval = io.BytesIO()
+    with tarfile.open(fileobj=senteval, mode="w") as tar:
         for name in ("first", "second"):
             entry = tarfile.TarInfo(name)
             entry.size = 5000
             tar.addfile(entry, io.BytesIO(bytes(5000)))
-    return whole.getvalue()[:8000]
+    return senteval.getvalue()[:8000]
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"\x1f\x8b\x08\0\0\0", half_an_archive()])

@@ -1,0 +1,44 @@
+"""The tiny encoder loads as any other and is small; nothing else of the world needs torch."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import cseb.microworld as mw
+
+
+def test_importing_the_world_loads_neither_torch_nor_numpy() -> None:
+    code = "import sys, cseb.microworld; print([m for m in ('torch', 'transformers', 'numpy') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_the_folder_is_small() -> None:
+    assert (mw.ENCODER / "model.safetensors").stat().st_size < 2e6
+    assert sum(path.stat().st_size for path in mw.ENCODER.parent.rglob("*.*") if "__pycache__" not in path.parts) < 4e6
+
+
+def test_the_facts_of_its_making_are_beside_it() -> None:
+    facts = json.loads((mw.ENCODER / "training.json").read_text(encoding="utf-8"))
+    assert facts["command"].startswith("python -m cseb.microworld.pretrain --out ")
+    assert facts["masked_accuracy"] > 0.4
+    assert len(facts["corpus_sha256"]) == 64
+
+
+def test_it_loads_without_missing_weights() -> None:
+    torch = pytest.importorskip("torch")
+    from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(mw.ENCODER)
+    batch = tokenizer(["A dog chased the cat.", "Who is it?"], padding=True, return_tensors="pt")
+    assert tokenizer.mask_token_id == 4
+    assert batch["input_ids"][1, -1] == tokenizer.pad_token_id == 0
+    model, info = AutoModel.from_pretrained(mw.ENCODER, add_pooling_layer=False, output_loading_info=True)
+    assert not info["missing_keys"]
+    assert model.config.hidden_dropout_prob == model.config.attention_probs_dropout_prob == 0.1
+    assert model.config.max_position_embeddings >= 64
+    assert next(model.parameters()).dtype == torch.float32
+    full, info = AutoModelForMaskedLM.from_pretrained(mw.ENCODER, output_loading_info=True)
+    assert not info["missing_keys"]
+    assert full.get_input_embeddings().weight is full.get_output_embeddings().weight
