@@ -135,6 +135,16 @@ def override(
     return _checked(benchmark.model_dump() | changes, OPTIONS) if changes else benchmark
 
 
+def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
+    """The grid of `benchmark` (methods, shares, seeds) with the encoder, corpus, tasks and scale of `stage`.
+
+    How the table of a paper runs in miniature: `cseb run msse-table4 --on demo`.
+    """
+    borrowed = ("encoder", "corpus", "column", "tasks", "dev", "data_dir", "scale", "steps")
+    changes = {field: getattr(stage, field) for field in borrowed}
+    return _checked(benchmark.model_dump() | changes | {"name": f"{benchmark.name}-on-{stage.name}"}, stage.name)
+
+
 def text(benchmark: Benchmark) -> str:
     """The benchmark as YAML that `load` reads back to the same benchmark."""
     return yaml.safe_dump(benchmark.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=110)

@@ -215,3 +215,13 @@ def test_any_spec_is_methods_or_one_line(text: str) -> None:
             benchmarks.override(demo, **options)
         except CsebError as error:
             assert "\n" not in str(error)
+
+
+def test_a_grid_moves_to_another_stage() -> None:
+    few_shot, demo = benchmarks.load("few-shot"), benchmarks.load("demo")
+    small = benchmarks.moved(few_shot, demo)
+    assert (small.methods, small.fractions, small.seeds) == (few_shot.methods, few_shot.fractions, few_shot.seeds)
+    assert (small.encoder, small.corpus, small.tasks, small.dev, small.scale) == (
+        demo.encoder, demo.corpus, demo.tasks, demo.dev, demo.scale,
+    )  # fmt: skip
+    assert small.name == "few-shot-on-demo"

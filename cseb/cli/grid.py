@@ -34,6 +34,7 @@ Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python cod
 def run(
     benchmark: BenchmarkName = "demo",
     *,
+    on: Annotated[str, typer.Option(help="Its grid on another's encoder, corpus, tasks and scale: --on demo.")] = "",
     methods: Annotated[str, typer.Option(help="Such as simcse,micse+recipe(steps=500); quote it.")] = "",
     encoder: Annotated[str, typer.Option(help="A folder, microworld, or a hub name.")] = "",
     corpus: Annotated[str, typer.Option(help="A file, microworld:COUNT, or hub:OWNER/NAME/FILE.")] = "",
@@ -68,8 +69,9 @@ def run(
     from cseb.plan import plan
     from cseb.results.store import Store
 
+    loaded = benchmarks.load(benchmark)
     merged = benchmarks.override(
-        benchmarks.load(benchmark),
+        benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded,
         methods=methods,
         encoder=encoder,
         corpus=corpus,
