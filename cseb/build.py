@@ -13,7 +13,7 @@ from torch import nn
 from cseb import encoder as encoders
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
-from cseb.parts import Memory, Shape, Term, View
+from cseb.parts import Composer, Memory, Shape, Term, View
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
@@ -39,6 +39,7 @@ class Built:
     terms: tuple[Weighted, ...]
     memory: Memory | None
     notes: tuple[str, ...]
+    compose: Composer | None = None
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None:
@@ -55,13 +56,15 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
-        views, pooler, head, memory, terms = _parts(method, recipe, shape)
+        views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
         encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
-    return Built(recipe, encoder, views, terms, memory, tuple(notes))
+    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose)
 
 
-def _parts(method: Method, recipe: Recipe, shape: Shape) -> tuple[View, Any, Any, Memory | None, tuple[Weighted, ...]]:
+def _parts(
+    method: Method, recipe: Recipe, shape: Shape
+) -> tuple[View, Any, Any, Memory | None, tuple[Weighted, ...], Composer | None]:
     trained = recipe.steps > 0
     if trained and not method.terms:
         raise BadSpec(f"{method.name} has no term left to train with; add one, or recipe(steps=0)")
@@ -70,7 +73,18 @@ def _parts(method: Method, recipe: Recipe, shape: Shape) -> tuple[View, Any, Any
     views = _live(method.views, shape) if trained else _no_views
     memory = None if method.memory is None else _live(method.memory, shape)
     terms = tuple(_weighted(part, shape) for part in method.terms)
-    return views, _live(method.pooler, shape), _live(method.head, shape), memory, terms
+    pooler, head = _live(method.pooler, shape), _live(method.head, shape)
+    compose: Composer | None = None if method.compose is None or not trained else _live(method.compose, shape)
+    if compose is not None:
+        compose.check(groups(views), [weighted.term for weighted in terms], memory is not None)
+    elif groups(views):
+        raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing puts them together; add +compose")
+    return views, pooler, head, memory, terms, compose
+
+
+def groups(views: View) -> tuple[int, ...]:
+    """How many renderings in turn make one view; () if each is one."""
+    return getattr(views, "groups", ())
 
 
 def _no_views(sentences: Any) -> tuple[Any, ...]:

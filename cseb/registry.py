@@ -58,6 +58,9 @@ METHODS = Registry(
         "simcse": "cseb.methods.simcse:SIMCSE",
         "micse": "cseb.methods.attention:MICSE",
         "msse": "cseb.methods.dimension:MSSE",
+        "compcse": "cseb.methods.composition:COMPCSE",
+        "compcse-large": "cseb.methods.composition:COMPCSE_LARGE",
+        "compcse-roberta": "cseb.methods.composition:COMPCSE_ROBERTA",
     },
 )
 
@@ -67,7 +70,8 @@ PRESETS = Registry(
     {
         name: f"cseb.methods.presets:{name.upper()}"
         for name in (
-            *("dropout", "paraphrase"),
+            *("dropout", "paraphrase", "halves", "unit_halves"),
+            *("compose",),
             *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt"),
             *("none", "mlp", "linear"),
             *("queue", "moco"),
@@ -84,6 +88,8 @@ SLOTS = {
         {
             "dropout": "cseb.parts.views:Dropout",
             "paraphrase": "cseb.parts.views:Paraphrase",
+            "halves": "cseb.parts.composition:Halves",
+            "unit_halves": "cseb.parts.composition:UnitHalves",
         },
     ),
     "pooler": Registry(
@@ -105,6 +111,7 @@ SLOTS = {
             "linear": "cseb.parts.heads:Linear",
         },
     ),
+    "compose": Registry("composer", {"compose": "cseb.parts.composition:Compose"}),
     "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
     "terms": Registry(
         "term",
@@ -152,7 +159,7 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
 VERSIONS: Mapping[str, int] = {}
 
 # What a part has looked at besides the encoder's own pre-training and the training subset.
-DATA_SEEN: Mapping[str, str] = {"paraphrase": "external"}
+DATA_SEEN: Mapping[str, str] = {"paraphrase": "external", "unit_halves": "external"}
 
 
 def slot_of(name: str) -> str:

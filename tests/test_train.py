@@ -17,7 +17,11 @@ from cseb.train import Diverged, Trained, batches, rate, restore, train
 
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=20,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=5)"
-FIT = {"micse": "+ami(layers=(0,1))+queue(size=16)", "msse": "+reconstruct(layers=1,inner=16)"}
+FIT = {
+    "micse": "+ami(layers=(0,1))+queue(size=16)",
+    "msse": "+reconstruct(layers=1,inner=16)",
+    "compcse": "+compose(first=5)",
+}
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
 

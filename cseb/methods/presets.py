@@ -5,6 +5,11 @@ from cseb.spec import part
 # Views
 DROPOUT = part("dropout")
 PARAPHRASE = part("paraphrase", file="")
+HALVES = part("halves", k=2, side="positive", extra="none")  # CompCSE, table 1
+UNIT_HALVES = part("unit_halves", k=2, side="positive", extra="subsuming", file="")
+
+# Parts of a sentence made one view: CompCSE's tables 2 to 5 use all coordinates
+COMPOSE = part("compose", aggregate="avg", before_head=True, first=None)
 
 # Poolers
 CLS = part("cls")
