@@ -58,6 +58,8 @@ METHODS = Registry(
         "simcse": "cseb.methods.simcse:SIMCSE",
         "micse": "cseb.methods.attention:MICSE",
         "msse": "cseb.methods.dimension:MSSE",
+        "simcse-sup": "cseb.methods.supervised:SIMCSE_SUP",
+        "simcse-positives": "cseb.methods.supervised:SIMCSE_POSITIVES",
         "compcse": "cseb.methods.composition:COMPCSE",
         "compcse-large": "cseb.methods.composition:COMPCSE_LARGE",
         "compcse-roberta": "cseb.methods.composition:COMPCSE_ROBERTA",
@@ -70,7 +72,7 @@ PRESETS = Registry(
     {
         name: f"cseb.methods.presets:{name.upper()}"
         for name in (
-            *("dropout", "paraphrase", "halves", "unit_halves"),
+            *("dropout", "paraphrase", "halves", "unit_halves", "triples", "pairs"),
             *("compose",),
             *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt"),
             *("none", "mlp", "linear"),
@@ -90,6 +92,8 @@ SLOTS = {
             "paraphrase": "cseb.parts.views:Paraphrase",
             "halves": "cseb.parts.composition:Halves",
             "unit_halves": "cseb.parts.composition:UnitHalves",
+            "triples": "cseb.parts.columns:Triples",
+            "pairs": "cseb.parts.columns:Pairs",
         },
     ),
     "pooler": Registry(
@@ -159,7 +163,12 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
 VERSIONS: Mapping[str, int] = {}
 
 # What a part has looked at besides the encoder's own pre-training and the training subset.
-DATA_SEEN: Mapping[str, str] = {"paraphrase": "external", "unit_halves": "external"}
+DATA_SEEN: Mapping[str, str] = {
+    "paraphrase": "external",
+    "unit_halves": "external",
+    "triples": "labels",
+    "pairs": "labels",
+}
 
 
 def slot_of(name: str) -> str:

@@ -10,6 +10,7 @@ import torch
 from conftest import SENTENCES
 
 from cseb.build import build
+from cseb.errors import BadData
 from cseb.recipe import Recipe
 from cseb.registry import METHODS
 from cseb.spec import parse_method
@@ -25,13 +26,20 @@ FIT = {
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
 
+LINES = {  # what a method trains on, where that is not sentences
+    name: [f"{anchor}\t{positive}\t{SENTENCES[-1 - at]}" for at, (anchor, positive) in
+           enumerate(zip(SENTENCES, SENTENCES[1:] + SENTENCES[:1], strict=True))]
+    for name, method in METHODS.items() if method.views.name in ("triples", "pairs")
+}  # fmt: skip
+
+
 def method(name: str, recipe: str = SMALL):
     return parse_method(f"{name}{FIT.get(name, '')}+{recipe}").at(1.0)
 
 
 def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=None) -> Trained:
     built = build(method(name, recipe), tiny("bert"), seed)
-    return train(built, SENTENCES, seed, "cpu", select, lambda look: None)
+    return train(built, LINES.get(name, SENTENCES), seed, "cpu", select, lambda look: None)
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -42,6 +50,12 @@ def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, 
     assert once.curve[-1][1] < once.curve[0][1]
     other = trained(tiny, name, seed=1)
     assert other.curve != once.curve
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_labelled_methods_refuse_plain_sentences(tiny: Tiny, name: str) -> None:
+    with pytest.raises(BadData, match="64 of 64 lines are not"):
+        train(build(method(name), tiny("bert"), 0), SENTENCES, 0, "cpu", None, lambda look: None)
 
 
 def test_other_jobs_before_it_change_no_bit(tiny: Tiny) -> None:

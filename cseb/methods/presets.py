@@ -7,6 +7,8 @@ DROPOUT = part("dropout")
 PARAPHRASE = part("paraphrase", file="")
 HALVES = part("halves", k=2, side="positive", extra="none")  # CompCSE, table 1
 UNIT_HALVES = part("unit_halves", k=2, side="positive", extra="subsuming", file="")
+TRIPLES = part("triples")  # the columns of the corpus
+PAIRS = part("pairs")
 
 # Parts of a sentence made one view: CompCSE's tables 2 to 5 use all coordinates
 COMPOSE = part("compose", aggregate="avg", before_head=True, first=None)
@@ -29,7 +31,7 @@ QUEUE = part("queue", size=384, momentum=0.995, dropout=0.3, mask_self="auto")
 MOCO = QUEUE
 
 # Terms
-INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released")  # SimCSE, eq. 1
+INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released", hard_weight=1.0)  # SimCSE
 ALIGNMENT = part("alignment", weight=1.0)
 AMI = part(  # miCSE release: weight of its 0.1 % command
     "ami", weight=1e-3, layers="upper", slicing="layer_stride", valid="positive", samples=150, scale_by_valid=True

@@ -87,8 +87,8 @@ class Queued:
 class Step:
     """All that a term may look at.
 
-    rng: for choices of the term's own, on the device of the tensors. language: token states (M, D) to logits (M, V),
-    there if a part needs it.
+    views: anchors, positives and, where the corpus has them, hard negatives. rng: for choices of the term's own, on the
+    device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it.
     """
 
     views: Sequence[EncodedView]
