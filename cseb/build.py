@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from torch import nn
 from cseb import encoder as encoders
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
-from cseb.parts import Composer, Memory, Shape, Term, View
+from cseb.parts import FROZEN, Composer, Memory, Regulariser, Shape, Stages, Term, View
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
@@ -40,6 +42,7 @@ class Built:
     memory: Memory | None
     notes: tuple[str, ...]
     compose: Composer | None = None
+    stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None:
@@ -48,6 +51,8 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         _parts(method, recipe, shape)
+        for stage in _stages(method, shape):
+            _parts(stage, _live(stage.recipe, None), shape)
 
 
 def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False) -> Built:
@@ -59,7 +64,11 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
         encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
-    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose)
+    if method.regulariser is not None:
+        regulariser: Regulariser = _live(method.regulariser, shape)
+        regulariser.attach(encoder.attentions())
+    stages = tuple(partial(build, stage, folder, seed, trust_remote_code) for stage in _stages(method, shape))
+    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages)
 
 
 def _parts(
@@ -79,7 +88,26 @@ def _parts(
         compose.check(groups(views), [weighted.term for weighted in terms], memory is not None)
     elif groups(views):
         raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing puts them together; add +compose")
+    if method.regulariser is not None:
+        _live(method.regulariser, shape)
     return views, pooler, head, memory, terms, compose
+
+
+def _stages(method: Method, shape: Shape) -> tuple[Method, ...]:
+    """The methods to train first. Raises: BadSpec if nobody looks at their models, or somebody misses them."""
+    looking = [term.name for term in method.terms if FROZEN in SLOTS["terms"][term.name].needs]
+    if method.stages is None:
+        if looking:
+            raise BadSpec(f"{looking[0]}: there are no models to look at; add +entropy_models")
+        return ()
+    if not looking:
+        raise BadSpec(f"{method.stages.name}: no term looks at these models; add +regulators, or take them out")
+    if method.compose is not None:
+        raise BadSpec(
+            f"{method.stages.name}: frozen models embed whole sentences, not parts; take compose and halves out"
+        )
+    stages: Stages = _live(method.stages, shape)
+    return stages.methods(method) if dict(method.recipe.options)["steps"] else ()
 
 
 def groups(views: View) -> tuple[int, ...]:

@@ -36,6 +36,9 @@ DROPOUTS = (
     "mlp_dropout",
 )  # fmt: skip
 
+# Families whose self-attention modules end in heads side by side, before the output projection mixes them.
+OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
+
 # The map from token states to vocabulary logits, where a family of checkpoints keeps it.
 LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
     "bert": lambda model: model.cls,
@@ -74,7 +77,7 @@ def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bo
             mask_token=tokenizer.mask_token is not None,
             pooled="pooler.dense.weight" in "\n".join(_weight_names(folder)),
             dropout=max((getattr(config, name, None) or 0.0 for name in DROPOUTS), default=0.0),
-            family=config.model_type,
+            open_attention=config.model_type in OPEN_ATTENTION,
             pieces=functools.partial(word_pieces, tokenizer) if tokenizer.is_fast else None,
         )
     except AttributeError as error:
@@ -180,12 +183,15 @@ class Encoder(nn.Module):
         offset = (self.config.pad_token_id or 0) + 1 if "roberta" in self.config.model_type else 0
         return int(min(self.tokenizer.model_max_length, positions - offset)) - prompt
 
-    @torch.inference_mode()
     def embed(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
         """N sentences to (N, D), same order; longer ones than the backbone can place are cut at `limit`."""
+        return self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
+
+    @torch.inference_mode()
+    def vectors(self, tokens: Tokens, with_head: bool) -> npt.NDArray[np.float32]:
+        """N tokenised sentences to (N, D), same order, without dropout."""
         was_training = self.training
         self.eval()
-        tokens = self.tokenise(sentences, self.limit())
         order = np.argsort(-tokens.lengths(), kind="stable")
         found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
         at = 0
@@ -194,12 +200,12 @@ class Encoder(nn.Module):
             rows = order[at : at + max(TOKENS_PER_BATCH // width, 1)]
             batch = tensors(tokens.batch(rows), self.device)
             h = self.pool(self.backbone, batch[0], batch[1], batch[3])
-            found.append((rows, (self.head(h) if self.head.keep else h).float().cpu().numpy()))
+            found.append((rows, (self.head(h) if with_head else h).float().cpu().numpy()))
             at += len(rows)
         self.train(was_training)
         if not found:
             return np.zeros((0, self.config.hidden_size), dtype=np.float32)
-        result = np.empty((len(sentences), found[0][1].shape[1]), dtype=np.float32)
+        result = np.empty((len(tokens), found[0][1].shape[1]), dtype=np.float32)
         for rows, vectors in found:
             result[rows] = vectors
         return result
@@ -208,6 +214,10 @@ class Encoder(nn.Module):
     def device(self) -> torch.device:
         """Where the weights lie."""
         return next(self.backbone.parameters()).device
+
+    def attentions(self) -> list[nn.Module]:
+        """The self-attention modules, first layer first, where `Shape.open_attention` says they can be reached."""
+        return [module for module in self.backbone.modules() if type(module).__name__.endswith("SelfAttention")]
 
     def twin(self, dropout: float) -> nn.Module:
         """A copy of the backbone with its own dropout rate, in training mode, that no gradient reaches."""

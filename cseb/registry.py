@@ -60,6 +60,10 @@ METHODS = Registry(
         "msse": "cseb.methods.dimension:MSSE",
         "simcse-sup": "cseb.methods.supervised:SIMCSE_SUP",
         "simcse-positives": "cseb.methods.supervised:SIMCSE_POSITIVES",
+        "continued": "cseb.methods.regulation:CONTINUED",
+        "rcl": "cseb.methods.regulation:RCL",
+        "rcl-literal": "cseb.methods.regulation:RCL_LITERAL",
+        "rcl-unsup": "cseb.methods.regulation:RCL_UNSUP",
         "compcse": "cseb.methods.composition:COMPCSE",
         "compcse-large": "cseb.methods.composition:COMPCSE_LARGE",
         "compcse-roberta": "cseb.methods.composition:COMPCSE_ROBERTA",
@@ -77,7 +81,8 @@ PRESETS = Registry(
             *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt"),
             *("none", "mlp", "linear"),
             *("queue", "moco"),
-            *("infonce", "alignment", "ami", "dcm", "reconstruct"),
+            *("entropy_models", "attention_dropout", "drophead"),
+            *("infonce", "alignment", "ami", "dcm", "reconstruct", "entropy", "regulators"),
             *("recipe",),
         )
     },
@@ -116,7 +121,15 @@ SLOTS = {
         },
     ),
     "compose": Registry("composer", {"compose": "cseb.parts.composition:Compose"}),
+    "regulariser": Registry(
+        "regulariser",
+        {
+            "attention_dropout": "cseb.parts.regularisers:AttentionDropout",
+            "drophead": "cseb.parts.regularisers:DropHead",
+        },
+    ),
     "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
+    "stages": Registry("stage", {"entropy_models": "cseb.parts.stages:EntropyModels"}),
     "terms": Registry(
         "term",
         {
@@ -125,6 +138,8 @@ SLOTS = {
             "ami": "cseb.parts.terms.attention:AMI",
             "dcm": "cseb.parts.terms.dimension:DCM",
             "reconstruct": "cseb.parts.terms.decoder:Reconstruct",
+            "entropy": "cseb.parts.terms.regulation:Entropy",
+            "regulators": "cseb.parts.terms.regulation:Regulators",
         },
     ),
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),

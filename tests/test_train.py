@@ -13,7 +13,7 @@ from cseb.build import build
 from cseb.errors import BadData
 from cseb.recipe import Recipe
 from cseb.registry import METHODS
-from cseb.spec import parse_method
+from cseb.spec import OPTIONAL, parse_method
 from cseb.train import Diverged, Trained, batches, rate, restore, train
 
 Tiny = Callable[[str], Path]
@@ -22,6 +22,7 @@ FIT = {
     "micse": "+ami(layers=(0,1))+queue(size=16)",
     "msse": "+reconstruct(layers=1,inner=16)",
     "compcse": "+compose(first=5)",
+    **dict.fromkeys(("rcl", "rcl-literal", "rcl-unsup"), "+entropy_models(phis=(0.01,0.02),steps=5)"),
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -96,6 +97,19 @@ def test_restore_puts_a_checkpoint_back(tiny: Tiny) -> None:
     fresh = build(method("simcse"), tiny("bert"), 0).encoder
     restore(fresh, result.last)
     assert np.array_equal(fresh.embed(SENTENCES[:3]), after)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_embeddings_do_not_depend_on_parts_of_training_alone(tiny: Tiny, name: str) -> None:
+    trained_by = method(name)
+    built = build(trained_by, tiny("bert"), 0)
+    result = train(built, LINES.get(name, SENTENCES), 0, "cpu", None, lambda look: None)
+    simcse, none = method("simcse"), dict.fromkeys(OPTIONAL)
+    alone = replace(trained_by, views=simcse.views, terms=simcse.terms, **none)
+    plain = build(alone, tiny("bert"), 1).encoder
+    restore(plain, result.last)
+    assert np.allclose(plain.embed(SENTENCES), built.encoder.embed(SENTENCES), atol=1e-5)  # kernels may differ
+    assert np.allclose(plain.embed(SENTENCES[:3]), plain.embed(SENTENCES)[:3], atol=1e-5)
 
 
 def test_no_steps_train_nothing(tiny: Tiny) -> None:

@@ -49,6 +49,15 @@ RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
     target="self",
     reduction="token_mean",
 )
+ENTROPY = part("entropy", weight=0.01, temperature=0.05, all_columns=False)  # RCL, eq. 2; the weight is its phi
+REGULATORS = part("regulators", weight=1.0, temperature=0.05, average=False)  # RCL, eq. 3
+
+# Trained before the method itself: RCL, appendix A; a tenth of an epoch of its triples
+ENTROPY_MODELS = part("entropy_models", phis=(0.01, 0.02, 0.03, 0.04), steps=431, temperature=0.05, all_columns=False)
+
+# Noise inside self-attention: RCL, table 1
+ATTENTION_DROPOUT = part("attention_dropout", rate=0.1)
+DROPHEAD = part("drophead", rate=0.1)
 
 # Training: SimCSE, BERT-base, unsupervised (tables and released script)
 RECIPE = part(

@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from torch import Generator, Tensor
+from torch.nn import Module
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
+    from cseb.spec import Method
 
 # Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
+FROZEN = "frozen"  # vectors of the batch by the models of the first stage
 
 Text = str | Sequence[int]  # a text, or its own token ids where a view maker has cut them
 
@@ -38,7 +41,7 @@ class Shape:
     mask_token: bool
     pooled: bool  # carries the pre-trained pooler of BERT and its family
     dropout: float  # the largest rate anywhere in the backbone
-    family: str = ""  # such as "bert"
+    open_attention: bool = False  # its self-attention modules can be reached
     pieces: Callable[[Sequence[str]], Iterator[Pieces]] | None = None  # None if the tokenizer knows of no words
 
 
@@ -88,13 +91,15 @@ class Step:
     """All that a term may look at.
 
     views: anchors, positives and, where the corpus has them, hard negatives. rng: for choices of the term's own, on the
-    device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it.
+    device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it. frozen: for every
+    model of the first stage its vectors (B, D) of anchors and of positives, constants.
     """
 
     views: Sequence[EncodedView]
     rng: Generator
     queue: Queued | None = None
     language: Callable[[Tensor], Tensor] | None = None
+    frozen: Sequence[Sequence[Tensor]] = ()
 
 
 class View(Protocol):
@@ -147,6 +152,20 @@ class Term(Protocol):
 
     def __call__(self, step: Step) -> Tensor:
         """Return a scalar."""
+
+
+class Stages(Protocol):
+    """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
+
+    def methods(self, method: Method) -> tuple[Method, ...]:
+        """A settled method for every model of the first stage, without stages of its own."""
+
+
+class Regulariser(Protocol):
+    """Noise inside the backbone, in training alone."""
+
+    def attach(self, attentions: Sequence[Module]) -> None:
+        """Change the self-attention modules, once, before training."""
 
 
 class Memory(Protocol):
