@@ -179,8 +179,30 @@ def test_every_padding_and_precision_trains(tiny: Tiny, padding: str, precision:
     assert np.isfinite(result.curve[-1][1])
 
 
-def test_padding_does_not_change_the_loss(tiny: Tiny) -> None:
+@pytest.mark.parametrize("name", ["simcse", "compcse", "simcse-sup", "rcl"])
+def test_padding_does_not_change_the_loss(tiny: Tiny, name: str) -> None:
     quiet = "recipe(steps=1,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=1,dropout=1e-9,padding={})"
-    assert trained(tiny, "simcse", quiet.format("longest")).curve[0][1] == pytest.approx(
-        trained(tiny, "simcse", quiet.format("fixed")).curve[0][1], rel=1e-5
+    assert trained(tiny, name, quiet.format("longest")).curve[0][1] == pytest.approx(
+        trained(tiny, name, quiet.format("fixed")).curve[0][1], rel=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "compcse+compose(first=none)+moco(size=16)",
+        "compcse-roberta+halves(k=4)",
+        "compcse+compose(first=none,aggregate=concat_diff_project,before_head=false)+halves(side=both)",
+        "compcse-large+halves(side=anchor,extra=overlapping)",
+        "simcse+halves+compose(aggregate=max)+dcm",
+        "simcse-sup+moco(size=16)+infonce(hard_weight=2.0)",
+        "rcl+pairs+drophead+entropy_models(phis=(0.01,),steps=2)",
+        "rcl-unsup+entropy_models(phis=(0.01,),steps=2)+attention_dropout(rate=0.3)",
+    ],
+)
+def test_combinations_train(tiny: Tiny, text: str) -> None:
+    settled = parse_method(f"{text}+{SMALL}").at(1.0)
+    pairs = [f"{question}\tanswer: {answer}" for question, answer in zip(SENTENCES, SENTENCES[::-1], strict=True)]
+    lines = {"pairs": pairs, "triples": LINES["simcse-sup"]}.get(settled.views.name, SENTENCES)
+    result = train(build(settled, tiny("bert"), 0), lines, 0, "cpu", None, lambda look: None)
+    assert result.curve[-1][1] < result.curve[0][1]

@@ -70,7 +70,7 @@ RCL_UNSUP = replace(
     views=DROPOUT,
     pooler=CLS,
     deviations=(
-        "this variant is ours; the paper trains on labelled pairs alone. It should start from an encoder simcse trained",
+        "this variant is ours; the paper trains on labelled pairs alone. It should start from a simcse encoder",
         *RCL.deviations[1:7],
     ),
 )

@@ -175,11 +175,17 @@ def test_parts_are_the_sentences_own_pieces(tiny: Tiny) -> None:
 @pytest.mark.parametrize(("side", "groups"), [("positive", (1, 2)), ("anchor", (2, 1)), ("both", (2, 2))])
 def test_sides_order_their_renderings(tiny: Tiny, side: str, groups: tuple[int, ...]) -> None:
     made = halves(tiny, side=side)
-    columns = made(["a man", "the red dog"])
+    texts = ["a man", "the red dog"]
+    columns = made(texts)
     assert made.groups == groups
-    assert len(columns) == sum(groups)
-    if side == "both":
-        assert columns[0] is columns[2]
+    assert [list(column) == texts for column in columns] == {
+        "positive": [True, False, False],
+        "anchor": [False, False, True],
+        "both": [False] * 4,
+    }[side]
+    parts = [column for column in columns if list(column) != texts]
+    assert [[*left, *right] for left, right in zip(*parts[:2], strict=True)] == [p.ids for p in made.pieces(texts)]
+    assert side != "both" or (columns[0] is columns[2] and columns[1] is columns[3])
 
 
 def test_text_in_which_nothing_can_be_cut_is_refused(tiny: Tiny) -> None:
