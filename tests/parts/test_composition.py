@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder import shape_of
+from cseb.encoder import shape_of, word_pieces
 from cseb.errors import BadData, BadSpec
 from cseb.parts import ATTENTIONS, EncodedView, Pieces, Shape
 from cseb.parts.clauses import adjacent, clauses, overlapping, subsuming
@@ -267,3 +267,21 @@ def test_what_does_not_go_together_is_refused() -> None:
         views = 2
 
     refused("a composed view has no tokens", lambda: compose().check((1, 2), [Looks()], False))
+
+
+def test_byte_level_pieces_are_cut_where_a_blank_starts_a_word() -> None:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    letters = pre_tokenizers.ByteLevel.alphabet()
+    tokenizer.train_from_iterator(["the red dog"], trainers.BpeTrainer(vocab_size=260, initial_alphabet=letters))
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
+    text = "unknowable dogs, running home"
+    (piece,) = word_pieces(fast, [text])
+    words = [fast.decode(piece.ids[a:b]) for a, b in zip(piece.starts, [*piece.starts[1:], None], strict=True)]
+    assert words == ["unknowable", " dogs", ",", " running", " home"]
+    left, right = (fast.decode(piece.ids[run]) for run in cut(len(piece.ids), piece.starts, 2))
+    assert (left, right) == ("unknowable dogs", ", running home")
