@@ -167,7 +167,8 @@ def test_parts_are_the_sentences_own_pieces(tiny: Tiny) -> None:
     assert whole == texts
     pieces = list(made.pieces(texts))
     assert [[*a, *b] for a, b in zip(left, right, strict=True)][::2] == [pieces[0].ids, pieces[2].ids]
-    assert (len(left[0]), len(right[2])) == (3, 1)  # "unknowable" is many pieces and remains one word
+    assert right[2] == pieces[2].ids[pieces[2].starts[1] :]  # "unknowable" is many pieces and remains one word
+    assert len(left[0]) in pieces[0].starts
     assert left[1] == right[1] == pieces[1].ids
     assert made.notes == ("halves: 1 of 3 sentences are shorter than 2 words; their positive is dropout",)
 
