@@ -32,7 +32,7 @@ def nli_triples(rows: Iterable[Row], seed: int) -> list[str]:
     """Lines "premise TAB entailed TAB contradicting", one for every premise that has both, in order of appearance.
 
     Where a premise has several of a kind the seed chooses one, whatever other premises there are. Runs of white space
-    become one blank. Source: Gao et al. 2021, section 4.1 and appendix A; which one they took is not documented.
+    become one blank. Source: Gao et al. 2021, table 4; which one they took is not documented.
     """
     found: dict[str, dict[str, list[str]]] = {}
     for label, premise, hypothesis in rows:

@@ -9,7 +9,7 @@ from cseb.spec import part
 COMPCSE = replace(
     SIMCSE,
     name="compcse",
-    source="Chanchani & Huang, ACL 2023, arXiv:2307.07380: sections 3.1 and 4, tables 1 and 6 (BERT-base, d0 = 256)",
+    source="Chanchani & Huang, ACL 2023, arXiv:2307.07380: section 4, tables 1 and 6 (BERT-base, d0 = 256)",
     views=HALVES,
     compose=COMPOSE.updated(part("compose", first=256)),
     deviations=(

@@ -38,17 +38,17 @@ def clauses(sentence: str) -> list[str]:
 
 
 def adjacent(units: Sequence[str]) -> list[Triple]:
-    """Disjoint neighbours: (e1 e2, e1, e2), (e3 e4, e3, e4), ... Source: Chanchani & Huang 2023, section 3.2."""
+    """Disjoint neighbours: (e1 e2, e1, e2), (e3 e4, e3, e4), ... Source: Chanchani & Huang 2023, table 2."""
     return [_pair(units, at) for at in range(0, len(units) - 1, 2)]
 
 
 def overlapping(units: Sequence[str]) -> list[Triple]:
-    """All neighbours: (e1 e2, e1, e2), (e2 e3, e2, e3), ... Source: Chanchani & Huang 2023, section 3.2."""
+    """All neighbours: (e1 e2, e1, e2), (e2 e3, e2, e3), ... Source: Chanchani & Huang 2023, table 2."""
     return [_pair(units, at) for at in range(len(units) - 1)]
 
 
 def subsuming(units: Sequence[str]) -> list[Triple]:
-    """Halves of halves: every run of two or more units, with its two halves. Source: Chanchani & Huang 2023, 3.2."""
+    """Halves of halves: every run of two units or more, with its halves. Source: Chanchani & Huang 2023, table 2."""
     if len(units) < 2:
         return []
     left, right = units[: len(units) // 2], units[len(units) // 2 :]

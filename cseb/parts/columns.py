@@ -20,7 +20,7 @@ def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[l
 class Triples:
     """Lines "anchor TAB positive TAB hard negative": premise, entailed and contradicting sentence.
 
-    Source: Gao et al. 2021, section 4.2. Raises: BadData on a line that is no triple.
+    Source: Gao et al. 2021, eq. 5 and table 4. Raises: BadData on a line that is no triple.
     """
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
@@ -31,7 +31,7 @@ class Triples:
 class Pairs:
     """Lines "anchor TAB positive": question and answer, or a triple whose hard negative is left out.
 
-    Source: Gao et al. 2021, section 4.1 (entailment pairs); Tan et al. 2022, section 4.2 (question and answer). Raises:
+    Source: Gao et al. 2021, table 4 (entailment pairs); Tan et al. 2022, table 2 (question and answer). Raises:
     BadData on a line that is neither.
     """
 

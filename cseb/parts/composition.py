@@ -17,7 +17,7 @@ def cut(total: int, starts: Sequence[int], k: int) -> list[slice]:
     """The k runs of `total` word pieces: boundaries at floor(i * total / k), moved left to the nearest word start.
 
     starts: where words start, the first at 0; at least k. A boundary moves right where its part would be empty.
-    Source: Chanchani & Huang 2023, section 3.1 (halves); where exactly to cut is our choice.
+    Source: Chanchani & Huang 2023, table 1 (halves) and 5 (their number); where exactly to cut is our choice.
     """
     edges, word = [0], 0
     for part in range(1, k):
@@ -34,7 +34,7 @@ class Halves:
     extra: further training items from clauses found by rule: "none", "adjacent", "overlapping", "subsuming". The full
     sentence is cut, so the parts together may be longer than what the anchor keeps. A sentence of fewer than k words
     stands in for each of its parts: a dropout positive.
-    Source: Chanchani & Huang, ACL 2023, sections 3.1 and 3.2. Raises: BadSpec if no sentence has k words.
+    Source: Chanchani & Huang, ACL 2023, tables 1 to 5. Raises: BadSpec if no sentence has k words.
     """
 
     def __init__(self, k: int, side: str, extra: str, shape: Shape) -> None:
@@ -77,7 +77,7 @@ class Halves:
 class UnitHalves:
     """Halves whose extra items come from discourse units in a file: lines "sentence TAB unit TAB unit ...".
 
-    A sentence that the file lacks adds no items. Source: Chanchani & Huang, ACL 2023, section 3.2 (units from DMRST).
+    A sentence that the file lacks adds no items. Source: Chanchani & Huang, ACL 2023, table 2 (units from DMRST).
     """
 
     def __init__(self, k: int, side: str, extra: str, file: str, shape: Shape) -> None:
@@ -117,7 +117,7 @@ class Compose(nn.Module):
     aggregate: how parts become one vector. before_head: the head sees the composed vector (released code, figure 1);
     False aggregates behind it (the text). first: coordinates of z that terms see, none for all; at test the embedding
     is whole. Rows whose parts are all the same text were too short to cut and stand for themselves.
-    Source: Chanchani & Huang, ACL 2023, section 3.1, tables 3 and 6; sizes of the projections are ours.
+    Source: Chanchani & Huang, ACL 2023, figure 1, tables 3 and 6; sizes of the projections are ours.
     """
 
     def __init__(self, aggregate: str, before_head: bool, first: int | None, shape: Shape) -> None:

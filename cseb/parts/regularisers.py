@@ -16,7 +16,7 @@ def drop_heads(context: Tensor, kept: Tensor) -> Tensor:
     """Heads with kept = 0 at zero, the others times H over their number, for every sentence of its own.
 
     context: (B, T, H, D/H), before the output projection. kept: (B, H), 0 or 1, at least one 1 in a row.
-    Source: Zhou et al. 2020 (DropHead), algorithm 1.
+    Source: Zhou et al., Findings of EMNLP 2020 (DropHead); what to do where no head survives is ours.
     """
     scale = kept * kept.shape[1] / kept.sum(dim=1, keepdim=True)
     return context * scale[:, None, :, None].to(context.dtype)
@@ -38,7 +38,7 @@ def _reachable(name: str, shape: Shape) -> None:
 class AttentionDropout:
     """Another dropout rate on attention probabilities; other dropout stays as it is.
 
-    Source: Tan et al. 2022, section 4.1, table 1 ("attention dropout").
+    Source: Tan et al. 2022, table 1 ("attention dropout").
     """
 
     def __init__(self, rate: float, shape: Shape) -> None:

@@ -65,7 +65,7 @@ def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperat
 def own_weight(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
     """(B, 2 B + further): log weight where an anchor meets its own hard negative, columns B to 2 B - 1; else 0.
 
-    Source: Gao et al. 2021, section 4.2 and table 7 (alpha).
+    Source: Gao et al. 2021, eq. 5 and table 7 (alpha).
     """
     bias = torch.zeros(batch, 2 * batch + further, dtype=like.dtype, device=like.device)
     bias[:, batch : 2 * batch].fill_diagonal_(math.log(weight))
