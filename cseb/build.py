@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from torch import nn
 from cseb import encoder as encoders
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
-from cseb.parts import Memory, Shape, Term, View
+from cseb.parts import FROZEN, Composer, Memory, Regulariser, Shape, Stages, Term, View
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
@@ -39,6 +41,8 @@ class Built:
     terms: tuple[Weighted, ...]
     memory: Memory | None
     notes: tuple[str, ...]
+    compose: Composer | None = None
+    stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None:
@@ -47,6 +51,8 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         _parts(method, recipe, shape)
+        for stage in _stages(method, shape):
+            _parts(stage, _live(stage.recipe, None), shape)
 
 
 def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False) -> Built:
@@ -55,13 +61,19 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
-        views, pooler, head, memory, terms = _parts(method, recipe, shape)
+        views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
         encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
-    return Built(recipe, encoder, views, terms, memory, tuple(notes))
+    if method.regulariser is not None:
+        regulariser: Regulariser = _live(method.regulariser, shape)
+        regulariser.attach(encoder.attentions())
+    stages = tuple(partial(build, stage, folder, seed, trust_remote_code) for stage in _stages(method, shape))
+    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages)
 
 
-def _parts(method: Method, recipe: Recipe, shape: Shape) -> tuple[View, Any, Any, Memory | None, tuple[Weighted, ...]]:
+def _parts(
+    method: Method, recipe: Recipe, shape: Shape
+) -> tuple[View, Any, Any, Memory | None, tuple[Weighted, ...], Composer | None]:
     trained = recipe.steps > 0
     if trained and not method.terms:
         raise BadSpec(f"{method.name} has no term left to train with; add one, or recipe(steps=0)")
@@ -70,7 +82,37 @@ def _parts(method: Method, recipe: Recipe, shape: Shape) -> tuple[View, Any, Any
     views = _live(method.views, shape) if trained else _no_views
     memory = None if method.memory is None else _live(method.memory, shape)
     terms = tuple(_weighted(part, shape) for part in method.terms)
-    return views, _live(method.pooler, shape), _live(method.head, shape), memory, terms
+    pooler, head = _live(method.pooler, shape), _live(method.head, shape)
+    compose: Composer | None = None if method.compose is None or not trained else _live(method.compose, shape)
+    if compose is not None:
+        compose.check(groups(views), [weighted.term for weighted in terms], memory is not None)
+    elif groups(views):
+        raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing puts them together; add +compose")
+    if method.regulariser is not None:
+        _live(method.regulariser, shape)
+    return views, pooler, head, memory, terms, compose
+
+
+def _stages(method: Method, shape: Shape) -> tuple[Method, ...]:
+    """The methods to train first. Raises: BadSpec if nobody looks at their models, or somebody misses them."""
+    looking = [term.name for term in method.terms if FROZEN in SLOTS["terms"][term.name].needs]
+    if method.stages is None:
+        if looking:
+            raise BadSpec(f"{looking[0]}: there are no models to look at; add +entropy_models")
+        return ()
+    if not looking:
+        raise BadSpec(f"{method.stages.name}: no term looks at these models; add +regulators, or take them out")
+    if method.compose is not None:
+        raise BadSpec(
+            f"{method.stages.name}: frozen models embed whole sentences, not parts; take compose and halves out"
+        )
+    stages: Stages = _live(method.stages, shape)
+    return stages.methods(method) if dict(method.recipe.options)["steps"] else ()
+
+
+def groups(views: View) -> tuple[int, ...]:
+    """How many renderings in turn make one view; () if each is one."""
+    return getattr(views, "groups", ())
 
 
 def _no_views(sentences: Any) -> tuple[Any, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokeni
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.errors import BadData, BadSpec
-from cseb.parts import ATTENTIONS, LANGUAGE, LAYERS, POOLED, EncodedView, Head, Pooler, Shape, States
+from cseb.parts import ATTENTIONS, LANGUAGE, LAYERS, POOLED, EncodedView, Head, Pieces, Pooler, Shape, States, Text
 
 # Weights that do not load are our business (see load); progress bars and reports of others would tear the display.
 transformers_logging: Any = transformers.utils.logging
@@ -27,12 +28,16 @@ transformers_logging.disable_progress_bar()
 
 LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
 TOKENS_PER_BATCH = 4096  # padded tokens encoded at once when embedding
+SENTENCES_AT_ONCE = 1000  # whose words are looked for together
 
 # Which entries of a configuration are dropout rates; families spell them differently.
 DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
     "mlp_dropout",
 )  # fmt: skip
+
+# Families whose self-attention modules end in heads side by side, before the output projection mixes them.
+OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
 
 # The map from token states to vocabulary logits, where a family of checkpoints keeps it.
 LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
@@ -63,17 +68,30 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
 def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
     """What parts may ask of an encoder, read from its small files alone. Raises: BadData."""
     config = configuration(folder, dropout, trust_remote_code)
+    tokenizer = _tokenizer(folder, trust_remote_code)
     try:
         return Shape(
             width=config.hidden_size,
             layers=config.num_hidden_layers,
             heads=config.num_attention_heads,
-            mask_token=_tokenizer(folder, trust_remote_code).mask_token is not None,
+            mask_token=tokenizer.mask_token is not None,
             pooled="pooler.dense.weight" in "\n".join(_weight_names(folder)),
             dropout=max((getattr(config, name, None) or 0.0 for name in DROPOUTS), default=0.0),
+            open_attention=config.model_type in OPEN_ATTENTION,
+            pieces=functools.partial(word_pieces, tokenizer) if tokenizer.is_fast else None,
         )
     except AttributeError as error:
         raise BadData(f"encoder {folder}: its config.json describes no Transformer encoder ({error})") from None
+
+
+def word_pieces(tokenizer: Any, sentences: Sequence[str]) -> Iterator[Pieces]:
+    """Own tokens and word starts of every sentence, as its tokenizer splits words before it looks for pieces."""
+    for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+        some = list(sentences[start : start + SENTENCES_AT_ONCE])
+        encoded = tokenizer(some, add_special_tokens=False, verbose=False)
+        for row, ids in enumerate(encoded["input_ids"]):
+            words = encoded.word_ids(row)
+            yield Pieces(ids, [place for place in range(len(ids)) if place == 0 or words[place] != words[place - 1]])
 
 
 class Encoder(nn.Module):
@@ -124,12 +142,14 @@ class Encoder(nn.Module):
         pooled = outputs.pooler_output if POOLED in self.needs else None
         return self.pooler(States(layers, mask, anchor, pooled))
 
-    def tokenise(self, sentences: Sequence[str], longest: int) -> Tokens:
-        """Every sentence cut to `longest` tokens, special ones included; a prompt comes on top."""
+    def tokenise(self, sentences: Sequence[Text], longest: int) -> Tokens:
+        """Every sentence, text or own ids, cut to `longest` tokens, special ones included; a prompt comes on top."""
         before, after = self._specials()
         prompt_before, prompt_after, anchor = self._prompt(len(before), len(after))
         room = max(longest - len(before) - len(after), 1)
-        own = self.tokenizer(list(sentences), add_special_tokens=False, verbose=False)["input_ids"] if sentences else []
+        texts = [text for text in sentences if isinstance(text, str)]
+        read = iter(self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else [])
+        own = (next(read) if isinstance(text, str) else text for text in sentences)
         rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in own]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
@@ -163,12 +183,15 @@ class Encoder(nn.Module):
         offset = (self.config.pad_token_id or 0) + 1 if "roberta" in self.config.model_type else 0
         return int(min(self.tokenizer.model_max_length, positions - offset)) - prompt
 
-    @torch.inference_mode()
     def embed(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
         """N sentences to (N, D), same order; longer ones than the backbone can place are cut at `limit`."""
+        return self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
+
+    @torch.inference_mode()
+    def vectors(self, tokens: Tokens, with_head: bool) -> npt.NDArray[np.float32]:
+        """N tokenised sentences to (N, D), same order, without dropout."""
         was_training = self.training
         self.eval()
-        tokens = self.tokenise(sentences, self.limit())
         order = np.argsort(-tokens.lengths(), kind="stable")
         found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
         at = 0
@@ -177,12 +200,12 @@ class Encoder(nn.Module):
             rows = order[at : at + max(TOKENS_PER_BATCH // width, 1)]
             batch = tensors(tokens.batch(rows), self.device)
             h = self.pool(self.backbone, batch[0], batch[1], batch[3])
-            found.append((rows, (self.head(h) if self.head.keep else h).float().cpu().numpy()))
+            found.append((rows, (self.head(h) if with_head else h).float().cpu().numpy()))
             at += len(rows)
         self.train(was_training)
         if not found:
             return np.zeros((0, self.config.hidden_size), dtype=np.float32)
-        result = np.empty((len(sentences), found[0][1].shape[1]), dtype=np.float32)
+        result = np.empty((len(tokens), found[0][1].shape[1]), dtype=np.float32)
         for rows, vectors in found:
             result[rows] = vectors
         return result
@@ -191,6 +214,10 @@ class Encoder(nn.Module):
     def device(self) -> torch.device:
         """Where the weights lie."""
         return next(self.backbone.parameters()).device
+
+    def attentions(self) -> list[nn.Module]:
+        """The self-attention modules, first layer first, where `Shape.open_attention` says they can be reached."""
+        return [module for module in self.backbone.modules() if type(module).__name__.endswith("SelfAttention")]
 
     def twin(self, dropout: float) -> nn.Module:
         """A copy of the backbone with its own dropout rate, in training mode, that no gradient reaches."""

@@ -58,6 +58,15 @@ METHODS = Registry(
         "simcse": "cseb.methods.simcse:SIMCSE",
         "micse": "cseb.methods.attention:MICSE",
         "msse": "cseb.methods.dimension:MSSE",
+        "simcse-sup": "cseb.methods.supervised:SIMCSE_SUP",
+        "simcse-positives": "cseb.methods.supervised:SIMCSE_POSITIVES",
+        "continued": "cseb.methods.regulation:CONTINUED",
+        "rcl": "cseb.methods.regulation:RCL",
+        "rcl-literal": "cseb.methods.regulation:RCL_LITERAL",
+        "rcl-unsup": "cseb.methods.regulation:RCL_UNSUP",
+        "compcse": "cseb.methods.composition:COMPCSE",
+        "compcse-large": "cseb.methods.composition:COMPCSE_LARGE",
+        "compcse-roberta": "cseb.methods.composition:COMPCSE_ROBERTA",
     },
 )
 
@@ -67,11 +76,13 @@ PRESETS = Registry(
     {
         name: f"cseb.methods.presets:{name.upper()}"
         for name in (
-            *("dropout", "paraphrase"),
+            *("dropout", "paraphrase", "halves", "unit_halves", "triples", "pairs"),
+            *("compose",),
             *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt"),
             *("none", "mlp", "linear"),
             *("queue", "moco"),
-            *("infonce", "alignment", "ami", "dcm", "reconstruct"),
+            *("entropy_models", "attention_dropout", "drophead"),
+            *("infonce", "alignment", "ami", "dcm", "reconstruct", "entropy", "regulators"),
             *("recipe",),
         )
     },
@@ -84,6 +95,10 @@ SLOTS = {
         {
             "dropout": "cseb.parts.views:Dropout",
             "paraphrase": "cseb.parts.views:Paraphrase",
+            "halves": "cseb.parts.composition:Halves",
+            "unit_halves": "cseb.parts.composition:UnitHalves",
+            "triples": "cseb.parts.columns:Triples",
+            "pairs": "cseb.parts.columns:Pairs",
         },
     ),
     "pooler": Registry(
@@ -105,7 +120,16 @@ SLOTS = {
             "linear": "cseb.parts.heads:Linear",
         },
     ),
+    "compose": Registry("composer", {"compose": "cseb.parts.composition:Compose"}),
+    "regulariser": Registry(
+        "regulariser",
+        {
+            "attention_dropout": "cseb.parts.regularisers:AttentionDropout",
+            "drophead": "cseb.parts.regularisers:DropHead",
+        },
+    ),
     "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
+    "stages": Registry("stage", {"entropy_models": "cseb.parts.stages:EntropyModels"}),
     "terms": Registry(
         "term",
         {
@@ -114,6 +138,8 @@ SLOTS = {
             "ami": "cseb.parts.terms.attention:AMI",
             "dcm": "cseb.parts.terms.dimension:DCM",
             "reconstruct": "cseb.parts.terms.decoder:Reconstruct",
+            "entropy": "cseb.parts.terms.regulation:Entropy",
+            "regulators": "cseb.parts.terms.regulation:Regulators",
         },
     ),
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),
@@ -152,7 +178,12 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
 VERSIONS: Mapping[str, int] = {}
 
 # What a part has looked at besides the encoder's own pre-training and the training subset.
-DATA_SEEN: Mapping[str, str] = {"paraphrase": "external"}
+DATA_SEEN: Mapping[str, str] = {
+    "paraphrase": "external",
+    "unit_halves": "external",
+    "triples": "labels",
+    "pairs": "labels",
+}
 
 
 def slot_of(name: str) -> str:

@@ -16,10 +16,10 @@ from torch import Generator, Tensor, nn
 from torch.optim import AdamW
 from torch.optim.lr_scheduler import LambdaLR
 
-from cseb.build import Built, Weighted
+from cseb.build import Built, Weighted, groups
 from cseb.data.tokens import Tokens
 from cseb.encoder import Encoder, tensors
-from cseb.parts import EncodedView, Queued, Step
+from cseb.parts import Composer, EncodedView, Queued, Step
 from cseb.recipe import Recipe
 from cseb.streams import DROPOUT, ORDER, TERMS, stream_seed
 
@@ -54,21 +54,37 @@ class Trained:
     last: State
     best_step: int
     curve: tuple[tuple[int, float, float | None], ...]  # one entry per evaluation interval
+    notes: tuple[str, ...] = ()  # what the views found in these sentences, and how the first stage ended
 
 
 class Objective(nn.Module):
     """Encoder and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
 
-    def __init__(self, encoder: Encoder, terms: Sequence[Weighted]) -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        terms: Sequence[Weighted],
+        compose: Composer | None = None,
+        groups: Sequence[int] = (),
+    ) -> None:
         super().__init__()
-        self.encoder = encoder
+        self.encoder, self.compose, self.groups = encoder, compose, groups
         self.terms = nn.ModuleList([weighted.term for weighted in terms if isinstance(weighted.term, nn.Module)])
         self.weighted = tuple(terms)
 
-    def forward(self, batch: tuple[Tensor, ...], views: int, queue: Queued | None, rng: Generator) -> Tensor:
+    def forward(
+        self,
+        batch: tuple[Tensor, ...],
+        views: int,
+        queue: Queued | None,
+        rng: Generator,
+        frozen: Sequence[Sequence[Tensor]] = (),
+    ) -> Tensor:
         """The weighted sum of all terms over `views` blocks of B rows each."""
-        encoded = _split(self.encoder(*batch), views)
-        step = Step(encoded, rng, queue, self.encoder.language)
+        encoded: Sequence[EncodedView] = _split(self.encoder(*batch), views)
+        if self.compose is not None:
+            encoded = self.compose(encoded, self.groups, self.encoder.head)
+        step = Step(encoded, rng, queue, self.encoder.language, frozen)
         return torch.stack([weighted.weight * weighted.term(step) for weighted in self.weighted]).sum()
 
 
@@ -89,16 +105,24 @@ def train(
     if recipe.steps == 0:
         state = _snapshot(encoder)
         return Trained(state, state, 0, ())
-    AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
-    accelerator = Accelerator(cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"))
-    objective = Objective(encoder, built.terms).to(accelerator.device).train()
     texts = built.views(sentences)
     cut = {id(text): encoder.tokenise(text, recipe.max_length) for text in texts}
     tokens = [cut[id(text)] for text in texts]
+    stages, notes = [], []
+    for number, make in enumerate(built.stages, 1):
+        try:
+            vectors, loss = _stage(make(), sentences, tokens[:2], seed, device)
+        except Diverged as error:
+            raise Diverged(error.step, f"first stage, model {number} of {len(built.stages)}: {error.reason}") from None
+        stages.append(vectors)
+        notes.append(f"first stage, model {number} of {len(built.stages)}: loss {loss:.4g} at its end")
+    AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
+    accelerator = Accelerator(cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"))
+    objective = Objective(encoder, built.terms, built.compose, groups(built.views)).to(accelerator.device).train()
     optimizer = AdamW(objective.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True)
     schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
     if built.memory is not None:
-        built.memory.start(encoder, len(sentences))
+        built.memory.start(encoder, len(tokens[0]))
     model, optimizer = accelerator.prepare(objective, optimizer)
     rng = Generator(accelerator.device).manual_seed(stream_seed(seed, TERMS))
     order = np.random.Generator(np.random.PCG64(stream_seed(seed, ORDER)))
@@ -109,7 +133,8 @@ def train(
             length = recipe.max_length + tokens[0].prefix + tokens[0].suffix if recipe.padding == "fixed" else 0
             batch, sids = _views(tokens, rows, length, accelerator.device)
             queue = built.memory.negatives(sids) if built.memory is not None else None
-            loss = model(batch, len(tokens), queue, rng)
+            frozen = [[view[rows].to(accelerator.device) for view in stage] for stage in stages]
+            loss = model(batch, len(tokens), queue, rng, frozen)
             accelerator.backward(loss)
             if recipe.clip:
                 accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
@@ -120,7 +145,16 @@ def train(
                 ids, mask, _, anchor = (field[: len(rows)] for field in batch)
                 built.memory.remember(encoder, ids, mask, anchor, sids)
             watcher.after(step, loss.detach())
-    return watcher.trained()
+    return watcher.trained((*getattr(built.views, "notes", ()), *notes))
+
+
+def _stage(
+    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: int, device: str
+) -> tuple[list[Tensor], float]:
+    """Train a model of the first stage; what remains are its vectors (N, D) of these views, and its last loss."""
+    trained = train(built, sentences, seed, device, None, lambda look: None)
+    found = {id(view): torch.from_numpy(built.encoder.vectors(view, with_head=True)) for view in tokens}
+    return [found[id(view)] for view in tokens], trained.curve[-1][1]
 
 
 def rate(recipe: Recipe, step: int) -> float:
@@ -230,8 +264,8 @@ class _Watcher:
             self.best = (dev, step, _snapshot(self.encoder))
         return dev
 
-    def trained(self) -> Trained:
+    def trained(self, notes: tuple[str, ...]) -> Trained:
         """Both checkpoints."""
         last = _snapshot(self.encoder)
         _, step, best = self.best or (0.0, self.recipe.steps, last)
-        return Trained(best, last if step != self.recipe.steps else best, step, tuple(self.curve))
+        return Trained(best, last if step != self.recipe.steps else best, step, tuple(self.curve), notes)

@@ -42,6 +42,12 @@ def test_every_name_resolves_to_something_documented(slot: str, name: str) -> No
         ("simcse+first_last(first=3)", "first_last: first is 3; allowed: 0, 1"),
         ("simcse+mlp(keep=maybe)", "mlp: keep is 'maybe'; allowed: True, False"),
         ("simcse+paraphrase", "paraphrase: file is missing"),
+        ("simcse+unit_halves+compose", "unit_halves: file is missing"),
+        ("simcse+halves", "halves gives parts of sentences, and nothing puts them together; add +compose"),
+        ("simcse+compose", "the views are whole sentences, there is nothing to compose; add +halves"),
+        ("compcse", "compose: first is 256; this encoder's vectors have 16 coordinates"),
+        ("compcse+compose(first=none)+ami(layers=(0,1))", "a composed view has no tokens"),
+        ("compcse+compose(first=8)+moco", "a queue holds whole sentences"),
     ],
 )
 def test_an_option_that_cannot_be_is_refused_by_name(tiny: Tiny, method: str, message: str) -> None:
@@ -57,7 +63,7 @@ def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path
     from tests.conftest import save_tokenizer
 
     vocabulary = save_tokenizer(tmp_path)
-    BertConfig(vocab_size=vocabulary, hidden_size=24, num_attention_heads=12, intermediate_size=8).save_pretrained(
+    BertConfig(vocab_size=vocabulary, hidden_size=264, num_attention_heads=12, intermediate_size=8).save_pretrained(
         tmp_path
     )
     for fraction in (0.001, 0.01, 0.1, 1.0):

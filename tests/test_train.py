@@ -9,16 +9,29 @@ import pytest
 import torch
 
 from cseb.build import build
+from cseb.errors import BadData
 from cseb.recipe import Recipe
 from cseb.registry import METHODS
-from cseb.spec import parse_method
+from cseb.spec import OPTIONAL, parse_method
 from cseb.train import Diverged, Trained, batches, rate, restore, train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=20,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=5)"
-FIT = {"micse": "+ami(layers=(0,1))+queue(size=16)", "msse": "+reconstruct(layers=1,inner=16)"}
+FIT = {
+    "micse": "+ami(layers=(0,1))+queue(size=16)",
+    "msse": "+reconstruct(layers=1,inner=16)",
+    "compcse": "+compose(first=5)",
+    **dict.fromkeys(("rcl", "rcl-literal", "rcl-unsup"), "+entropy_models(phis=(0.01,0.02),steps=5)"),
+}
 TRAINED = [name for name, method in METHODS.items() if method.terms]
+
+
+LINES = {  # what a method trains on, where that is not sentences
+    name: [f"{anchor}\t{positive}\t{SENTENCES[-1 - at]}" for at, (anchor, positive) in
+           enumerate(zip(SENTENCES, SENTENCES[1:] + SENTENCES[:1], strict=True))]
+    for name, method in METHODS.items() if method.views.name in ("triples", "pairs")
+}  # fmt: skip
 
 
 def method(name: str, recipe: str = SMALL):
@@ -27,7 +40,7 @@ def method(name: str, recipe: str = SMALL):
 
 def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=None) -> Trained:
     built = build(method(name, recipe), tiny("bert"), seed)
-    return train(built, SENTENCES, seed, "cpu", select, lambda look: None)
+    return train(built, LINES.get(name, SENTENCES), seed, "cpu", select, lambda look: None)
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -38,6 +51,12 @@ def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, 
     assert once.curve[-1][1] < once.curve[0][1]
     other = trained(tiny, name, seed=1)
     assert other.curve != once.curve
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_labelled_methods_refuse_plain_sentences(tiny: Tiny, name: str) -> None:
+    with pytest.raises(BadData, match="64 of 64 lines are not"):
+        train(build(method(name), tiny("bert"), 0), SENTENCES, 0, "cpu", None, lambda look: None)
 
 
 def test_other_jobs_before_it_change_no_bit(tiny: Tiny) -> None:
@@ -78,6 +97,19 @@ def test_restore_puts_a_checkpoint_back(tiny: Tiny) -> None:
     fresh = build(method("simcse"), tiny("bert"), 0).encoder
     restore(fresh, result.last)
     assert np.array_equal(fresh.embed(SENTENCES[:3]), after)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_embeddings_do_not_depend_on_parts_of_training_alone(tiny: Tiny, name: str) -> None:
+    trained_by = method(name)
+    built = build(trained_by, tiny("bert"), 0)
+    result = train(built, LINES.get(name, SENTENCES), 0, "cpu", None, lambda look: None)
+    simcse, none = method("simcse"), dict.fromkeys(OPTIONAL)
+    alone = replace(trained_by, views=simcse.views, terms=simcse.terms, **none)
+    plain = build(alone, tiny("bert"), 1).encoder
+    restore(plain, result.last)
+    assert np.allclose(plain.embed(SENTENCES), built.encoder.embed(SENTENCES), atol=1e-5)  # kernels may differ
+    assert np.allclose(plain.embed(SENTENCES[:3]), plain.embed(SENTENCES)[:3], atol=1e-5)
 
 
 def test_no_steps_train_nothing(tiny: Tiny) -> None:
@@ -147,8 +179,30 @@ def test_every_padding_and_precision_trains(tiny: Tiny, padding: str, precision:
     assert np.isfinite(result.curve[-1][1])
 
 
-def test_padding_does_not_change_the_loss(tiny: Tiny) -> None:
+@pytest.mark.parametrize("name", ["simcse", "compcse", "simcse-sup", "rcl"])
+def test_padding_does_not_change_the_loss(tiny: Tiny, name: str) -> None:
     quiet = "recipe(steps=1,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=1,dropout=1e-9,padding={})"
-    assert trained(tiny, "simcse", quiet.format("longest")).curve[0][1] == pytest.approx(
-        trained(tiny, "simcse", quiet.format("fixed")).curve[0][1], rel=1e-5
+    assert trained(tiny, name, quiet.format("longest")).curve[0][1] == pytest.approx(
+        trained(tiny, name, quiet.format("fixed")).curve[0][1], rel=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "compcse+compose(first=none)+moco(size=16)",
+        "compcse-roberta+halves(k=4)",
+        "compcse+compose(first=none,aggregate=concat_diff_project,before_head=false)+halves(side=both)",
+        "compcse-large+halves(side=anchor,extra=overlapping)",
+        "simcse+halves+compose(aggregate=max)+dcm",
+        "simcse-sup+moco(size=16)+infonce(hard_weight=2.0)",
+        "rcl+pairs+drophead+entropy_models(phis=(0.01,),steps=2)",
+        "rcl-unsup+entropy_models(phis=(0.01,),steps=2)+attention_dropout(rate=0.3)",
+    ],
+)
+def test_combinations_train(tiny: Tiny, text: str) -> None:
+    settled = parse_method(f"{text}+{SMALL}").at(1.0)
+    pairs = [f"{question}\tanswer: {answer}" for question, answer in zip(SENTENCES, SENTENCES[::-1], strict=True)]
+    lines = {"pairs": pairs, "triples": LINES["simcse-sup"]}.get(settled.views.name, SENTENCES)
+    result = train(build(settled, tiny("bert"), 0), lines, 0, "cpu", None, lambda look: None)
+    assert result.curve[-1][1] < result.curve[0][1]

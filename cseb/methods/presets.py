@@ -5,6 +5,13 @@ from cseb.spec import part
 # Views
 DROPOUT = part("dropout")
 PARAPHRASE = part("paraphrase", file="")
+HALVES = part("halves", k=2, side="positive", extra="none")  # CompCSE, table 1
+UNIT_HALVES = part("unit_halves", k=2, side="positive", extra="subsuming", file="")
+TRIPLES = part("triples")  # the columns of the corpus
+PAIRS = part("pairs")
+
+# Parts of a sentence made one view: CompCSE's tables 2 to 5 use all coordinates
+COMPOSE = part("compose", aggregate="avg", before_head=True, first=None)
 
 # Poolers
 CLS = part("cls")
@@ -24,7 +31,7 @@ QUEUE = part("queue", size=384, momentum=0.995, dropout=0.3, mask_self="auto")
 MOCO = QUEUE
 
 # Terms
-INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released")  # SimCSE, eq. 1
+INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released", hard_weight=1.0)  # SimCSE
 ALIGNMENT = part("alignment", weight=1.0)
 AMI = part(  # miCSE release: weight of its 0.1 % command
     "ami", weight=1e-3, layers="upper", slicing="layer_stride", valid="positive", samples=150, scale_by_valid=True
@@ -42,6 +49,15 @@ RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
     target="self",
     reduction="token_mean",
 )
+ENTROPY = part("entropy", weight=0.01, temperature=0.05, all_columns=False)  # RCL, eq. 2; the weight is its phi
+REGULATORS = part("regulators", weight=1.0, temperature=0.05, average=False)  # RCL, eq. 3
+
+# Trained before the method itself: RCL, appendix A; a tenth of an epoch of its triples
+ENTROPY_MODELS = part("entropy_models", phis=(0.01, 0.02, 0.03, 0.04), steps=431, temperature=0.05, all_columns=False)
+
+# Noise inside self-attention: RCL, table 1
+ATTENTION_DROPOUT = part("attention_dropout", rate=0.1)
+DROPHEAD = part("drophead", rate=0.1)
 
 # Training: SimCSE, BERT-base, unsupervised (tables and released script)
 RECIPE = part(

@@ -5,17 +5,30 @@ Sizes in every docstring: B sentences, T tokens, D width, L layers, H heads, V w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from torch import Generator, Tensor
+from torch.nn import Module
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
+    from cseb.spec import Method
 
 # Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
+FROZEN = "frozen"  # vectors of the batch by the models of the first stage
+
+Text = str | Sequence[int]  # a text, or its own token ids where a view maker has cut them
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A sentence's own token ids, special ones left out, and the places among them where words start."""
+
+    ids: list[int]
+    starts: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +41,8 @@ class Shape:
     mask_token: bool
     pooled: bool  # carries the pre-trained pooler of BERT and its family
     dropout: float  # the largest rate anywhere in the backbone
+    open_attention: bool = False  # its self-attention modules can be reached
+    pieces: Callable[[Sequence[str]], Iterator[Pieces]] | None = None  # None if the tokenizer knows of no words
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +90,39 @@ class Queued:
 class Step:
     """All that a term may look at.
 
-    rng: for choices of the term's own, on the device of the tensors. language: token states (M, D) to logits (M, V),
-    there if a part needs it.
+    views: anchors, positives and, where the corpus has them, hard negatives. rng: for choices of the term's own, on the
+    device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it. frozen: for every
+    model of the first stage its vectors (B, D) of anchors and of positives, constants.
     """
 
     views: Sequence[EncodedView]
     rng: Generator
     queue: Queued | None = None
     language: Callable[[Tensor], Tensor] | None = None
+    frozen: Sequence[Sequence[Tensor]] = ()
 
 
 class View(Protocol):
-    """Renders every sentence of a subset, once, before training."""
+    """Renders every sentence of a subset, once, before training.
 
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to V lists of N texts, aligned by position; the same list object twice is tokenised once."""
+    It may have `groups`: how many renderings in turn are composed into one view each, such as (1, 2); and `notes`,
+    filled by the call: what a reader of the record should know.
+    """
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
+        """N sentences to V lists of N texts or more, aligned by position; the same list twice is tokenised once."""
+
+
+class Composer(Protocol):
+    """Turns encoded renderings of parts of a sentence into views, between pooler and terms."""
+
+    def check(self, groups: Sequence[int], terms: Sequence[Term], queue: bool) -> None:
+        """Raise BadSpec if the views, terms or queue of the method do not go with it."""
+
+    def __call__(
+        self, views: Sequence[EncodedView], groups: Sequence[int], head: Callable[[Tensor], Tensor]
+    ) -> Sequence[EncodedView]:
+        """sum(groups) renderings to len(groups) views."""
 
 
 class Pooler(Protocol):
@@ -119,6 +152,20 @@ class Term(Protocol):
 
     def __call__(self, step: Step) -> Tensor:
         """Return a scalar."""
+
+
+class Stages(Protocol):
+    """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
+
+    def methods(self, method: Method) -> tuple[Method, ...]:
+        """A settled method for every model of the first stage, without stages of its own."""
+
+
+class Regulariser(Protocol):
+    """Noise inside the backbone, in training alone."""
+
+    def attach(self, attentions: Sequence[Module]) -> None:
+        """Change the self-attention modules, once, before training."""
 
 
 class Memory(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import torch
@@ -17,14 +18,22 @@ def cosines(left: Tensor, right: Tensor) -> Tensor:
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
 
 
-def info_nce(anchors: Tensor, candidates: Tensor, temperature: float, allowed: Tensor | None = None) -> Tensor:
+def info_nce(
+    anchors: Tensor,
+    candidates: Tensor,
+    temperature: float,
+    allowed: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> Tensor:
     """Cost of naming candidate i as the match of anchor i, averaged over anchors, in nats.
 
     anchors: (B, D). candidates: (N, D), N >= B; rows 0 to B-1 are the positives. Rows may have any length, only their
-    angles count. allowed: (B, N - B), False takes one of the further candidates out for one anchor.
-    Source: Gao et al. 2021, eq. 1; Klein & Nabi 2023, section 3.1, for the further candidates.
+    angles count. allowed: (B, N - B), False takes one of the further candidates out for one anchor. bias: (B, N), added
+    to cosines over temperature. Source: Gao et al. 2021, eq. 1 and 5; Klein & Nabi 2023, section 3.1, for the queue.
     """
     logits = cosines(anchors, candidates) / temperature  # (B, N)
+    if bias is not None:
+        logits = logits + bias
     if allowed is not None:
         batch = len(anchors)
         logits = torch.cat([logits[:, :batch], logits[:, batch:].masked_fill(~allowed, float("-inf"))], dim=1)
@@ -53,25 +62,38 @@ def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperat
     return (torch.cat([among, queued], dim=1).logsumexp(dim=1) - positive).sum()
 
 
-class InfoNCE(nn.Module):
-    """First view against the second view of every sentence, and the queue if there is one.
+def own_weight(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
+    """(B, 2 B + further): log weight where an anchor meets its own hard negative, columns B to 2 B - 1; else 0.
 
+    Source: Gao et al. 2021, eq. 5 and table 7 (alpha).
+    """
+    bias = torch.zeros(batch, 2 * batch + further, dtype=like.dtype, device=like.device)
+    bias[:, batch : 2 * batch].fill_diagonal_(math.log(weight))
+    return bias
+
+
+class InfoNCE(nn.Module):
+    """First view against the second of every sentence, hard negatives (a third view) and the queue if there are any.
+
+    hard_weight: how much more than other candidates an anchor's own hard negative counts in the denominator.
     negatives: "batch", or "zeroed" (positives only, as miCSE's release does it). form: "released", or "literal" (eq. 2
-    of miCSE as printed). Source: Gao et al. 2021, eq. 1; queued vectors are further columns of the denominator.
+    of miCSE as printed); both know of no hard negatives. Source: Gao et al. 2021, eq. 1 and 5; hard negatives and
+    queued vectors are further columns of the denominator.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
 
-    def __init__(self, temperature: float, negatives: str, form: str) -> None:
+    def __init__(self, temperature: float, negatives: str, form: str, hard_weight: float = 1.0) -> None:
         super().__init__()
         self.temperature = above(0, temperature, "infonce: temperature")
         self.negatives = one_of(("batch", "zeroed"), negatives, "infonce: negatives")
         self.form = one_of(("released", "literal"), form, "infonce: form")
+        self.hard_weight = above(0, hard_weight, "infonce: hard_weight")
 
     def forward(self, step: Step) -> Tensor:
         """Return a scalar in nats."""
-        anchors, positives = step.views[0].z, step.views[1].z
+        anchors, positives, *hard = (view.z for view in step.views)
         if self.negatives == "zeroed":
             return info_nce_zeroed(anchors, positives, self.temperature)
         if self.form == "literal":
@@ -79,9 +101,13 @@ class InfoNCE(nn.Module):
             allowed = torch.ones(len(anchors), len(keys), dtype=torch.bool, device=anchors.device)
             allowed = allowed if step.queue is None else step.queue.allowed
             return info_nce_literal(anchors, positives, keys, self.temperature, allowed)
-        if step.queue is None:
-            return info_nce(anchors, positives, self.temperature)
-        return info_nce(anchors, torch.cat([positives, step.queue.keys]), self.temperature, step.queue.allowed)
+        further = [] if step.queue is None else [step.queue.keys]
+        may_meet = None if step.queue is None else step.queue.allowed
+        bias = None
+        if hard:
+            bias = own_weight(len(anchors), sum(map(len, further)), self.hard_weight, anchors)
+            may_meet = None if may_meet is None else F.pad(may_meet, (len(anchors), 0), value=True)
+        return info_nce(anchors, torch.cat([positives, *hard[:1], *further]), self.temperature, may_meet, bias)
 
 
 class Alignment(nn.Module):

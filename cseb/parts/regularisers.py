@@ -1,0 +1,77 @@
+"""Noise inside self-attention, in training alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cseb.errors import BadSpec, between
+from cseb.parts import Shape
+
+
+def drop_heads(context: Tensor, kept: Tensor) -> Tensor:
+    """Heads with kept = 0 at zero, the others times H over their number, for every sentence of its own.
+
+    context: (B, T, H, D/H), before the output projection. kept: (B, H), 0 or 1, at least one 1 in a row.
+    Source: Zhou et al., Findings of EMNLP 2020 (DropHead); what to do where no head survives is ours.
+    """
+    scale = kept * kept.shape[1] / kept.sum(dim=1, keepdim=True)
+    return context * scale[:, None, :, None].to(context.dtype)
+
+
+def surviving_heads(batch: int, heads: int, rate: float, device: torch.device) -> Tensor:
+    """(B, H) of 0 and 1, 1 with probability 1 - rate; a row of zeros is drawn again."""
+    kept = (torch.rand(batch, heads, device=device) >= rate).float()
+    while bool((none := kept.sum(dim=1) == 0).any()):
+        kept[none] = (torch.rand(int(none.sum()), heads, device=device) >= rate).float()
+    return kept
+
+
+def _reachable(name: str, shape: Shape) -> None:
+    if not shape.open_attention:
+        raise BadSpec(f"{name}: this encoder's self-attention cannot be reached; take BERT, RoBERTa or their like")
+
+
+class AttentionDropout:
+    """Another dropout rate on attention probabilities; other dropout stays as it is.
+
+    Source: Tan et al. 2022, table 1 ("attention dropout").
+    """
+
+    def __init__(self, rate: float, shape: Shape) -> None:
+        self.rate = between(0, 0.9, rate, "attention_dropout: rate")
+        _reachable("attention_dropout", shape)
+
+    def attach(self, attentions: Sequence[nn.Module]) -> None:
+        """Set the rate of every self-attention module."""
+        for attention in attentions:
+            dropout: Any = attention.dropout
+            dropout.p = self.rate
+
+
+class DropHead:
+    """Whole attention heads left out, drawn for every sentence and layer.
+
+    Constant rate. Source: Zhou et al., Findings of EMNLP 2020; Tan et al. 2022, table 1, uses it as a control.
+    """
+
+    def __init__(self, rate: float, shape: Shape) -> None:
+        self.rate = between(0, 0.9, rate, "drophead: rate")
+        _reachable("drophead", shape)
+
+    def attach(self, attentions: Sequence[nn.Module]) -> None:
+        """Hook into every self-attention module, behind its heads and before they are mixed."""
+        for attention in attentions:
+            attention.register_forward_hook(self._drop)
+
+    def _drop(self, attention: Any, inputs: Any, output: Any) -> Any:
+        if not attention.training:
+            return output
+        context, *rest = output  # (B, T, D)
+        heads = attention.num_attention_heads
+        kept = surviving_heads(len(context), heads, self.rate, context.device)
+        apart = context.unflatten(-1, (heads, -1))  # (B, T, H, D/H)
+        return drop_heads(apart, kept).flatten(2), *rest

@@ -1,0 +1,44 @@
+"""What is trained before the method itself: on the same subset, from the same start, then frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from cseb.errors import BadSpec, above, number, one_of, whole
+from cseb.parts import FROZEN
+from cseb.recipe import Recipe
+from cseb.registry import SLOTS
+from cseb.spec import Method, part
+
+
+class EntropyModels:
+    """One short training per phi: the method's own loss without regulators, and phi times the entropy.
+
+    steps: of every model, with the method's own batches, rates and share of warm-up. Seeds are the method's, so that
+    the models differ by phi alone. Source: Tan et al. 2022, section 3.2 and algorithm 1.
+    """
+
+    def __init__(self, phis: Sequence[float], steps: int, temperature: float, all_columns: bool) -> None:
+        if not isinstance(phis, tuple) or not phis or len(set(phis)) < len(phis):
+            raise BadSpec(f"entropy_models: phis is {phis!r}; write different numbers, such as (0.01, 0.02)")
+        self.phis = tuple(number(phi, "entropy_models: phis") for phi in phis)
+        self.steps = whole(1, steps, "entropy_models: steps")
+        self.temperature = above(0, temperature, "entropy_models: temperature")
+        self.all_columns = one_of((True, False), all_columns, "entropy_models: all_columns")
+
+    def methods(self, method: Method) -> tuple[Method, ...]:
+        """One settled method for every phi."""
+        recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+        warmup = recipe.warmup * self.steps // max(1, recipe.steps)
+        own = tuple(term for term in method.terms if FROZEN not in SLOTS["terms"][term.name].needs)
+        options = {"temperature": self.temperature, "all_columns": self.all_columns}
+        return tuple(
+            replace(
+                method,
+                stages=None,
+                terms=(*own, part("entropy", weight=phi, **options)),
+                recipe=method.recipe.updated(part("recipe", steps=self.steps, warmup=warmup)),
+            )
+            for phi in self.phis
+        )

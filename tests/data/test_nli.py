@@ -1,0 +1,72 @@
+"""Triples from inference corpora: which premises give one, which hypotheses are chosen, which files are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from cseb.data.nli import CONTRADICTION, ENTAILMENT, nli_triples, read_nli
+from cseb.errors import BadData
+
+SNLI = Path(__file__).parents[2].parent / "shared" / "data" / "snli"
+ROWS = [
+    (ENTAILMENT, "a  dog runs", "an animal\tmoves"),
+    ("neutral", "a dog runs", "a dog is tired"),
+    (CONTRADICTION, "a dog runs", "a dog sleeps"),
+    (ENTAILMENT, "no other kind", "something"),
+    ("-", "a cat", "nobody agreed"),
+    (CONTRADICTION, "a cat", "a dog"),
+    (ENTAILMENT, "a cat", "an animal"),
+    (ENTAILMENT, "a cat", "a pet"),
+]
+
+
+def write(folder: Path, rows: list[tuple[str, str, str]], split: str = "dev") -> None:
+    for kind, column in zip(("labels", "s1", "s2"), zip(*rows, strict=True), strict=True):
+        (folder / f"{kind}.{split}").write_text("".join(f"{text}\n" for text in column), encoding="utf-8")
+
+
+def test_a_premise_with_both_kinds_gives_one_line() -> None:
+    lines = nli_triples(ROWS, seed=0)
+    assert lines[0] == "a dog runs\tan animal moves\ta dog sleeps"
+    assert lines[1] in ("a cat\tan animal\ta dog", "a cat\ta pet\ta dog")
+    assert len(lines) == 2
+
+
+def test_the_seed_chooses_and_other_premises_do_not_matter() -> None:
+    assert {nli_triples(ROWS, seed)[1] for seed in range(20)} == {"a cat\tan animal\ta dog", "a cat\ta pet\ta dog"}
+    for seed in range(5):
+        assert nli_triples(ROWS, seed) == nli_triples(ROWS, seed)
+        assert nli_triples(ROWS[4:], seed) == nli_triples(ROWS, seed)[1:]
+
+
+def test_files_are_read_line_by_line(tmp_path: Path) -> None:
+    write(tmp_path, ROWS)
+    assert list(read_nli(tmp_path, "dev")) == ROWS
+
+
+def test_files_that_are_not_right_are_named(tmp_path: Path) -> None:
+    write(tmp_path, ROWS)
+    with pytest.raises(BadData, match=r"labels\.train cannot be read"):
+        list(read_nli(tmp_path, "train"))
+    (tmp_path / "s2.dev").write_text("one line\n", encoding="utf-8")
+    with pytest.raises(BadData, match=r"labels\.dev 8, s1\.dev 8, s2\.dev 1"):
+        list(read_nli(tmp_path, "dev"))
+    write(tmp_path, [*ROWS, ("maybe", "a", "b")])
+    with pytest.raises(BadData, match=r"labels\.dev line 9 is 'maybe'"):
+        list(read_nli(tmp_path, "dev"))
+
+
+@pytest.mark.skipif(not SNLI.is_dir(), reason="SNLI's files are not here")
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_snli_gives_a_triple_for_every_premise_that_has_both(split: str) -> None:
+    rows = list(read_nli(SNLI, split))
+    lines = nli_triples(rows, seed=0)
+    having = [{" ".join(premise.split()) for kind, premise, _ in rows if kind == label} for label in
+              (ENTAILMENT, CONTRADICTION)]  # fmt: skip
+    assert {line.split("\t")[0] for line in lines} == having[0] & having[1]
+    assert len(lines) == len(having[0] & having[1]) > 2_900
+    known = {(label, " ".join(premise.split()), " ".join(hypothesis.split())) for label, premise, hypothesis in rows}
+    for line in lines:
+        premise, entailed, contradicting = line.split("\t")
+        assert (ENTAILMENT, premise, entailed) in known
+        assert (CONTRADICTION, premise, contradicting) in known

@@ -1,0 +1,135 @@
+"""First stages: which methods they are, that they see the same subset, and that nothing of them is trained later."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from conftest import SENTENCES
+
+from cseb.build import build, check
+from cseb.errors import BadSpec
+from cseb.parts.stages import EntropyModels
+from cseb.spec import parse_method
+from cseb.train import Diverged, train
+
+Tiny = Callable[[str], Path]
+SMALL = "recipe(steps=6,warmup=2,batch_size=16,learning_rate=3e-3,eval_every=3,max_length=16)"
+
+
+def settled(stages: str = "phis=(0.01,-0.02),steps=3"):
+    return parse_method(f"rcl-unsup+entropy_models({stages})+{SMALL}").at(1.0)
+
+
+def test_a_stage_is_the_method_with_entropy_in_place_of_regulators() -> None:
+    made = EntropyModels(phis=(0.01, -0.02), steps=3, temperature=0.05, all_columns=False).methods(settled())
+    assert [[term.name for term in method.terms] for method in made] == [["infonce", "entropy"]] * 2
+    assert [dict(method.terms[1].options)["weight"] for method in made] == [0.01, -0.02]
+    for method in made:
+        assert (dict(method.recipe.options)["steps"], dict(method.recipe.options)["warmup"]) == (3, 1)
+        assert method.stages is None
+        assert method.views == settled().views
+
+
+def test_every_option_of_a_stage_is_in_the_identity() -> None:
+    resolved = {settled(options).resolved() for options in ("steps=3", "steps=4", "phis=(0.01,)", "all_columns=true")}
+    assert len(resolved) == 4
+
+
+def run(tiny: Tiny, method, seed: int = 0, change: Callable = lambda built: built):
+    built = change(build(method, tiny("bert"), seed))
+    return built, train(built, SENTENCES, seed, "cpu", None, lambda look: None)
+
+
+def test_stages_are_trained_on_the_same_subset_and_say_how_they_ended(tiny: Tiny) -> None:
+    seen: list[list[str]] = []
+
+    def watched(built):
+        def make(of=built.stages[0]):
+            stage = of()
+
+            def views(sentences, inner=stage.views):
+                seen.append(list(sentences))
+                return inner(sentences)
+
+            return replace(stage, views=views)
+
+        return replace(built, stages=(make, built.stages[1]))
+
+    _, trained = run(tiny, settled(), change=watched)
+    assert seen == [SENTENCES]
+    assert [note.split(":")[0] for note in trained.notes] == ["first stage, model 1 of 2", "first stage, model 2 of 2"]
+
+
+def test_phi_changes_the_numbers_and_more_models_cost_more(tiny: Tiny) -> None:
+    _, one = run(tiny, settled("phis=(0.01,),steps=3"))
+    _, other = run(tiny, settled("phis=(0.5,),steps=3"))
+    _, both = run(tiny, settled("phis=(0.01,0.5),steps=3"))
+    assert one.curve != other.curve
+    assert both.curve[0][1] > one.curve[0][1]
+
+
+def test_the_final_model_starts_from_the_start_model_again(tiny: Tiny) -> None:
+    fresh = build(settled(), tiny("bert"), 0).encoder.embed(SENTENCES[:4])
+
+    def unmoved(built):
+        return replace(built, recipe=replace(built.recipe, learning_rate=1e-12))
+
+    built, _ = run(tiny, settled(), change=unmoved)
+    assert np.allclose(built.encoder.embed(SENTENCES[:4]), fresh, atol=1e-6)
+
+
+def test_frozen_vectors_follow_the_rows_of_the_batch(tiny: Tiny) -> None:
+    built = build(settled(), tiny("bert"), 0)
+    seen: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    class Looks(torch.nn.Module):
+        needs: frozenset[str] = frozenset()
+        views = 2
+
+        def forward(self, step):
+            seen.append((step.views[0].z.detach(), step.frozen[0][0]))
+            return step.views[0].z.sum() * 0
+
+    still = replace(built.recipe, learning_rate=1e-12, steps=4)
+
+    def stage():
+        return replace(built.stages[0](), recipe=replace(still, steps=1))
+
+    quiet = build(parse_method(f"rcl-unsup+{SMALL}+recipe(dropout=1e-9)").at(1.0), tiny("bert"), 0).encoder
+    term = replace(built.terms[0], term=Looks())
+    looked = replace(built, recipe=still, encoder=quiet, terms=(term,), stages=(stage,))
+    train(looked, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert len(seen) == 4
+    assert all(torch.allclose(own, frozen, atol=1e-4) and not frozen.requires_grad for own, frozen in seen)
+
+
+def test_a_stage_that_diverges_says_which(tiny: Tiny) -> None:
+    def broken(built):
+        def make():
+            stage = built.stages[1]()
+            return replace(stage, terms=(replace(stage.terms[0], weight=float("nan")),))
+
+        return replace(built, stages=(built.stages[0], make))
+
+    with pytest.raises(Diverged, match="first stage, model 2 of 2: the loss is nan"):
+        run(tiny, settled(), change=broken)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rcl-entropy_models", "regulators: there are no models to look at"),
+        ("rcl-regulators", "entropy_models: no term looks at these models"),
+        ("rcl+entropy_models(phis=())", r"phis is \(\)"),
+        ("rcl+entropy_models(phis=(0.1,0.1))", "write different numbers"),
+        ("rcl+entropy_models(phis=(0.1,high))", "phis is 'high'; a finite number"),
+        ("rcl+entropy_models(steps=0)", "entropy_models: steps is 0"),
+        ("rcl+halves+compose", "frozen models embed whole sentences"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tiny: Tiny, text: str, message: str) -> None:
+    with pytest.raises(BadSpec, match=message):
+        check(parse_method(text).at(1.0), tiny("bert"))
