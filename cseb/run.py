@@ -63,7 +63,12 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         train_seconds = time.perf_counter() - clock
         scores, items = _score_both(built.encoder, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
-        trace = Trace(steps=built.recipe.steps, best_step=trained.best_step, curve=trained.curve, notes=built.notes)
+        trace = Trace(
+            steps=built.recipe.steps,
+            best_step=trained.best_step,
+            curve=trained.curve,
+            notes=(*built.notes, *trained.notes),
+        )
         if models is not None:
             training.restore(built.encoder, trained.best)
             export(built.encoder, job, models / job.key)

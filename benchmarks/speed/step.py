@@ -74,7 +74,9 @@ def peer_steps(folder: Path, sentences: list[str], steps: int, batch: int) -> fl
     from sentence_transformers.models import Pooling, Transformer
 
     transformer = Transformer(str(folder), max_seq_length=32)
-    model = SentenceTransformer(modules=[transformer, Pooling(transformer.get_embedding_dimension(), "cls")], device="cpu")
+    model = SentenceTransformer(
+        modules=[transformer, Pooling(transformer.get_embedding_dimension(), "cls")], device="cpu"
+    )
     pairs = Dataset.from_dict({"anchor": sentences, "positive": sentences})
     arguments = Arguments(
         output_dir="unused", max_steps=steps, per_device_train_batch_size=batch, use_cpu=True, save_strategy="no",
@@ -121,8 +123,8 @@ def main() -> None:
     for name, found in seconds.items():
         ratios = [a / b for a, b in zip(found, own, strict=True)]
         print(
-            f"{name:24s} {statistics.median(found) * 1000:9.2f} ms a step   {statistics.median(ratios):.3f} x cseb simcse"
-            f"   (rounds {min(ratios):.3f} to {max(ratios):.3f})"
+            f"{name:24s} {statistics.median(found) * 1000:9.2f} ms a step   "
+            f"{statistics.median(ratios):.3f} x cseb simcse   (rounds {min(ratios):.3f} to {max(ratios):.3f})"
         )
     print(json.dumps({"options": vars(options), "seconds_per_step": seconds}))
 
