@@ -34,7 +34,7 @@ DROPOUTS = (
     "mlp_dropout",
 )  # fmt: skip
 
-# The map from token states to vocabulary logits, where a family of checkpoints keeps it.
+# The map from token states to vocabulary logits, where a family of checkpoints keeps it, and a weight only it has.
 LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
     "bert": lambda model: model.cls,
     "roberta": lambda model: model.lm_head,
@@ -44,6 +44,14 @@ LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
         lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
     ),
     "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
+}
+LANGUAGE_MARKS = {
+    "bert": "cls.predictions.transform.dense.weight",
+    "roberta": "lm_head.dense.weight",
+    "xlm-roberta": "lm_head.dense.weight",
+    "mpnet": "lm_head.dense.weight",
+    "distilbert": "vocab_transform.weight",
+    "modernbert": "head.dense.weight",
 }
 
 
@@ -63,14 +71,18 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
 def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
     """What parts may ask of an encoder, read from its small files alone. Raises: BadData."""
     config = configuration(folder, dropout, trust_remote_code)
+    tokenizer, weights = _tokenizer(folder, trust_remote_code), _weight_names(folder)
     try:
         return Shape(
             width=config.hidden_size,
             layers=config.num_hidden_layers,
             heads=config.num_attention_heads,
-            mask_token=_tokenizer(folder, trust_remote_code).mask_token is not None,
-            pooled="pooler.dense.weight" in "\n".join(_weight_names(folder)),
+            mask_token=tokenizer.mask_token is not None,
+            pooled="pooler.dense.weight" in "\n".join(weights),
             dropout=max((getattr(config, name, None) or 0.0 for name in DROPOUTS), default=0.0),
+            mask_id=tokenizer.mask_token_id or 0,
+            vocabulary=config.vocab_size,
+            language=LANGUAGE_MARKS.get(config.model_type) in weights,
         )
     except AttributeError as error:
         raise BadData(f"encoder {folder}: its config.json describes no Transformer encoder ({error})") from None
@@ -109,6 +121,12 @@ class Encoder(nn.Module):
             raise BadSpec("this encoder returns no attention maps; take a method without ami, or another encoder")
         layers = outputs.hidden_states if LAYERS in self.needs else ()
         return EncodedView(h, self.head(h), ids, mask, content, layers, attentions)
+
+    def read(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
+        outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
+        states: Tensor = outputs.last_hidden_state
+        return states
 
     def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor) -> Any:
         return backbone(

@@ -58,6 +58,8 @@ METHODS = Registry(
         "simcse": "cseb.methods.simcse:SIMCSE",
         "micse": "cseb.methods.attention:MICSE",
         "msse": "cseb.methods.dimension:MSSE",
+        "informin-cl": "cseb.methods.information:INFORMIN_CL",
+        "informin-cl-mlm": "cseb.methods.information:INFORMIN_CL_MLM",
     },
 )
 
@@ -71,7 +73,7 @@ PRESETS = Registry(
             *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt"),
             *("none", "mlp", "linear"),
             *("queue", "moco"),
-            *("infonce", "alignment", "ami", "dcm", "reconstruct"),
+            *("infonce", "alignment", "ami", "dcm", "reconstruct", "reconstruction", "mlm"),
             *("recipe",),
         )
     },
@@ -114,6 +116,8 @@ SLOTS = {
             "ami": "cseb.parts.terms.attention:AMI",
             "dcm": "cseb.parts.terms.dimension:DCM",
             "reconstruct": "cseb.parts.terms.decoder:Reconstruct",
+            "reconstruction": "cseb.parts.terms.contrast:Reconstruction",
+            "mlm": "cseb.parts.terms.language:MLM",
         },
     ),
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),

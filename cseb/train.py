@@ -68,7 +68,7 @@ class Objective(nn.Module):
     def forward(self, batch: tuple[Tensor, ...], views: int, queue: Queued | None, rng: Generator) -> Tensor:
         """The weighted sum of all terms over `views` blocks of B rows each."""
         encoded = _split(self.encoder(*batch), views)
-        step = Step(encoded, rng, queue, self.encoder.language)
+        step = Step(encoded, rng, queue, self.encoder.language, self.encoder.read)
         return torch.stack([weighted.weight * weighted.term(step) for weighted in self.weighted]).sum()
 
 

@@ -53,12 +53,11 @@ def test_an_option_that_cannot_be_is_refused_by_name(tiny: Tiny, method: str, me
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path) -> None:
     from conftest import save_tokenizer
-    from transformers import BertConfig
+    from transformers import BertConfig, BertForMaskedLM
 
     vocabulary = save_tokenizer(tmp_path)
-    BertConfig(vocab_size=vocabulary, hidden_size=24, num_attention_heads=12, intermediate_size=8).save_pretrained(
-        tmp_path
-    )
+    config = BertConfig(vocab_size=vocabulary, hidden_size=24, num_attention_heads=12, intermediate_size=8)
+    BertForMaskedLM(config).save_pretrained(tmp_path)
     for fraction in (0.001, 0.01, 0.1, 1.0):
         check(METHODS[name].at(fraction), tmp_path)
 

@@ -42,6 +42,8 @@ RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
     target="self",
     reduction="token_mean",
 )
+RECONSTRUCTION = part("reconstruction", weight=0.4, form="released")  # InforMin-CL, table 3, BERT-base
+MLM = part("mlm", weight=0.1, rate=0.15)  # InforMin-CL, table 4; SimCSE, table D.2; Devlin et al. 2019 for the rate
 
 # Training: SimCSE, BERT-base, unsupervised (tables and released script)
 RECIPE = part(

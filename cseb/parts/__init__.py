@@ -28,6 +28,9 @@ class Shape:
     mask_token: bool
     pooled: bool  # carries the pre-trained pooler of BERT and its family
     dropout: float  # the largest rate anywhere in the backbone
+    mask_id: int = 0  # the mask token, where there is one
+    vocabulary: int = 0  # V
+    language: bool = False  # carries its pre-trained masked-LM head
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +79,14 @@ class Step:
     """All that a term may look at.
 
     rng: for choices of the term's own, on the device of the tensors. language: token states (M, D) to logits (M, V),
-    there if a part needs it.
+    there if a part needs it. read: ids and mask (N, T) to the token states (N, T, D) of one more pass.
     """
 
     views: Sequence[EncodedView]
     rng: Generator
     queue: Queued | None = None
     language: Callable[[Tensor], Tensor] | None = None
+    read: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 class View(Protocol):
