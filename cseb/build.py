@@ -39,6 +39,7 @@ class Built:
     terms: tuple[Weighted, ...]
     memory: Memory | None
     notes: tuple[str, ...]
+    second: Encoder | None = None  # encodes every view but the first, trained as well
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None:
@@ -56,9 +57,11 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms = _parts(method, recipe, shape)
+        network = None if method.network is None else _live(method.network, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
         encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
-    return Built(recipe, encoder, views, terms, memory, tuple(notes))
+    second = None if network is None else network(encoder)
+    return Built(recipe, encoder, views, terms, memory, tuple(notes), second)
 
 
 def _parts(method: Method, recipe: Recipe, shape: Shape) -> tuple[View, Any, Any, Memory | None, tuple[Weighted, ...]]:
@@ -67,9 +70,10 @@ def _parts(method: Method, recipe: Recipe, shape: Shape) -> tuple[View, Any, Any
         raise BadSpec(f"{method.name} has no term left to train with; add one, or recipe(steps=0)")
     if recipe.warmup > recipe.steps:
         raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
-    views = _live(method.views, shape) if trained else _no_views
     memory = None if method.memory is None else _live(method.memory, shape)
     terms = tuple(_weighted(part, shape) for part in method.terms)
+    needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
+    views = _live(method.views, shape, needs) if trained else _no_views
     return views, _live(method.pooler, shape), _live(method.head, shape), memory, terms
 
 
@@ -83,12 +87,16 @@ def _weighted(part: Part, shape: Shape) -> Weighted:
     return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape))
 
 
-def _live(part: Part, shape: Shape | None) -> Any:
-    """The object a part names, built from its options, and from `shape` if its constructor asks for that."""
+def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset()) -> Any:
+    """The object a part names, built from its options, and from `shape` and `needs` if its constructor asks for them.
+
+    needs: what the terms want of the encoder; only view makers may ask.
+    """
     made = SLOTS[slot_of(part.name)][part.name]
     options = dict(part.options)
     allowed = dict(inspect.signature(made).parameters) if made.__init__ is not object.__init__ else {}
-    asks_shape = allowed.pop("shape", None) is not None
+    told = {"shape": shape, "needs": needs}
+    asked = {name: told[name] for name in told if allowed.pop(name, None) is not None}
     if nn.Module in made.__mro__ and "__init__" not in vars(made):
         allowed = {}  # nn.Module's own signature takes anything
     for name in options:
@@ -98,6 +106,6 @@ def _live(part: Part, shape: Shape | None) -> Any:
         if parameter.default is parameter.empty and name not in options:
             raise BadSpec(f"{part.name} needs a value for {name}; write {part.name}({name}=...)")
     try:
-        return made(**options, **({"shape": shape} if asks_shape else {}))
+        return made(**options, **asked)
     except TypeError as error:
         raise BadSpec(f"{part} cannot be built: {error}") from error

@@ -154,6 +154,11 @@ class Encoder(nn.Module):
         prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
         return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
 
+    def offsets(self, sentences: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """First character and the one behind the last of every token of every sentence's own, uncut."""
+        found = self.tokenizer(list(sentences), add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return found["offset_mapping"]  # type: ignore[no-any-return]
+
     def _specials(self) -> tuple[list[int], list[int]]:
         """The ids a tokenizer puts before and after a sentence."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
@@ -191,9 +196,9 @@ class Encoder(nn.Module):
         found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
         at = 0
         while at < len(order):
-            width = int(tokens.lengths()[order[at]])
+            width = max(int(tokens.lengths()[order[at]]), self.shortest)
             rows = order[at : at + max(TOKENS_PER_BATCH // width, 1)]
-            batch = tensors(tokens.batch(rows), self.device)
+            batch = tensors(tokens.batch(rows, self.shortest), self.device)
             h = self.pool(self.backbone, batch[0], batch[1], batch[3])
             found.append((rows, (self.head(h) if self.head.keep else h).float().cpu().numpy()))
             at += len(rows)
@@ -204,6 +209,11 @@ class Encoder(nn.Module):
         for rows, vectors in found:
             result[rows] = vectors
         return result
+
+    @property
+    def shortest(self) -> int:
+        """Positions that the pooler looks at even where a sentence has fewer tokens; 0 for most poolers."""
+        return getattr(self.pooler, "pad_to", 0)
 
     @property
     def device(self) -> torch.device:
@@ -221,6 +231,11 @@ class Encoder(nn.Module):
         twin = twin.to(self.device).train().requires_grad_(False)
         assert all("pooler" in name for name in missing), missing
         return twin
+
+    def sibling(self) -> Encoder:
+        """A second encoder with equal weights of its own, to be trained as well."""
+        backbone, pooler, head = copy.deepcopy((self.backbone, self.pooler, self.head))
+        return Encoder(backbone, self.tokenizer, pooler, head, self.needs)
 
     def save(self, folder: Path) -> None:
         """Write backbone and tokenizer so that AutoModel.from_pretrained(folder) gives the same token states."""

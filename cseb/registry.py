@@ -58,6 +58,9 @@ METHODS = Registry(
         "simcse": "cseb.methods.simcse:SIMCSE",
         "micse": "cseb.methods.attention:MICSE",
         "msse": "cseb.methods.dimension:MSSE",
+        "ct": "cseb.methods.tension:CT",
+        "mirror": "cseb.methods.mirror:MIRROR",
+        "mirror-avg": "cseb.methods.mirror:MIRROR_AVG",
         "informin-cl": "cseb.methods.information:INFORMIN_CL",
         "informin-cl-mlm": "cseb.methods.information:INFORMIN_CL_MLM",
     },
@@ -69,11 +72,11 @@ PRESETS = Registry(
     {
         name: f"cseb.methods.presets:{name.upper()}"
         for name in (
-            *("dropout", "paraphrase"),
-            *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt"),
+            *("dropout", "paraphrase", "random_pairs", "char_span_mask"),
+            *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt", "padded_mean"),
             *("none", "mlp", "linear"),
-            *("queue", "moco"),
-            *("infonce", "alignment", "ami", "dcm", "reconstruct", "reconstruction", "mlm"),
+            *("queue", "moco", "second_encoder"),
+            *("infonce", "nt_xent", "bce_pairs", "alignment", "ami", "dcm", "reconstruct", "reconstruction", "mlm"),
             *("recipe",),
         )
     },
@@ -86,6 +89,8 @@ SLOTS = {
         {
             "dropout": "cseb.parts.views:Dropout",
             "paraphrase": "cseb.parts.views:Paraphrase",
+            "random_pairs": "cseb.parts.views:RandomPairs",
+            "char_span_mask": "cseb.parts.edits:CharSpanMask",
         },
     ),
     "pooler": Registry(
@@ -97,6 +102,7 @@ SLOTS = {
             "first_last": "cseb.parts.poolers:FirstLast",
             "last2": "cseb.parts.poolers:Last2",
             "mask_prompt": "cseb.parts.poolers:MaskPrompt",
+            "padded_mean": "cseb.parts.poolers:PaddedMean",
         },
     ),
     "head": Registry(
@@ -108,10 +114,13 @@ SLOTS = {
         },
     ),
     "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
+    "network": Registry("network", {"second_encoder": "cseb.parts.networks:SecondEncoder"}),
     "terms": Registry(
         "term",
         {
             "infonce": "cseb.parts.terms.contrast:InfoNCE",
+            "nt_xent": "cseb.parts.terms.pairs:NTXent",
+            "bce_pairs": "cseb.parts.terms.pairs:BCEPairs",
             "alignment": "cseb.parts.terms.contrast:Alignment",
             "ami": "cseb.parts.terms.attention:AMI",
             "dcm": "cseb.parts.terms.dimension:DCM",

@@ -13,6 +13,7 @@ from cseb.registry import DATA_SEEN, METHODS, PRESETS, SLOTS, VERSIONS, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one, or none
+OPTIONAL = ("memory", "network")  # slots that may hold none
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 LONGEST = 10_000  # characters of a spec
 
@@ -73,6 +74,7 @@ class Method:
     pooler: Part
     head: Part
     memory: Part | None = None
+    network: Part | None = None
     terms: tuple[Part, ...]
     recipe: Part
     per_fraction: tuple[tuple[float, tuple[Part, ...]], ...] = ()
@@ -245,7 +247,7 @@ def _put(method: Method, slot: str, held: tuple[Part, ...] | Part | None) -> Met
 
 
 def _without(method: Method, slot: str, held: tuple[Part, ...], name: str) -> tuple[Part, ...] | None:
-    if slot not in (*SEVERAL, "memory"):
+    if slot not in (*SEVERAL, *OPTIONAL):
         raise BadSpec(
             f"{method.name} cannot do without its {slot}; put another one in its place, such as +mean or +none"
         )

@@ -5,6 +5,8 @@ from cseb.spec import part
 # Views
 DROPOUT = part("dropout")
 PARAPHRASE = part("paraphrase", file="")
+RANDOM_PAIRS = part("random_pairs", negatives=7)  # CT release
+CHAR_SPAN_MASK = part("char_span_mask", span=5, least=30, in_place="auto")  # Mirror-BERT release
 
 # Poolers
 CLS = part("cls")
@@ -13,6 +15,7 @@ MEAN = part("mean")
 FIRST_LAST = part("first_last", first=1)  # SimCSE's evaluation since its fix of 2021; 0 is the embedding layer
 LAST2 = part("last2")
 MASK_PROMPT = part("mask_prompt", template='"[X]" means [MASK].')  # MSSE release
+PADDED_MEAN = part("padded_mean", training=50, test=64)  # Mirror-BERT release: padding counts
 
 # Heads
 NONE = part("none")
@@ -23,8 +26,13 @@ LINEAR = part("linear", keep=False)  # MSSE release
 QUEUE = part("queue", size=384, momentum=0.995, dropout=0.3, mask_self="auto")
 MOCO = QUEUE
 
+# Further networks
+SECOND_ENCODER = part("second_encoder")
+
 # Terms
 INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released")  # SimCSE, eq. 1
+NT_XENT = part("nt_xent", weight=1.0, temperature=0.04)  # Mirror-BERT, sentences
+BCE_PAIRS = part("bce_pairs", weight=1.0, reduction="mean")  # CT release
 ALIGNMENT = part("alignment", weight=1.0)
 AMI = part(  # miCSE release: weight of its 0.1 % command
     "ami", weight=1e-3, layers="upper", slicing="layer_stride", valid="positive", samples=150, scale_by_valid=True
@@ -53,6 +61,8 @@ RECIPE = part(
     learning_rate=3e-5,
     warmup=0,
     schedule="linear",
+    pieces=(),
+    optimizer="adamw",
     weight_decay=0.0,
     clip=1.0,
     max_length=32,

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 from torch import Generator, Tensor
+
+from cseb.data.tokens import Tokens
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
+
+Rows = npt.NDArray[np.int64]
 
 # Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
@@ -80,6 +86,7 @@ class Step:
 
     rng: for choices of the term's own, on the device of the tensors. language: token states (M, D) to logits (M, V),
     there if a part needs it. read: ids and mask (N, T) to the token states (N, T, D) of one more pass.
+    same: (B,), True where the views render one sentence; None = everywhere.
     """
 
     views: Sequence[EncodedView]
@@ -87,6 +94,7 @@ class Step:
     queue: Queued | None = None
     language: Callable[[Tensor], Tensor] | None = None
     read: Callable[[Tensor, Tensor], Tensor] | None = None
+    same: Tensor | None = None
 
 
 class View(Protocol):
@@ -94,6 +102,29 @@ class View(Protocol):
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to V lists of N texts, aligned by position; the same list object twice is tokenised once."""
+
+
+@runtime_checkable
+class Paired(Protocol):
+    """A view maker that puts other sentences beside some of a batch, chosen anew at every step."""
+
+    def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
+        """Numbers (B,) of the sentences whose last view stands beside the first view of `rows` (B,), of N in all."""
+
+
+@runtime_checkable
+class Redrawn(Protocol):
+    """A view maker whose last view is drawn anew at every step."""
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of one batch of the last view, cut to `longest`, from its B texts."""
+
+
+class Network(Protocol):
+    """A further network that is trained along."""
+
+    def __call__(self, encoder: Encoder) -> Encoder:
+        """The encoder of every view but the first, made when the first one has its weights."""
 
 
 class Pooler(Protocol):

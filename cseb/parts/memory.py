@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from cseb.errors import between, one_of, whole
+from cseb.errors import BadSpec, between, one_of, whole
 from cseb.parts import Queued
 
 if TYPE_CHECKING:
@@ -41,7 +41,12 @@ class Queue:
         self.mask_self = one_of((True, False, "auto"), mask_self, "queue: mask_self")
 
     def start(self, encoder: Encoder, sentences: int) -> None:
-        """Copy the encoder; the queue starts empty."""
+        """Copy the encoder; the queue starts empty. Raises: BadSpec if it could hold more than the subset has."""
+        if self.size > sentences:
+            raise BadSpec(
+                f"queue: size is {self.size}, but this subset has {sentences} sentences; take +queue(size={sentences}) "
+                "or less, or a larger share of the corpus"
+            )
         self.copy = encoder.twin(self.dropout)
         self.masked = sentences < SMALL * self.size if self.mask_self == "auto" else bool(self.mask_self)
         self.keys: Tensor | None = None
