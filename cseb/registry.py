@@ -58,6 +58,8 @@ METHODS = Registry(
         "simcse": "cseb.methods.simcse:SIMCSE",
         "micse": "cseb.methods.attention:MICSE",
         "msse": "cseb.methods.dimension:MSSE",
+        "msse-released": "cseb.methods.dimension:MSSE_RELEASED",
+        "msse-literal": "cseb.methods.dimension:MSSE_LITERAL",
         "ct": "cseb.methods.tension:CT",
         "mirror": "cseb.methods.mirror:MIRROR",
         "mirror-avg": "cseb.methods.mirror:MIRROR_AVG",
@@ -72,11 +74,31 @@ PRESETS = Registry(
     {
         name: f"cseb.methods.presets:{name.upper()}"
         for name in (
-            *("dropout", "paraphrase", "random_pairs", "char_span_mask"),
+            *(
+                "dropout",
+                "paraphrase",
+                "back_translation",
+                "shuffle",
+                "delete",
+                "repeat",
+                "random_pairs",
+                "char_span_mask",
+            ),
             *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt", "padded_mean"),
             *("none", "mlp", "linear"),
             *("queue", "moco", "second_encoder"),
-            *("infonce", "nt_xent", "bce_pairs", "alignment", "ami", "dcm", "reconstruct", "reconstruction", "mlm"),
+            *(
+                "infonce",
+                "nt_xent",
+                "bce_pairs",
+                "alignment",
+                "ami",
+                "dcm",
+                "reconstruct",
+                "reconstruction",
+                "mlm",
+                "layer_noise",
+            ),
             *("recipe",),
         )
     },
@@ -89,6 +111,10 @@ SLOTS = {
         {
             "dropout": "cseb.parts.views:Dropout",
             "paraphrase": "cseb.parts.views:Paraphrase",
+            "back_translation": "cseb.parts.translation:BackTranslation",
+            "shuffle": "cseb.parts.edits:Shuffle",
+            "delete": "cseb.parts.edits:Delete",
+            "repeat": "cseb.parts.edits:Repeat",
             "random_pairs": "cseb.parts.views:RandomPairs",
             "char_span_mask": "cseb.parts.edits:CharSpanMask",
         },
@@ -126,6 +152,7 @@ SLOTS = {
             "dcm": "cseb.parts.terms.dimension:DCM",
             "reconstruct": "cseb.parts.terms.decoder:Reconstruct",
             "reconstruction": "cseb.parts.terms.contrast:Reconstruction",
+            "layer_noise": "cseb.parts.terms.layers:LayerNoise",
             "mlm": "cseb.parts.terms.language:MLM",
         },
     ),
@@ -165,7 +192,7 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
 VERSIONS: Mapping[str, int] = {}
 
 # What a part has looked at besides the encoder's own pre-training and the training subset.
-DATA_SEEN: Mapping[str, str] = {"paraphrase": "external"}
+DATA_SEEN: Mapping[str, str] = {"paraphrase": "external", "back_translation": "external"}
 
 
 def slot_of(name: str) -> str:

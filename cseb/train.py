@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,7 @@ class Trained:
     last: State
     best_step: int
     curve: tuple[tuple[int, float, float | None], ...]  # one entry per evaluation interval
+    notes: tuple[str, ...] = ()  # what the view maker has to say of this subset
 
 
 class Objective(nn.Module):
@@ -133,7 +134,7 @@ def train(
                 ids, mask, _, anchor = (field[: len(rows)] for field in batch)
                 built.memory.remember(encoder, ids, mask, anchor, sids)
             watcher.after(step, loss.detach())
-    return watcher.trained()
+    return replace(watcher.trained(), notes=tuple(getattr(built.views, "notes", ())))
 
 
 def _compare(terms: Sequence[Weighted], views: int) -> None:

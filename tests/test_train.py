@@ -21,6 +21,8 @@ SMALL = "recipe(steps=20,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=5)
 FIT = {
     "micse": "+ami(layers=(0,1))+queue(size=16)",
     "msse": "+reconstruct(layers=1,inner=16)",
+    "msse-released": "+reconstruct(layers=1,inner=16)",
+    "msse-literal": "+reconstruct(layers=1,inner=16)",
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -35,7 +37,17 @@ def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=No
     return train(built, SENTENCES, seed, "cpu", select, lambda look: None)
 
 
-COMBINED = ["simcse+ami", "simcse+moco", "ct+ami", "mirror+ami", "mirror-avg+ami", "simcse+alignment-infonce"]
+COMBINED = [
+    "simcse+ami",
+    "simcse+moco",
+    "ct+ami",
+    "mirror+ami",
+    "mirror-avg+ami",
+    "simcse+shuffle",
+    "simcse+delete",
+    "simcse+repeat",
+    "simcse+alignment-infonce",
+]
 
 
 @pytest.mark.parametrize("name", [*TRAINED, *COMBINED])

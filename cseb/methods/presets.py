@@ -6,6 +6,16 @@ from cseb.spec import part
 DROPOUT = part("dropout")
 PARAPHRASE = part("paraphrase", file="")
 RANDOM_PAIRS = part("random_pairs", negatives=7)  # CT release
+SHUFFLE = part("shuffle")
+DELETE = part("delete", rate=0.2)  # PCL release; MSSE, figure 8, gives no rate
+REPEAT = part("repeat", rate=0.2)
+BACK_TRANSLATION = part(  # MSSE, section 3; it names no models
+    "back_translation",
+    forward="Helsinki-NLP/opus-mt-en-de",
+    backward="Helsinki-NLP/opus-mt-de-en",
+    beams=4,
+    cache="",
+)
 CHAR_SPAN_MASK = part("char_span_mask", span=5, least=30, in_place="auto")  # Mirror-BERT release
 
 # Poolers
@@ -37,7 +47,10 @@ ALIGNMENT = part("alignment", weight=1.0)
 AMI = part(  # miCSE release: weight of its 0.1 % command
     "ami", weight=1e-3, layers="upper", slicing="layer_stride", valid="positive", samples=150, scale_by_valid=True
 )
-DCM = part("dcm", weight=0.2, form="balanced", centre=True)  # MSSE release
+DCM = part(  # MSSE: the release's form and weight, on the pooled vectors
+    "dcm", weight=0.2, form="balanced", centre=True, deviation="population", on="h"
+)
+LAYER_NOISE = part("layer_noise", weight=0.8, deviation=0.01, scale=20.0)  # MSSE release, in no text
 RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
     "reconstruct",
     weight=1.0,

@@ -2,17 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from cseb.data.tokens import Tokens
-from cseb.errors import BadSpec, one_of, whole
+from cseb.errors import BadSpec, between, one_of, whole
 from cseb.parts import ATTENTIONS, Shape
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
+
+Ids = npt.NDArray[np.int32]
+
+
+def edited(tokens: Tokens, change: Callable[[Ids], Ids], longest: int) -> Tokens:
+    """The sentences with their own tokens changed, at most to `longest`; special tokens and prompt stay."""
+    rows: list[Ids] = []
+    for row in range(len(tokens)):
+        sentence, own = tokens.flat[tokens.starts[row] : tokens.starts[row + 1]], tokens.own(row)
+        room = max(longest - tokens.prefix - tokens.suffix, len(own))
+        end = tokens.prefix + len(own)
+        rows.append(np.concatenate([sentence[: tokens.prefix], change(own)[:room], sentence[end:]]))
+    starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    return replace(tokens, flat=np.concatenate(rows), starts=starts)
+
+
+def chosen(length: int, rate: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """A share of `length` places, drawn without replacement: (length,), True where one was drawn."""
+    places: npt.NDArray[np.bool_] = np.zeros(length, dtype=np.bool_)
+    places[rng.permutation(length)[: round(rate * length)]] = True
+    return places
+
+
+class Shuffle:
+    """The sentence, and its tokens in random order.
+
+    Source: MSSE, figure 8 (the view "shuffle").
+    """
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice; `redraw` makes the second view."""
+        return sentences, sentences
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of B texts, those of each sentence shuffled."""
+        return edited(encoder.tokenise(texts, longest), rng.permutation, longest)
+
+
+class Delete:
+    """The sentence, and the sentence without a share of its tokens; one token is always left.
+
+    Source: MSSE, figure 8 (the view "delete"); rate from the release of PCL (Wu et al. 2022).
+    """
+
+    def __init__(self, rate: float) -> None:
+        self.rate = between(0, 1, rate, "delete: rate")
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice; `redraw` makes the second view."""
+        return sentences, sentences
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of B texts, some deleted."""
+
+        def shortened(own: Ids) -> Ids:
+            left = own[~chosen(len(own), self.rate, rng)]
+            return left if len(left) else own[:1]
+
+        return edited(encoder.tokenise(texts, longest), shortened, longest)
+
+
+class Repeat:
+    """The sentence, and the sentence with a share of its tokens said twice, cut where it was cut before.
+
+    Source: MSSE, figure 8 (the view "repeat"); rate from the release of PCL (Wu et al. 2022).
+    """
+
+    def __init__(self, rate: float) -> None:
+        self.rate = between(0, 1, rate, "repeat: rate")
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice; `redraw` makes the second view."""
+        return sentences, sentences
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of B texts, some repeated on the spot."""
+
+        def lengthened(own: Ids) -> Ids:
+            return np.repeat(own, 1 + chosen(len(own), self.rate, rng))
+
+        return edited(encoder.tokenise(texts, longest), lengthened, longest)
 
 
 class CharSpanMask:

@@ -11,7 +11,7 @@ from cseb.build import build
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec
 from cseb.parts import ATTENTIONS, Shape
-from cseb.parts.edits import CharSpanMask
+from cseb.parts.edits import CharSpanMask, Delete, Repeat, Shuffle
 from cseb.parts.views import RandomPairs
 from cseb.spec import parse_method
 
@@ -132,3 +132,56 @@ def test_random_pairs_need_three_sentences() -> None:
     assert sorted(RandomPairs(negatives=1).pair(np.array([0, 1]), 3, draw()).tolist()) == [0, 2]
     with pytest.raises(BadSpec, match="this subset has 2 sentences"):
         RandomPairs(negatives=1).pair(np.array([0, 1]), 2, draw())
+
+
+EDITS = {"shuffle": Shuffle(), "delete": Delete(rate=0.2), "repeat": Repeat(rate=0.2)}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edits_touch_the_sentence_and_nothing_around_it(tiny: Tiny, name: str) -> None:
+    one = encoder(tiny, "mean+mask_prompt")
+    clean, found = one.tokenise(LONG, 32), EDITS[name].redraw(one, LONG, 32, draw())
+    assert len(found) == len(LONG)
+    for row in range(len(LONG)):
+        told, whole = (tokens.flat[tokens.starts[row] : tokens.starts[row + 1]] for tokens in (found, clean))
+        assert (told[: found.prefix] == whole[: clean.prefix]).all()
+        assert (told[-found.suffix :] == whole[-clean.suffix :]).all()
+        assert set(found.own(row)) <= set(clean.own(row))
+    batch = found.batch(np.arange(len(LONG)))
+    assert (batch.ids[np.arange(len(LONG)), batch.anchor] == one.tokenizer.mask_token_id).all()
+    changed = sum(found.own(row).tolist() != clean.own(row).tolist() for row in range(len(LONG)))
+    assert changed > len(LONG) / 2
+    assert clean.flat.tolist() == one.tokenise(LONG, 32).flat.tolist()
+
+
+def test_edits_change_the_share_they_are_told_to(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    text = ["a man woman is was eating food pizza playing guitar"]  # 10 tokens
+    clean = one.tokenise(text, 32).own(0).tolist()
+    assert sorted(Shuffle().redraw(one, text, 32, draw()).own(0)) == sorted(clean)
+    deleted = Delete(rate=0.2).redraw(one, text, 32, draw()).own(0).tolist()
+    assert len(deleted) == 8
+    assert deleted == [word for word in clean if word in deleted]  # in the same order
+    repeated = Repeat(rate=0.2).redraw(one, text, 32, draw()).own(0).tolist()
+    assert len(repeated) == 12
+    assert list(dict.fromkeys(repeated)) == clean
+    assert Repeat(rate=1.0).redraw(one, text, 12, draw()).own(0).tolist() == [w for w in clean for _ in "ab"][:10]
+
+
+def test_edits_of_next_to_nothing(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    for edit in (*EDITS.values(), Delete(rate=1.0), Repeat(rate=1.0)):
+        found = edit.redraw(one, ["", "dog"], 32, draw())
+        assert len(found.own(0)) == 0
+        assert set(found.own(1)) == set(one.tokenise(["dog"], 32).own(0))
+    for name in ("delete", "repeat"):
+        with pytest.raises(BadSpec, match=f"{name}: rate"):
+            type(EDITS[name])(rate=1.5)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edits_follow_their_stream(tiny: Tiny, name: str) -> None:
+    one = encoder(tiny)
+    once, twice, other = (EDITS[name].redraw(one, LONG, 32, draw(seed)).flat.tolist() for seed in (7, 7, 8))
+    assert once == twice
+    assert once != other
