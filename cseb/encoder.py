@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
 import transformers
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.errors import BadData, BadSpec
+from cseb.language import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.parts import ATTENTIONS, LANGUAGE, LAYERS, POOLED, EncodedView, Head, Pooler, Shape, States
 
 # Weights that do not load are our business (see load); progress bars and reports of others would tear the display.
@@ -33,26 +33,6 @@ DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
     "mlp_dropout",
 )  # fmt: skip
-
-# The map from token states to vocabulary logits, where a family of checkpoints keeps it, and a weight only it has.
-LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
-    "bert": lambda model: model.cls,
-    "roberta": lambda model: model.lm_head,
-    "xlm-roberta": lambda model: model.lm_head,
-    "mpnet": lambda model: model.lm_head,
-    "distilbert": lambda model: (
-        lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
-    ),
-    "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
-}
-LANGUAGE_MARKS = {
-    "bert": "cls.predictions.transform.dense.weight",
-    "roberta": "lm_head.dense.weight",
-    "xlm-roberta": "lm_head.dense.weight",
-    "mpnet": "lm_head.dense.weight",
-    "distilbert": "vocab_transform.weight",
-    "modernbert": "head.dense.weight",
-}
 
 
 def configuration(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Any:
@@ -230,6 +210,8 @@ class Encoder(nn.Module):
         missing, _ = twin.load_state_dict(self.backbone.state_dict(), strict=False)
         twin = twin.to(self.device).train().requires_grad_(False)
         assert all("pooler" in name for name in missing), missing
+        if missing:
+            twin.add_module("pooler", None)  # the backbone of a masked-LM model has none
         return twin
 
     def sibling(self) -> Encoder:
@@ -278,7 +260,7 @@ def load(
             if LANGUAGE in needs and config.model_type in LANGUAGE_HEADS and POOLED not in needs:
                 model, missing = _pretrained(AutoModelForMaskedLM, folder, options)
                 if not missing:
-                    backbone, weights = model.base_model, _LanguageWeights(model)
+                    backbone, weights = model.base_model, LanguageWeights(model)
                     language = LANGUAGE_HEADS[config.model_type](model)
             if language is None:
                 backbone, missing = _pretrained(AutoModel, folder, options)
@@ -289,32 +271,10 @@ def load(
         shown = ", ".join(sorted(missing)[:3])
         raise BadData(f"encoder {folder} lacks {len(missing)} of its weights, such as {shown}; get its files again")
     if LANGUAGE in needs and language is None:
-        language = weights = _TiedOutput(backbone.get_input_embeddings())
+        language = weights = TiedOutput(backbone.get_input_embeddings())
         notes.append("language: the checkpoint has no masked-LM head; word embeddings and a new bias take its place")
     tokenizer = _tokenizer(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
-
-
-class _LanguageWeights(nn.Module):
-    """The weights of a masked-LM model that its backbone does not hold."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        for name, child in model.named_children():
-            if child is not model.base_model:
-                self.add_module(name, child)
-
-
-class _TiedOutput(nn.Module):
-    """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head."""
-
-    def __init__(self, words: nn.Embedding) -> None:
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
-        self.words = [words]  # in a list: the backbone owns them
-
-    def forward(self, states: Tensor) -> Tensor:
-        return F.linear(states, self.words[0].weight, self.bias)
 
 
 def _pretrained(kind: Any, folder: Path, options: dict[str, Any]) -> tuple[Any, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,7 @@ class Trained:
     last: State
     best_step: int
     curve: tuple[tuple[int, float, float | None], ...]  # one entry per evaluation interval
-    notes: tuple[str, ...] = ()  # what the view maker has to say of this subset
+    notes: tuple[str, ...] = ()  # what the view maker found in these sentences
 
 
 class Objective(nn.Module):
@@ -72,7 +72,7 @@ class Objective(nn.Module):
     ) -> Tensor:
         """The weighted sum of all terms over `views` blocks of B rows each. same: see parts.Step."""
         encoded = self._encoded(batch, views)
-        step = Step(encoded, rng, queue, self.encoder.language, self.encoder.read, same)
+        step = Step(encoded, rng, queue, self.encoder.language, read=self.encoder.read, same=same)
         return torch.stack([weighted.weight * weighted.term(step) for weighted in self.weighted]).sum()
 
     def _encoded(self, batch: tuple[Tensor, ...], views: int) -> list[EncodedView]:
@@ -134,7 +134,7 @@ def train(
                 ids, mask, _, anchor = (field[: len(rows)] for field in batch)
                 built.memory.remember(encoder, ids, mask, anchor, sids)
             watcher.after(step, loss.detach())
-    return replace(watcher.trained(), notes=tuple(getattr(built.views, "notes", ())))
+    return watcher.trained((*getattr(built.views, "notes", ()),))
 
 
 def _compare(terms: Sequence[Weighted], views: int) -> None:
@@ -281,9 +281,9 @@ class _Watcher:
             self.best = (dev, step, _snapshot(encoder))
         return dev
 
-    def trained(self) -> Trained:
+    def trained(self, notes: tuple[str, ...]) -> Trained:
         """Both checkpoints."""
         last = _snapshot(self.encoders[-1])
         _, step, best = self.best or (0.0, self.recipe.steps, last)
         shared = step == self.recipe.steps and len(self.encoders) == 1  # one copy in memory is enough
-        return Trained(best, best if shared else last, step, tuple(self.curve))
+        return Trained(best, best if shared else last, step, tuple(self.curve), notes)

@@ -29,7 +29,7 @@ TRAINED = [name for name, method in METHODS.items() if method.terms]
 
 def method(name: str, recipe: str = SMALL):
     ami, queue = ("+ami(layers=(0,1))" if "+ami" in name else ""), ("+queue(size=16)" if "+moco" in name else "")
-    return parse_method(f"{name}{FIT.get(name, '')}{ami}{queue}+{recipe}").at(1.0)
+    return parse_method(f"{name}{FIT.get(name.split('+', 1)[0], '')}{ami}{queue}+{recipe}").at(1.0)
 
 
 def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=None) -> Trained:
@@ -47,6 +47,7 @@ COMBINED = [
     "simcse+delete",
     "simcse+repeat",
     "simcse+alignment-infonce",
+    "msse+moco",
 ]
 
 

@@ -98,7 +98,10 @@ class Step:
 
 
 class View(Protocol):
-    """Renders every sentence of a subset, once, before training."""
+    """Renders every sentence of a subset, once, before training.
+
+    It may have `notes`, filled by the call: what a reader of the record should know.
+    """
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to V lists of N texts, aligned by position; the same list object twice is tokenised once."""

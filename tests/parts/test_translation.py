@@ -1,16 +1,19 @@
 """Back-translation with small random models: the cache, what it saves, and models that are not there."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 from conftest import SENTENCES, save_tokenizer
 
+from cseb.build import build, check
 from cseb.errors import BadData, BadSpec
 from cseb.parts import translation
 from cseb.parts.translation import BackTranslation, read, write
 from cseb.parts.views import Paraphrase
 from cseb.spec import parse_method
+from cseb.train import train
 
 FEW = SENTENCES[:6]
 
@@ -129,3 +132,12 @@ def test_models_that_are_not_there_are_one_line(models: tuple[str, str], tmp_pat
 
 def test_translators_are_declared_as_external() -> None:
     assert parse_method("msse+back_translation").at(1.0).data_seen() == ("external", "subset")
+
+
+def test_a_trained_job_carries_the_note(models: tuple[str, str], tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    text = f"simcse+back_translation(forward={models[0]!r},backward={models[1]!r},beams=1,cache={str(tmp_path)!r})"
+    method = parse_method(f"{text}+recipe(steps=2,warmup=0,batch_size=4,eval_every=1)").at(1.0)
+    check(method, tiny("bert"))
+    trained = train(build(method, tiny("bert"), 0), FEW, 0, "cpu", None, lambda look: None)
+    assert "of the translations equal their sentence" in trained.notes[0]
+    assert all(loss < 10 for _, loss, _ in trained.curve)
