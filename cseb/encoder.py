@@ -1,4 +1,4 @@
-"""Backbone, pooler and head as one encoder: the only file that knows transformers."""
+"""Backbone, pooler and head as one encoder: with parts/translation.py the only files that know transformers."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def encoder(folder: Path, method: str = "mean"):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("method", ["cls", "mean", "first_last", "mean+last2", "mean+mask_prompt"])
+@pytest.mark.parametrize("method", ["cls", "mean", "first_last", "mean+last2", "mean+padded_mean", "mean+mask_prompt"])
 def test_every_family_and_pooler_embeds_alike_in_any_company(tiny: Tiny, family: str, method: str) -> None:
     one = encoder(tiny(family), method)
     together = one.embed([*SENTENCES[:9], "", "a"])

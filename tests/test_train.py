@@ -9,6 +9,7 @@ import pytest
 import torch
 from conftest import SENTENCES
 
+from cseb import train as training
 from cseb.build import build
 from cseb.errors import BadSpec
 from cseb.recipe import Recipe
@@ -66,6 +67,16 @@ def test_other_jobs_before_it_change_no_bit(tiny: Tiny) -> None:
     torch.manual_seed(99)
     trained(tiny, "msse", seed=5)
     assert trained(tiny, "simcse").curve == alone.curve
+
+
+@pytest.mark.parametrize(("name", "changes"), [("mirror", True), ("ct", True), ("simcse", False)])
+def test_views_are_drawn_from_a_stream_of_their_own(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, changes: bool
+) -> None:
+    once = trained(tiny, name)
+    original = training.stream_seed
+    monkeypatch.setattr(training, "stream_seed", lambda seed, stream: original(seed + (stream == "views"), stream))
+    assert (trained(tiny, name).curve != once.curve) is changes
 
 
 def test_best_is_the_checkpoint_the_dev_set_chose(tiny: Tiny) -> None:

@@ -81,6 +81,18 @@ def test_specials_and_padding_are_never_hidden_and_the_contrast_stays_clean() ->
     assert step.views[0].ids.equal(torch.tensor([[2, 7, 8, 9, 3, 0], [2, 7, 8, 9, 10, 3]]))
 
 
+def test_the_targets_are_the_words_before_they_were_hidden() -> None:
+    seen: list[torch.Tensor] = []
+    step = told(IDS, seen)
+    found = MLM(rate=1.0, shape=SHAPE)(step).item()
+    rest = math.log(math.exp(9) + 19)  # logits are 9 for the word that was read, 0 for the others
+    content = torch.cat([view.content for view in step.views]).bool()
+    costs = [
+        rest - 9 * (was == read) for was, read in zip(torch.cat([IDS, IDS])[content], seen[0][content], strict=True)
+    ]
+    assert found == pytest.approx(sum(map(float, costs)) / len(costs))
+
+
 def test_the_same_stream_hides_the_same_tokens_and_views_differ() -> None:
     once: list[torch.Tensor] = []
     twice: list[torch.Tensor] = []
