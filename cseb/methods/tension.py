@@ -33,7 +33,7 @@ CT = Method(
         "random_pairs: the text pairs one sentence with K others; the code's negatives share nothing with the positive",
         "second_encoder: the better of both copies by the dev set, as the code keeps it; without a dev set the second "
         "one, as sentence-transformers does",
-        "recipe: 5,000 steps are the code's example; its README says that the released checkpoints were trained longer",
+        "recipe: 5,000 steps are the code's example; its README says that the released checkpoints had other settings",
         "recipe: RMSprop has Keras' constants (0.9, 1e-7), the latter added to the root rather than under it",
         "recipe: maximum length 75 is the example's, the function's default is 200",
         "bce_pairs: the mean as in the code; sentence-transformers sums (`reduction=sum`)",

@@ -48,8 +48,9 @@ class Paraphrase:
         known = self.known
         lacking = [sentence for sentence in sentences if sentence not in known]
         if lacking:
-            count = f"{len(lacking)} of {len(sentences)} sentences"
-            raise BadData(f"{self.file} lacks a paraphrase of {count}, such as {lacking[0]!r}")
+            raise BadData(
+                f"{self.file} lacks a paraphrase of {len(lacking)} of {len(sentences)} sentences, such as {lacking[0]!r}"
+            )
         return sentences, [known[sentence] for sentence in sentences]
 
     def _read(self) -> dict[str, str]:
