@@ -42,12 +42,17 @@ class Built:
     second: Encoder | None = None  # encodes every view but the first, trained as well
 
 
-def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None:
-    """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData."""
+def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
+    """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData.
+
+    sentences: how many the subset has, where that is known.
+    """
     recipe: Recipe = _live(method.recipe, None)
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
-        _parts(method, recipe, shape)
+        memory = _parts(method, recipe, shape)[3]
+    if memory is not None and sentences is not None:
+        memory.fits(sentences)
 
 
 def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False) -> Built:

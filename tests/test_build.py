@@ -60,6 +60,14 @@ def test_an_option_that_cannot_be_is_refused_by_name(tiny: Tiny, method: str, me
     assert message in str(caught.value)
 
 
+def test_a_queue_is_checked_against_the_subset(tiny: Tiny) -> None:
+    method = parse_method("simcse+moco").at(1.0)
+    check(method, tiny("bert"))
+    check(method, tiny("bert"), sentences=384)
+    with pytest.raises(BadSpec, match="queue: size is 384, but this subset has 383 sentences"):
+        check(method, tiny("bert"), sentences=383)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path) -> None:
     from conftest import save_tokenizer

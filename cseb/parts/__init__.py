@@ -162,6 +162,9 @@ class Term(Protocol):
 class Memory(Protocol):
     """Negatives from outside the batch."""
 
+    def fits(self, sentences: int) -> None:
+        """Raise BadSpec if it does not go with a subset of so many sentences."""
+
     def start(self, encoder: Encoder, sentences: int) -> None:
         """Begin with this encoder and a subset of so many sentences."""
 
