@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,7 @@ from torch import nn
 from cseb import encoder as encoders
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
-from cseb.parts import FROZEN, Composer, Memory, Regulariser, Shape, Stages, Term, View
+from cseb.parts import FROZEN, Composer, Memory, Paired, Redrawn, Regulariser, Shape, Stages, Term, View
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
@@ -43,16 +43,22 @@ class Built:
     notes: tuple[str, ...]
     compose: Composer | None = None
     stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
+    second: Encoder | None = None  # encodes every view but the first, trained as well
 
 
-def check(method: Method, folder: Path, trust_remote_code: bool = False) -> None:
-    """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData."""
+def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
+    """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData.
+
+    sentences: how many the subset has, where that is known.
+    """
     recipe: Recipe = _live(method.recipe, None)
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
-        _parts(method, recipe, shape)
-        for stage in _stages(method, shape):
+        _, _, _, memory, terms, _ = _parts(method, recipe, shape)
+        for stage in _stages(method, shape, terms):
             _parts(stage, _live(stage.recipe, None), shape)
+    if memory is not None and sentences is not None:
+        memory.fits(sentences)
 
 
 def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False) -> Built:
@@ -62,13 +68,15 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
+        network = None if method.network is None else _live(method.network, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
         encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
     if method.regulariser is not None:
         regulariser: Regulariser = _live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
-    stages = tuple(partial(build, stage, folder, seed, trust_remote_code) for stage in _stages(method, shape))
-    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages)
+    stages = tuple(partial(build, stage, folder, seed, trust_remote_code) for stage in _stages(method, shape, terms))
+    second = None if network is None else network(encoder)
+    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second)
 
 
 def _parts(
@@ -79,13 +87,16 @@ def _parts(
         raise BadSpec(f"{method.name} has no term left to train with; add one, or recipe(steps=0)")
     if recipe.warmup > recipe.steps:
         raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
-    views = _live(method.views, shape) if trained else _no_views
     memory = None if method.memory is None else _live(method.memory, shape)
     terms = tuple(_weighted(part, shape) for part in method.terms)
+    needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
+    views = _live(method.views, shape, needs) if trained else _no_views
     pooler, head = _live(method.pooler, shape), _live(method.head, shape)
     compose: Composer | None = None if method.compose is None or not trained else _live(method.compose, shape)
     if compose is not None:
         compose.check(groups(views), [weighted.term for weighted in terms], memory is not None)
+        if method.network is not None:
+            raise BadSpec(f"{method.network.name} encodes whole sentences, not parts of them; take compose out")
     elif groups(views):
         raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing puts them together; add +compose")
     if method.regulariser is not None:
@@ -93,9 +104,9 @@ def _parts(
     return views, pooler, head, memory, terms, compose
 
 
-def _stages(method: Method, shape: Shape) -> tuple[Method, ...]:
+def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[Method, ...]:
     """The methods to train first. Raises: BadSpec if nobody looks at their models, or somebody misses them."""
-    looking = [term.name for term in method.terms if FROZEN in SLOTS["terms"][term.name].needs]
+    looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
             raise BadSpec(f"{looking[0]}: there are no models to look at; add +entropy_models")
@@ -106,6 +117,8 @@ def _stages(method: Method, shape: Shape) -> tuple[Method, ...]:
         raise BadSpec(
             f"{method.stages.name}: frozen models embed whole sentences, not parts; take compose and halves out"
         )
+    if isinstance(_live(method.views, shape), Redrawn | Paired):
+        raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
     stages: Stages = _live(method.stages, shape)
     return stages.methods(method) if dict(method.recipe.options)["steps"] else ()
 
@@ -125,12 +138,16 @@ def _weighted(part: Part, shape: Shape) -> Weighted:
     return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape))
 
 
-def _live(part: Part, shape: Shape | None) -> Any:
-    """The object a part names, built from its options, and from `shape` if its constructor asks for that."""
+def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset()) -> Any:
+    """The object a part names, built from its options, and from `shape` and `needs` if its constructor asks for them.
+
+    needs: what the terms want of the encoder; only view makers may ask.
+    """
     made = SLOTS[slot_of(part.name)][part.name]
     options = dict(part.options)
     allowed = dict(inspect.signature(made).parameters) if made.__init__ is not object.__init__ else {}
-    asks_shape = allowed.pop("shape", None) is not None
+    told = {"shape": shape, "needs": needs}
+    asked = {name: told[name] for name in told if allowed.pop(name, None) is not None}
     if nn.Module in made.__mro__ and "__init__" not in vars(made):
         allowed = {}  # nn.Module's own signature takes anything
     for name in options:
@@ -140,6 +157,6 @@ def _live(part: Part, shape: Shape | None) -> Any:
         if parameter.default is parameter.empty and name not in options:
             raise BadSpec(f"{part.name} needs a value for {name}; write {part.name}({name}=...)")
     try:
-        return made(**options, **({"shape": shape} if asks_shape else {}))
+        return made(**options, **asked)
     except TypeError as error:
         raise BadSpec(f"{part} cannot be built: {error}") from error

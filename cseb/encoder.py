@@ -1,4 +1,4 @@
-"""Backbone, pooler and head as one encoder: the only file that knows transformers."""
+"""Backbone, pooler and head as one encoder: with parts/translation.py the only files that know transformers."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-import torch.nn.functional as F
 import transformers
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.errors import BadData, BadSpec
+from cseb.language import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.parts import ATTENTIONS, LANGUAGE, LAYERS, POOLED, EncodedView, Head, Pieces, Pooler, Shape, States, Text
 
 # Weights that do not load are our business (see load); progress bars and reports of others would tear the display.
@@ -39,18 +39,6 @@ DROPOUTS = (
 # Families whose self-attention modules end in heads side by side, before the output projection mixes them.
 OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
 
-# The map from token states to vocabulary logits, where a family of checkpoints keeps it.
-LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
-    "bert": lambda model: model.cls,
-    "roberta": lambda model: model.lm_head,
-    "xlm-roberta": lambda model: model.lm_head,
-    "mpnet": lambda model: model.lm_head,
-    "distilbert": lambda model: (
-        lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
-    ),
-    "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
-}
-
 
 def configuration(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Any:
     """The encoder's config.json, with every dropout rate at `dropout` unless that is "model". Raises: BadData."""
@@ -68,17 +56,20 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
 def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
     """What parts may ask of an encoder, read from its small files alone. Raises: BadData."""
     config = configuration(folder, dropout, trust_remote_code)
-    tokenizer = _tokenizer(folder, trust_remote_code)
+    tokenizer, weights = _tokenizer(folder, trust_remote_code), _weight_names(folder)
     try:
         return Shape(
             width=config.hidden_size,
             layers=config.num_hidden_layers,
             heads=config.num_attention_heads,
             mask_token=tokenizer.mask_token is not None,
-            pooled="pooler.dense.weight" in "\n".join(_weight_names(folder)),
+            pooled="pooler.dense.weight" in "\n".join(weights),
             dropout=max((getattr(config, name, None) or 0.0 for name in DROPOUTS), default=0.0),
             open_attention=config.model_type in OPEN_ATTENTION,
             pieces=functools.partial(word_pieces, tokenizer) if tokenizer.is_fast else None,
+            mask_id=tokenizer.mask_token_id or 0,
+            vocabulary=config.vocab_size,
+            language=LANGUAGE_MARKS.get(config.model_type) in weights,
         )
     except AttributeError as error:
         raise BadData(f"encoder {folder}: its config.json describes no Transformer encoder ({error})") from None
@@ -128,6 +119,12 @@ class Encoder(nn.Module):
         layers = outputs.hidden_states if LAYERS in self.needs else ()
         return EncodedView(h, self.head(h), ids, mask, content, layers, attentions)
 
+    def read(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
+        outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
+        states: Tensor = outputs.last_hidden_state
+        return states
+
     def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor) -> Any:
         return backbone(
             input_ids=ids,
@@ -155,6 +152,11 @@ class Encoder(nn.Module):
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
         prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
         return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
+
+    def offsets(self, sentences: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """First character and the one behind the last of every token of every sentence's own, uncut."""
+        found = self.tokenizer(list(sentences), add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return found["offset_mapping"]  # type: ignore[no-any-return]
 
     def _specials(self) -> tuple[list[int], list[int]]:
         """The ids a tokenizer puts before and after a sentence."""
@@ -196,9 +198,9 @@ class Encoder(nn.Module):
         found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
         at = 0
         while at < len(order):
-            width = int(tokens.lengths()[order[at]])
+            width = max(int(tokens.lengths()[order[at]]), self.shortest)
             rows = order[at : at + max(TOKENS_PER_BATCH // width, 1)]
-            batch = tensors(tokens.batch(rows), self.device)
+            batch = tensors(tokens.batch(rows, self.shortest), self.device)
             h = self.pool(self.backbone, batch[0], batch[1], batch[3])
             found.append((rows, (self.head(h) if with_head else h).float().cpu().numpy()))
             at += len(rows)
@@ -209,6 +211,11 @@ class Encoder(nn.Module):
         for rows, vectors in found:
             result[rows] = vectors
         return result
+
+    @property
+    def shortest(self) -> int:
+        """Positions that the pooler looks at even where a sentence has fewer tokens; 0 for most poolers."""
+        return getattr(self.pooler, "pad_to", 0)
 
     @property
     def device(self) -> torch.device:
@@ -229,7 +236,14 @@ class Encoder(nn.Module):
         missing, _ = twin.load_state_dict(self.backbone.state_dict(), strict=False)
         twin = twin.to(self.device).train().requires_grad_(False)
         assert all("pooler" in name for name in missing), missing
+        if missing:
+            twin.add_module("pooler", None)  # the backbone of a masked-LM model has none
         return twin
+
+    def sibling(self) -> Encoder:
+        """A second encoder with equal weights of its own, to be trained as well."""
+        backbone, pooler, head = copy.deepcopy((self.backbone, self.pooler, self.head))
+        return Encoder(backbone, self.tokenizer, pooler, head, self.needs)
 
     def save(self, folder: Path) -> None:
         """Write backbone and tokenizer so that AutoModel.from_pretrained(folder) gives the same token states."""
@@ -272,7 +286,7 @@ def load(
             if LANGUAGE in needs and config.model_type in LANGUAGE_HEADS and POOLED not in needs:
                 model, missing = _pretrained(AutoModelForMaskedLM, folder, options)
                 if not missing:
-                    backbone, weights = model.base_model, _LanguageWeights(model)
+                    backbone, weights = model.base_model, LanguageWeights(model)
                     language = LANGUAGE_HEADS[config.model_type](model)
             if language is None:
                 backbone, missing = _pretrained(AutoModel, folder, options)
@@ -283,32 +297,10 @@ def load(
         shown = ", ".join(sorted(missing)[:3])
         raise BadData(f"encoder {folder} lacks {len(missing)} of its weights, such as {shown}; get its files again")
     if LANGUAGE in needs and language is None:
-        language = weights = _TiedOutput(backbone.get_input_embeddings())
+        language = weights = TiedOutput(backbone.get_input_embeddings())
         notes.append("language: the checkpoint has no masked-LM head; word embeddings and a new bias take its place")
     tokenizer = _tokenizer(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
-
-
-class _LanguageWeights(nn.Module):
-    """The weights of a masked-LM model that its backbone does not hold."""
-
-    def __init__(self, model: Any) -> None:
-        super().__init__()
-        for name, child in model.named_children():
-            if child is not model.base_model:
-                self.add_module(name, child)
-
-
-class _TiedOutput(nn.Module):
-    """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head."""
-
-    def __init__(self, words: nn.Embedding) -> None:
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
-        self.words = [words]  # in a list: the backbone owns them
-
-    def forward(self, states: Tensor) -> Tensor:
-        return F.linear(states, self.words[0].weight, self.bias)
 
 
 def _pretrained(kind: Any, folder: Path, options: dict[str, Any]) -> tuple[Any, list[str]]:

@@ -67,6 +67,13 @@ METHODS = Registry(
         "compcse": "cseb.methods.composition:COMPCSE",
         "compcse-large": "cseb.methods.composition:COMPCSE_LARGE",
         "compcse-roberta": "cseb.methods.composition:COMPCSE_ROBERTA",
+        "msse-released": "cseb.methods.dimension:MSSE_RELEASED",
+        "msse-literal": "cseb.methods.dimension:MSSE_LITERAL",
+        "ct": "cseb.methods.tension:CT",
+        "mirror": "cseb.methods.mirror:MIRROR",
+        "mirror-avg": "cseb.methods.mirror:MIRROR_AVG",
+        "informin-cl": "cseb.methods.information:INFORMIN_CL",
+        "informin-cl-mlm": "cseb.methods.information:INFORMIN_CL_MLM",
     },
 )
 
@@ -76,13 +83,14 @@ PRESETS = Registry(
     {
         name: f"cseb.methods.presets:{name.upper()}"
         for name in (
-            *("dropout", "paraphrase", "halves", "unit_halves", "triples", "pairs"),
-            *("compose",),
-            *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt"),
+            *("dropout", "paraphrase", "back_translation", "shuffle", "delete", "repeat", "char_span_mask"),
+            *("random_pairs", "halves", "unit_halves", "triples", "pairs"),
+            *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt", "padded_mean"),
             *("none", "mlp", "linear"),
-            *("queue", "moco"),
-            *("entropy_models", "attention_dropout", "drophead"),
-            *("infonce", "alignment", "ami", "dcm", "reconstruct", "entropy", "regulators"),
+            *("compose", "attention_dropout", "drophead"),
+            *("queue", "moco", "entropy_models", "second_encoder"),
+            *("infonce", "nt_xent", "bce_pairs", "alignment", "reconstruction", "ami", "dcm", "layer_noise"),
+            *("reconstruct", "mlm", "entropy", "regulators"),
             *("recipe",),
         )
     },
@@ -99,6 +107,12 @@ SLOTS = {
             "unit_halves": "cseb.parts.composition:UnitHalves",
             "triples": "cseb.parts.columns:Triples",
             "pairs": "cseb.parts.columns:Pairs",
+            "back_translation": "cseb.parts.translation:BackTranslation",
+            "shuffle": "cseb.parts.edits:Shuffle",
+            "delete": "cseb.parts.edits:Delete",
+            "repeat": "cseb.parts.edits:Repeat",
+            "random_pairs": "cseb.parts.views:RandomPairs",
+            "char_span_mask": "cseb.parts.edits:CharSpanMask",
         },
     ),
     "pooler": Registry(
@@ -110,6 +124,7 @@ SLOTS = {
             "first_last": "cseb.parts.poolers:FirstLast",
             "last2": "cseb.parts.poolers:Last2",
             "mask_prompt": "cseb.parts.poolers:MaskPrompt",
+            "padded_mean": "cseb.parts.poolers:PaddedMean",
         },
     ),
     "head": Registry(
@@ -130,16 +145,22 @@ SLOTS = {
     ),
     "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
     "stages": Registry("stage", {"entropy_models": "cseb.parts.stages:EntropyModels"}),
+    "network": Registry("network", {"second_encoder": "cseb.parts.networks:SecondEncoder"}),
     "terms": Registry(
         "term",
         {
             "infonce": "cseb.parts.terms.contrast:InfoNCE",
+            "nt_xent": "cseb.parts.terms.pairs:NTXent",
+            "bce_pairs": "cseb.parts.terms.pairs:BCEPairs",
             "alignment": "cseb.parts.terms.contrast:Alignment",
             "ami": "cseb.parts.terms.attention:AMI",
             "dcm": "cseb.parts.terms.dimension:DCM",
             "reconstruct": "cseb.parts.terms.decoder:Reconstruct",
             "entropy": "cseb.parts.terms.regulation:Entropy",
             "regulators": "cseb.parts.terms.regulation:Regulators",
+            "reconstruction": "cseb.parts.terms.contrast:Reconstruction",
+            "layer_noise": "cseb.parts.terms.layers:LayerNoise",
+            "mlm": "cseb.parts.terms.language:MLM",
         },
     ),
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),
@@ -180,6 +201,7 @@ VERSIONS: Mapping[str, int] = {}
 # What a part has looked at besides the encoder's own pre-training and the training subset.
 DATA_SEEN: Mapping[str, str] = {
     "paraphrase": "external",
+    "back_translation": "external",
     "unit_halves": "external",
     "triples": "labels",
     "pairs": "labels",

@@ -13,7 +13,7 @@ from cseb.registry import DATA_SEEN, METHODS, PRESETS, SLOTS, VERSIONS, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
-OPTIONAL = ("compose", "regulariser", "memory", "stages")  # slots that may hold none
+OPTIONAL = ("compose", "regulariser", "memory", "stages", "network")  # slots that may hold none
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 LONGEST = 10_000  # characters of a spec
 
@@ -77,6 +77,7 @@ class Method:
     regulariser: Part | None = None
     memory: Part | None = None
     stages: Part | None = None
+    network: Part | None = None
     terms: tuple[Part, ...]
     recipe: Part
     per_fraction: tuple[tuple[float, tuple[Part, ...]], ...] = ()

@@ -13,15 +13,16 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from torch import Generator, Tensor, nn
-from torch.optim import AdamW
+from torch.optim import AdamW, Optimizer, RMSprop
 from torch.optim.lr_scheduler import LambdaLR
 
 from cseb.build import Built, Weighted, groups
 from cseb.data.tokens import Tokens
 from cseb.encoder import Encoder, tensors
-from cseb.parts import Composer, EncodedView, Queued, Step
+from cseb.errors import BadSpec
+from cseb.parts import Composer, EncodedView, Paired, Queued, Redrawn, Rows, Step, Text, View
 from cseb.recipe import Recipe
-from cseb.streams import DROPOUT, ORDER, TERMS, stream_seed
+from cseb.streams import DROPOUT, ORDER, TERMS, VIEWS, stream_seed
 
 LOOK = 10  # steps between two reads of the loss; each read waits for the device
 GROUP = 50  # batches sorted by length together when padding is "grouped"
@@ -58,17 +59,18 @@ class Trained:
 
 
 class Objective(nn.Module):
-    """Encoder and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
+    """Encoders and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
 
     def __init__(
         self,
         encoder: Encoder,
         terms: Sequence[Weighted],
+        second: Encoder | None = None,
         compose: Composer | None = None,
         groups: Sequence[int] = (),
     ) -> None:
         super().__init__()
-        self.encoder, self.compose, self.groups = encoder, compose, groups
+        self.encoder, self.second, self.compose, self.groups = encoder, second, compose, groups
         self.terms = nn.ModuleList([weighted.term for weighted in terms if isinstance(weighted.term, nn.Module)])
         self.weighted = tuple(terms)
 
@@ -79,13 +81,20 @@ class Objective(nn.Module):
         queue: Queued | None,
         rng: Generator,
         frozen: Sequence[Sequence[Tensor]] = (),
+        same: Tensor | None = None,
     ) -> Tensor:
-        """The weighted sum of all terms over `views` blocks of B rows each."""
-        encoded: Sequence[EncodedView] = _split(self.encoder(*batch), views)
+        """The weighted sum of all terms over `views` blocks of B rows each. frozen, same: see parts.Step."""
+        encoded = self._encoded(batch, views)
         if self.compose is not None:
             encoded = self.compose(encoded, self.groups, self.encoder.head)
-        step = Step(encoded, rng, queue, self.encoder.language, frozen)
+        step = Step(encoded, rng, queue, self.encoder.language, frozen, self.encoder.read, same)
         return torch.stack([weighted.weight * weighted.term(step) for weighted in self.weighted]).sum()
+
+    def _encoded(self, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
+        if self.second is None:
+            return _split(self.encoder(*batch), views)
+        blocks = zip(*(field.chunk(views) for field in batch), strict=True)
+        return [(self.second if number else self.encoder)(*block) for number, block in enumerate(blocks)]
 
 
 def train(
@@ -106,6 +115,7 @@ def train(
         state = _snapshot(encoder)
         return Trained(state, state, 0, ())
     texts = built.views(sentences)
+    _compare(built.terms, len(groups(built.views)) or len(texts))
     cut = {id(text): encoder.tokenise(text, recipe.max_length) for text in texts}
     tokens = [cut[id(text)] for text in texts]
     stages, notes = [], []
@@ -118,23 +128,27 @@ def train(
         notes.append(f"first stage, model {number} of {len(built.stages)}: loss {loss:.4g} at its end")
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     accelerator = Accelerator(cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"))
-    objective = Objective(encoder, built.terms, built.compose, groups(built.views)).to(accelerator.device).train()
-    optimizer = AdamW(objective.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True)
+    objective = Objective(encoder, built.terms, built.second, built.compose, groups(built.views))
+    objective = objective.to(accelerator.device).train()
+    optimizer = _optimizer(objective, recipe)
     schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
     if built.memory is not None:
         built.memory.start(encoder, len(tokens[0]))
     model, optimizer = accelerator.prepare(objective, optimizer)
     rng = Generator(accelerator.device).manual_seed(stream_seed(seed, TERMS))
-    order = np.random.Generator(np.random.PCG64(stream_seed(seed, ORDER)))
+    order, draws = (np.random.Generator(np.random.PCG64(stream_seed(seed, name))) for name in (ORDER, VIEWS))
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if device == "cuda" else []):
         torch.manual_seed(stream_seed(seed, DROPOUT))  # dropout layers draw from torch's own generator
-        watcher = _Watcher(recipe, select, encoder, watch)
+        watcher = _Watcher(recipe, select, [encoder] if built.second is None else [encoder, built.second], watch)
         for step, rows in enumerate(batches(tokens[0].lengths(), recipe, order), 1):
             length = recipe.max_length + tokens[0].prefix + tokens[0].suffix if recipe.padding == "fixed" else 0
-            batch, sids = _views(tokens, rows, length, accelerator.device)
+            others, fresh = _last_view(built.views, encoder, texts[-1], rows, recipe.max_length, draws)
+            length = max(length, encoder.shortest)
+            batch, sids = _views(tokens, rows, length, accelerator.device, others, fresh)
+            same = None if others is rows else torch.from_numpy(others == rows).to(accelerator.device)
             queue = built.memory.negatives(sids) if built.memory is not None else None
             frozen = [[view[rows].to(accelerator.device) for view in stage] for stage in stages]
-            loss = model(batch, len(tokens), queue, rng, frozen)
+            loss = model(batch, len(tokens), queue, rng, frozen, same)
             accelerator.backward(loss)
             if recipe.clip:
                 accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
@@ -157,24 +171,45 @@ def _stage(
     return [found[id(view)] for view in tokens], trained.curve[-1][1]
 
 
+def _compare(terms: Sequence[Weighted], views: int) -> None:
+    """Raises: BadSpec if a term compares more views than there are."""
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "views", 1)) > views:
+            raise BadSpec(
+                f"{weighted.name} compares {needed} views of a sentence; this method's view maker gives {views}"
+            )
+
+
+def _optimizer(objective: nn.Module, recipe: Recipe) -> Optimizer:
+    weights, rate, decay = objective.parameters(), recipe.learning_rate, recipe.weight_decay
+    if recipe.optimizer == "rmsprop":
+        return RMSprop(weights, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)
+    return AdamW(weights, lr=rate, weight_decay=decay, fused=True)
+
+
 def rate(recipe: Recipe, step: int) -> float:
-    """The share of the learning rate in force for update `step` (from 0): a ramp, then constant or down to 0."""
+    """The share of the learning rate in force for update `step` (from 0): a ramp, then what the schedule says."""
     if step < recipe.warmup:
         return step / recipe.warmup
     if recipe.schedule == "constant":
         return 1.0
+    if recipe.schedule == "piecewise":
+        return [share for start, share in recipe.pieces if start <= step][-1]
     return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))
 
 
 def batches(
     lengths: npt.NDArray[np.int64], recipe: Recipe, rng: np.random.Generator
 ) -> Iterator[npt.NDArray[np.int64]]:
-    """Row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch."""
+    """Row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch.
+
+    A subset smaller than one batch is a batch of its own, also where incomplete batches are dropped.
+    """
     done = 0
     while done < recipe.steps:
         order = rng.permutation(len(lengths))
         starts = list(range(0, len(order), recipe.batch_size))
-        if recipe.last_batch == "drop" and len(order) % recipe.batch_size:
+        if recipe.last_batch == "drop" and len(order) % recipe.batch_size and len(starts) > 1:
             starts.pop()
         if recipe.padding == "grouped":
             order = _grouped(order, lengths, recipe.batch_size)
@@ -191,13 +226,26 @@ def _grouped(order: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], batch
     return np.concatenate([run[np.argsort(lengths[run], kind="stable")] for run in runs])
 
 
+def _last_view(
+    views: View, encoder: Encoder, texts: Sequence[Text], rows: Rows, longest: int, rng: np.random.Generator
+) -> tuple[Rows, Tokens | None]:
+    """Whose sentences stand in the last view of this batch, and their tokens where those are drawn anew."""
+    others = views.pair(rows, len(texts), rng) if isinstance(views, Paired) else rows
+    if not isinstance(views, Redrawn):
+        return others, None
+    chosen = [text for text in (texts[i] for i in others) if isinstance(text, str)]  # what is redrawn is text, not ids
+    return others, views.redraw(encoder, chosen, longest, rng)
+
+
 def _views(
-    tokens: Sequence[Tokens], rows: npt.NDArray[np.int64], length: int, device: torch.device
+    tokens: Sequence[Tokens], rows: Rows, length: int, device: torch.device, others: Rows, fresh: Tokens | None
 ) -> tuple[tuple[Tensor, ...], Tensor]:
-    """All views of a batch stacked, (V B, T) each, padded alike, and the sentence ids (B,)."""
-    widest = max(length, *(int(view.lengths()[rows].max()) for view in tokens))
-    padded = {id(view): tensors(view.batch(rows, widest), device) for view in tokens}
-    stacked = zip(*(padded[id(view)] for view in tokens), strict=True)
+    """All views of a batch stacked, (V B, T) each, padded alike, and the sentence ids (B,). See _last_view."""
+    last = (tokens[-1], others) if fresh is None else (fresh, np.arange(len(rows)))
+    blocks = [*((view, rows) for view in tokens[:-1]), last]
+    widest = max(length, *(int(view.lengths()[chosen].max()) for view, chosen in blocks))
+    padded = {(id(view), id(chosen)): tensors(view.batch(chosen, widest), device) for view, chosen in blocks}
+    stacked = zip(*(padded[id(view), id(chosen)] for view, chosen in blocks), strict=True)
     return tuple(torch.cat(blocks) for blocks in stacked), torch.from_numpy(rows).to(device)
 
 
@@ -226,16 +274,19 @@ def restore(encoder: Encoder, state: State) -> None:
 
 
 class _Watcher:
-    """Reads losses, asks for dev points, keeps the best checkpoint."""
+    """Reads losses, asks for dev points, keeps the best checkpoint.
+
+    encoders: those that could be the result; the dev set chooses among them too, without one it is the last of them.
+    """
 
     def __init__(
         self,
         recipe: Recipe,
         select: Callable[[Encoder], float | None] | None,
-        encoder: Encoder,
+        encoders: Sequence[Encoder],
         watch: Callable[[Look], None],
     ) -> None:
-        self.recipe, self.select, self.encoder, self.watch = recipe, select, encoder, watch
+        self.recipe, self.select, self.encoders, self.watch = recipe, select, encoders, watch
         self.pending: list[Tensor] = []
         self.interval: list[float] = []
         self.curve: list[tuple[int, float, float | None]] = []
@@ -257,15 +308,18 @@ class _Watcher:
         self.watch(Look(step, sum(read) / len(read), dev))
 
     def _evaluate(self, step: int) -> float | None:
-        dev = self.select(self.encoder) if self.select is not None else None
+        points = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
+        told = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
+        dev, encoder = max(told, key=lambda one: one[0], default=(None, self.encoders[-1]))
         self.curve.append((step, sum(self.interval) / len(self.interval), dev))
         self.interval = []
         if dev is not None and (self.best is None or dev > self.best[0]):
-            self.best = (dev, step, _snapshot(self.encoder))
+            self.best = (dev, step, _snapshot(encoder))
         return dev
 
     def trained(self, notes: tuple[str, ...]) -> Trained:
         """Both checkpoints."""
-        last = _snapshot(self.encoder)
+        last = _snapshot(self.encoders[-1])
         _, step, best = self.best or (0.0, self.recipe.steps, last)
-        return Trained(best, last if step != self.recipe.steps else best, step, tuple(self.curve), notes)
+        shared = step == self.recipe.steps and len(self.encoders) == 1  # one copy in memory is enough
+        return Trained(best, best if shared else last, step, tuple(self.curve), notes)

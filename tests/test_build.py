@@ -41,6 +41,16 @@ def test_every_name_resolves_to_something_documented(slot: str, name: str) -> No
         ("simcse-infonce", "no term left to train with"),
         ("simcse+first_last(first=3)", "first_last: first is 3; allowed: 0, 1"),
         ("simcse+mlp(keep=maybe)", "mlp: keep is 'maybe'; allowed: True, False"),
+        ("simcse+recipe(optimizer=sgd)", "recipe: optimizer is 'sgd'; allowed: 'adamw', 'rmsprop'"),
+        ("simcse+recipe(schedule=piecewise)", "schedule=piecewise needs rising steps from 0"),
+        ("simcse+recipe(pieces=((0,1.0),))", "others need ()"),
+        ("ct+recipe(pieces=((1,1.0),))", "recipe: pieces is ((1, 1.0),); allowed: rising steps from 0"),
+        ("ct+recipe(pieces=5)", "recipe: pieces is 5"),
+        ("ct+recipe(pieces=((0,2),))", "recipe: share of pieces is 2"),
+        ("ct+random_pairs(negatives=0)", "random_pairs: negatives is 0"),
+        ("mirror+char_span_mask(span=0)", "char_span_mask: span is 0"),
+        ("informin-cl+reconstruction(form=cosine)", "reconstruction: form is 'cosine'"),
+        ("informin-cl+mlm(corrupt_contrast=true)", "mlm has no option 'corrupt_contrast'"),
         ("simcse+paraphrase", "paraphrase: file is missing"),
         ("simcse+unit_halves+compose", "unit_halves: file is missing"),
         ("simcse+halves", "halves gives parts of sentences, and nothing puts them together; add +compose"),
@@ -56,16 +66,24 @@ def test_an_option_that_cannot_be_is_refused_by_name(tiny: Tiny, method: str, me
     assert message in str(caught.value)
 
 
+def test_a_queue_is_checked_against_the_subset(tiny: Tiny) -> None:
+    method = parse_method("simcse+moco").at(1.0)
+    check(method, tiny("bert"))
+    check(method, tiny("bert"), sentences=384)
+    with pytest.raises(BadSpec, match="queue: size is 384, but this subset has 383 sentences"):
+        check(method, tiny("bert"), sentences=383)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path) -> None:
-    from transformers import BertConfig
+
+    from transformers import BertConfig, BertForMaskedLM
 
     from tests.conftest import save_tokenizer
 
     vocabulary = save_tokenizer(tmp_path)
-    BertConfig(vocab_size=vocabulary, hidden_size=264, num_attention_heads=12, intermediate_size=8).save_pretrained(
-        tmp_path
-    )
+    config = BertConfig(vocab_size=vocabulary, hidden_size=264, num_attention_heads=12, intermediate_size=8)
+    BertForMaskedLM(config).save_pretrained(tmp_path)
     for fraction in (0.001, 0.01, 0.1, 1.0):
         check(METHODS[name].at(fraction), tmp_path)
 

@@ -24,7 +24,7 @@ def encoder(folder: Path, method: str = "mean"):
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("method", ["cls", "mean", "first_last", "mean+last2", "mean+mask_prompt"])
+@pytest.mark.parametrize("method", ["cls", "mean", "first_last", "mean+last2", "mean+padded_mean", "mean+mask_prompt"])
 def test_every_family_and_pooler_embeds_alike_in_any_company(tiny: Tiny, family: str, method: str) -> None:
     one = encoder(tiny(family), method)
     together = one.embed([*SENTENCES[:9], "", "a"])
@@ -37,7 +37,8 @@ def test_every_family_and_pooler_embeds_alike_in_any_company(tiny: Tiny, family:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
-    "method", ["simcse", "micse+ami(layers=(0,1))+queue(size=8)", "msse+reconstruct(layers=1,inner=16)"]
+    "method",
+    ["simcse", "informin-cl-mlm", "micse+ami(layers=(0,1))+queue(size=8)", "msse+reconstruct(layers=1,inner=16)"],
 )
 def test_every_family_trains_with_every_method(tiny: Tiny, family: str, method: str) -> None:
     settled = parse_method(f"{method}+recipe(steps=3,warmup=0,batch_size=8,eval_every=2,dropout=0.1)").at(1.0)
@@ -47,6 +48,15 @@ def test_every_family_trains_with_every_method(tiny: Tiny, family: str, method: 
     assert [step for step, _, _ in trained.curve] == [2, 3]
     assert all(np.isfinite(loss) for _, loss, _ in trained.curve)
     assert not built.notes  # every tiny checkpoint has its masked-LM head
+
+
+def test_mlm_is_refused_where_the_files_hold_no_language_head(tiny: Tiny, tmp_path: Path) -> None:
+    headless = encoder(tiny("bert"))
+    headless.save(tmp_path)
+    assert shape_of(tiny("bert")).language
+    assert not shape_of(tmp_path).language
+    with pytest.raises(BadSpec, match="no masked-LM head"):
+        check(parse_method("informin-cl-mlm").at(1.0), tmp_path)
 
 
 def test_prompt_stands_around_the_sentence_and_its_mask_survives_cutting(tiny: Tiny) -> None:

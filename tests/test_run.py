@@ -60,7 +60,7 @@ def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[
 
 
 def test_the_same_job_gives_the_same_bits(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
-    (job,) = jobs(f"micse+ami(layers=(0,1)){SMALL}")
+    (job,) = jobs(f"micse+ami(layers=(0,1))+queue(size=16){SMALL}")
     records = []
     for folder in ("one", "two"):
         store = Store(tmp_path / folder)
@@ -73,7 +73,7 @@ def test_the_same_job_gives_the_same_bits(jobs: Callable[..., list[Job]], tmp_pa
 
 
 def test_seeds_sizes_and_options_are_other_jobs(jobs: Callable[..., list[Job]]) -> None:
-    found = jobs(f"simcse{SMALL},micse+ami(layers=(0,1)){SMALL}", seeds=2, sizes="16,24")
+    found = jobs(f"simcse{SMALL},micse+ami(layers=(0,1))+queue(size=16){SMALL}", seeds=2, sizes="16,24")
     assert len({job.key for job in found}) == len(found) == 8
     assert jobs(f"simcse{SMALL}")[0].key == jobs(f"simcse{SMALL}", seeds=3)[0].key
     assert jobs(f"simcse{SMALL}")[0].key != jobs(f"simcse{SMALL}", dev="none")[0].key

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from cseb import train as training
 from cseb.build import build
-from cseb.errors import BadData
+from cseb.errors import BadData, BadSpec
 from cseb.recipe import Recipe
 from cseb.registry import METHODS
 from cseb.spec import OPTIONAL, parse_method
@@ -23,6 +24,8 @@ FIT = {
     "msse": "+reconstruct(layers=1,inner=16)",
     "compcse": "+compose(first=5)",
     **dict.fromkeys(("rcl", "rcl-literal", "rcl-unsup"), "+entropy_models(phis=(0.01,0.02),steps=5)"),
+    "msse-released": "+reconstruct(layers=1,inner=16)",
+    "msse-literal": "+reconstruct(layers=1,inner=16)",
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -35,7 +38,8 @@ LINES = {  # what a method trains on, where that is not sentences
 
 
 def method(name: str, recipe: str = SMALL):
-    return parse_method(f"{name}{FIT.get(name, '')}+{recipe}").at(1.0)
+    ami, queue = ("+ami(layers=(0,1))" if "+ami" in name else ""), ("+queue(size=16)" if "+moco" in name else "")
+    return parse_method(f"{name}{FIT.get(name.split('+', 1)[0], '')}{ami}{queue}+{recipe}").at(1.0)
 
 
 def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=None) -> Trained:
@@ -43,7 +47,21 @@ def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=No
     return train(built, LINES.get(name, SENTENCES), seed, "cpu", select, lambda look: None)
 
 
-@pytest.mark.parametrize("name", TRAINED)
+COMBINED = [
+    "simcse+ami",
+    "simcse+moco",
+    "ct+ami",
+    "mirror+ami",
+    "mirror-avg+ami",
+    "simcse+shuffle",
+    "simcse+delete",
+    "simcse+repeat",
+    "simcse+alignment-infonce",
+    "msse+moco",
+]
+
+
+@pytest.mark.parametrize("name", [*TRAINED, *COMBINED])
 def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, name: str) -> None:
     once, twice = trained(tiny, name), trained(tiny, name)
     assert once.curve == twice.curve
@@ -66,6 +84,16 @@ def test_other_jobs_before_it_change_no_bit(tiny: Tiny) -> None:
     assert trained(tiny, "simcse").curve == alone.curve
 
 
+@pytest.mark.parametrize(("name", "changes"), [("mirror", True), ("ct", True), ("simcse", False)])
+def test_views_are_drawn_from_a_stream_of_their_own(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, changes: bool
+) -> None:
+    once = trained(tiny, name)
+    original = training.stream_seed
+    monkeypatch.setattr(training, "stream_seed", lambda seed, stream: original(seed + (stream == "views"), stream))
+    assert (trained(tiny, name).curve != once.curve) is changes
+
+
 def test_best_is_the_checkpoint_the_dev_set_chose(tiny: Tiny) -> None:
     scores = iter([10.0, 30.0, 20.0, 30.0])
     seen: list[torch.Tensor] = []
@@ -80,6 +108,53 @@ def test_best_is_the_checkpoint_the_dev_set_chose(tiny: Tiny) -> None:
     name = next(iter(result.best))
     assert torch.equal(result.best[name], seen[1])
     assert torch.equal(result.last[name], seen[3])
+
+
+def test_both_encoders_of_ct_train_and_the_dev_set_chooses_among_them(tiny: Tiny) -> None:
+    built = build(method("ct"), tiny("bert"), 0)
+    start = {name: weight.clone() for name, weight in built.encoder.state_dict().items()}
+    points = {id(built.encoder): iter([1.0, 9.0, 2.0, 3.0]), id(built.second): iter([5.0, 4.0, 6.0, 7.0])}
+    result = train(built, SENTENCES, 0, "cpu", lambda encoder: next(points[id(encoder)]), lambda look: None)
+    assert [dev for _, _, dev in result.curve] == [5.0, 9.0, 6.0, 7.0]
+    assert result.best_step == 10
+    name = "backbone.encoder.layer.1.output.dense.weight"
+    states = [one.state_dict()[name] for one in (built.encoder, built.second)]
+    assert not states[0].equal(states[1])
+    assert not any(state.equal(start[name]) for state in states)
+    assert result.last[name].equal(states[1])
+    assert not result.best[name].equal(states[0])  # an earlier checkpoint
+    fresh = build(method("ct"), tiny("bert"), 0).encoder
+    restore(fresh, result.last)
+    assert np.array_equal(fresh.embed(SENTENCES[:3]), built.second.embed(SENTENCES[:3]))
+
+
+def test_ct_reads_equal_sentences_alike_before_the_first_step(tiny: Tiny) -> None:
+    quiet = "recipe(steps=1,warmup=0,batch_size=1,learning_rate=1e-9,eval_every=1)"
+    assert trained(tiny, "ct", quiet).curve[0][1] < np.log(2)  # a positive pair alone: its score is a squared length
+
+
+def test_weights_of_training_alone_do_not_touch_test_vectors(tiny: Tiny) -> None:
+    """The head, decoder, language head, queue and second encoder are there or not: the same vectors before training."""
+    plain = build(parse_method("cls").at(1.0), tiny("bert"), 0).encoder.embed(SENTENCES)
+    for name in ("simcse", "simcse+ami", "simcse+moco", "informin-cl-mlm", "mirror", "simcse+reconstruct(layers=1)",
+                 "ct+cls"):  # fmt: skip
+        one = build(method(name), tiny("bert"), 3)
+        assert np.abs(one.encoder.embed(SENTENCES) - plain).max() < 2e-6, name
+        kept = {key.split(".")[0] for key in train(one, SENTENCES, 0, "cpu", None, lambda look: None).last}
+        assert kept <= {"backbone", "head", "pooler"}
+
+
+def test_a_term_that_compares_more_views_than_there_are_is_refused(tiny: Tiny) -> None:
+    built = replace(build(method("simcse+ami"), tiny("bert"), 0), views=lambda sentences: (sentences,))
+    with pytest.raises(BadSpec, match="infonce compares 2 views of a sentence; this method's view maker gives 1"):
+        train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+
+
+def test_padding_does_not_change_the_loss_of_an_edited_view(tiny: Tiny) -> None:
+    quiet = "recipe(steps=2,warmup=0,batch_size=16,learning_rate=1e-3,eval_every=1,dropout=1e-9,padding={})"
+    for name in ("mirror", "mirror-avg", "ct"):
+        longest, fixed = (trained(tiny, name, quiet.format(padding)).curve for padding in ("longest", "fixed"))
+        assert [loss for _, loss, _ in longest] == pytest.approx([loss for _, loss, _ in fixed], rel=1e-4), name
 
 
 def test_without_a_dev_set_best_is_last(tiny: Tiny) -> None:
@@ -105,9 +180,10 @@ def test_embeddings_do_not_depend_on_parts_of_training_alone(tiny: Tiny, name: s
     built = build(trained_by, tiny("bert"), 0)
     result = train(built, LINES.get(name, SENTENCES), 0, "cpu", None, lambda look: None)
     simcse, none = method("simcse"), dict.fromkeys(OPTIONAL)
-    alone = replace(trained_by, views=simcse.views, terms=simcse.terms, **none)
+    alone = replace(trained_by, views=simcse.views, terms=simcse.terms, recipe=simcse.recipe, **none)
     plain = build(alone, tiny("bert"), 1).encoder
-    restore(plain, result.last)
+    for encoder in (plain, built.encoder):
+        restore(encoder, result.last)
     assert np.allclose(plain.embed(SENTENCES), built.encoder.embed(SENTENCES), atol=1e-5)  # kernels may differ
     assert np.allclose(plain.embed(SENTENCES[:3]), plain.embed(SENTENCES)[:3], atol=1e-5)
 
@@ -169,6 +245,19 @@ def test_rate_ramps_then_falls_or_stays() -> None:
     linear = [rate(recipe(steps=10, warmup=4), step) for step in range(10)]
     assert linear == pytest.approx([0, 0.25, 0.5, 0.75, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
     assert rate(recipe(steps=10, warmup=4, schedule="constant"), 9) == 1
+    steps = recipe(steps=10, schedule="piecewise", pieces=((0, 1.0), (3, 0.5), (5, 0.2)))
+    assert [rate(steps, step) for step in range(8)] == [1, 1, 1, 0.5, 0.5, 0.2, 0.2, 0.2]
+
+
+def test_ct_has_the_released_rates() -> None:
+    settled = Recipe(**dict(parse_method("ct").recipe.options))
+    at = [settled.learning_rate * rate(settled, step) for step in (0, 499, 500, 1000, 1500, 2000, 4999)]
+    assert at == pytest.approx([1e-5, 1e-5, 8e-6, 6e-6, 4e-6, 2e-6, 2e-6])
+
+
+def test_a_subset_smaller_than_a_batch_is_one_batch() -> None:
+    drawn = batches(np.ones(5, dtype=np.int64), recipe(steps=3, last_batch="drop"), np.random.default_rng(0))
+    assert [sorted(rows.tolist()) for rows in drawn] == [[0, 1, 2, 3, 4]] * 3
 
 
 @pytest.mark.parametrize("padding", ["fixed", "grouped"])

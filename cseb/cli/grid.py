@@ -228,12 +228,12 @@ def _expected_records(expected: Store, benchmark: str) -> list[Record]:
 
 def _check_parts(jobs: Sequence[Job]) -> None:
     """Build the parts of each method once, without weights: what does not fit the encoder is said now."""
-    distinct = {(job.method.resolved(), job.folder): job for job in jobs}
+    distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
     if distinct:
         from cseb import build  # loads torch
 
         for job in distinct.values():
-            build.check(job.method, Path(job.folder), job.trust_remote_code)
+            build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)
 
 
 def _device(name: str) -> str:

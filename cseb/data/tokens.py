@@ -57,3 +57,7 @@ class Tokens:
             content.astype(np.int64),
             anchor.astype(np.int64),
         )
+
+    def own(self, row: int) -> npt.NDArray[np.int32]:
+        """A window on the ids of one sentence's own tokens; writing to it changes them."""
+        return self.flat[self.starts[row] + self.prefix : self.starts[row + 1] - self.suffix]

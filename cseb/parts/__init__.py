@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
+import numpy as np
+import numpy.typing as npt
 from torch import Generator, Tensor
 from torch.nn import Module
+
+from cseb.data.tokens import Tokens
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
     from cseb.spec import Method
+
+Rows = npt.NDArray[np.int64]
 
 # Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
@@ -43,6 +49,9 @@ class Shape:
     dropout: float  # the largest rate anywhere in the backbone
     open_attention: bool = False  # its self-attention modules can be reached
     pieces: Callable[[Sequence[str]], Iterator[Pieces]] | None = None  # None if the tokenizer knows of no words
+    mask_id: int = 0  # the mask token, where there is one
+    vocabulary: int = 0  # V
+    language: bool = False  # carries its pre-trained masked-LM head
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,8 @@ class Step:
 
     views: anchors, positives and, where the corpus has them, hard negatives. rng: for choices of the term's own, on the
     device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it. frozen: for every
-    model of the first stage its vectors (B, D) of anchors and of positives, constants.
+    model of the first stage its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the
+    token states (N, T, D) of one more pass. same: (B,), True where the views render one sentence; None = everywhere.
     """
 
     views: Sequence[EncodedView]
@@ -100,6 +110,8 @@ class Step:
     queue: Queued | None = None
     language: Callable[[Tensor], Tensor] | None = None
     frozen: Sequence[Sequence[Tensor]] = ()
+    read: Callable[[Tensor, Tensor], Tensor] | None = None
+    same: Tensor | None = None
 
 
 class View(Protocol):
@@ -123,6 +135,29 @@ class Composer(Protocol):
         self, views: Sequence[EncodedView], groups: Sequence[int], head: Callable[[Tensor], Tensor]
     ) -> Sequence[EncodedView]:
         """sum(groups) renderings to len(groups) views."""
+
+
+@runtime_checkable
+class Paired(Protocol):
+    """A view maker that puts other sentences beside some of a batch, chosen anew at every step."""
+
+    def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
+        """Numbers (B,) of the sentences whose last view stands beside the first view of `rows` (B,), of N in all."""
+
+
+@runtime_checkable
+class Redrawn(Protocol):
+    """A view maker whose last view is drawn anew at every step."""
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of one batch of the last view, cut to `longest`, from its B texts."""
+
+
+class Network(Protocol):
+    """A further network that is trained along."""
+
+    def __call__(self, encoder: Encoder) -> Encoder:
+        """The encoder of every view but the first, made when the first one has its weights."""
 
 
 class Pooler(Protocol):
@@ -170,6 +205,9 @@ class Regulariser(Protocol):
 
 class Memory(Protocol):
     """Negatives from outside the batch."""
+
+    def fits(self, sentences: int) -> None:
+        """Raise BadSpec if it does not go with a subset of so many sentences."""
 
     def start(self, encoder: Encoder, sentences: int) -> None:
         """Begin with this encoder and a subset of so many sentences."""

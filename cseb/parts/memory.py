@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from cseb.errors import between, one_of, whole
+from cseb.errors import BadSpec, between, one_of, whole
 from cseb.parts import Queued
 
 if TYPE_CHECKING:
@@ -40,8 +40,17 @@ class Queue:
         self.dropout = between(0, 1, dropout, "queue: dropout")
         self.mask_self = one_of((True, False, "auto"), mask_self, "queue: mask_self")
 
+    def fits(self, sentences: int) -> None:
+        """Raises: BadSpec if the queue could hold more than the subset has."""
+        if self.size > sentences:
+            raise BadSpec(
+                f"queue: size is {self.size}, but this subset has {sentences} sentences; take +queue(size={sentences}) "
+                "or less, or a larger share of the corpus"
+            )
+
     def start(self, encoder: Encoder, sentences: int) -> None:
-        """Copy the encoder; the queue starts empty."""
+        """Copy the encoder; the queue starts empty. Raises: BadSpec, see fits."""
+        self.fits(sentences)
         self.copy = encoder.twin(self.dropout)
         self.masked = sentences < SMALL * self.size if self.mask_self == "auto" else bool(self.mask_self)
         self.keys: Tensor | None = None

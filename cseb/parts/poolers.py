@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
 
-from cseb.errors import BadSpec, one_of
+from cseb.errors import BadSpec, one_of, whole
 from cseb.parts import LAYERS, POOLED, Shape, States
 
 
@@ -62,6 +63,33 @@ class Mean(nn.Module):
     def forward(self, states: States) -> Tensor:
         """Return (B, D)."""
         return masked_mean(states.layers[-1], states.mask)
+
+
+class PaddedMean(nn.Module):
+    """Mean of the last layer over a fixed number of positions, padding included; longer sentences count in full.
+
+    training, test: the least number of positions averaged. Source: Liu et al. 2021 (Mirror-BERT), released code, whose
+    sentences are padded to 50 in training and to 64 at test.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    template = ""
+
+    def __init__(self, training: int, test: int) -> None:
+        super().__init__()
+        self.in_training = whole(1, training, "padded_mean: training")
+        self.at_test = whole(1, test, "padded_mean: test")
+
+    @property
+    def pad_to(self) -> int:
+        """Positions that a batch must have at least."""
+        return self.in_training if self.training else self.at_test
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        reach = states.mask.sum(dim=1, keepdim=True).clamp(min=self.pad_to)  # (B, 1)
+        counted = torch.arange(states.mask.shape[1], device=reach.device) < reach  # (B, T)
+        return masked_mean(states.layers[-1], counted)
 
 
 class FirstLast(nn.Module):

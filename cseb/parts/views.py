@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cseb.errors import BadData, BadSpec
-from cseb.parts import Shape
+import numpy as np
+
+from cseb.errors import BadData, BadSpec, whole
+from cseb.parts import Rows, Shape
 
 
 class Dropout:
@@ -64,3 +66,30 @@ class Paraphrase:
             elif line.strip():
                 raise BadData(f"paraphrase: {self.file} line {number} has {len(columns)} columns; 2 are needed")
         return known
+
+
+class RandomPairs:
+    """Collections of pairs: a sentence beside itself, then `negatives` sentences beside other random ones.
+
+    No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
+    released code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
+    """
+
+    def __init__(self, negatives: int) -> None:
+        self.negatives = whole(1, negatives, "random_pairs: negatives")
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice; `pair` says who stands beside whom."""
+        return sentences, sentences
+
+    def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
+        """Every (negatives + 1)-th of rows (B,) itself; beside the others one that is neither they nor that one."""
+        if sentences < 3:
+            raise BadSpec(f"random_pairs: this subset has {sentences} sentences; a negative pair needs 3, take more")
+        places = np.arange(len(rows))
+        positives = rows[places - places % (self.negatives + 1)]  # (B,) the positive of everyone's collection
+        others = np.where(positives == rows, rows, -1)
+        while (open_ := others < 0).any():
+            drawn = rng.integers(sentences, size=len(rows))
+            others = np.where(open_ & (drawn != rows) & (drawn != positives), drawn, others)
+        return others

@@ -42,3 +42,24 @@ def test_it_loads_without_missing_weights() -> None:
     full, info = AutoModelForMaskedLM.from_pretrained(mw.ENCODER, output_loading_info=True)
     assert not info["missing_keys"]
     assert full.get_input_embeddings().weight is full.get_output_embeddings().weight
+
+
+def test_the_vocabulary_is_whole_words_mostly_and_reads_any_text() -> None:
+    pytest.importorskip("torch")
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(mw.ENCODER)
+    assert 2000 <= len(tokenizer) <= 4000
+    pieces = [tokenizer.tokenize(text) for text in mw.sentences(200)]
+    assert sum(map(len, pieces)) < 1.4 * sum(len(text.split()) for text in mw.sentences(200))
+    assert tokenizer.unk_token not in tokenizer.tokenize("It's 2024 (x-ray): #1!")
+
+
+def test_training_the_vocabulary_twice_gives_the_same() -> None:
+    pytest.importorskip("torch")
+    from cseb.microworld.pretrain import train_tokenizer
+
+    texts = list(mw.general_sentences(1000))
+    one, other = (train_tokenizer(texts, 600).get_vocab() for _ in range(2))
+    assert one == other
+    assert len(one) == 600

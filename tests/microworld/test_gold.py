@@ -25,11 +25,11 @@ def test_a_frame_scores_5_with_itself(seed: int) -> None:
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_scores_are_symmetric_and_from_0_to_5(one: int, other: int) -> None:
     score = gold(frame(one), frame(other))
     assert 0 <= score <= 5
-    assert abs(score - gold(frame(other), frame(one))) < 0.02
+    assert abs(score - gold(frame(other), frame(one))) < 0.011
 
 
 def test_swapped_roles_cost_much() -> None:

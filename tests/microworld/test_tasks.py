@@ -9,7 +9,7 @@ from scipy.stats import spearmanr
 
 import cseb.microworld as mw
 
-PINNED = "7716cec6b0178aa6029535990bde37c6156942f04fc40ae873e404164050ae20"
+PINNED = "b9ac688552d35ac8bfcecae9aa7aebd453673531ac2ce35dd3fc876c1f6d4e2b"
 
 
 def test_all_tasks_are_pinned() -> None:

@@ -8,6 +8,7 @@ import torch
 
 from cseb.build import build
 from cseb.encoder import tensors
+from cseb.errors import BadSpec
 from cseb.parts.memory import Queue, follow, push
 from cseb.spec import parse_method
 
@@ -54,6 +55,11 @@ def test_queue_starts_empty_and_never_holds_more_than_its_size(tiny: Callable[[s
     assert then.keys.shape == (3, 16)
     assert then.allowed.tolist() == [[False, True, True]]
     assert not then.keys.requires_grad
+
+
+def test_a_queue_larger_than_the_subset_is_refused(tiny: Callable[[str], Path]) -> None:
+    with pytest.raises(BadSpec, match="queue: size is 3, but this subset has 2 sentences"):
+        queue_of(tiny, 2)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.parts import Shape, States
-from cseb.parts.poolers import CLS, CLSPooler, FirstLast, Last2, MaskPrompt, Mean
+from cseb.parts.poolers import CLS, CLSPooler, FirstLast, Last2, MaskPrompt, Mean, PaddedMean
 
 LAYERS = [
     torch.tensor([[a, b, [9.0, 9.0]]])
@@ -56,3 +56,17 @@ def test_parts_that_an_encoder_cannot_serve_are_refused() -> None:
         MaskPrompt(template="[X] [MASK]", shape=Shape(2, 3, 1, mask_token=False, pooled=False, dropout=0.1))
     with pytest.raises(BadSpec, match="first"):
         FirstLast(first=2)
+
+
+def test_padded_mean_counts_padding_up_to_its_length() -> None:
+    pooler = PaddedMean(training=3, test=2)
+    assert pooler(STATES).tolist() == [[5.0, 5.0]]  # (4 + 2 + 9) / 3, (0 + 6 + 9) / 3
+    assert pooler.eval()(STATES).tolist() == [[3.0, 3.0]]
+    assert pooler.pad_to == 2
+    longer = States(LAYERS, torch.tensor([[1, 1, 1]]), torch.tensor([0]))
+    assert pooler(longer).tolist() == [[5.0, 5.0]]  # real tokens beyond its length count as well
+
+
+def test_padded_mean_needs_lengths() -> None:
+    with pytest.raises(BadSpec, match="padded_mean: test"):
+        PaddedMean(training=50, test=0)

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from conftest import SENTENCES
 
 from cseb.build import build, check
 from cseb.errors import BadSpec
 from cseb.parts.stages import EntropyModels
 from cseb.spec import parse_method
 from cseb.train import Diverged, train
+from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=6,warmup=2,batch_size=16,learning_rate=3e-3,eval_every=3,max_length=16)"

@@ -71,8 +71,10 @@ class AMI(nn.Module):
 
     layers: indices from 0, or "upper": 7 to 10 of 12, and the like share of other depths. valid: "positive" keeps what
     is above 0 in both views (padding queries included, as released), "square" real queries and keys alone.
-    scale_by_valid: times the squared share of valid positions + 1e-6, as released. Source: Klein & Nabi 2023, eq. 3 to
-    5 and algorithm 1. Raises: BadSpec on layers the encoder lacks, or odd numbers that cannot be paired.
+    scale_by_valid: times the squared share of valid positions + 1e-6, as released. Positions whose query or key is not
+    the same token in both views are left out, and so are rows whose views render different sentences. Source: Klein &
+    Nabi 2023, eq. 3 to 5 and algorithm 1. Raises: BadSpec on layers the encoder lacks, or odd numbers that cannot be
+    paired.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({ATTENTIONS})
@@ -95,10 +97,13 @@ class AMI(nn.Module):
     def forward(self, step: Step) -> Tensor:
         """Return a scalar in nats, at most 0."""
         left, right = (self._maps(view) for view in step.views[:2])  # (B, n, H, T, T)
-        valid = (left > 0) & (right > 0)
+        shared = step.views[0].ids == step.views[1].ids  # (B, T)
+        valid = (left > 0) & (right > 0) & _both(shared)
         if self.valid == "square":
             real = step.views[0].mask.bool() & step.views[1].mask.bool()  # (B, T)
-            valid = valid & (real[:, None, None, :, None] & real[:, None, None, None, :])
+            valid = valid & _both(real)
+        if step.same is not None:
+            left, right, valid = left[step.same], right[step.same], valid[step.same]
         cut = SLICINGS[self.slicing]
         information, share = ami(cut(left), cut(right), cut(valid), self.samples, step.rng)
         return -information * (share**2 + 1e-6) if self.scale_by_valid else -information
@@ -107,6 +112,11 @@ class AMI(nn.Module):
         """(B, n, H, T, T), in float32 or better: in 16 bits small probabilities vanish and the valid set shrinks."""
         maps = torch.stack([view.attentions[layer] for layer in self.layers], dim=1)
         return maps if maps.dtype == torch.float64 else maps.float()
+
+
+def _both(tokens: Tensor) -> Tensor:
+    """(B, T) to (B, 1, 1, T, T): True where query and key both are."""
+    return tokens[:, None, None, :, None] & tokens[:, None, None, None, :]
 
 
 def upper_layers(depth: int) -> tuple[int, ...]:

@@ -122,3 +122,34 @@ class Alignment(nn.Module):
     def forward(self, step: Step) -> Tensor:
         """Return a scalar in [0, 2]."""
         return (1 - F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)).mean()
+
+
+def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
+    """How far apart the views of a sentence are, averaged over the batch. left, right: (B, D).
+
+    raw: |l - r|^2 of the vectors as they are (eq. 8). unit: the same of unit vectors, 2 (1 - cos). released: 2 / D
+    times unit, which two mean-squared errors of unit vectors add up to. Source: InforMin-CL, eq. 8; released code.
+    """
+    if form == "raw":
+        return (left - right).square().sum(dim=-1).mean()
+    unit = 2 * (1 - F.cosine_similarity(left, right, dim=-1)).mean()
+    return unit if form == "unit" else unit * 2 / left.shape[-1]
+
+
+class Reconstruction(nn.Module):
+    """Squared distance of the two views after the head: what one view holds and the other lacks is given up.
+
+    form: "released", "unit" or "raw" (see squared_distance); a weight means something only together with it.
+    Source: Chen et al. 2022 (InforMin-CL), eq. 8; released code for the reduction.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def __init__(self, form: str) -> None:
+        super().__init__()
+        self.form = one_of(("released", "unit", "raw"), form, "reconstruction: form")
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar of at least 0."""
+        return squared_distance(step.views[0].z, step.views[1].z, self.form)

@@ -8,22 +8,27 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from cseb.errors import one_of
-from cseb.parts import Step
+from cseb.errors import BadSpec, one_of
+from cseb.parts import LAYERS, Step
 
 LEAST = 1e-6  # a dead dimension has no spread; this keeps it finite
 
 
-def correlations(left: Tensor, right: Tensor, centre: bool) -> Tensor:
+def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "population") -> Tensor:
     """Correlation over the batch of every dimension of one view with every dimension of the other.
 
     left, right: (B, D). Returns (D, D): Pearson's with centre, else cosines of columns. In float32 or better.
-    Source: MSSE, eq. 3; Zbontar et al. 2021, eq. 2.
+    deviation "unbiased": divided by the deviation over B - 1, with 1e-6 added, and then by B, so that equal views have
+    (B - 1) / B on the diagonal. Source: MSSE, eq. 3; Zbontar et al. 2021, eq. 2; released code of MSSE for "unbiased".
     """
     if left.dtype in (torch.float16, torch.bfloat16):
         left, right = left.float(), right.float()
     if centre:
         left, right = left - left.mean(dim=0), right - right.mean(dim=0)
+    if deviation == "unbiased":
+        free = max(len(left) - 1, 1) ** 0.5
+        left, right = (columns / (columns.norm(dim=0) / free + LEAST) for columns in (left, right))
+        return left.T @ right / len(left)
     size = len(left) ** 0.5
     left = left / (left.norm(dim=0) / size).clamp(min=LEAST) / size
     right = right / (right.norm(dim=0) / size).clamp(min=LEAST) / size
@@ -57,19 +62,25 @@ FORMS: dict[str, Callable[[Tensor], Tensor]] = {
 class DCM(nn.Module):
     """Dimensions agree with themselves across views and with no other dimension.
 
-    Looks at h, the pooled vectors. form: reduction of the correlation matrix; its weight means something only together
-    with it. centre: standardise columns as in the released code; False is eq. 3 read to the letter.
-    Source: MSSE, eq. 2 to 4.
+    form: reduction of the correlation matrix; its weight means something only together with it. centre: standardise
+    columns as in the released code; False is eq. 3 read to the letter. deviation: "population" or, as released,
+    "unbiased". on: "h", the pooled vectors, or "first", the last layer's first token, as released.
+    Source: MSSE, eq. 2 to 4. Raises: BadSpec on an unbiased deviation from no centre.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
 
-    def __init__(self, form: str, centre: bool) -> None:
+    def __init__(self, form: str, centre: bool, deviation: str, on: str) -> None:
         super().__init__()
         self.form = one_of(tuple(FORMS), form, "dcm: form")
         self.centre = one_of((True, False), centre, "dcm: centre")
+        self.deviation = one_of(("population", "unbiased"), deviation, "dcm: deviation")
+        self.on = one_of(("h", "first"), on, "dcm: on")
+        self.needs = frozenset({LAYERS} if on == "first" else ())
+        if deviation == "unbiased" and not centre:
+            raise BadSpec("dcm: deviation=unbiased is taken from the column's mean; it needs centre=true")
 
     def forward(self, step: Step) -> Tensor:
         """Return a scalar of at least 0."""
-        return FORMS[self.form](correlations(step.views[0].h, step.views[1].h, self.centre))
+        left, right = (view.h if self.on == "h" else view.layers[-1][:, 0] for view in step.views[:2])
+        return FORMS[self.form](correlations(left, right, self.centre, self.deviation))

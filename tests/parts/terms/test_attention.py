@@ -1,6 +1,7 @@
 """AMI: hand-worked numbers, the algorithm in loops, and the edges the release treats in its own way."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -190,6 +191,43 @@ def test_views_may_be_swapped_and_dropout_rescaling_cancels() -> None:
     once = term(samples=20)(step(left, right, mask)).item()
     assert term(samples=20)(step(right, left, mask)).item() == pytest.approx(once)
     assert term(samples=20)(step(left / 0.9, right / 0.7, mask)).item() == pytest.approx(once)
+
+
+def random_maps(seed: int) -> list[torch.Tensor]:
+    rng = torch.Generator().manual_seed(seed)
+    return [torch.rand(2, 2, 2, 4, 4, generator=rng, dtype=torch.float64) for _ in range(2)]
+
+
+def with_ids(told: Step, right: list[list[int]], same: list[bool] | None = None) -> Step:
+    left, other = told.views
+    views = [left, replace(other, ids=torch.tensor(right))]
+    return replace(told, views=views, same=None if same is None else torch.tensor(same))
+
+
+@pytest.mark.parametrize("valid", ["positive", "square"])
+def test_positions_of_changed_tokens_do_not_count(valid: str) -> None:
+    left, right = random_maps(11)
+    mask, hidden = [[1] * 4] * 2, [[1, 1, 7, 1], [1, 1, 1, 1]]
+    once = term(valid=valid, samples=9)(with_ids(step(left, right, mask), hidden)).item()
+    for told in (left, right):
+        told[0, :, :, 2] = 0.3  # queries and keys of the span
+        told[0, :, :, :, 2] = 0.6
+    assert term(valid=valid, samples=9)(with_ids(step(left, right, mask), hidden)).item() == pytest.approx(once)
+    right[0, :, :, 1] *= torch.rand(4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    assert term(valid=valid, samples=9)(with_ids(step(left, right, mask), hidden)).item() != pytest.approx(once)
+
+
+def test_rows_of_different_sentences_do_not_count() -> None:
+    left, right = random_maps(12)
+    mask = [[1] * 4] * 2
+    only = term(samples=20)(with_ids(step(left, right, mask), mask, [True, False])).item()
+    assert only == pytest.approx(term(samples=20)(step(left[:1], right[:1], mask[:1])).item())
+    assert only != pytest.approx(term(samples=20)(step(left, right, mask)).item())
+
+
+def test_views_that_share_no_token_have_nothing_to_compare() -> None:
+    left, right = random_maps(13)
+    assert term()(with_ids(step(left, right, [[1] * 4] * 2), [[5] * 4] * 2)).item() == 0
 
 
 def test_gradients_are_right() -> None:

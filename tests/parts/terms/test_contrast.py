@@ -7,7 +7,15 @@ import torch
 import torch.nn.functional as F
 
 from cseb.parts import EncodedView, Queued, Step
-from cseb.parts.terms.contrast import Alignment, InfoNCE, info_nce, info_nce_literal, info_nce_zeroed
+from cseb.parts.terms.contrast import (
+    Alignment,
+    InfoNCE,
+    Reconstruction,
+    info_nce,
+    info_nce_literal,
+    info_nce_zeroed,
+    squared_distance,
+)
 
 Z1 = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
 Z2 = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
@@ -81,6 +89,70 @@ def test_positives_only_sets_other_logits_to_zero() -> None:
 
 def test_alignment_is_one_minus_cosine() -> None:
     assert Alignment()(step(Z1, Z2)).item() == pytest.approx(0.2)
+
+
+FOUR1 = torch.tensor([[1.0, 2.0, 2.0, 0.0], [0.0, 0.0, 3.0, 4.0]], dtype=torch.float64)
+FOUR2 = torch.tensor([[2.0, 1.0, 2.0, 0.0], [0.0, 3.0, 0.0, 4.0]], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("z1", "z2", "form", "value"),
+    [
+        (Z1, Z2, "released", 0.4),
+        (Z1, Z2, "unit", 0.4),
+        (Z1, Z2, "raw", 10.5),
+        (FOUR1, FOUR2, "released", 0.2355555556),
+        (FOUR1, FOUR2, "unit", 0.4711111111),
+        (FOUR1, FOUR2, "raw", 10.0),
+    ],
+)
+def test_reconstruction_gives_the_number_worked_out_by_hand(
+    z1: torch.Tensor, z2: torch.Tensor, form: str, value: float
+) -> None:
+    assert Reconstruction(form=form)(step(z1, z2)).item() == pytest.approx(value, abs=1e-9)
+
+
+def test_totals_of_informin_cl() -> None:
+    two, four = info_nce(Z1, Z2, 0.5).item(), info_nce(FOUR1, FOUR2, 0.5).item()
+    assert two == pytest.approx(0.3881488599, abs=1e-9)
+    assert four == pytest.approx(0.400480875, abs=1e-9)
+
+    def total(form: str, weight: float) -> float:
+        return two + weight * squared_distance(Z1, Z2, form).item()
+
+    assert [total(form, 0.4) for form in ("released", "unit", "raw")] == pytest.approx(
+        [0.5481488599, 0.5481488599, 4.5881488599], abs=1e-9
+    )
+    assert [total(form, 4.0) for form in ("released", "unit", "raw")] == pytest.approx(
+        [1.9881488599, 1.9881488599, 42.3881488599], abs=1e-9
+    )
+    found = [four + 0.4 * squared_distance(FOUR1, FOUR2, form).item() for form in ("released", "unit", "raw")]
+    assert found == pytest.approx([0.4947030972, 0.5889253194, 4.400480875], abs=1e-9)
+
+
+def test_reconstruction_equals_its_loops() -> None:
+    n1, n2 = ([[x / math.sqrt(sum(y * y for y in row)) for x in row] for row in z.tolist()] for z in (FOUR1, FOUR2))
+    unit = sum((a - b) ** 2 for left, right in zip(n1, n2, strict=True) for a, b in zip(left, right, strict=True)) / 2
+    assert squared_distance(FOUR1, FOUR2, "unit").item() == pytest.approx(unit)
+    assert squared_distance(FOUR1, FOUR2, "released").item() == pytest.approx(2 * unit / 4)
+    errors = F.mse_loss(F.normalize(FOUR1, dim=-1), F.normalize(FOUR2, dim=-1))
+    assert squared_distance(FOUR1, FOUR2, "released").item() == pytest.approx(2 * errors.item())
+
+
+@pytest.mark.parametrize("form", ["released", "unit", "raw"])
+def test_reconstruction_keeps_its_promises(form: str) -> None:
+    rng = torch.Generator().manual_seed(3)
+    a, c = (torch.randn(5, 4, generator=rng, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    order = torch.randperm(5, generator=rng)
+    once = squared_distance(a, c, form)
+    assert torch.allclose(once, squared_distance(c, a, form))
+    assert torch.allclose(once, squared_distance(a[order], c[order], form))
+    assert torch.allclose(once, squared_distance(3 * a, 0.2 * c, form)) is (form != "raw")
+    assert squared_distance(a, a, form).item() == pytest.approx(0, abs=1e-12)
+    (grad,) = torch.autograd.grad(squared_distance(a, a.detach(), form), a)
+    assert grad.abs().max() < 1e-9  # equal views pull nowhere
+    assert torch.isfinite(squared_distance(a[:1] * 0, c[:1], form))
+    assert torch.autograd.gradcheck(lambda a, c: Reconstruction(form=form)(step(a, c)), (a, c))
 
 
 def test_neither_length_nor_order_of_the_batch_matters() -> None:

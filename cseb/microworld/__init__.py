@@ -1,0 +1,31 @@
+"""A small generated English world: corpus, tasks with gold scores and a tiny encoder, without any download.
+
+It is for trying the toolkit, for development and for tests. It says nothing about which method is best on real text.
+"""
+
+from pathlib import Path
+
+from cseb.microworld.corpus import general_sentences, sentences
+from cseb.microworld.retrieval import RETRIEVAL, Retrieval, queries
+from cseb.microworld.tasks import DEV, TASKS, Pairs, pairs
+from cseb.microworld.transfer import LABELLED, Labelled, labelled
+
+VERSION = 1  # raised when `sentences` or `pairs` would give other text: caches and records of the old one are stale
+ENCODER = Path(__file__).with_name("encoder")  # for transformers.AutoModel.from_pretrained
+
+__all__ = [
+    "DEV",
+    "ENCODER",
+    "LABELLED",
+    "RETRIEVAL",
+    "TASKS",
+    "VERSION",
+    "Labelled",
+    "Pairs",
+    "Retrieval",
+    "general_sentences",
+    "labelled",
+    "pairs",
+    "queries",
+    "sentences",
+]
