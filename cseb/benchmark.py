@@ -54,6 +54,8 @@ class Benchmark(BaseModel):
     wins over both.
     fractions or sizes: shares of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
     pairs that choose the `best` checkpoint, or "". tolerance: points a mean may move before `cseb check` is red.
+    For `--on`: elsewhere, the methods of a grid that moves, where `methods` has sizes or budgets that fit its own
+    encoder and corpus alone; triples, the corpus of a stage for methods that train on labelled pairs or triples.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -72,6 +74,8 @@ class Benchmark(BaseModel):
     data_dir: Line = ""
     scale: Line = ""
     steps: Annotated[int, Field(ge=0)] | None = None
+    elsewhere: Annotated[Line, BeforeValidator(_joined)] = ""
+    triples: Line = ""
     tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
     notes: str = ""
 
@@ -138,10 +142,15 @@ def override(
 def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
     """The grid of `benchmark` (methods, shares, seeds) with the encoder, corpus, tasks and scale of `stage`.
 
-    How the table of a paper runs in miniature: `cseb run msse-table4 --on demo`.
+    How the table of a paper runs in miniature: `cseb run msse-table4 --on demo`. Methods that learn from labels take
+    the stage's triples, and keep their own corpus where it has none. Raises: BadBenchmark.
     """
     borrowed = ("encoder", "corpus", "column", "tasks", "dev", "data_dir", "scale", "steps")
     changes = {field: getattr(stage, field) for field in borrowed}
+    changes |= {"methods": benchmark.elsewhere or benchmark.methods, "elsewhere": ""}
+    if any("labels" in method.at(1.0).data_seen() for method in parse_methods(changes["methods"])):
+        kept = {"corpus": benchmark.corpus, "column": benchmark.column}
+        changes |= {"corpus": stage.triples, "column": ""} if stage.triples else kept
     return _checked(benchmark.model_dump() | changes | {"name": f"{benchmark.name}-on-{stage.name}"}, stage.name)
 
 
@@ -180,7 +189,9 @@ def _checked(values: dict[str, Any], where: str) -> Benchmark:
     except ValidationError as error:
         first, *others = (_explained(detail) for detail in error.errors(include_url=False))
         raise BadBenchmark(f"{where}: {first}{f' (and {len(others)} more)' if others else ''}") from None
-    for field, parse in (("methods", parse_methods), ("scale", parse_scale)):
+    for field, parse in (("methods", parse_methods), ("elsewhere", parse_methods), ("scale", parse_scale)):
+        if not getattr(benchmark, field):
+            continue
         try:
             parse(getattr(benchmark, field))
         except CsebError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -11,25 +12,29 @@ from platformdirs import user_cache_path
 from cseb.data.corpus import Corpus, pack
 from cseb.data.files import write_whole
 from cseb.errors import BadData
-from cseb.microworld import VERSION, sentences
+from cseb.microworld import VERSION, sentences, triples
 
 COUNT = 100_000  # sentences, if none are asked for
 MOST = 1_000_000
 
 
 def microworld(ref: str) -> Corpus:
-    """The corpus called `microworld[:COUNT[:SEED]]`; a smaller count is the beginning of a larger one.
+    """The corpus called `microworld[:triples][:COUNT[:SEED]]`; a smaller count is the beginning of a larger one.
 
-    Raises: BadData.
+    Triples are lines "sentence TAB paraphrase TAB distractor". Raises: BadData.
     """
-    asked = re.fullmatch(r"microworld(?::(\d{1,9})(?::(\d{1,9}))?)?", ref, re.ASCII)
-    count, seed = (int(asked[1] or COUNT), int(asked[2] or 0)) if asked else (0, 0)
-    if not 1 <= count <= MOST:
+    asked = re.fullmatch(r"microworld(:triples)?(?::(\d{1,9})(?::(\d{1,9}))?)?", ref, re.ASCII)
+    count, seed = (int(asked[2] or COUNT), int(asked[3] or 0)) if asked else (0, 0)
+    if not asked or not 1 <= count <= MOST:
         raise BadData(
-            f"{ref!r} is not microworld[:COUNT[:SEED]] with a COUNT from 1 to {MOST}, such as microworld:200000"
+            f"{ref!r} is not microworld[:triples][:COUNT[:SEED]] with a COUNT from 1 to {MOST}, such as "
+            "microworld:200000"
         )
-    path = user_cache_path("cseb") / f"microworld-v{VERSION}-{count}-{seed}.txt"
-    return _cached(path, ref) or _written(path, ref, count, seed)
+    kind = "-triples" if asked[1] else ""
+    path = user_cache_path("cseb") / f"microworld{kind}-v{VERSION}-{count}-{seed}.txt"
+    if (cached := _cached(path, ref)) is not None:
+        return cached
+    return _written(path, ref, map("\t".join, triples(count, seed)) if kind else sentences(count, seed))
 
 
 def _cached(path: Path, ref: str) -> Corpus | None:
@@ -43,8 +48,8 @@ def _cached(path: Path, ref: str) -> Corpus | None:
     return corpus if corpus.sha256 == sha256 else None
 
 
-def _written(path: Path, ref: str, count: int, seed: int) -> Corpus:
-    corpus = pack(ref, sentences(count, seed))
+def _written(path: Path, ref: str, rows: Iterable[str]) -> Corpus:
+    corpus = pack(ref, rows)
     with contextlib.suppress(OSError):  # the cache saves time and nothing else
         write_whole(path, [f"{corpus.sha256}\n".encode(), corpus.text])
     return corpus

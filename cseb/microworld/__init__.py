@@ -6,11 +6,12 @@ It is for trying the toolkit, for development and for tests. It says nothing abo
 from pathlib import Path
 
 from cseb.microworld.corpus import general_sentences, sentences
+from cseb.microworld.inference import triples
 from cseb.microworld.retrieval import RETRIEVAL, Retrieval, queries
 from cseb.microworld.tasks import DEV, TASKS, Pairs, pairs
 from cseb.microworld.transfer import LABELLED, Labelled, labelled
 
-VERSION = 1  # raised when `sentences` or `pairs` would give other text: caches and records of the old one are stale
+VERSION = 1  # raised when any of these texts would change: caches and records of the old ones are stale
 ENCODER = Path(__file__).with_name("encoder")  # for transformers.AutoModel.from_pretrained
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "pairs",
     "queries",
     "sentences",
+    "triples",
 ]
