@@ -97,10 +97,12 @@ class Method:
     def at(self, fraction: float, scale: Sequence[Edit] = ()) -> Method:
         """The method as trained on this share of the corpus, every option settled.
 
-        Order: the spec, its own per_fraction, the benchmark's `scale`, what the user typed. Raises: BadSpec.
+        Order: the spec, its own per_fraction, the parts a user put in or took away, the benchmark's `scale` of what is
+        then there, and once more the options a user typed: they win over everything. Raises: BadSpec.
         """
         tuned = next((parts for bound, parts in self.per_fraction if fraction <= bound), ())
-        edits = (*(Edit("~", part) for part in tuned), *scale, *self.edits)
+        typed = (Edit("~", edit.part) for edit in self.edits if edit.sign == "+")
+        edits = (*(Edit("~", part) for part in tuned), *self.edits, *scale, *typed)
         method = replace(self, per_fraction=(), edits=())
         for edit in edits:
             method = _apply(method, edit)

@@ -77,6 +77,12 @@ def test_per_fraction_then_the_benchmark_then_the_user() -> None:
     ]
 
 
+def test_a_benchmark_scales_parts_that_a_user_puts_in() -> None:
+    assert options("simcse+moco", "queue", 0.01, "queue(size=8)")["size"] == 8
+    assert options("simcse+moco(size=5)", "queue", 0.01, "queue(size=8)")["size"] == 5
+    assert options("simcse+mean+recipe(steps=3)", "recipe", 0.01, "recipe(steps=8, warmup=1)")["steps"] == 3
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
