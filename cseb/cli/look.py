@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -39,7 +40,7 @@ def report(
     one_of(("best", "last", "both"), select, "--select")
     records, problems = Store(results).load()
     several = groups(records) if format not in ("csv", "json") else [records]
-    shown = [_table(results, group, problems, table, select, fraction) for group in several or [records]]
+    shown = [_beside_words(_table(results, group, problems, table, select, fraction)) for group in several or [records]]
     typer.echo("\n".join(map(render, shown)), nl=False)
 
 
@@ -65,6 +66,24 @@ def _table(
         raise BadBenchmark(f"--table tasks shows one share; give --fraction, one of {', '.join(map(str, shares))}")
     share = fraction if fraction is not None else shares[0] if shares else 1.0
     return per_task(records, share, cast("Select", select), problems, order=order, seeds=seeds)
+
+
+def _beside_words(table: Table) -> Table:
+    """On the embedded world, which no paper knows, what counting words is worth stands below every table."""
+    tasks = [
+        task.partition("@")[0] for task in dict.fromkeys(task for column in table.columns for task in column.tasks)
+    ]
+    if not tasks or not all(task.startswith("mw-") for task in tasks):
+        return table
+    from cseb.tasks.words import baselines
+
+    averages = [f"{name} {fmean(known):.2f}" for name, points in baselines(tasks).items() if (known := _whole(points))]
+    return replace(table, notes=(*table.notes, f"Words alone, on average over these tasks: {', '.join(averages)}."))
+
+
+def _whole(points: list[float | None]) -> list[float]:
+    known = [point for point in points if point is not None]
+    return known if len(known) == len(points) else []
 
 
 def _planned(results: Path, records: list[Record]) -> tuple[list[str], list[int]]:
