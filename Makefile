@@ -26,7 +26,7 @@ test: lint  ## style, types, import rules and tests
 	$(BIN)/pytest -n 2
 
 check: $(READY)  ## do the reproduced numbers still come back?
-	$(BIN)/cseb check demo-check
+	$(BIN)/cseb check demo
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,49 @@
+"""The wheel holds all that a stranger needs: benchmarks, expected records, the microworld and its encoder."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built and unpacked where nothing else of the repository is."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(build, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    assert wheel.stat().st_size < 8 * 2**20
+    with zipfile.ZipFile(wheel) as archive:
+        assert not [name for name in archive.namelist() if "__pycache__" in name or name.startswith("tests/")]
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def call(installed: Path, *words: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(installed), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "cseb", *words]
+    return subprocess.run(
+        command, cwd=installed.parent, env=environment, check=True, capture_output=True, text=True
+    ).stdout
+
+
+def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
+    code = "import cseb; print(cseb.__file__)"
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=installed.parent, env=environment, check=True, capture_output=True, text=True
+    )
+    assert found.stdout.startswith(str(installed))
+    names = [path.stem for path in (ROOT / "benchmarks").glob("*.yaml")]
+    listed = call(installed, "list", "benchmarks")
+    assert all(name in listed for name in names)
+    assert "74.96" in call(installed, "show", "simcse")  # miCSE, table 2, 1 %
+    assert "6 jobs, 6 to run" in call(installed, "run", "--seeds", "1", "--dry-run")
+    assert list((installed / "cseb" / "benchmarks" / "expected" / "demo" / "runs").glob("*.json"))
+    assert "mw-captions" in call(installed, "eval", "microworld", "--tasks", "mw-captions")
