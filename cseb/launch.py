@@ -31,6 +31,8 @@ from cseb.results.store import Store
 TARGET = "cseb.run:run_job"
 STOPS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
+# glibc raises these by itself until freed tensors are never given back: a worker grew by a sixth in thirty jobs
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(16 << 20)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +191,8 @@ def _start(task: _Task, job: Job) -> _Worker:
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
+    for name, value in MALLOC.items():
+        os.environ.setdefault(name, value)  # read when a process starts
     resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
     process = context.Process(target=_work, args=(theirs, task, job.protocol.threads), daemon=True)
     with _signals_wait() as heard:

@@ -24,7 +24,9 @@ def report(
     *,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv or json.")] = "terminal",
     table: Annotated[str, typer.Option(help="few-shot: methods by shares; tasks: methods by tasks.")] = "few-shot",
-    select: Annotated[str, typer.Option(help="The checkpoint: best on the dev set, last, or both.")] = "best",
+    select: Annotated[
+        str, typer.Option(help="The checkpoint: best on the dev set, last, or both; best where there is one.")
+    ] = "",
     fraction: Annotated[float | None, typer.Option(help="For --table tasks: which share of the corpus.")] = None,
 ) -> None:
     """Print the table of a results folder.
@@ -37,8 +39,9 @@ def report(
 
     render = FORMATS[one_of(FORMATS, format, "--format")]
     one_of(("few-shot", "tasks"), table, "--table")
-    one_of(("best", "last", "both"), select, "--select")
     records, problems = Store(results).load()
+    select = select or ("best" if any(record.protocol.dev for record in records) else "last")
+    one_of(("best", "last", "both"), select, "--select")
     several = groups(records) if format not in ("csv", "json") else [records]
     shown = [_beside_words(_table(results, group, problems, table, select, fraction)) for group in several or [records]]
     typer.echo("\n".join(map(render, shown)), nl=False)
