@@ -177,13 +177,16 @@ class Encoder(nn.Module):
         mask = self.tokenizer.mask_token_id
         return left, right, before + left.index(mask) if mask in left else right.index(mask) - len(right) - after
 
+    def prompt_tokens(self) -> int:
+        """How many tokens the prompt adds to a sentence, 0 without one."""
+        return sum(len(ids) for ids in self._prompt(0, 0)[:2])
+
     def limit(self) -> int:
         """Tokens the backbone can place, special ones included."""
         positions = int(getattr(self.config, "max_position_embeddings", LONGEST) or LONGEST)
-        prompt = sum(len(ids) for ids in self._prompt(0, 0)[:2])
         # RoBERTa's family starts to count positions behind its padding id
         offset = (self.config.pad_token_id or 0) + 1 if "roberta" in self.config.model_type else 0
-        return int(min(self.tokenizer.model_max_length, positions - offset)) - prompt
+        return int(min(self.tokenizer.model_max_length, positions - offset)) - self.prompt_tokens()
 
     def embed(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
         """N sentences to (N, D), same order; longer ones than the backbone can place are cut at `limit`."""

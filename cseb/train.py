@@ -118,6 +118,7 @@ def train(
     _compare(built.terms, len(groups(built.views)) or len(texts))
     cut = {id(text): encoder.tokenise(text, recipe.max_length) for text in texts}
     tokens = [cut[id(text)] for text in texts]
+    prompt = encoder.prompt_tokens()
     stages, notes = [], []
     for number, make in enumerate(built.stages, 1):
         try:
@@ -141,7 +142,7 @@ def train(
         torch.manual_seed(stream_seed(seed, DROPOUT))  # dropout layers draw from torch's own generator
         watcher = _Watcher(recipe, select, [encoder] if built.second is None else [encoder, built.second], watch)
         for step, rows in enumerate(batches(tokens[0].lengths(), recipe, order), 1):
-            length = recipe.max_length + tokens[0].prefix + tokens[0].suffix if recipe.padding == "fixed" else 0
+            length = recipe.max_length + prompt if recipe.padding == "fixed" else 0
             others, fresh = _last_view(built.views, encoder, texts[-1], rows, recipe.max_length, draws)
             length = max(length, encoder.shortest)
             batch, sids = _views(tokens, rows, length, accelerator.device, others, fresh)

@@ -295,3 +295,20 @@ def test_combinations_train(tiny: Tiny, text: str) -> None:
     lines = {"pairs": pairs, "triples": LINES["simcse-sup"]}.get(settled.views.name, SENTENCES)
     result = train(build(settled, tiny("bert"), 0), lines, 0, "cpu", None, lambda look: None)
     assert result.curve[-1][1] < result.curve[0][1]
+
+
+@pytest.mark.parametrize(("name", "prompted"), [("simcse", False), ("simcse+mask_prompt", True)])
+def test_fixed_padding_is_the_longest_sentence_and_the_prompt(tiny: Tiny, name: str, prompted: bool) -> None:
+    recipe = SMALL.replace(")", ",padding=fixed,max_length=12)").replace("steps=20", "steps=1")
+    built = build(method(name, recipe), tiny("bert"), 0)
+    seen: list[int] = []
+    original = built.encoder.forward
+
+    def forward(ids, *rest):
+        seen.append(ids.shape[1])
+        return original(ids, *rest)
+
+    built.encoder.forward = forward
+    train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert seen[0] == 12 + built.encoder.prompt_tokens()
+    assert (built.encoder.prompt_tokens() > 0) is prompted

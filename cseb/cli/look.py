@@ -39,9 +39,9 @@ def report(
 
     render = FORMATS[one_of(FORMATS, format, "--format")]
     one_of(("few-shot", "tasks"), table, "--table")
+    one_of(("", "best", "last", "both"), select, "--select")
     records, problems = Store(results).load()
     select = select or ("best" if any(record.protocol.dev for record in records) else "last")
-    one_of(("best", "last", "both"), select, "--select")
     several = groups(records) if format not in ("csv", "json") else [records]
     shown = [_beside_words(_table(results, group, problems, table, select, fraction)) for group in several or [records]]
     typer.echo("\n".join(map(render, shown)), nl=False)
