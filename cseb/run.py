@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import torch
 
 import cseb
@@ -124,7 +123,7 @@ def _selector(job: Job) -> Callable[[Encoder], float | None] | None:
     dev = _tasks(job.protocol.dev.partition("@")[0], job.data_dir)
 
     def select(encoder: Encoder) -> float | None:
-        return score_all(dev, encoder.embed)[0].value
+        return score_all(dev, encoder.embed)[0][0].value
 
     return select
 
@@ -148,7 +147,7 @@ def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) 
     outcomes = score_all(tasks, encoder.embed)
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    for (task, _), outcome in zip(tasks, outcomes, strict=True):
+    for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
         scores.append(
             Score(
                 task=versioned(task),
@@ -156,10 +155,10 @@ def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) 
                 select=select,
                 value=outcome.value,
                 detail=outcome.detail,
-                items=len(outcome.items),
+                items=len(each),
             )
         )
-        items[f"{versioned(task)}/{select}"] = np.asarray(outcome.items, dtype=np.float32)
+        items[f"{versioned(task)}/{select}"] = each
     return scores, items
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cseb.errors import BadData, CsebError
 from cseb.registry import TASKS
-from cseb.tasks.task import Embed, Loaded, Outcome, Task, Vectors
+from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors
 
 
 @cache
@@ -20,15 +20,16 @@ def load_task(name: str, data_dir: Path | None) -> Loaded:
     return task.load(data_dir)
 
 
-def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[Outcome]:
-    """The outcome of each task, in order; `embed` is called once, with all their sentences sorted and distinct.
+def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items]]:
+    """Outcome and items of each task, in order; `embed` is called once, with all sentences sorted and distinct.
 
     Raises: CsebError if `embed` returns anything but one vector for each sentence.
     """
     distinct = sorted({sentence for _, loaded in tasks for sentence in loaded.sentences()})
     vectors = _checked(embed(distinct), len(distinct))
     rows = {sentence: row for row, sentence in enumerate(distinct)}
-    return [loaded.score(_Lookup(task.name, vectors, rows)) for task, loaded in tasks]
+    found = [loaded.items(_Lookup(task.name, vectors, rows)) for task, loaded in tasks]
+    return [(loaded.outcome(items), items) for (_, loaded), items in zip(tasks, found, strict=True)]
 
 
 class _Lookup:

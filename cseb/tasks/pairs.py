@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from cseb.tasks.task import Embed, Outcome, Vectors
+from cseb.tasks.influence import Labels, connected, spearman_influence
+from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
 Floats = npt.NDArray[np.float64]
 COEFFICIENTS = {"spearman": "spearmanr", "pearson": "pearsonr"}  # name in a record: name in scipy.stats
@@ -52,15 +53,28 @@ class RatedPairs:
         ]
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
-    def score(self, embed: Embed) -> Outcome:
-        """Cosines against ratings; a figure is None where a correlation is not defined."""
+    def items(self, embed: Embed) -> Items:
+        """The cosine of each pair."""
         left = embed([sentence for each in self.subsets for sentence in each.left])
         right = embed([sentence for each in self.subsets for sentence in each.right])
-        cosine = row_cosine(left, right)
+        return row_cosine(left, right)
+
+    def outcome(self, items: Items) -> Outcome:
+        """Cosines against ratings; a figure is None where a correlation is not defined."""
         detail: dict[str, float | None] = {}
         for name in COEFFICIENTS:
-            detail |= self._figures(name, cosine)
-        return Outcome(detail["spearman.all"], detail, cosine)
+            detail |= self._figures(name, items)
+        return Outcome(detail["spearman.all"], detail)
+
+    def influence(self, items: Items) -> Influence:
+        """Of each pair on the score, subsets being fixed strata."""
+        gold = np.array([score for each in self.subsets for score in each.gold])
+        strata = np.repeat(np.arange(len(self.subsets)), [len(each.gold) for each in self.subsets])
+        return spearman_influence(items, gold, strata)
+
+    def clusters(self) -> Labels:
+        """Pairs joined by a chain of shared sentences carry the same label."""
+        return connected([pair for each in self.subsets for pair in zip(each.left, each.right, strict=True)])
 
     def _figures(self, name: str, cosine: Vectors) -> dict[str, float | None]:
         sizes = [len(each.gold) for each in self.subsets]

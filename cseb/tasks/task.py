@@ -14,22 +14,28 @@ Vectors = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]  # N sentences to (N, D), same order
 
 
+Items = npt.NDArray[np.float32]  # (N,) or (N, K): what an encoder did on each pair, sentence or query, in data order
+Influence = npt.NDArray[np.float64]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What one task says of one encoder.
 
     value: points, the protocol's own figure; None when all similarities are equal or not finite (a collapsed encoder).
-    detail: every other figure by name. items: per pair or sentence, float32, in the order of the data, so that any
-    statistic can be worked out later without the model.
+    detail: every other figure by name.
     """
 
     value: float | None
     detail: dict[str, float | None]
-    items: npt.NDArray[np.float32]
 
 
 class Loaded(Protocol):
-    """A task with its data in memory."""
+    """A task with its data in memory.
+
+    Scoring has two halves, so that every figure and every statistic can be worked out again without the model: what
+    the encoder did on each item (stored beside the record), and what that is worth.
+    """
 
     def sentences(self) -> Sequence[str]:
         """Every sentence the task will ask for, repeats allowed."""
@@ -37,8 +43,21 @@ class Loaded(Protocol):
     def sha256(self) -> str:
         """Of everything the score depends on but the encoder: sentences, order, ratings."""
 
-    def score(self, embed: Embed) -> Outcome:
-        """Score an encoder through `embed` alone."""
+    def items(self, embed: Embed) -> Items:
+        """What the encoder does on each item: a similarity, a predicted class, a rank."""
+
+    def outcome(self, items: Items) -> Outcome:
+        """The figures of the protocol, from the items and the data alone."""
+
+    def influence(self, items: Items) -> Influence:
+        """How far each item moves the score, in points, (N,), summing to zero.
+
+        The variance of the score over samples of items is the sum of squares / N ** 2; sums inside a cluster of items
+        come before the squares. NaN throughout where the score is not defined.
+        """
+
+    def clusters(self) -> npt.NDArray[np.int64]:
+        """Which items stand or fall together, such as pairs that share a sentence: a label for each, (N,)."""
 
 
 class Task(Protocol):

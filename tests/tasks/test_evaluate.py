@@ -31,10 +31,10 @@ def test_one_call_with_every_distinct_sentence_once() -> None:
 
     outcomes = score_all(TASKS, embed)
     assert calls == [["a", "aaaa", "bb", "ccc", "d"]]
-    for outcome, (_, loaded) in zip(outcomes, TASKS, strict=True):
-        alone = loaded.score(lengths)
-        assert (outcome.value, outcome.detail) == (alone.value, alone.detail)
-        assert outcome.items.tolist() == alone.items.tolist()
+    for (outcome, items), (_, loaded) in zip(outcomes, TASKS, strict=True):
+        alone = loaded.items(lengths)
+        assert items.tolist() == alone.tolist()
+        assert outcome == loaded.outcome(alone)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_anything_but_one_vector_each_is_answered(wrong: object, message: str) -
 
 
 def test_vectors_that_are_not_finite_are_a_collapsed_encoder() -> None:
-    assert [outcome.value for outcome in score_all(TASKS, lambda s: lengths(s) * np.float32("nan"))] == [None, None]
+    assert [one.value for one, _ in score_all(TASKS, lambda s: lengths(s) * np.float32("nan"))] == [None, None]
 
 
 def test_a_task_may_only_ask_for_what_it_has_listed() -> None:

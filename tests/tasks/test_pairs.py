@@ -36,7 +36,7 @@ COSINES = {"a": 0.1, "b": 0.5, "c": 0.9, "d": 0.2, "e": 0.4, "f": 0.6, "g": 0.8}
 
 
 def test_all_mean_and_wmean_are_what_one_works_out_by_hand() -> None:
-    outcome = YEAR.score(embed_as(COSINES))
+    outcome = YEAR.outcome(YEAR.items(embed_as(COSINES)))
     detail = outcome.detail
     assert detail["spearman/news"] == pytest.approx(100)
     assert detail["spearman/forum"] == pytest.approx(-100)
@@ -55,22 +55,23 @@ def test_all_mean_and_wmean_are_what_one_works_out_by_hand() -> None:
 
 
 def test_items_are_the_cosines_in_the_order_of_the_data() -> None:
-    outcome = YEAR.score(embed_as(COSINES))
-    assert outcome.items.dtype == np.float32
-    assert outcome.items == pytest.approx(list(COSINES.values()))
+    items = YEAR.items(embed_as(COSINES))
+    assert items.dtype == np.float32
+    assert items == pytest.approx(list(COSINES.values()))
 
 
 def test_every_figure_follows_from_the_items_alone() -> None:
     rng = np.random.default_rng(0)
     table = {name: rng.standard_normal(5).astype(np.float32) for name in "labcdefg"}
-    outcome = YEAR.score(lambda sentences: np.array([table[sentence] for sentence in sentences]))
-    again = stats.spearmanr(outcome.items.astype(np.float64), [1, 2, 3, 4, 3, 2, 1]).statistic
+    items = YEAR.items(lambda sentences: np.array([table[sentence] for sentence in sentences]))
+    outcome = YEAR.outcome(items)
+    again = stats.spearmanr(items.astype(np.float64), [1, 2, 3, 4, 3, 2, 1]).statistic
     assert outcome.value == 100 * again
 
 
 def test_one_subset_has_no_figure_of_its_own() -> None:
     only = RatedPairs(YEAR.subsets[:1])
-    detail = only.score(embed_as(COSINES)).detail
+    detail = only.outcome(only.items(embed_as(COSINES))).detail
     assert set(detail) == {f"{name}.{way}" for name in ("spearman", "pearson") for way in ("all", "mean", "wmean")}
     assert detail["spearman.all"] == detail["spearman.mean"] == detail["spearman.wmean"]
 
@@ -83,14 +84,16 @@ def test_sentences_are_both_sides_of_all_subsets() -> None:
 def test_a_collapsed_encoder_has_no_score_and_makes_no_noise(vector: list[float]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        outcome = YEAR.score(lambda sentences: np.array([vector] * len(sentences), dtype=np.float32))
+        items = YEAR.items(lambda sentences: np.array([vector] * len(sentences), dtype=np.float32))
+        outcome, moves = YEAR.outcome(items), YEAR.influence(items)
     assert outcome.value is None
     assert set(outcome.detail.values()) == {None}
-    assert len(outcome.items) == 7
+    assert len(items) == 7
+    assert np.isnan(moves).all()
 
 
 def test_one_vector_that_is_not_finite_takes_the_score_away() -> None:
-    outcome = YEAR.score(embed_as(COSINES | {"a": math.nan}))
+    outcome = YEAR.outcome(YEAR.items(embed_as(COSINES | {"a": math.nan})))
     assert outcome.value is None
     assert outcome.detail["spearman/news"] is None
     assert outcome.detail["spearman/forum"] == pytest.approx(-100)
