@@ -15,7 +15,20 @@ from torch import nn
 from cseb import encoder as encoders
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
-from cseb.parts import FROZEN, Composer, Memory, Paired, Redrawn, Regulariser, Shape, Stages, Term, View
+from cseb.parts import (
+    FROZEN,
+    Composer,
+    Founded,
+    Memory,
+    Network,
+    Paired,
+    Redrawn,
+    Regulariser,
+    Shape,
+    Stages,
+    Term,
+    View,
+)
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
@@ -44,6 +57,7 @@ class Built:
     compose: Composer | None = None
     stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
     second: Encoder | None = None  # encodes every view but the first, trained as well
+    peer: Encoder | None = None  # encodes every view too, and is compared with the encoder
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
@@ -68,15 +82,19 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
-        network = None if method.network is None else _live(method.network, shape)
-        needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
+        network: Network | None = None if method.network is None else _live(method.network, shape)
+        needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms), network.needs if network else ())
         encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
+        for weighted in terms:
+            if isinstance(weighted.term, Founded):
+                weighted.term.found(encoder)
     if method.regulariser is not None:
         regulariser: Regulariser = _live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
     stages = tuple(partial(build, stage, folder, seed, trust_remote_code) for stage in _stages(method, shape, terms))
-    second = None if network is None else network(encoder)
-    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second)
+    further = None if network is None else network(encoder)
+    second, peer = (None, further) if network is not None and network.peer else (further, None)
+    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second, peer)
 
 
 def _parts(
@@ -101,7 +119,32 @@ def _parts(
         raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing puts them together; add +compose")
     if method.regulariser is not None:
         _live(method.regulariser, shape)
+    network: Network | None = None if method.network is None else _live(method.network, shape)
+    if trained:
+        _fit(method, views, terms, network)
     return views, pooler, head, memory, terms, compose
+
+
+def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
+    """Raises: BadSpec if a term looks at what this method does not have."""
+    compare([weighted for weighted in terms if hasattr(views, "gives")], getattr(views, "gives", 0))
+    peer = network is not None and network.peer
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
+            raise BadSpec(f"{weighted.name} looks at {needed} edited views; {method.views.name} gives {there}")
+        if getattr(weighted.term, "networks", 1) > 1 and not peer:
+            raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
+    if peer and method.memory is not None:
+        raise BadSpec(f"{method.memory.name} holds vectors of one network; take it or the second network out")
+
+
+def compare(terms: Sequence[Weighted], views: int) -> None:
+    """Raises: BadSpec if a term compares more views than there are."""
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "views", 1)) > views:
+            raise BadSpec(
+                f"{weighted.name} compares {needed} views of a sentence; this method's view maker gives {views}"
+            )
 
 
 def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[Method, ...]:

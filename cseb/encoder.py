@@ -38,6 +38,15 @@ DROPOUTS = (
 
 # Families whose self-attention modules end in heads side by side, before the output projection mixes them.
 OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
+# Families that are told positions from outside, and whether those start behind the padding id.
+POSITIONED = {
+    "bert": False,
+    "electra": False,
+    "distilbert": False,
+    "roberta": True,
+    "xlm-roberta": True,
+    "camembert": True,
+}
 
 
 def configuration(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Any:
@@ -70,9 +79,17 @@ def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bo
             mask_id=tokenizer.mask_token_id or 0,
             vocabulary=config.vocab_size,
             language=LANGUAGE_MARKS.get(config.model_type) in weights,
+            first_position=_first_position(config),
+            folder=folder,
         )
     except AttributeError as error:
         raise BadData(f"encoder {folder}: its config.json describes no Transformer encoder ({error})") from None
+
+
+def _first_position(config: Any) -> int | None:
+    if config.model_type not in POSITIONED:
+        return None
+    return config.pad_token_id + 1 if POSITIONED[config.model_type] else 0
 
 
 def word_pieces(tokenizer: Any, sentences: Sequence[str]) -> Iterator[Pieces]:

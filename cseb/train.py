@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,10 @@ from torch import Generator, Tensor, nn
 from torch.optim import AdamW, Optimizer, RMSprop
 from torch.optim.lr_scheduler import LambdaLR
 
-from cseb.build import Built, Weighted, groups
+from cseb.build import Built, compare, groups
 from cseb.data.tokens import Tokens
 from cseb.encoder import Encoder, tensors
-from cseb.errors import BadSpec
-from cseb.parts import Composer, EncodedView, Paired, Queued, Redrawn, Rows, Step, Text, View
+from cseb.parts import EncodedView, Paired, Queued, Redrawn, Rendering, Rows, Step, Text, View
 from cseb.recipe import Recipe
 from cseb.streams import DROPOUT, ORDER, TERMS, VIEWS, stream_seed
 
@@ -61,18 +60,14 @@ class Trained:
 class Objective(nn.Module):
     """Encoders and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        terms: Sequence[Weighted],
-        second: Encoder | None = None,
-        compose: Composer | None = None,
-        groups: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, built: Built) -> None:
         super().__init__()
-        self.encoder, self.second, self.compose, self.groups = encoder, second, compose, groups
-        self.terms = nn.ModuleList([weighted.term for weighted in terms if isinstance(weighted.term, nn.Module)])
-        self.weighted = tuple(terms)
+        self.encoder, self.second, self.peer = built.encoder, built.second, built.peer
+        self.compose, self.groups = built.compose, groups(built.views)
+        self.edits: int = getattr(built.views, "edits", 0)
+        self.renderings: Sequence[Rendering] = getattr(built.views, "renderings", ())
+        self.terms = nn.ModuleList([weighted.term for weighted in built.terms if isinstance(weighted.term, nn.Module)])
+        self.weighted = built.terms
 
     def forward(
         self,
@@ -82,19 +77,35 @@ class Objective(nn.Module):
         rng: Generator,
         frozen: Sequence[Sequence[Tensor]] = (),
         same: Tensor | None = None,
+        sids: Tensor | None = None,
     ) -> Tensor:
-        """The weighted sum of all terms over `views` blocks of B rows each. frozen, same: see parts.Step."""
-        encoded = self._encoded(batch, views)
-        if self.compose is not None:
-            encoded = self.compose(encoded, self.groups, self.encoder.head)
-        step = Step(encoded, rng, queue, self.encoder.language, frozen, self.encoder.read, same)
-        return torch.stack([weighted.weight * weighted.term(step) for weighted in self.weighted]).sum()
+        """The weighted sum of all terms over `views` blocks of B rows each. frozen, same, sids: see parts.Step."""
+        told = Step((), rng, queue, self.encoder.language, frozen, same=same, sids=sids)
+        step = self._step(self.encoder, batch, views, told)
+        looked = [(weighted, step) for weighted in self.weighted]
+        if self.peer is not None:
+            peer = self._step(self.peer, batch, views, told)
+            looked = [(weighted, replace(step, peer=peer)) for weighted in self.weighted]
+            looked += [(one, peer) for one in self.weighted if getattr(one.term, "networks", 1) == 1]
+        return torch.stack([weighted.weight * weighted.term(seen) for weighted, seen in looked]).sum()
 
-    def _encoded(self, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
-        if self.second is None:
-            return _split(self.encoder(*batch), views)
+    def _step(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int, told: Step) -> Step:
+        """`told` with what this encoder makes of the batch."""
+        encoded = self._encoded(encoder, batch, views)
+        if self.compose is not None:
+            encoded = self.compose(encoded, self.groups, encoder.head)
+        kept = len(encoded) - self.edits
+        return replace(told, views=encoded[:kept], edits=encoded[kept:], read=encoder.read, head=encoder.head)
+
+    def _encoded(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
+        if self.second is None and not self.renderings:
+            return _split(encoder(*batch), views)
         blocks = zip(*(field.chunk(views) for field in batch), strict=True)
-        return [(self.second if number else self.encoder)(*block) for number, block in enumerate(blocks)]
+        readers = [encoder if self.second is None or not number else self.second for number in range(views)]
+        if not self.renderings:
+            return [reader(*block) for reader, block in zip(readers, blocks, strict=True)]
+        told = zip(self.renderings, readers, blocks, strict=True)
+        return [rendering(reader, *block) for rendering, reader, block in told]
 
 
 def train(
@@ -115,7 +126,7 @@ def train(
         state = _snapshot(encoder)
         return Trained(state, state, 0, ())
     texts = built.views(sentences)
-    _compare(built.terms, len(groups(built.views)) or len(texts))
+    compare(built.terms, getattr(built.views, "gives", 0) or len(groups(built.views)) or len(texts))
     cut = {id(text): encoder.tokenise(text, recipe.max_length) for text in texts}
     tokens = [cut[id(text)] for text in texts]
     prompt = encoder.prompt_tokens()
@@ -129,8 +140,7 @@ def train(
         notes.append(f"first stage, model {number} of {len(built.stages)}: loss {loss:.4g} at its end")
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     accelerator = Accelerator(cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"))
-    objective = Objective(encoder, built.terms, built.second, built.compose, groups(built.views))
-    objective = objective.to(accelerator.device).train()
+    objective = Objective(built).to(accelerator.device).train()
     optimizer = _optimizer(objective, recipe)
     schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
     if built.memory is not None:
@@ -149,7 +159,7 @@ def train(
             same = None if others is rows else torch.from_numpy(others == rows).to(accelerator.device)
             queue = built.memory.negatives(sids) if built.memory is not None else None
             frozen = [[view[rows].to(accelerator.device) for view in stage] for stage in stages]
-            loss = model(batch, len(tokens), queue, rng, frozen, same)
+            loss = model(batch, len(batch[0]) // len(rows), queue, rng, frozen, same, sids)
             accelerator.backward(loss)
             if recipe.clip:
                 accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
@@ -170,15 +180,6 @@ def _stage(
     trained = train(built, sentences, seed, device, None, lambda look: None)
     found = {id(view): torch.from_numpy(built.encoder.vectors(view, with_head=True)) for view in tokens}
     return [found[id(view)] for view in tokens], trained.curve[-1][1]
-
-
-def _compare(terms: Sequence[Weighted], views: int) -> None:
-    """Raises: BadSpec if a term compares more views than there are."""
-    for weighted in terms:
-        if (needed := getattr(weighted.term, "views", 1)) > views:
-            raise BadSpec(
-                f"{weighted.name} compares {needed} views of a sentence; this method's view maker gives {views}"
-            )
 
 
 def _optimizer(objective: nn.Module, recipe: Recipe) -> Optimizer:
@@ -242,7 +243,7 @@ def _views(
     tokens: Sequence[Tokens], rows: Rows, length: int, device: torch.device, others: Rows, fresh: Tokens | None
 ) -> tuple[tuple[Tensor, ...], Tensor]:
     """All views of a batch stacked, (V B, T) each, padded alike, and the sentence ids (B,). See _last_view."""
-    last = (tokens[-1], others) if fresh is None else (fresh, np.arange(len(rows)))
+    last = (tokens[-1], others) if fresh is None else (fresh, np.arange(len(fresh)))
     blocks = [*((view, rows) for view in tokens[:-1]), last]
     widest = max(length, *(int(view.lengths()[chosen].max()) for view, chosen in blocks))
     padded = {(id(view), id(chosen)): tensors(view.batch(chosen, widest), device) for view, chosen in blocks}
