@@ -134,6 +134,10 @@ def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Networ
             raise BadSpec(f"{weighted.name} looks at {needed} edited views; {method.views.name} gives {there}")
         if getattr(weighted.term, "networks", 1) > 1 and not peer:
             raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
+        if peer and isinstance(weighted.term, Founded):
+            raise BadSpec(f"{weighted.name} keeps what it knows of one network; take it or the second network out")
+    if method.regulariser is not None and hasattr(views, "renderings"):
+        raise BadSpec(f"{method.views.name} settles the noise of its views; take {method.regulariser.name} out")
     if peer and method.memory is not None:
         raise BadSpec(f"{method.memory.name} holds vectors of one network; take it or the second network out")
 

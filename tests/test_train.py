@@ -26,6 +26,8 @@ FIT = {
     **dict.fromkeys(("rcl", "rcl-literal", "rcl-unsup"), "+entropy_models(phis=(0.01,0.02),steps=5)"),
     "msse-released": "+reconstruct(layers=1,inner=16)",
     "msse-literal": "+reconstruct(layers=1,inner=16)",
+    "scd": "+barlow_projector(width=32)",
+    "iscse": "+smooth(size=40,neighbours=4)",
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -58,6 +60,10 @@ COMBINED = [
     "simcse+repeat",
     "simcse+alignment-infonce",
     "msse+moco",
+    "scd+ami",
+    "iscse+ami",
+    "rankcse+ami",
+    "mixcse+ami",
 ]
 
 

@@ -4,6 +4,7 @@ from cseb.spec import part
 
 # Views
 DROPOUT = part("dropout")
+MULTI_DROPOUT = part("multi_dropout", rates=(0.05, 0.155))  # SCD release, BERT-base
 PARAPHRASE = part("paraphrase", file="")
 HALVES = part("halves", k=2, side="positive", extra="none")  # CompCSE, table 1
 UNIT_HALVES = part("unit_halves", k=2, side="positive", extra="subsuming", file="")
@@ -38,6 +39,7 @@ PADDED_MEAN = part("padded_mean", training=50, test=64)  # Mirror-BERT release: 
 NONE = part("none")
 MLP = part("mlp", keep=False)  # SimCSE, unsupervised: in training only
 LINEAR = part("linear", keep=False)  # MSSE release
+BARLOW_PROJECTOR = part("barlow_projector", width=4096)  # SCD release
 
 # Negatives from outside the batch: miCSE, section 3.1
 QUEUE = part("queue", size=384, momentum=0.995, dropout=0.3, mask_self="auto")
@@ -72,6 +74,14 @@ RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
 )
 ENTROPY = part("entropy", weight=0.01, temperature=0.05, all_columns=False)  # RCL, eq. 2; the weight is its phi
 REGULATORS = part("regulators", weight=1.0, temperature=0.05, average=False)  # RCL, eq. 3
+CROSS_CORRELATION = part("cross_correlation", weight=0.005225, off_diagonal=0.012)  # SCD release, BERT-base
+MEAN_COS = part("mean_cos", weight=1.0, temperature=0.05)  # SCD release
+SMOOTH = part(  # IS-CSE release, base models
+    "smooth", weight=0.1, size=1024, neighbours=16, attention=2.0, temperature=0.05, exclude_same=False
+)
+JS_CONSISTENCY = part("js_consistency", weight=1.0, temperature=0.05)  # RankCSE, public re-implementation
+NEG_ENTROPY = part("neg_entropy", weight=1.0, temperature=0.05)
+MIXED_INFONCE = part("mixed_infonce", weight=1.0, temperature=0.05, mix=0.2, form="released")  # MixCSE release
 
 # Trained before the method itself: RCL, appendix A; a tenth of an epoch of its triples
 ENTROPY_MODELS = part("entropy_models", phis=(0.01, 0.02, 0.03, 0.04), steps=431, temperature=0.05, all_columns=False)

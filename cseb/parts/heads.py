@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import torch.nn.functional as F
 from torch import Tensor, nn, tanh
 
-from cseb.errors import one_of
+from cseb.errors import one_of, whole
 from cseb.parts import Shape
 
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
@@ -58,3 +59,35 @@ class MLP(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """(B, D) to (B, D)."""
         return tanh(self.dense(h))
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Batch normalisation; a row alone, which has no spread of its own, is measured by the rows before it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, P) to (B, P)."""
+        if self.training and len(x) == 1:
+            return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        return super().forward(x)
+
+
+class BarlowProjector(nn.Module):
+    """Three linear layers, batch normalisation and ReLU between them; in training only.
+
+    width: of all three. Source: Klein & Nabi 2022 (SCD), section 3; Zbontar et al. 2021, section 2.2.
+    """
+
+    keep = False
+
+    def __init__(self, width: int, shape: Shape) -> None:
+        super().__init__()
+        self.width = whole(1, width, "barlow_projector: width")
+        self.layers = nn.Sequential(
+            *(nn.Linear(shape.width, width), BatchNorm(width), nn.ReLU()),
+            *(nn.Linear(width, width, bias=False), BatchNorm(width), nn.ReLU()),
+            nn.Linear(width, width, bias=False),
+        )
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, P)."""
+        return self.layers(h)  # type: ignore[no-any-return]

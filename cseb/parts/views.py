@@ -7,8 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cseb.errors import BadData, BadSpec, whole
+from cseb.errors import BadData, BadSpec, between, whole
 from cseb.parts import Rows, Shape
+from cseb.parts.renderings import AtRate
 
 
 class Dropout:
@@ -22,6 +23,24 @@ class Dropout:
             raise BadSpec(
                 "dropout: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
             )
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice."""
+        return sentences, sentences
+
+
+class MultiDropout:
+    """The sentence twice, read with two dropout rates, which take the place of all rates of the encoder in training.
+
+    rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); released code.
+    """
+
+    gives = 2
+
+    def __init__(self, rates: tuple[float, float]) -> None:
+        if not isinstance(rates, tuple) or len(rates) != 2:
+            raise BadSpec(f"multi_dropout: rates is {rates!r}; two are needed, such as (0.05, 0.155)")
+        self.renderings = tuple(AtRate(between(0, 0.9, rate, "multi_dropout: rates")) for rate in rates)
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to the same list twice."""

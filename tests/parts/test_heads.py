@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from cseb.parts import Shape
-from cseb.parts.heads import MLP, Linear, NoHead
+from cseb.parts.heads import MLP, BarlowProjector, BatchNorm, Linear, NoHead
 
 SHAPE = Shape(width=2, layers=1, heads=1, mask_token=False, pooled=False, dropout=0.1)
 H = torch.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=torch.float64)
@@ -32,3 +32,27 @@ def test_linear_is_the_same_without_tanh() -> None:
 
 def test_no_head_changes_nothing() -> None:
     assert NoHead()(H) is H
+
+
+def test_the_projector_of_scd_is_three_layers_with_normalised_rectified_steps_between() -> None:
+    torch.manual_seed(0)
+    head = BarlowProjector(width=3, shape=SHAPE).double().train()
+    first, second, third = (layer for layer in head.layers if isinstance(layer, torch.nn.Linear))
+    assert first.bias is not None
+    assert second.bias is None
+    assert third.bias is None
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        spread = (x - x.mean(dim=0)).square().mean(dim=0)
+        return ((x - x.mean(dim=0)) / (spread + 1e-5).sqrt()).clamp(min=0)
+
+    expected = step(step(H @ first.weight.T + first.bias) @ second.weight.T) @ third.weight.T
+    assert torch.allclose(head(H), expected)
+    assert not head.keep
+
+
+def test_batch_normalisation_of_one_row_is_by_the_rows_before_it() -> None:
+    norm = BatchNorm(2).double().train()
+    assert torch.allclose(norm(H[:1]), H[:1], atol=1e-4)  # nothing seen yet: mean 0, spread 1
+    norm(H)
+    assert torch.allclose(norm(H[:1]), norm.eval()(H[:1]))
