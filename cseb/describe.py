@@ -60,6 +60,8 @@ PUBLISHED = {
     "iscse": Printed("iscse"),
     "rankcse": Printed("rankcse"),
     "mixcse": Printed("mixcse"),
+    "esimcse": Printed("esimcse", encoders=("bert-base",)),
+    "consert+recipe(max_length=40)": Printed("consert", encoders=("bert-large",)),
     "simcse+ami": Printed("ami+simcse"),
     "ct+ami": Printed("ami+ct"),
     "mirror+ami": Printed("ami+mirror"),

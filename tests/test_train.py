@@ -28,6 +28,7 @@ FIT = {
     "msse-literal": "+reconstruct(layers=1,inner=16)",
     "scd": "+barlow_projector(width=32)",
     "iscse": "+smooth(size=40,neighbours=4)",
+    "esimcse": "+queue(size=16)",
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -64,6 +65,8 @@ COMBINED = [
     "iscse+ami",
     "rankcse+ami",
     "mixcse+ami",
+    "esimcse+ami",
+    "consert+ami",
 ]
 
 

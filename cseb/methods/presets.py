@@ -5,6 +5,8 @@ from cseb.spec import part
 # Views
 DROPOUT = part("dropout")
 MULTI_DROPOUT = part("multi_dropout", rates=(0.05, 0.155))  # SCD release, BERT-base
+EMBEDDING_EDITS = part("embedding_edits", first="feature_cutoff", second="position_shuffle", rate=0.2)  # ConSERT
+SUBWORD_REPEAT = part("subword_repeat", rate=0.32, bound="released", when="step")  # ESimCSE release, BERT
 PARAPHRASE = part("paraphrase", file="")
 HALVES = part("halves", k=2, side="positive", extra="none")  # CompCSE, table 1
 UNIT_HALVES = part("unit_halves", k=2, side="positive", extra="subsuming", file="")
@@ -32,6 +34,7 @@ CLS_POOLER = part("cls_pooler")
 MEAN = part("mean")
 FIRST_LAST = part("first_last", first=1)  # SimCSE's evaluation since its fix of 2021; 0 is the embedding layer
 LAST2 = part("last2")
+MEAN_LAST = part("mean_last", training=1, test=2)  # ConSERT release
 MASK_PROMPT = part("mask_prompt", template='"[X]" means [MASK].')  # MSSE release
 PADDED_MEAN = part("padded_mean", training=50, test=64)  # Mirror-BERT release: padding counts
 

@@ -125,6 +125,29 @@ class Last2(nn.Module):
         return masked_mean((states.layers[-2] + states.layers[-1]) / 2, states.mask)
 
 
+class MeanLast(nn.Module):
+    """Mean of the last few layers, then mean over real tokens: of one number of layers in training, another at test.
+
+    training, test: how many layers. Source: Yan et al. 2021 (ConSERT), released code: 1 and 2. Raises: BadSpec if the
+    encoder has fewer.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
+    template = ""
+
+    def __init__(self, training: int, test: int, shape: Shape) -> None:
+        super().__init__()
+        self.in_training = whole(1, training, "mean_last: training")
+        self.at_test = whole(1, test, "mean_last: test")
+        if max(training, test) > shape.layers:
+            raise BadSpec(f"mean_last: {max(training, test)} layers of {shape.layers}; take no more than there are")
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        last = states.layers[-(self.in_training if self.training else self.at_test) :]
+        return masked_mean(torch.stack(list(last)).mean(dim=0), states.mask)
+
+
 class MaskPrompt(nn.Module):
     """State of the mask token in a prompt around the sentence, in training and at test.
 

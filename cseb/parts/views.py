@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from cseb.errors import BadData, BadSpec, between, whole
-from cseb.parts import Rows, Shape
-from cseb.parts.renderings import AtRate
+from cseb.errors import BadData, BadSpec, between, one_of, whole
+from cseb.parts import Rendering, Rows, Shape
+from cseb.parts.renderings import AtRate, Cutoff, Plain, PositionShuffle, cut_features, cut_tokens
 
 
 class Dropout:
@@ -41,6 +41,35 @@ class MultiDropout:
         if not isinstance(rates, tuple) or len(rates) != 2:
             raise BadSpec(f"multi_dropout: rates is {rates!r}; two are needed, such as (0.05, 0.155)")
         self.renderings = tuple(AtRate(between(0, 0.9, rate, "multi_dropout: rates")) for rate in rates)
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice."""
+        return sentences, sentences
+
+
+class EmbeddingEdits:
+    """The sentence twice, each changed at the embedding layer.
+
+    first, second: of anchors and positives, "feature_cutoff", "token_cutoff", "position_shuffle" or "none". rate: share
+    that a cutoff sets to zero. Source: Yan et al. 2021 (ConSERT), data augmentation; released code. Raises: BadSpec if
+    positions are to be shuffled in an encoder that is not told them.
+    """
+
+    gives = 2
+
+    def __init__(self, first: str, second: str, rate: float, shape: Shape) -> None:
+        between(0, 1, rate, "embedding_edits: rate")
+        known: dict[str, Rendering] = {
+            "feature_cutoff": Cutoff(cut_features, rate),
+            "token_cutoff": Cutoff(cut_tokens, rate),
+            "position_shuffle": PositionShuffle(shape.first_position or 0),
+            "none": Plain(),
+        }
+        told = {"first": first or "none", "second": second or "none"}
+        chosen = [one_of(tuple(known), value, f"embedding_edits: {name}") for name, value in told.items()]
+        if "position_shuffle" in chosen and shape.first_position is None:
+            raise BadSpec("embedding_edits: this encoder finds positions itself; take feature_cutoff and token_cutoff")
+        self.renderings = tuple(known[name] for name in chosen)
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to the same list twice."""

@@ -5,7 +5,7 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.parts import Shape, States
-from cseb.parts.poolers import CLS, CLSPooler, FirstLast, Last2, MaskPrompt, Mean, PaddedMean
+from cseb.parts.poolers import CLS, CLSPooler, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
 
 LAYERS = [
     torch.tensor([[a, b, [9.0, 9.0]]])
@@ -29,6 +29,8 @@ STATES = States(LAYERS, torch.tensor([[1, 1, 0]]), torch.tensor([1]))
         (FirstLast(first=1), [2.0, 2.0]),
         (FirstLast(first=0), [2.5, 3.0]),
         (MaskPrompt(template="[X] means [MASK].", shape=SHAPE), [2.0, 6.0]),
+        (MeanLast(training=1, test=2, shape=SHAPE).train(), [3.0, 3.0]),
+        (MeanLast(training=1, test=2, shape=SHAPE).eval(), [3.0, 2.5]),
     ],
 )
 def test_pooler_gives_the_number_worked_out_by_hand(pooler: torch.nn.Module, expected: list[float]) -> None:
@@ -70,3 +72,8 @@ def test_padded_mean_counts_padding_up_to_its_length() -> None:
 def test_padded_mean_needs_lengths() -> None:
     with pytest.raises(BadSpec, match="padded_mean: test"):
         PaddedMean(training=50, test=0)
+
+
+def test_more_layers_than_there_are_have_no_mean() -> None:
+    with pytest.raises(BadSpec, match="mean_last: 4 layers of 3"):
+        MeanLast(training=1, test=4, shape=SHAPE)

@@ -9,7 +9,16 @@ import torch
 from cseb.build import build, check
 from cseb.encoder import Encoder, tensors
 from cseb.errors import BadSpec
-from cseb.parts.renderings import AtRate, dropout_at
+from cseb.parts.renderings import (
+    AtRate,
+    Cutoff,
+    Plain,
+    PositionShuffle,
+    cut_features,
+    cut_tokens,
+    dropout_at,
+    shuffled_places,
+)
 from cseb.spec import parse_method
 from cseb.train import train
 from tests.conftest import SENTENCES
@@ -72,9 +81,84 @@ def test_the_two_views_of_scd_have_their_own_rates(tiny: Tiny) -> None:
     assert loss("(0.0,0.3)") < 19.99
 
 
+MASK = torch.tensor([[1, 1, 1, 1, 1, 0], [1, 1, 1, 1, 1, 1]])
+
+
+def test_a_feature_that_is_cut_is_0_at_every_token_of_its_sentence() -> None:
+    torch.manual_seed(0)
+    states = torch.rand(2, 6, 10) + 1
+    found = cut_features(states, MASK, 0.2)
+    zero = found == 0
+    assert (zero.sum(dim=2) == 2).all()
+    assert (zero == zero[:, :1]).all()
+    assert torch.equal(found[~zero], states[~zero])  # and nothing is scaled up
+    assert len({tuple(cut_features(states, MASK, 0.2)[i, 0].eq(0).tolist()) for _ in range(9) for i in (0, 1)}) > 2
+
+
+def test_a_token_that_is_cut_is_a_real_one_and_0_throughout() -> None:
+    torch.manual_seed(0)
+    for _ in range(20):
+        zero = cut_tokens(torch.ones(2, 6, 3), MASK, 0.4) == 0
+        assert (zero == zero[:, :, :1]).all()
+        assert zero[:, :, 0].sum(dim=1).tolist() == [2, 2]
+        assert not zero[0, 5].any()
+
+
+def test_places_are_shuffled_among_real_tokens_alone() -> None:
+    torch.manual_seed(0)
+    drawn = [shuffled_places(MASK) for _ in range(200)]
+    assert all(sorted(row.tolist()) == list(range(6)) for places in drawn for row in places)
+    assert {int(places[0, 5]) for places in drawn} == {5}
+    assert {int(places[0, 0]) for places in drawn} == {0, 1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
+def test_shuffled_positions_are_shuffled_tokens_to_a_mean(
+    tiny: Tiny, family: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = encoder(tiny, family, "simcse+mean+recipe(dropout=1e-9)")
+    ids, mask, content, anchor = block(one, ["a man is eating pizza", "the dog"])
+    places = shuffled_places(mask)
+    monkeypatch.setattr("cseb.parts.renderings.shuffled_places", lambda mask: places)
+    first = one.config.pad_token_id + 1 if family == "roberta" else 0
+    found = PositionShuffle(first)(one, ids, mask, content, anchor).h
+    moved = torch.zeros_like(ids).scatter(1, places, ids)  # the token itself where its position was put
+    assert torch.allclose(found, one(moved, mask, content, anchor).h, atol=1e-6)
+    assert not torch.allclose(found, one(ids, mask, content, anchor).h, atol=1e-3)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_cutoff_changes_vectors_and_leaves_no_hook(tiny: Tiny, family: str) -> None:
+    one = encoder(tiny, family)
+    clean = seeded(AtRate(0.0), one, 1)
+
+    def quiet(encoder, *rest):
+        with dropout_at(encoder.backbone, 0.0):
+            return Cutoff(cut_features, 0.5)(encoder, *rest)
+
+    assert not torch.allclose(seeded(quiet, one, 1), clean)
+    assert torch.equal(seeded(AtRate(0.0), one, 1), clean)
+
+
+def test_what_leaves_the_embedding_layer_is_cut(tiny: Tiny) -> None:
+    one = encoder(tiny, method="consert")
+    all_gone = Cutoff(cut_features, 1.0)(one, *block(one))
+    assert not all_gone.layers[0].any()
+    assert torch.equal(Plain()(one, *block(one)).h, one(*block(one)).h)
+
+
+@pytest.mark.parametrize("family", ["mpnet", "modernbert"])
+def test_positions_that_nobody_can_set_are_not_shuffled(tiny: Tiny, family: str) -> None:
+    with pytest.raises(BadSpec, match="embedding_edits: this encoder finds positions itself"):
+        check(parse_method("consert").at(1.0), tiny(family))
+    check(parse_method("consert+embedding_edits(second=token_cutoff)").at(1.0), tiny(family))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("consert+embedding_edits(first=blur)", "embedding_edits: first is 'blur'"),
+        ("consert+embedding_edits(rate=2)", "embedding_edits: rate is 2"),
         ("scd+multi_dropout(rates=(0.1,))", "multi_dropout: rates is"),
         ("scd+multi_dropout(rates=(0.1,2.0))", "multi_dropout: rates is 2.0"),
         ("scd+attention_dropout", "multi_dropout settles the noise of its views; take attention_dropout out"),
