@@ -1,4 +1,4 @@
-"""Backbone, pooler and head as one encoder: with parts/translation.py the only files that know transformers."""
+"""Backbone, pooler and head as one encoder: with language.py and two parts the only files that know transformers."""
 
 from __future__ import annotations
 
@@ -264,6 +264,11 @@ class Encoder(nn.Module):
         """A second encoder with equal weights of its own, to be trained as well."""
         backbone, pooler, head = copy.deepcopy((self.backbone, self.pooler, self.head))
         return Encoder(backbone, self.tokenizer, pooler, head, self.needs)
+
+    def peer(self, pooler: Pooler | None) -> Encoder:
+        """A second encoder with equal weights of its own and the same head, and its own pooler if one is given."""
+        backbone, own = copy.deepcopy((self.backbone, self.pooler))
+        return Encoder(backbone, self.tokenizer, pooler or own, self.head, self.needs)
 
     def save(self, folder: Path) -> None:
         """Write backbone and tokenizer so that AutoModel.from_pretrained(folder) gives the same token states."""

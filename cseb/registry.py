@@ -80,6 +80,11 @@ METHODS = Registry(
         "rankcse-released": "cseb.methods.ranking:RANKCSE_RELEASED",
         "esimcse": "cseb.methods.repetition:ESIMCSE",
         "consert": "cseb.methods.cutoff:CONSERT",
+        "diffcse": "cseb.methods.difference:DIFFCSE",
+        "pcl": "cseb.methods.peers:PCL",
+        "pcl-released": "cseb.methods.peers:PCL_RELEASED",
+        "sg-opt": "cseb.methods.guidance:SG_OPT",
+        "arccse": "cseb.methods.angles:ARCCSE",
         "mixcse": "cseb.methods.mixing:MIXCSE",
         "mixcse-paper": "cseb.methods.mixing:MIXCSE_PAPER",
     },
@@ -101,6 +106,8 @@ PRESETS = Registry(
             *("reconstruct", "mlm", "entropy", "regulators"),
             *("multi_dropout", "barlow_projector", "mean_cos", "cross_correlation"),
             *("subword_repeat", "embedding_edits", "mean_last"),
+            *("token_edits", "span_masks", "identity", "bn_mlp", "gelu_mlp", "peer_encoder"),
+            *("rtd", "group_softmax_bce", "kl_peers", "multi_layer_nce", "l2_to_init", "arc_nce", "triplet"),
             *("smooth", "js_consistency", "neg_entropy", "mixed_infonce"),
             *("recipe",),
         )
@@ -126,6 +133,9 @@ SLOTS = {
             "char_span_mask": "cseb.parts.edits:CharSpanMask",
             "subword_repeat": "cseb.parts.rewrites:SubwordRepeat",
             "embedding_edits": "cseb.parts.views:EmbeddingEdits",
+            "token_edits": "cseb.parts.rewrites:TokenEdits",
+            "span_masks": "cseb.parts.rewrites:SpanMasks",
+            "identity": "cseb.parts.views:Identity",
             "multi_dropout": "cseb.parts.views:MultiDropout",
         },
     ),
@@ -148,6 +158,8 @@ SLOTS = {
             "none": "cseb.parts.heads:NoHead",
             "mlp": "cseb.parts.heads:MLP",
             "linear": "cseb.parts.heads:Linear",
+            "bn_mlp": "cseb.parts.heads:BNMLP",
+            "gelu_mlp": "cseb.parts.heads:GELUMLP",
             "barlow_projector": "cseb.parts.heads:BarlowProjector",
         },
     ),
@@ -161,7 +173,13 @@ SLOTS = {
     ),
     "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
     "stages": Registry("stage", {"entropy_models": "cseb.parts.stages:EntropyModels"}),
-    "network": Registry("network", {"second_encoder": "cseb.parts.networks:SecondEncoder"}),
+    "network": Registry(
+        "network",
+        {
+            "second_encoder": "cseb.parts.networks:SecondEncoder",
+            "peer_encoder": "cseb.parts.networks:PeerEncoder",
+        },
+    ),
     "terms": Registry(
         "term",
         {
@@ -182,6 +200,13 @@ SLOTS = {
             "smooth": "cseb.parts.terms.smoothing:Smooth",
             "js_consistency": "cseb.parts.terms.ranking:JSConsistency",
             "neg_entropy": "cseb.parts.terms.ranking:NegEntropy",
+            "rtd": "cseb.parts.terms.detection:RTD",
+            "group_softmax_bce": "cseb.parts.terms.peers:GroupSoftmaxBCE",
+            "kl_peers": "cseb.parts.terms.peers:KLPeers",
+            "multi_layer_nce": "cseb.parts.terms.guidance:MultiLayerNCE",
+            "l2_to_init": "cseb.parts.terms.guidance:L2ToInit",
+            "arc_nce": "cseb.parts.terms.angles:ArcNCE",
+            "triplet": "cseb.parts.terms.angles:Triplet",
             "mixed_infonce": "cseb.parts.terms.mixing:MixedInfoNCE",
         },
     ),
@@ -227,7 +252,9 @@ DATA_SEEN: Mapping[str, str] = {
     "unit_halves": "external",
     "triples": "labels",
     "pairs": "labels",
+    "rtd": "external",
 }
+OWN: Mapping[str, tuple[str, str]] = {"rtd": ("generator", "self")}  # with this option it looks at the subset alone
 
 
 def slot_of(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cseb.errors import BadSpec, UnknownName, did_you_mean
-from cseb.registry import DATA_SEEN, METHODS, PRESETS, SLOTS, VERSIONS, slot_of
+from cseb.registry import DATA_SEEN, METHODS, OWN, PRESETS, SLOTS, VERSIONS, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
@@ -114,7 +114,8 @@ class Method:
 
     def data_seen(self) -> tuple[str, ...]:
         """What training looks at besides the encoder's own pre-training: `subset`, `external`, ..."""
-        seen = {DATA_SEEN.get(part.name, "subset") for part in self.parts()}
+        outside = (part for part in self.parts() if OWN.get(part.name) not in part.options)
+        seen = {"subset", *(DATA_SEEN[part.name] for part in outside if part.name in DATA_SEEN)}
         return tuple(sorted(seen)) if self.terms else ()
 
 

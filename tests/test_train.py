@@ -29,6 +29,8 @@ FIT = {
     "scd": "+barlow_projector(width=32)",
     "iscse": "+smooth(size=40,neighbours=4)",
     "esimcse": "+queue(size=16)",
+    "diffcse": "+rtd(generator=self)+bn_mlp(inner=64)+recipe(dropout=0.01)",
+    "sg-opt": "+gelu_mlp(width=32)",
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -67,6 +69,9 @@ COMBINED = [
     "mixcse+ami",
     "esimcse+ami",
     "consert+ami",
+    "diffcse+ami",
+    "pcl+ami",
+    "arccse+ami",
 ]
 
 

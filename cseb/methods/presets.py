@@ -7,6 +7,11 @@ DROPOUT = part("dropout")
 MULTI_DROPOUT = part("multi_dropout", rates=(0.05, 0.155))  # SCD release, BERT-base
 EMBEDDING_EDITS = part("embedding_edits", first="feature_cutoff", second="position_shuffle", rate=0.2)  # ConSERT
 SUBWORD_REPEAT = part("subword_repeat", rate=0.32, bound="released", when="step")  # ESimCSE release, BERT
+TOKEN_EDITS = part(  # PCL release
+    "token_edits", edits=("shuffle", "reverse", "delete", "repeat", "shuffle", "reverse", "delete", "repeat"), rate=0.2
+)
+SPAN_MASKS = part("span_masks", first=0.2, second=0.4)  # ArcCSE
+IDENTITY = part("identity")
 PARAPHRASE = part("paraphrase", file="")
 HALVES = part("halves", k=2, side="positive", extra="none")  # CompCSE, table 1
 UNIT_HALVES = part("unit_halves", k=2, side="positive", extra="subsuming", file="")
@@ -42,6 +47,8 @@ PADDED_MEAN = part("padded_mean", training=50, test=64)  # Mirror-BERT release: 
 NONE = part("none")
 MLP = part("mlp", keep=False)  # SimCSE, unsupervised: in training only
 LINEAR = part("linear", keep=False)  # MSSE release
+BN_MLP = part("bn_mlp", inner=1536)  # DiffCSE release
+GELU_MLP = part("gelu_mlp", width=4096)  # SG-OPT release
 BARLOW_PROJECTOR = part("barlow_projector", width=4096)  # SCD release
 
 # Negatives from outside the batch: miCSE, section 3.1
@@ -50,6 +57,7 @@ MOCO = QUEUE
 
 # Further networks
 SECOND_ENCODER = part("second_encoder")
+PEER_ENCODER = part("peer_encoder", pooler="auto", attention_mask=True)  # PCL release, its missing mask put right
 
 # Terms
 INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released", hard_weight=1.0)  # SimCSE
@@ -85,6 +93,15 @@ SMOOTH = part(  # IS-CSE release, base models
 JS_CONSISTENCY = part("js_consistency", weight=1.0, temperature=0.05)  # RankCSE, public re-implementation
 NEG_ENTROPY = part("neg_entropy", weight=1.0, temperature=0.05)
 MIXED_INFONCE = part("mixed_infonce", weight=1.0, temperature=0.05, mix=0.2, form="released")  # MixCSE release
+RTD = part(  # DiffCSE release
+    "rtd", weight=0.005, rate=0.3, generator="distilbert-base-uncased", fill="argmax_all", on="z", count="all"
+)
+GROUP_SOFTMAX_BCE = part("group_softmax_bce", weight=1.0, temperature=0.05)  # PCL release
+KL_PEERS = part("kl_peers", weight=1.0, temperature=0.05, reduction="element")  # PCL release
+MULTI_LAYER_NCE = part("multi_layer_nce", weight=1.0, temperature=0.01, anchor_dropout=True)  # SG-OPT release
+L2_TO_INIT = part("l2_to_init", weight=0.1, freeze_embeddings=True)  # SG-OPT release
+ARC_NCE = part("arc_nce", weight=1.0, temperature=0.05, margin=10.0)  # ArcCSE; the temperature is SimCSE's
+TRIPLET = part("triplet", weight=0.1, margin=0.0)  # ours
 
 # Trained before the method itself: RCL, appendix A; a tenth of an epoch of its triples
 ENTROPY_MODELS = part("entropy_models", phis=(0.01, 0.02, 0.03, 0.04), steps=431, temperature=0.05, all_columns=False)

@@ -91,3 +91,43 @@ class BarlowProjector(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """(B, D) to (B, P)."""
         return self.layers(h)  # type: ignore[no-any-return]
+
+
+class BNMLP(nn.Module):
+    """Linear, batch normalisation, ReLU, linear, batch normalisation without a scale; in training only.
+
+    inner: width between. Over all views of a batch at once, where they are one pass. Source: Chuang et al. 2022
+    (DiffCSE); released code.
+    """
+
+    keep = False
+
+    def __init__(self, inner: int, shape: Shape) -> None:
+        super().__init__()
+        whole(1, inner, "bn_mlp: inner")
+        self.layers = nn.Sequential(
+            *(nn.Linear(shape.width, inner, bias=False), BatchNorm(inner), nn.ReLU()),
+            *(nn.Linear(inner, shape.width, bias=False), BatchNorm(shape.width, affine=False)),
+        )
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, D)."""
+        return self.layers(h)  # type: ignore[no-any-return]
+
+
+class GELUMLP(nn.Module):
+    """Two linear layers, GELU behind both; in training only.
+
+    width: of both. Source: Kim et al. 2021 (SG-OPT); released code.
+    """
+
+    keep = False
+
+    def __init__(self, width: int, shape: Shape) -> None:
+        super().__init__()
+        whole(1, width, "gelu_mlp: width")
+        self.layers = nn.Sequential(nn.Linear(shape.width, width), nn.GELU(), nn.Linear(width, width), nn.GELU())
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, P)."""
+        return self.layers(h)  # type: ignore[no-any-return]

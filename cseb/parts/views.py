@@ -12,6 +12,19 @@ from cseb.parts import Rendering, Rows, Shape
 from cseb.parts.renderings import AtRate, Cutoff, Plain, PositionShuffle, cut_features, cut_tokens
 
 
+class Identity:
+    """The sentence once; what it is compared with comes from a term's own network.
+
+    Source: Kim et al. 2021 (SG-OPT).
+    """
+
+    gives = 1
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list."""
+        return (sentences,)
+
+
 class Dropout:
     """The sentence twice; the two renderings differ by dropout masks alone.
 
