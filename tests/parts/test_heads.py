@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from cseb.parts import Shape
-from cseb.parts.heads import MLP, BarlowProjector, BatchNorm, Linear, NoHead
+from cseb.parts.heads import BNMLP, GELUMLP, MLP, BarlowProjector, BatchNorm, Linear, NoHead
 
 SHAPE = Shape(width=2, layers=1, heads=1, mask_token=False, pooled=False, dropout=0.1)
 H = torch.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=torch.float64)
@@ -56,3 +56,19 @@ def test_batch_normalisation_of_one_row_is_by_the_rows_before_it() -> None:
     assert torch.allclose(norm(H[:1]), H[:1], atol=1e-4)  # nothing seen yet: mean 0, spread 1
     norm(H)
     assert torch.allclose(norm(H[:1]), norm.eval()(H[:1]))
+
+
+def test_the_head_of_diffcse_ends_in_normalised_coordinates() -> None:
+    torch.manual_seed(0)
+    head = BNMLP(inner=3, shape=SHAPE).double().train()
+    rows = torch.randn(50, 2, dtype=torch.float64)
+    assert torch.allclose(head(rows).mean(dim=0), torch.zeros(2, dtype=torch.float64), atol=1e-9)
+    assert torch.allclose(head(rows).var(dim=0, unbiased=False), torch.ones(2, dtype=torch.float64), atol=1e-2)
+    assert [tuple(weight.shape) for weight in head.parameters()] == [(3, 2), (3,), (3,), (2, 3)]
+
+
+def test_the_head_of_sg_opt_is_two_layers_with_gelu_behind_both() -> None:
+    head = GELUMLP(width=3, shape=SHAPE).double()
+    first, second = (layer for layer in head.layers if isinstance(layer, torch.nn.Linear))
+    gelu = torch.nn.functional.gelu
+    assert torch.allclose(head(H), gelu(gelu(H @ first.weight.T + first.bias) @ second.weight.T + second.bias))

@@ -1,7 +1,8 @@
 """Terms of the low-shot baselines on two views: the equations in loops, and what all of them must keep to."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,9 +10,12 @@ import torch.nn.functional as F
 
 from cseb.errors import BadSpec
 from cseb.parts import EncodedView, Step
+from cseb.parts.terms.angles import ArcNCE, Triplet, arc_nce, widened
 from cseb.parts.terms.contrast import cosines, info_nce
 from cseb.parts.terms.dimension import CrossCorrelation, MeanCos
+from cseb.parts.terms.guidance import multi_layer_nce
 from cseb.parts.terms.mixing import MixedInfoNCE, mixed, mixed_info_nce_paper
+from cseb.parts.terms.peers import GroupSoftmaxBCE, KLPeers
 from cseb.parts.terms.ranking import JSConsistency, NegEntropy
 from cseb.parts.terms.smoothing import Smooth, smoothed
 
@@ -23,10 +27,23 @@ TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
     "cross_correlation": (lambda: CrossCorrelation(off_diagonal=0.3), True, True),
     "js_consistency": (lambda: JSConsistency(temperature=0.5), True, True),
     "neg_entropy": (lambda: NegEntropy(temperature=0.5), True, True),
+    "arc_nce": (lambda: ArcNCE(temperature=0.5, margin=10.0), False, True),
+    "group_softmax_bce": (lambda: GroupSoftmaxBCE(temperature=0.5), False, True),
+    "kl_peers": (lambda: paired(KLPeers(temperature=0.5, reduction="batchmean")), False, True),
     "smooth": (lambda: smooth(size=5), False, True),
     "mixed_infonce": (lambda: MixedInfoNCE(temperature=0.5, mix=0.2, form="released"), False, False),
     "mixed_infonce paper": (lambda: MixedInfoNCE(temperature=0.5, mix=0.2, form="paper"), False, False),
 }
+
+
+def paired(term: KLPeers) -> Term:
+    """The term on a step whose peer sees both views the other way round, and twice as long."""
+
+    def told(main: Step) -> torch.Tensor:
+        left, right = (view.z for view in main.views)
+        return term(replace(main, peer=step(right, left + right)))
+
+    return told
 
 
 def smooth(**options: object) -> Smooth:
@@ -34,10 +51,13 @@ def smooth(**options: object) -> Smooth:
     return Smooth(**settled)  # type: ignore[arg-type]
 
 
-def step(left: torch.Tensor, right: torch.Tensor, sids: list[int] | None = None) -> Step:
+def step(
+    left: torch.Tensor, right: torch.Tensor, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = ()
+) -> Step:
     none = torch.zeros(len(left), 1, dtype=torch.long)
     numbers = torch.arange(len(left)) if sids is None else torch.tensor(sids)
-    return Step([EncodedView(z, z, none, none, none) for z in (left, right)], torch.Generator(), sids=numbers)
+    views, further = ([EncodedView(z, z, none, none, none) for z in some] for some in ((left, right), edits))
+    return Step(views, torch.Generator(), sids=numbers, edits=further)
 
 
 def random(rows: int, seed: int = 0, width: int = 4) -> list[torch.Tensor]:
@@ -173,6 +193,94 @@ def test_one_sentence_has_nothing_to_mix_with() -> None:
         assert MixedInfoNCE(temperature=0.5, mix=0.2, form=form)(step(*random(1))).item() == 0
 
 
+def test_the_margin_is_added_to_the_angle_of_the_positive() -> None:
+    left, right = random(3)
+    total = 0.0
+    for i in range(3):
+        wide = math.cos(math.acos(cosine(left[i], right[i])) + math.radians(10))
+        others = sum(math.exp(cosine(left[i], right[j]) / 0.05) for j in range(3) if j != i)
+        total -= math.log(math.exp(wide / 0.05) / (math.exp(wide / 0.05) + others))
+    found = ArcNCE(temperature=0.05, margin=10.0)(step(left, right)).item()
+    assert found == pytest.approx(total / 3, abs=1e-4)
+    assert arc_nce(left, right, 0.05, 0.0).item() == pytest.approx(info_nce(left, right, 0.05).item(), abs=1e-4)
+    assert found > info_nce(left, right, 0.05).item()
+
+
+def test_a_widened_angle_falls_all_the_way() -> None:
+    angles = torch.linspace(0, math.pi, 200, dtype=torch.float64)
+    found = widened(angles.cos(), math.radians(30))
+    assert (found.diff() < 0).all()
+    inside = angles < math.pi - math.radians(30)
+    assert torch.allclose(found[inside], (angles[inside] + math.radians(30)).cos(), atol=2e-4)
+    exact = torch.tensor([1.0, -1.0], requires_grad=True)  # no infinite slope
+    widened(exact, 0.2).sum().backward()
+    assert exact.grad is not None
+    assert exact.grad.isfinite().all()
+
+
+def test_triplets_want_the_less_hidden_edit_nearer() -> None:
+    anchors, near = random(3)
+    far, _ = random(3, seed=7)
+    margins = [cosine(a, c) - cosine(a, b) for a, b, c in zip(anchors, near, far, strict=True)]
+    found = Triplet(margin=0.1)(step(anchors, near, edits=(near, far)))
+    assert found.item() == pytest.approx(sum(max(0.0, one + 0.1) for one in margins) / 3)
+    assert Triplet(margin=0.0)(step(anchors, near, edits=(anchors, far))).item() == 0
+    tell = lambda a, b, c: Triplet(margin=2.0)(step(a, b, edits=(b, c)))
+    assert torch.autograd.gradcheck(tell, (anchors, near, far))
+
+
+def test_groups_equal_the_sums_written_out() -> None:
+    views, edits = random(3), random(3, seed=5)
+    main = step(*views, edits=edits)
+    other = step(*random(3, seed=8), edits=random(3, seed=9))
+
+    def row(left: Step, right: Step, i: int) -> list[float]:
+        group = [right.views[1].z[i], *(edit.z[i] for edit in right.edits)]
+        rest = [right.views[0].z[j] for j in range(3) if j != i]
+        return [cosine(left.views[0].z[i], one) / 0.05 for one in (*group, *rest)]
+
+    def chances(left: Step, right: Step, i: int) -> list[float]:
+        exps = [math.exp(one) for one in row(left, right, i)]
+        return [one / sum(exps) for one in exps]
+
+    squashed = [[1 / (1 + math.exp(-p)) for p in chances(main, main, i)] for i in range(3)]
+    bce = -sum(math.log(p if k < 3 else 1 - p) for line in squashed for k, p in enumerate(line)) / 15
+    assert GroupSoftmaxBCE(temperature=0.05)(main).item() == pytest.approx(bce)
+    pairs = [((main, other), (other, main)), ((main, main), (other, other))]
+    total = sum(
+        b * (math.log(b) - math.log(a))
+        for first, second in pairs
+        for i in range(3)
+        for a, b in zip(chances(*first, i), chances(*second, i), strict=True)
+    )
+    told = replace(main, peer=other)
+    assert KLPeers(temperature=0.05, reduction="element")(told).item() == pytest.approx(total / 15)
+    assert KLPeers(temperature=0.05, reduction="batchmean")(told).item() == pytest.approx(total / 3)
+    assert KLPeers(temperature=0.05, reduction="element")(replace(main, peer=main)).item() == pytest.approx(0)
+
+
+def test_both_networks_get_a_gradient() -> None:
+    main, other = random(3), random(3, seed=8)
+    KLPeers(temperature=0.5, reduction="element")(replace(step(*main), peer=step(*other))).backward()
+    assert all(z.grad is not None and z.grad.any() for z in (*main, *other))
+
+
+def test_layers_share_their_negatives() -> None:
+    anchors, _ = random(3)
+    layers = torch.randn(3, 2, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1)).requires_grad_()
+    total = 0.0
+    for i in range(3):
+        rest = sum(math.exp(cosine(anchors[i], layers[j, k]) / 0.01) for j in range(3) if j != i for k in range(2))
+        for k in range(2):
+            own = math.exp(cosine(anchors[i], layers[i, k]) / 0.01)
+            total -= math.log(own / (own + rest))
+    assert multi_layer_nce(anchors, layers, 0.01).item() == pytest.approx(total / 6)
+    assert torch.autograd.gradcheck(lambda a, b: multi_layer_nce(a, b, 0.5), (anchors, layers))
+    assert multi_layer_nce(anchors[:1], layers[:1], 0.01).item() == 0
+    order = torch.tensor([2, 0, 1])
+    assert torch.allclose(multi_layer_nce(anchors[order], layers[order], 0.5), multi_layer_nce(anchors, layers, 0.5))
+
+
 def test_smoothing_is_attention_over_the_neighbours_and_oneself() -> None:
     queries, _ = random(2)
     neighbours = torch.randn(2, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -236,6 +344,8 @@ def test_smooth_lets_gradients_through_the_query_and_not_through_its_memory() ->
         (lambda: smooth(attention=0), "smooth: attention is 0"),
         (lambda: MixedInfoNCE(temperature=0.05, mix=0.7, form="paper"), "mixed_infonce: mix is 0.7"),
         (lambda: MixedInfoNCE(temperature=0.05, mix=0.2, form="both"), "mixed_infonce: form is 'both'"),
+        (lambda: ArcNCE(temperature=0.05, margin=91), "arc_nce: margin is 91"),
+        (lambda: KLPeers(temperature=0.05, reduction="sum"), "kl_peers: reduction is 'sum'"),
         (lambda: JSConsistency(temperature=0), "js_consistency: temperature is 0"),
         (lambda: CrossCorrelation(off_diagonal=-1), "cross_correlation: off_diagonal is -1"),
     ],
