@@ -44,6 +44,7 @@ class Protocol:
     dev_pairs: int  # how many labels that choice has looked at
     threads: int  # CPU threads of the arithmetic: they decide how sums are rounded
     device: str  # cpu or cuda: the same reason
+    processes: int = 1  # that share each batch: they decide which sentences meet which dropout mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
