@@ -49,7 +49,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     sentences = corpus.take(draw(len(corpus), job.size, job.seed))
     tasks = _tasks(",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
     built = building.build(job.method, Path(job.folder), job.seed, job.trust_remote_code)
-    clock, here = time.perf_counter(), share()
+    clock, cpu, here = time.perf_counter(), time.process_time(), share()
 
     def look(seen: training.Look) -> None:
         watch(Progress(job.key, seen.step, built.recipe.steps, seen.loss, seen.dev))
@@ -92,7 +92,12 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         scores=tuple(scores),
         trace=trace,
         failure=failure,
-        cost=Cost(train_seconds=train_seconds, score_seconds=score_seconds, peak_rss_mb=_peak_rss_mb()),
+        cost=Cost(
+            train_seconds=train_seconds,
+            score_seconds=score_seconds,
+            peak_rss_mb=_peak_rss_mb(),
+            cpu_seconds=time.process_time() - cpu,
+        ),
         origin=_origin(job.protocol.device, built.recipe.precision, started),
     )
     if here.main:

@@ -84,6 +84,7 @@ class Cost:
     train_seconds: float
     score_seconds: float
     peak_rss_mb: float  # of the process that ran it
+    cpu_seconds: float | None = None  # of all its threads; unlike the others, no matter what else the machine did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
