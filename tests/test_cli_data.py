@@ -54,6 +54,7 @@ def test_list_of_one_shows_its_files() -> None:
     assert "homepage: https://github.com/sunlab-osu/covid-faq" in text
     assert "hub: princeton-nlp/datasets-for-simcse, senteval.tar" in text
     assert "7117" in text
+    assert "MR/rt-polarity.pos  5331  no    1 5331" in call("data", "list", "mr").stdout
     assert "not known" in text
 
 
@@ -73,7 +74,8 @@ def test_verify_names_what_is_wrong_and_exits_with_1(senteval: Path) -> None:
     assert "STS.gs.FNWN.txt: 189 rows as expected, but other text" in found.stdout
     assert "missing STS/STSBenchmark/sts-train.csv: 5749 rows belong there" in lines
     assert lines[-1].startswith("52 wrong, 2 missing; not here at all: mr, cr")
-    assert call("data", "verify", "mr", "--data-dir", senteval).stdout.splitlines()[-1].startswith("2 missing")
+    found = call("data", "verify", "mr", "--data-dir", senteval)
+    assert (found.exit_code, found.stdout.splitlines()[-1]) == (1, "2 missing; not here at all: mr")
 
 
 def test_verify_is_content_with_the_right_files(tmp_path: Path) -> None:
@@ -96,6 +98,7 @@ def test_fetch_copies_from_a_folder_and_checks(senteval: Path, tmp_path: Path) -
     found = call("data", "fetch", "sts13", "--from", senteval, "--to", tmp_path / "to")
     assert found.exit_code == 1  # the made-up files are not those of the manifest
     assert found.stdout.splitlines()[-1] == "6 wrong"
+    assert found.stdout.startswith(f"wrong   {tmp_path / 'to/STS/STS13-en-test'}")
     assert len(list((tmp_path / "to/STS/STS13-en-test").iterdir())) == 6
     shutil.copytree(senteval / "SICK", tmp_path / "sick/SICK")
     found = call("data", "fetch", "sick", "--from", tmp_path / "sick", "--to", tmp_path / "to")

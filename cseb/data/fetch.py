@@ -33,7 +33,10 @@ def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None, mirror: Pat
 def _on_hub(data: DataSet, files: Sequence[DataFile]) -> list[tuple[DataFile, Path]]:
     if data.hub is None:
         raise BadData(f"{data.name} is not on the hub: {how_to_get(data)}, such as {files[0].file}")
-    held = hub_file(data.hub.repository, data.hub.file)
+    try:
+        held = hub_file(data.hub.repository, data.hub.file)
+    except BadData as error:
+        raise BadData(f"{error}, or give its folder with --from") from error
     if not data.hub.archive:
         return [(one, held) for one in files]
     return _all_below(unpacked(held, unpacked_at(held)), files, data.hub.file)

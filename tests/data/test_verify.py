@@ -50,6 +50,12 @@ def test_a_copy_is_named_for_what_it_is(tmp_path: Path, content: bytes, state: s
     assert ("expected" not in said) or TABLE.sha256[:12] in verdict.said or "belong" in said or "quoted" in said
 
 
+def test_a_byte_order_mark_that_is_gone_is_no_other_text(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(TEXT)
+    marked = replace(TABLE, sha256=hashlib.sha256(b"\xef\xbb\xbf" + TEXT).hexdigest())
+    assert "the text is the same" in check(marked, tmp_path / "a.txt").said
+
+
 def test_nothing_is_said_against_a_file_whose_hash_is_not_known(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(TEXT)
     unknown = replace(TABLE, sha256="")
