@@ -39,18 +39,18 @@ def _on_hub(data: DataSet, files: Sequence[DataFile]) -> list[tuple[DataFile, Pa
         raise BadData(f"{error}, or give its folder with --from") from error
     if not data.hub.archive:
         return [(one, held) for one in files]
-    return _all_below(unpacked(held, unpacked_at(held)), files, data.hub.file)
+    return _all_below(unpacked(held, unpacked_at(held)), data, files, data.hub.file)
 
 
 def _in_folder(data: DataSet, files: Sequence[DataFile], mirror: Path, scratch: Path) -> list[tuple[DataFile, Path]]:
     archive = mirror / data.hub.file if data.hub and data.hub.archive else None
-    if archive is not None and archive.is_file() and not all(below(mirror, one.file) for one in files):
-        return _all_below(unpacked(archive, scratch / "unpacked"), files, str(archive))
-    return _all_below(mirror, files, str(mirror))
+    if archive is not None and archive.is_file() and not all(below(mirror, data, one) for one in files):
+        return _all_below(unpacked(archive, scratch / "unpacked"), data, files, str(archive))
+    return _all_below(mirror, data, files, str(mirror))
 
 
-def _all_below(folder: Path, files: Sequence[DataFile], name: str) -> list[tuple[DataFile, Path]]:
-    found = [(one, below(folder, one.file) or folder / Path(one.file).name) for one in files]
+def _all_below(folder: Path, data: DataSet, files: Sequence[DataFile], name: str) -> list[tuple[DataFile, Path]]:
+    found = [(one, below(folder, data, one) or folder / Path(one.file).name) for one in files]
     if absent := [one.file for one, path in found if not path.is_file()]:
         raise BadData(f"{name} lacks {', '.join(absent[:3])}{', ...' if absent[3:] else ''}; nothing was copied")
     return found

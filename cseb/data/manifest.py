@@ -11,7 +11,7 @@ from typing import Any, Literal
 import yaml
 
 from cseb.errors import UnknownName
-from cseb.registry import TASK_GROUPS
+from cseb.registry import TASK_GROUPS, TASKS
 
 _LIST = Path(__file__).with_name("manifest.yaml")
 
@@ -64,7 +64,7 @@ class OnHub:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataSet:
-    """Files that belong together. tasks: the names of those scored on them; none for a corpus to train on."""
+    """Files that belong together. tasks: those scored on them, and their variants (`mr-fast`); none for a corpus."""
 
     name: str
     title: str
@@ -73,7 +73,12 @@ class DataSet:
     files: Sequence[DataFile]
     tasks: Sequence[str] = ()
     hub: OnHub | None = None
+    also: Sequence[str] = ()
     note: str = ""
+
+    def serves(self, task: str) -> bool:
+        """Whether this task reads these files."""
+        return any(task == base or task.startswith(f"{base}-") for base in self.tasks)
 
     @property
     def rows(self) -> int:
@@ -124,20 +129,20 @@ def named(names: Sequence[str]) -> dict[DataSet, list[DataFile]]:
 
 
 def _matching(name: str, data: DataSet) -> list[DataFile]:
-    if name in _names_of(data) or set(TASK_GROUPS.get(name, ())) & set(data.tasks):
+    tasks = TASK_GROUPS.get(name, (name,) if name in TASKS else ())
+    archive = data.hub.archive if data.hub else ""
+    if name in {data.name, archive} - {""} or any(map(data.serves, tasks)):
         return list(data.files)
     return [one for one in data.files if name in (one.file, Path(one.file).name)]
 
 
-def _names_of(data: DataSet) -> set[str]:
-    return {data.name, *data.tasks, *filter(None, [data.hub.archive if data.hub else ""])}
-
-
 def _names() -> set[str]:
     """All that `named` understands but paths."""
-    names = {group for group, tasks in TASK_GROUPS.items() if any(set(tasks) & {*one.tasks} for one in _all())}
+    names = {name for name in TASKS if any(data.serves(name) for data in _all())}
+    names |= {group for group, tasks in TASK_GROUPS.items() if names & set(tasks)}
     for data in _all():
-        names |= _names_of(data) | {Path(one.file).name for one in data.files}
+        names |= {data.name, *(Path(one.file).name for one in data.files)}
+        names |= {data.hub.archive} - {""} if data.hub else set()
     return names
 
 

@@ -19,20 +19,21 @@ def existing(folder: Path) -> Path:
     return folder
 
 
-def below(folder: Path, file: str) -> Path | None:
-    """The file below a data folder or one of the folders in it where task files are looked for; None if not there."""
-    paths = (folder / root / file for root in ROOTS)
+def below(folder: Path, data: DataSet, one: DataFile) -> Path | None:
+    """The file below a data folder or one of the folders in it where it is looked for; None if it is not there."""
+    paths = [folder / root / one.file for root in ROOTS]
+    paths += [folder / other / Path(one.file).name for other in data.also]
     return next((path for path in paths if path.is_file()), None)
 
 
 def locate(data: DataSet, one: DataFile, data_dir: Path | None) -> Path | None:
     """Where a file is read from: below `data_dir`, or without one in the caches; None if it is not there."""
     if data_dir is not None:
-        return below(data_dir, one.file)
+        return below(data_dir, data, one)
     held = cached(data.hub) if data.hub else None
     if held is None or data.hub is None or not data.hub.archive:
         return held
-    return below(unpacked_at(held), one.file)
+    return below(unpacked_at(held), data, one)
 
 
 def cached(place: OnHub) -> Path | None:
