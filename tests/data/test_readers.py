@@ -70,6 +70,7 @@ def test_a_long_csv_field_is_read(tmp_path: Path) -> None:
         ("text,sentence", "", 0),
         ("my text", "my text", 0),
         ("n,n,text", "", 2),
+        ("my id,text", "", 1),
     ],
 )
 def test_the_column_is_the_named_the_usual_or_the_only_one(
