@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from cseb.parts import (
     Shape,
     Stages,
     Term,
+    Until,
     View,
 )
 from cseb.recipe import Recipe
@@ -58,6 +59,7 @@ class Built:
     stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
     second: Encoder | None = None  # encodes every view but the first, trained as well
     peer: Encoder | None = None  # encodes every view too, and is compared with the encoder
+    until: Until | None = None  # when it ends before its last step
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
@@ -69,7 +71,8 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         _, _, _, memory, terms, _ = _parts(method, recipe, shape)
-        for stage in _stages(method, shape, terms):
+        stages, _ = _stages(method, shape, terms)
+        for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
     if memory is not None and sentences is not None:
         memory.fits(sentences)
@@ -91,10 +94,15 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     if method.regulariser is not None:
         regulariser: Regulariser = _live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
-    stages = tuple(partial(build, stage, folder, seed, trust_remote_code) for stage in _stages(method, shape, terms))
+    methods, until = _stages(method, shape, terms)
+    stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
     further = None if network is None else network(encoder)
     second, peer = (None, further) if network is not None and network.peer else (further, None)
     return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second, peer)
+
+
+def _staged(method: Method, folder: Path, seed: int, trust_remote_code: bool, until: Until | None) -> Built:
+    return replace(build(method, folder, seed, trust_remote_code), until=until)
 
 
 def _parts(
@@ -108,7 +116,7 @@ def _parts(
     memory = None if method.memory is None else _live(method.memory, shape)
     terms = tuple(_weighted(part, shape) for part in method.terms)
     needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
-    views = _live(method.views, shape, needs) if trained else _no_views
+    views = _live(method.views, shape, needs) if trained else _NoViews()
     pooler, head = _live(method.pooler, shape), _live(method.head, shape)
     compose: Composer | None = None if method.compose is None or not trained else _live(method.compose, shape)
     if compose is not None:
@@ -117,6 +125,8 @@ def _parts(
             raise BadSpec(f"{method.network.name} encodes whole sentences, not parts of them; take compose out")
     elif groups(views):
         raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing puts them together; add +compose")
+    if trained:
+        _compare(terms, len(groups(views)) or views.views, method.views.name)
     if method.regulariser is not None:
         _live(method.regulariser, shape)
     network: Network | None = None if method.network is None else _live(method.network, shape)
@@ -127,7 +137,6 @@ def _parts(
 
 def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
     """Raises: BadSpec if a term looks at what this method does not have."""
-    compare([weighted for weighted in terms if hasattr(views, "gives")], getattr(views, "gives", 0))
     peer = network is not None and network.peer
     for weighted in terms:
         if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
@@ -142,22 +151,13 @@ def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Networ
         raise BadSpec(f"{method.memory.name} holds vectors of one network; take it or the second network out")
 
 
-def compare(terms: Sequence[Weighted], views: int) -> None:
-    """Raises: BadSpec if a term compares more views than there are."""
-    for weighted in terms:
-        if (needed := getattr(weighted.term, "views", 1)) > views:
-            raise BadSpec(
-                f"{weighted.name} compares {needed} views of a sentence; this method's view maker gives {views}"
-            )
-
-
-def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[Method, ...]:
-    """The methods to train first. Raises: BadSpec if nobody looks at their models, or somebody misses them."""
+def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tuple[Method, ...], Until | None]:
+    """The methods to train first, and until when. Raises: BadSpec if nobody looks at them, or somebody misses them."""
     looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
             raise BadSpec(f"{looking[0]}: there are no models to look at; add +entropy_models")
-        return ()
+        return (), None
     if not looking:
         raise BadSpec(f"{method.stages.name}: no term looks at these models; add +regulators, or take them out")
     if method.compose is not None:
@@ -167,7 +167,14 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[Me
     if isinstance(_live(method.views, shape), Redrawn | Paired):
         raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
     stages: Stages = _live(method.stages, shape)
-    return stages.methods(method) if dict(method.recipe.options)["steps"] else ()
+    return (stages.methods(method), stages.until) if dict(method.recipe.options)["steps"] else ((), None)
+
+
+def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
+    """Raises: BadSpec if a term compares more views than there are."""
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "views", 1)) > views:
+            raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
 
 
 def groups(views: View) -> tuple[int, ...]:
@@ -175,8 +182,13 @@ def groups(views: View) -> tuple[int, ...]:
     return getattr(views, "groups", ())
 
 
-def _no_views(sentences: Any) -> tuple[Any, ...]:
-    return (sentences,)
+class _NoViews:
+    """Stands where nothing is trained."""
+
+    views = 1
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        return (sentences,)
 
 
 def _weighted(part: Part, shape: Shape) -> Weighted:

@@ -9,12 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
+
 from cseb.benchmark import Benchmark
-from cseb.data.corpus import read_corpus
+from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
-from cseb.errors import BadBenchmark
+from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
+from cseb.registry import COLUMNS
 from cseb.results.record import Protocol, Record, Source
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.tasks.evaluate import load_task
@@ -54,7 +57,7 @@ class Job:
             "corpus": self.corpus.sha256,
             "size": self.size,
             "seed": self.seed,
-            "protocol": asdict(self.protocol),
+            "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -80,14 +83,21 @@ class Progress:
     dev: float | None
 
 
-def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_remote_code: bool = False) -> list[Job]:
+def plan(
+    benchmark: Benchmark,
+    *,
+    threads: int = 1,
+    device: str = "cpu",
+    processes: int = 1,
+    trust_remote_code: bool = False,
+) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
     Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
     """
     methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
-    protocol = _protocol(benchmark, threads, device)
+    protocol = replace(_protocol(benchmark, threads, device), processes=processes)
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
@@ -112,6 +122,8 @@ def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_r
         for method in methods
     ]
     _check(jobs, count)
+    for method in methods:
+        _check_columns(method, corpus)
     return jobs
 
 
@@ -175,6 +187,22 @@ def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int 
         warmup = own.warmup * steps // max(own.steps, 1)
         scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
     return method.at(fraction, scale)
+
+
+def _check_columns(method: Method, corpus: Corpus) -> None:
+    """Raises: BadData if a method that learns from pairs or triples has a corpus of something else."""
+    allowed = COLUMNS.get(method.views.name, ())
+    if not allowed or not method.terms:
+        return
+    columns = corpus.columns()
+    wrong = np.flatnonzero(~np.isin(columns, allowed))
+    if len(wrong):
+        line = corpus[int(wrong[0])]
+        raise BadData(
+            f"{method} reads {' or '.join(map(str, allowed))} texts joined by TABs from a line of the corpus; "
+            f"{len(wrong)} of {len(corpus)} lines of {corpus.name} have another number, such as "
+            f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
+        )
 
 
 def _check(jobs: Sequence[Job], count: int) -> None:

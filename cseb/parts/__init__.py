@@ -19,6 +19,7 @@ from cseb.data.tokens import Tokens
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
+    from cseb.processes import Share
     from cseb.spec import Method
 
 Rows = npt.NDArray[np.int64]
@@ -109,6 +110,7 @@ class Step:
     edits: further renderings of the anchors that are no candidates of a contrast. sids: (B,) numbers of the sentences
     in their subset. head: pooled vectors (N, D) to (N, P). peer: the same step as a second network sees it, for terms
     that compare networks.
+    targets: (V B, T) the ids that were hidden from these views, -100 where nothing was; None = nothing anywhere.
     """
 
     views: Sequence[EncodedView]
@@ -122,16 +124,34 @@ class Step:
     sids: Tensor | None = None
     head: Callable[[Tensor], Tensor] | None = None
     peer: Step | None = None
+    targets: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """When training ends before its last step: after `patience` checks in a row without a new lowest loss.
+
+    every: steps between checks. held_out: sentences whose loss is looked at, at most a tenth of the subset, and which
+    are not trained on; 0 = the loss of the batch itself.
+    """
+
+    every: int
+    patience: int
+    held_out: int
 
 
 class View(Protocol):
     """Renders every sentence of a subset, once, before training.
 
-    It may have `groups`: how many renderings in turn are composed into one view each, such as (1, 2); `notes`, filled
-    by the call: what a reader of the record should know; `gives`: how many views it gives besides edits, where that is
-    not two or more; `edits`: how many of its last renderings are edits (see Step); `renderings`: how every view is
-    encoded, where views differ by more than their tokens.
+    views: how many views it gives besides edits. It may have `groups`: how many renderings in turn are composed into
+    one view each, such as (1, 2); `notes`, filled by the call: what a reader of the record should know; `edits`: how
+    many of its last renderings are edits (see Step); `renderings`: how every view is encoded, where views differ by
+    more than their tokens.
     """
+
+    @property
+    def views(self) -> int:
+        """How many lists of texts a call returns."""
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
         """N sentences to V lists of N texts or more, aligned by position; the same list twice is tokenised once."""
@@ -227,8 +247,20 @@ class Founded(Protocol):
         """Make them, once, from the encoder as loaded."""
 
 
+@runtime_checkable
+class Hiding(Protocol):
+    """A term that names hidden words. With corrupt_contrast, no term of the method sees them."""
+
+    corrupt_contrast: bool
+
+    def hide(self, ids: Tensor, content: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
+        """Ids (N, T) with some hidden, and what these were; -100 where nothing is to be named."""
+
+
 class Stages(Protocol):
     """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
+
+    until: Until
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """A settled method for every model of the first stage, without stages of its own."""
@@ -253,5 +285,5 @@ class Memory(Protocol):
     def negatives(self, sids: Tensor) -> Queued | None:
         """What the sentences (B,) of this batch are contrasted with."""
 
-    def remember(self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor) -> None:
-        """After the optimiser step: follow the encoder and keep this batch."""
+    def remember(self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, share: Share) -> None:
+        """After the optimiser step: follow the encoder and keep this batch, each process encoding its share."""

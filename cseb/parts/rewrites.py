@@ -98,7 +98,7 @@ class TokenEdits:
     released code. Raises: BadSpec on an encoder without dropout: the first two would be equal.
     """
 
-    gives = 2
+    views = 2
 
     def __init__(self, edits: Sequence[str], rate: float, shape: Shape) -> None:
         if not isinstance(edits, tuple) or not edits:
@@ -133,7 +133,7 @@ class SpanMasks:
     an encoder without a mask token or dropout.
     """
 
-    gives = 2
+    views = 2
     edits = 2
 
     def __init__(self, first: float, second: float, shape: Shape) -> None:

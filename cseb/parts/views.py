@@ -18,7 +18,7 @@ class Identity:
     Source: Kim et al. 2021 (SG-OPT).
     """
 
-    gives = 1
+    views = 1
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to the same list."""
@@ -30,6 +30,8 @@ class Dropout:
 
     Source: Gao et al. 2021, section 3. Raises: BadSpec on an encoder without dropout: the views would be equal.
     """
+
+    views = 2
 
     def __init__(self, shape: Shape) -> None:
         if shape.dropout == 0:
@@ -48,7 +50,7 @@ class MultiDropout:
     rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); released code.
     """
 
-    gives = 2
+    views = 2
 
     def __init__(self, rates: tuple[float, float]) -> None:
         if not isinstance(rates, tuple) or len(rates) != 2:
@@ -68,7 +70,7 @@ class EmbeddingEdits:
     positions are to be shuffled in an encoder that is not told them.
     """
 
-    gives = 2
+    views = 2
 
     def __init__(self, first: str, second: str, rate: float, shape: Shape) -> None:
         between(0, 1, rate, "embedding_edits: rate")
@@ -95,6 +97,8 @@ class Paraphrase:
     file: lines "sentence TAB paraphrase", UTF-8. Source: MSSE, section 3 (English-German-English). Raises: BadData if
     the file cannot be read or lacks a sentence of the subset.
     """
+
+    views = 2
 
     def __init__(self, file: str) -> None:
         if not isinstance(file, str) or not file:
@@ -135,6 +139,8 @@ class RandomPairs:
     No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
     released code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
+
+    views = 2
 
     def __init__(self, negatives: int) -> None:
         self.negatives = whole(1, negatives, "random_pairs: negatives")
