@@ -33,6 +33,8 @@ class SubwordRepeat:
     of a sentence at every step and with every seed. Source: Wu et al. 2022 (ESimCSE), section 3.1; released code.
     """
 
+    views = 2
+
     def __init__(self, rate: float, bound: str, when: str) -> None:
         self.rate = between(0, 1, rate, "subword_repeat: rate")
         self.bound = one_of(("released", "paper"), bound, "subword_repeat: bound")
