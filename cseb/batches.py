@@ -55,11 +55,13 @@ class Feed:
         lengths = encoder.tokenise(texts[0], recipe.max_length).lengths() if recipe.padding == "grouped" else None
         rows = list(batches(self.sentences, recipe, order, lengths))
         beside = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
+        templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
         drawn = np.unique(np.concatenate([*rows, *beside]))
         self.rows, self.beside = ([np.searchsorted(drawn, each) for each in some] for some in (rows, beside))
         held = {id(text): [text[i] for i in drawn] for text in texts}
-        cut = {which: encoder.tokenise(text, recipe.max_length) for which, text in held.items()}
-        self.last, self.tokens = held[id(texts[-1])], [cut[id(text)] for text in texts]
+        asked = [(id(text), template) for text, template in zip(texts, templates, strict=True)]
+        cut = {one: encoder.tokenise(held[one[0]], recipe.max_length, one[1]) for one in dict.fromkeys(asked)}
+        self.last, self.tokens = held[id(texts[-1])], [cut[one] for one in asked]
         self.fixed = recipe.max_length + encoder.prompt_tokens() if recipe.padding == "fixed" else 0
 
     def __iter__(self) -> Iterator[Batch]:

@@ -85,6 +85,16 @@ METHODS = Registry(
         "pcl-released": "cseb.methods.peers:PCL_RELEASED",
         "sg-opt": "cseb.methods.guidance:SG_OPT",
         "arccse": "cseb.methods.angles:ARCCSE",
+        "mocose": "cseb.methods.momentum:MOCOSE",
+        "sncse": "cseb.methods.negation:SNCSE",
+        "promptbert": "cseb.methods.prompts:PROMPTBERT",
+        "bert-whitening": "cseb.methods.whitening:BERT_WHITENING",
+        "whitenedcse": "cseb.methods.whitening:WHITENEDCSE",
+        "isbert": "cseb.methods.local:IS_BERT",
+        "dclr": "cseb.methods.debiasing:DCLR",
+        "vascl": "cseb.methods.virtual:VASCL",
+        "rankencoder": "cseb.methods.teaching:RANKENCODER",
+        "distillcse": "cseb.methods.teaching:DISTILLCSE",
         "mixcse": "cseb.methods.mixing:MIXCSE",
         "mixcse-paper": "cseb.methods.mixing:MIXCSE_PAPER",
     },
@@ -109,6 +119,9 @@ PRESETS = Registry(
             *("token_edits", "span_masks", "identity", "bn_mlp", "gelu_mlp", "peer_encoder"),
             *("rtd", "group_softmax_bce", "kl_peers", "multi_layer_nce", "l2_to_init", "arc_nce", "triplet"),
             *("smooth", "js_consistency", "neg_entropy", "mixed_infonce"),
+            *("prompts", "negated_prompts", "repeated", "cnn_mean", "group_whiten", "relu_mlp", "teacher", "whiten"),
+            *("momentum_nce", "bidir_margin", "each_nce", "jsd_local_global", "debiased_nce", "virtual_nt_xent"),
+            *("rank_mse", "listwise_ce"),
             *("recipe",),
         )
     },
@@ -137,6 +150,9 @@ SLOTS = {
             "span_masks": "cseb.parts.rewrites:SpanMasks",
             "identity": "cseb.parts.views:Identity",
             "multi_dropout": "cseb.parts.views:MultiDropout",
+            "prompts": "cseb.parts.prompts:Prompts",
+            "negated_prompts": "cseb.parts.prompts:NegatedPrompts",
+            "repeated": "cseb.parts.prompts:Repeated",
         },
     ),
     "pooler": Registry(
@@ -150,6 +166,7 @@ SLOTS = {
             "mask_prompt": "cseb.parts.poolers:MaskPrompt",
             "mean_last": "cseb.parts.poolers:MeanLast",
             "padded_mean": "cseb.parts.poolers:PaddedMean",
+            "cnn_mean": "cseb.parts.poolers:CNNMean",
         },
     ),
     "head": Registry(
@@ -161,6 +178,8 @@ SLOTS = {
             "bn_mlp": "cseb.parts.heads:BNMLP",
             "gelu_mlp": "cseb.parts.heads:GELUMLP",
             "barlow_projector": "cseb.parts.heads:BarlowProjector",
+            "group_whiten": "cseb.parts.heads:GroupWhiten",
+            "relu_mlp": "cseb.parts.heads:ReLUMLP",
         },
     ),
     "compose": Registry("composer", {"compose": "cseb.parts.composition:Compose"}),
@@ -172,7 +191,9 @@ SLOTS = {
         },
     ),
     "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
-    "stages": Registry("stage", {"entropy_models": "cseb.parts.stages:EntropyModels"}),
+    "stages": Registry(
+        "stage", {"entropy_models": "cseb.parts.stages:EntropyModels", "teacher": "cseb.parts.stages:Teacher"}
+    ),
     "network": Registry(
         "network",
         {
@@ -180,6 +201,7 @@ SLOTS = {
             "peer_encoder": "cseb.parts.networks:PeerEncoder",
         },
     ),
+    "post": Registry("post-processor", {"whiten": "cseb.parts.posts:Whiten"}),
     "terms": Registry(
         "term",
         {
@@ -208,6 +230,14 @@ SLOTS = {
             "arc_nce": "cseb.parts.terms.angles:ArcNCE",
             "triplet": "cseb.parts.terms.angles:Triplet",
             "mixed_infonce": "cseb.parts.terms.mixing:MixedInfoNCE",
+            "momentum_nce": "cseb.parts.terms.momentum:MomentumNCE",
+            "bidir_margin": "cseb.parts.terms.margins:BidirMargin",
+            "each_nce": "cseb.parts.terms.contrast:EachNCE",
+            "jsd_local_global": "cseb.parts.terms.local:JSDLocalGlobal",
+            "debiased_nce": "cseb.parts.terms.debiased:DebiasedNCE",
+            "virtual_nt_xent": "cseb.parts.terms.virtual:VirtualNTXent",
+            "rank_mse": "cseb.parts.terms.teaching:RankMSE",
+            "listwise_ce": "cseb.parts.terms.teaching:ListwiseCE",
         },
     ),
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),

@@ -146,7 +146,7 @@ class View(Protocol):
     views: how many views it gives besides edits. It may have `groups`: how many renderings in turn are composed into
     one view each, such as (1, 2); `notes`, filled by the call: what a reader of the record should know; `edits`: how
     many of its last renderings are edits (see Step); `renderings`: how every view is encoded, where views differ by
-    more than their tokens.
+    more than their tokens; `templates`: the prompt around each of its renderings, in place of the pooler's.
     """
 
     @property
@@ -257,10 +257,19 @@ class Hiding(Protocol):
         """Ids (N, T) with some hidden, and what these were; -100 where nothing is to be named."""
 
 
+@runtime_checkable
+class Surveying(Protocol):
+    """A term that looks at the whole subset as frozen models see it."""
+
+    def survey(self, frozen: Sequence[Sequence[Tensor]]) -> None:
+        """For every model of the first stage, the subset's vectors (N, D) in each of two views; once, in advance."""
+
+
 class Stages(Protocol):
     """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
 
-    until: Until
+    until: Until | None  # None = all its steps
+    with_head: bool  # its vectors are those behind the head
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """A settled method for every model of the first stage, without stages of its own."""
@@ -271,6 +280,19 @@ class Regulariser(Protocol):
 
     def attach(self, attentions: Sequence[Module]) -> None:
         """Change the self-attention modules, once, before training."""
+
+
+class Post(Protocol):
+    """A module fitted on the subset's vectors whenever the encoder is looked at, and applied to vectors at test."""
+
+    def fits(self, sentences: int) -> None:
+        """Raise BadSpec if it does not go with a subset of so many sentences."""
+
+    def fit(self, vectors: Tensor) -> None:
+        """Learn from the vectors (N, D) of the subset, as they are at test."""
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """Map (N, D) to (N, P)."""
 
 
 class Memory(Protocol):

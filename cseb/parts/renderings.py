@@ -31,6 +31,18 @@ def dropout_at(backbone: nn.Module, rate: float) -> Iterator[None]:
             setattr(module, name, held)
 
 
+@contextmanager
+def positions_at(backbone: nn.Module, places: Tensor) -> Iterator[None]:
+    """Tokens stand at these positions (N, T), whatever their order."""
+    hook = backbone.register_forward_pre_hook(
+        lambda module, inputs, options: (inputs, {**options, "position_ids": places}), with_kwargs=True
+    )
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
 class AtRate:
     """With every dropout rate of the backbone at `rate`."""
 
@@ -102,12 +114,6 @@ class PositionShuffle:
 
     def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
         """Encode B sentences."""
-        places = self.first + shuffled_places(mask)
-        hook = encoder.backbone.register_forward_pre_hook(
-            lambda module, inputs, options: (inputs, {**options, "position_ids": places}), with_kwargs=True
-        )
-        try:
+        with positions_at(encoder.backbone, self.first + shuffled_places(mask)):
             view: EncodedView = encoder(ids, mask, content, anchor)
-        finally:
-            hook.remove()
         return view
