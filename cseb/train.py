@@ -194,10 +194,10 @@ class _Patience:
 def _optimizer(objective: Objective, recipe: Recipe) -> Optimizer:
     rate, decay = recipe.learning_rate, recipe.weight_decay
     weights: Any = objective.parameters()
-    faster = getattr(objective.encoder.head, "rate", 1.0)
-    if faster != 1:
-        head = list(objective.encoder.head.parameters())
-        rest = [weight for weight in weights if all(weight is not own for own in head)]
+    own: Any = objective.encoder.head
+    if (faster := getattr(own, "rate", 1.0)) != 1:
+        head = list(own.parameters())
+        rest = [weight for weight in weights if all(weight is not one for one in head)]
         weights = [{"params": rest}, {"params": head, "lr": rate * faster}]
     if recipe.optimizer == "rmsprop":
         return RMSprop(weights, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)

@@ -11,6 +11,7 @@ from torch import Tensor, nn, tanh
 from cseb.errors import BadSpec, above, one_of, whole
 from cseb.parts import Shape
 
+SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: what float32 can tell from 0
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
 
 
@@ -146,8 +147,10 @@ class InverseRoot(torch.autograd.Function):
     def forward(ctx: Any, matrices: Tensor) -> Tensor:
         """U diag(s^-1/2) U^T."""
         values, vectors = torch.linalg.eigh(matrices)
+        values = torch.maximum(values, values[..., -1:] * SMALLEST)
         ctx.save_for_backward(values, vectors)
-        return (vectors * values.rsqrt()[..., None, :]) @ vectors.mT
+        root: Tensor = (vectors * values.rsqrt()[..., None, :]) @ vectors.mT
+        return root
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Tensor:
@@ -155,7 +158,8 @@ class InverseRoot(torch.autograd.Function):
         values, vectors = ctx.saved_tensors
         left, right = values.sqrt()[..., :, None], values.sqrt()[..., None, :]
         inner = vectors.mT @ ((slopes[0] + slopes[0].mT) / 2) @ vectors
-        return vectors @ (inner / -(left * right * (left + right))) @ vectors.mT
+        slope: Tensor = vectors @ (inner / -(left * right * (left + right))) @ vectors.mT
+        return slope
 
 
 def group_whitened(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tensor:
@@ -164,10 +168,10 @@ def group_whitened(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Ten
     order: (D,) the features, group after group. epsilon: added to variances. Source: Zhuo et al. 2023 (WhitenedCSE),
     shuffled group whitening; Huang et al. 2018 for ZCA.
     """
-    x = h[:, order].unflatten(1, (groups, -1)).transpose(0, 1)  # (G, B, D/G)
+    x = h[:, order].view(len(h), groups, -1).transpose(0, 1)  # (G, B, D/G)
     x = x - x.mean(dim=1, keepdim=True)
     spread = x.mT @ x / len(h) + epsilon * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    white = (x @ InverseRoot.apply(spread)).transpose(0, 1).flatten(1)  # type: ignore[no-untyped-call]
+    white: Tensor = (x @ InverseRoot.apply(spread)).transpose(0, 1).flatten(1)  # type: ignore[no-untyped-call]
     return white[:, order.argsort()]
 
 

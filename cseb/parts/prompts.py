@@ -68,7 +68,7 @@ class Denoised:
 
 def _distinct(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The different values (U,), the first place of each (U,), and which of them stands where (B,)."""
-    unique, which = values.unique(return_inverse=True)
+    unique, which = torch.unique(values, return_inverse=True)
     first = (which[None] == torch.arange(len(unique), device=values.device)[:, None]).int().argmax(dim=1)
     return unique, first, which
 

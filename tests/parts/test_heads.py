@@ -1,10 +1,24 @@
 """Heads against hand-worked numbers."""
 
+import numpy as np
 import pytest
 import torch
 
+from cseb.errors import BadSpec
 from cseb.parts import Shape
-from cseb.parts.heads import BNMLP, GELUMLP, MLP, BarlowProjector, BatchNorm, Linear, NoHead
+from cseb.parts.heads import (
+    BNMLP,
+    GELUMLP,
+    MLP,
+    BarlowProjector,
+    BatchNorm,
+    GroupWhiten,
+    InverseRoot,
+    Linear,
+    NoHead,
+    ReLUMLP,
+    group_whitened,
+)
 
 SHAPE = Shape(width=2, layers=1, heads=1, mask_token=False, pooled=False, dropout=0.1)
 H = torch.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=torch.float64)
@@ -72,3 +86,49 @@ def test_the_head_of_sg_opt_is_two_layers_with_gelu_behind_both() -> None:
     first, second = (layer for layer in head.layers if isinstance(layer, torch.nn.Linear))
     gelu = torch.nn.functional.gelu
     assert torch.allclose(head(H), gelu(gelu(H @ first.weight.T + first.bias) @ second.weight.T + second.bias))
+
+
+def test_groups_are_whitened_each_by_itself() -> None:
+    rng = torch.Generator().manual_seed(0)
+    h = torch.randn(9, 6, generator=rng, dtype=torch.float64) @ torch.randn(6, 6, generator=rng).double()
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    found = group_whitened(h, order, 2, 1e-5)
+    for group in ([3, 0, 5], [1, 4, 2]):
+        x = h[:, group].numpy() - h[:, group].numpy().mean(axis=0)
+        spread = x.T @ x / 9 + 1e-5 * np.eye(3)
+        values, vectors = np.linalg.eigh(spread)
+        assert np.allclose(found[:, group].numpy(), x @ vectors @ np.diag(values**-0.5) @ vectors.T)
+        assert np.allclose(found[:, group].T.numpy() @ found[:, group].numpy() / 9, np.eye(3), atol=1e-3)
+
+
+def test_the_inverse_root_has_a_slope_where_eigenvalues_are_equal() -> None:
+    random = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    spread = (random @ random.mT + torch.eye(4)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda m: InverseRoot.apply((m + m.mT) / 2), (spread,))
+    equal = (2 * torch.eye(4, dtype=torch.float64)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda m: InverseRoot.apply((m + m.mT) / 2), (equal,))
+    root = InverseRoot.apply(spread)
+    assert torch.allclose(root @ spread @ root, torch.eye(4, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8])
+def test_group_whitening_of_few_or_equal_rows_is_finite(rows: int) -> None:
+    head = GroupWhiten(groups=1, epsilon=1e-5, shape=SHAPE)
+    for h in (torch.randn(rows, 2, generator=torch.Generator().manual_seed(1)), torch.ones(rows, 2)):
+        x = h.clone().requires_grad_()
+        head(x).square().sum().backward()
+        assert x.grad is not None
+        assert x.grad.isfinite().all()
+
+
+def test_groups_must_divide_the_width() -> None:
+    with pytest.raises(BadSpec, match="3 groups of 2 features"):
+        GroupWhiten(groups=3, epsilon=1e-5, shape=SHAPE)
+
+
+def test_the_head_of_vascl_has_length_1_and_its_own_rate() -> None:
+    head = ReLUMLP(width=5, rate=100.0, shape=SHAPE).double()
+    first, last = (layer.weight for layer in head.layers if isinstance(layer, torch.nn.Linear))
+    expected = torch.relu(H @ first.T) @ last.T
+    assert torch.allclose(head(H), torch.nn.functional.normalize(expected, dim=1))
+    assert len(list(head.parameters())) == 2
