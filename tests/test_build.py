@@ -82,7 +82,7 @@ def test_every_method_fits_an_encoder_of_twelve_layers(name: str, tmp_path: Path
     from tests.conftest import save_tokenizer
 
     vocabulary = save_tokenizer(tmp_path)
-    config = BertConfig(vocab_size=vocabulary, hidden_size=264, num_attention_heads=12, intermediate_size=8)
+    config = BertConfig(vocab_size=vocabulary, hidden_size=384, num_attention_heads=12, intermediate_size=8)
     BertForMaskedLM(config).save_pretrained(tmp_path)
     for fraction in (0.001, 0.01, 0.1, 1.0):
         check(METHODS[name].at(fraction), tmp_path)

@@ -11,7 +11,7 @@ import torch
 from cseb import train as training
 from cseb.build import build, check
 from cseb.errors import BadSpec
-from cseb.parts.stages import EntropyModels
+from cseb.parts.stages import EntropyModels, Teacher
 from cseb.spec import parse_method
 from cseb.train import Diverged, train
 from tests.conftest import SENTENCES
@@ -169,3 +169,46 @@ def test_a_stage_that_diverges_says_which(tiny: Tiny) -> None:
 def test_what_does_not_go_together_is_refused(tiny: Tiny, text: str, message: str) -> None:
     with pytest.raises(BadSpec, match=message):
         check(parse_method(text).at(1.0), tiny("bert"))
+
+
+TEACHING = "steps=4,warmup=2,batch_size=16,learning_rate=3e-3,eval_every=2"
+
+
+def test_a_teacher_is_the_method_trained_by_contrast_alone() -> None:
+    method = parse_method(f"distillcse+recipe({TEACHING})").at(1.0)
+    (made,) = Teacher(steps=2, temperature=0.1, with_head=False).methods(method)
+    assert [term.name for term in made.terms] == ["infonce"]
+    assert dict(made.terms[0].options)["temperature"] == 0.1
+    assert (dict(made.recipe.options)["steps"], dict(made.recipe.options)["warmup"]) == (2, 1)
+    assert made.stages is None
+    assert (made.views, made.pooler, made.head) == (method.views, method.pooler, method.head)
+    assert method.data_seen() == ("subset",)
+
+
+@pytest.mark.parametrize("with_head", [True, False])
+def test_a_term_may_look_at_the_subset_as_its_teacher_has_it(tiny: Tiny, with_head: bool) -> None:
+    text = f"rankencoder+teacher(steps=2,with_head={str(with_head).lower()})+recipe({TEACHING})"
+    built = build(parse_method(text).at(1.0), tiny("bert"), 0)
+    seen: list[torch.Tensor] = []
+    kept: list = []
+
+    def stage():
+        kept.append(built.stages[0]())
+        return kept[0]
+
+    class Surveys(torch.nn.Module):
+        needs: frozenset[str] = frozenset()
+        views = 2
+
+        def survey(self, frozen):
+            seen.append(frozen[0][0])
+
+        def forward(self, step):
+            assert torch.allclose(step.frozen[0][0], seen[0][step.sids])
+            return step.views[0].z.sum() * 1e-3
+
+    looked = replace(built, terms=(replace(built.terms[0], term=Surveys()),), stages=(stage,))
+    train(looked, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert len(seen) == 1
+    encoder = kept[0].encoder
+    assert np.allclose(seen[0], encoder.vectors(encoder.tokenise(SENTENCES, 32), with_head), atol=1e-6)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import torch
 import torch.nn.functional as F
-from torch import Tensor, arange, nn
+from torch import Tensor, nn
 
 from cseb.errors import BadSpec
 from cseb.parts import LAYERS, Step
@@ -21,11 +22,11 @@ def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
     local: (B, T, D), mask: (B, T), sentences: (B, D). Pairs of a token with another sentence are the negatives; there
     are none in a batch of one. Source: Zhang et al. 2020 (IS-BERT), eq. 3; Hjelm et al. 2019, eq. 4.
     """
-    if local.dtype in (local.half().dtype, local.bfloat16().dtype):  # products of long vectors
+    if local.dtype in (torch.float16, torch.bfloat16):  # products of long vectors
         local, sentences = local.float(), sentences.float()
     own, _ = mask.bool().nonzero(as_tuple=True)  # (M,)
     scores = local[mask.bool()] @ sentences.T  # (M, B)
-    positive = own[:, None] == arange(len(sentences), device=own.device)
+    positive = own[:, None] == torch.arange(len(sentences), device=own.device)
     agree = (math.log(2) - F.softplus(-scores[positive])).mean()
     if len(sentences) == 1:
         return -agree

@@ -42,7 +42,7 @@ TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
     "rank_mse": (lambda: told(rank_mse()), False, True),
     "listwise_ce": (lambda: told(ListwiseCE(student=0.5, teacher=0.3, group=0.0)), False, True),
     "debiased_nce": (lambda: told(debiased(noise=0.0)), False, True),
-    "debiased_nce noise": (lambda: told(debiased(noise=1.0)), False, False),
+    "debiased_nce noise": (lambda: told(debiased(noise=1.0)), False, True),
     "debiased_nce weighted": (lambda: told(debiased(noise=0.0, form="weighted")), False, True),
     "virtual_nt_xent": (lambda: told(virtual()), False, False),
 }
