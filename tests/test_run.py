@@ -125,3 +125,25 @@ def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path
     run_job(jobs(f"simcse{SMALL}")[0], store, lambda look: None)
     assert torch.equal(before, torch.random.get_rng_state())
     assert training.LOOK > 1
+
+
+def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
+    jobs: Callable[..., list[Job]], tmp_path: Path
+) -> None:
+    import torch
+
+    store = Store(tmp_path / "results")
+    store.prepare()
+    text = f"isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6){SMALL}"
+    (job,) = jobs(text)
+    record = run_job(job, store, lambda look: None, models=tmp_path / "models")
+    assert record.status == "done"
+    folder = tmp_path / "models" / job.key
+    held = torch.load(folder / "cseb.pt")
+    assert held["post.mean"].shape == (16,)
+    assert held["post.map"].shape == (16, 6)
+    assert held["pooler.convolutions.1.weight"].shape == (8, 16, 3)
+    assert not (folder / "modules.json").exists()
+    (plain,) = jobs(f"simcse{SMALL}")
+    run_job(plain, store, lambda look: None, models=tmp_path / "models")
+    assert not (tmp_path / "models" / plain.key / "cseb.pt").exists()

@@ -14,12 +14,13 @@ from cseb.build import build, check
 from cseb.data.tokens import Tokens
 from cseb.encoder import Encoder
 from cseb.errors import BadData, BadSpec
+from cseb.objective import Objective
 from cseb.parts.views import Dropout
 from cseb.recipe import Recipe
 from cseb.registry import METHODS
 from cseb.spec import OPTIONAL, parse_method
 from cseb.streams import ORDER, stream_seed
-from cseb.train import Diverged, Trained, rate, restore, train
+from cseb.train import Diverged, Trained, _optimizer, rate, restore, train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -304,6 +305,14 @@ def test_rate_ramps_then_falls_or_stays() -> None:
     assert rate(recipe(steps=10, warmup=4, schedule="constant"), 9) == 1
     steps = recipe(steps=10, schedule="piecewise", pieces=((0, 1.0), (3, 0.5), (5, 0.2)))
     assert [rate(steps, step) for step in range(8)] == [1, 1, 1, 0.5, 0.5, 0.2, 0.2, 0.2]
+
+
+def test_a_head_may_learn_faster_than_the_encoder(tiny: Tiny) -> None:
+    built = build(parse_method("vascl").at(1.0), tiny("bert"), 0)
+    rest, head = _optimizer(Objective(built), built.recipe).param_groups
+    assert (rest["lr"], head["lr"]) == (5e-6, pytest.approx(5e-4))
+    assert {id(weight) for weight in head["params"]} == {id(weight) for weight in built.encoder.head.parameters()}
+    assert len(rest["params"]) + len(head["params"]) == len(list(built.encoder.parameters()))
 
 
 def test_ct_has_the_released_rates() -> None:
