@@ -144,6 +144,9 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     assert held["post.map"].shape == (16, 6)
     assert held["pooler.convolutions.1.weight"].shape == (8, 16, 3)
     assert not (folder / "modules.json").exists()
-    (plain,) = jobs(f"simcse{SMALL}")
-    run_job(plain, store, lambda look: None, models=tmp_path / "models")
-    assert not (tmp_path / "models" / plain.key / "cseb.pt").exists()
+    plain, whitened = jobs(f"simcse{SMALL},simcse+whiten(dimensions=6){SMALL}")
+    for one in (plain, whitened):
+        run_job(one, store, lambda look: None, models=tmp_path / "models")
+        is_plain = one is plain  # SentenceTransformer knows of no whitening
+        assert (tmp_path / "models" / one.key / "cseb.pt").exists() is not is_plain
+        assert (tmp_path / "models" / one.key / "modules.json").exists() is is_plain

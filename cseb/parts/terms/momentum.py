@@ -90,10 +90,9 @@ class MomentumNCE(nn.Module):
     @torch.no_grad()
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """The copy's vectors (B, D), after it has followed the last update."""
-        if self.done:
-            momentum = rising(self.momentum, self.done, self.steps)
-            for slow, online in zip(self.copy.parameters(), self.online, strict=True):
-                follow(slow, online, momentum)
+        momentum = rising(self.momentum, self.done, self.steps)
+        for slow, online in zip(self.copy.parameters(), self.online, strict=True):
+            follow(slow, online, momentum)
         self.done += 1
         backbone, projection = self.copy
         keys: Tensor = projection(self.encoder[0].pool(backbone, ids, mask, torch.zeros_like(mask[:, 0])))

@@ -162,6 +162,25 @@ def test_the_virtual_view_is_harder_to_tell_than_one_pushed_at_random() -> None:
 
 
 @pytest.mark.parametrize("detach", [True, False])
+def test_the_virtual_term_is_the_contrast_with_the_worst_push(detach: bool) -> None:
+    left, right = random(5)
+    head = torch.nn.Linear(4, 3).double()
+    drawn = torch.rand(left.shape, generator=torch.Generator().manual_seed(7)) - 0.5
+    start = F.normalize(drawn, dim=1).double().requires_grad_()
+    near, h = neighbourhood(left.detach(), 2), left.detach() if detach else left
+    fixed = F.normalize(head(left.detach()), dim=1).detach()
+    moved = F.normalize(head(left.detach() + 1.5 * start), dim=1)
+    slope = torch.autograd.grad(told_from_neighbours(fixed, moved, near, 0.5), start)[0]
+    anchors = fixed if detach else F.normalize(head(h), dim=1)
+    expected = nt_xent_knn(anchors, F.normalize(head(h + 1.5 * F.normalize(slope, dim=1)), dim=1), near, 0.5)
+    main = replace(step(left, right), head=head, rng=torch.Generator().manual_seed(7))
+    found = virtual(detach=detach)(main)
+    assert found.item() == pytest.approx(expected.item())
+    slopes = [torch.autograd.grad(loss, head.weight)[0] for loss in (found, expected)]
+    assert torch.allclose(*slopes)
+
+
+@pytest.mark.parametrize("detach", [True, False])
 def test_as_released_the_virtual_view_trains_the_head_alone(detach: bool) -> None:
     left, right = random(5)
     head = torch.nn.Linear(4, 3).double()
