@@ -9,7 +9,7 @@ from cseb.spec import part
 RANKENCODER = replace(
     SIMCSE,
     name="rankencoder",
-    source="Seonwoo et al., ACL 2023, arXiv:2209.04333: eq. 3 to 6; released code (SimCSE variant, BERT-base)",
+    source="Seonwoo et al., ACL 2023, arXiv:2209.04333; released code (SimCSE variant, BERT-base)",
     stages=TEACHER,
     terms=(INFONCE, RANK_MSE),
     deviations=(

@@ -10,7 +10,7 @@ from cseb.spec import part
 BERT_WHITENING = replace(
     FIRST_LAST,
     name="bert-whitening",
-    source="Su et al. 2021, arXiv:2103.15316: eq. 5, algorithm 1; released code",
+    source="Su et al. 2021, arXiv:2103.15316; released code",
     post=WHITEN,
     deviations=(
         "whiten: mean and covariance come from the training subset; the paper takes SNLI and MultiNLI, or the "

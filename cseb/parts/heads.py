@@ -140,7 +140,7 @@ class GELUMLP(nn.Module):
 class InverseRoot(torch.autograd.Function):
     """Symmetric positive matrices (..., n, n) to their inverse square roots, with slopes where eigenvalues are equal.
 
-    Source: Higham 2008, Functions of Matrices, theorem 3.9 (divided differences); eigh's own slope is infinite there.
+    Source: Higham 2008, Functions of Matrices (divided differences); eigh's own slope is infinite there.
     """
 
     @staticmethod

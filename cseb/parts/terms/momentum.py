@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def rising(start: float, done: int, steps: int) -> float:
     """Momentum after `done` of `steps` updates: from `start` to 1 along half a cosine.
 
-    Source: Grill et al. 2020 (BYOL), section 3.2; Cao et al. 2022 (MoCoSE).
+    Source: Grill et al. 2020 (BYOL); Cao et al. 2022 (MoCoSE).
     """
     return 1 - (1 - start) * (math.cos(math.pi * min(done / steps, 1.0)) + 1) / 2
 

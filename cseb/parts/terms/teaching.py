@@ -17,7 +17,7 @@ from cseb.parts.terms.contrast import cosines
 def spearman(profiles: Tensor) -> Tensor:
     """Spearman's correlation of all pairs of rows: (B, N) to (B, B). Equal values are ranked as they stand.
 
-    Source: Seonwoo et al. 2023 (RankEncoder), eq. 3; released code for ties.
+    Source: Seonwoo et al. 2023 (RankEncoder); released code for ties.
     """
     ranks = profiles.argsort(dim=1, stable=True).argsort(dim=1).float()
     ranks = F.normalize(ranks - ranks.mean(dim=1, keepdim=True), dim=1)
@@ -27,7 +27,7 @@ def spearman(profiles: Tensor) -> Tensor:
 def masked_mse(cosine: Tensor, targets: Tensor, low: float, high: float) -> Tensor:
     """Mean squared difference over the pairs whose target lies in [low, high]; 0 if there are none. (B, B) both.
 
-    Source: Seonwoo et al. 2023 (RankEncoder), eq. 5; released code for the bounds.
+    Source: Seonwoo et al. 2023 (RankEncoder); released code for the bounds.
     """
     counted = (targets >= low) & (targets <= high)
     return (counted * (cosine - targets).square()).sum() / (counted.sum() + 1e-8)
@@ -81,7 +81,7 @@ def shuffled_groups(ordered: Tensor, mass: float, rng: torch.Generator) -> Tenso
 def listwise_ce(scores: Tensor, targets: Tensor, cold: float, colder: float) -> Tensor:
     """Cross-entropy of both rows' distributions, in nats. scores, targets: (B, N); their temperatures.
 
-    Source: Xu et al. 2023 (DistillCSE), eq. 3.
+    Source: Xu et al. 2023 (DistillCSE); released code.
     """
     return -((targets / colder).softmax(dim=1) * (scores / cold).log_softmax(dim=1)).sum(dim=1).mean()
 
