@@ -68,6 +68,7 @@ def run(
     from cseb import benchmark as benchmarks
     from cseb.plan import plan
     from cseb.results.store import Store
+    from cseb.tasks.names import spoken
 
     loaded = benchmarks.load(benchmark)
     merged = benchmarks.override(
@@ -86,6 +87,8 @@ def run(
     )
     where = _device(device)
     jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code)
+    for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
+        typer.echo(line, err=True)
     grid = _Grid.of(merged, jobs, Store(results), _workers(workers, threads, where), fresh, retry_failed)
     if dry_run:
         typer.echo(grid.listing())

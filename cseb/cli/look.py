@@ -152,7 +152,10 @@ def evaluate(
 ) -> None:
     """Score an encoder as it stands."""
     from cseb.run import evaluate as score  # loads torch
+    from cseb.tasks.names import spoken
 
+    for line in spoken(tasks):
+        typer.echo(line, err=True)
     source, scores = score(encoder, pooler, tasks, data_dir, threads)
     typer.echo(f"{source.name} ({source.sha256[:8]}), {pooler}, {', '.join(sorted({one.protocol for one in scores}))}")
     typer.echo(score_table(scores))
