@@ -17,7 +17,7 @@ from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
-from cseb.registry import COLUMNS
+from cseb.registry import COLUMNS, scale_of
 from cseb.results.record import Protocol, Record, Source
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.tasks.evaluate import load_task
@@ -155,8 +155,12 @@ def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
             raise BadBenchmark(f"dev is {benchmark.dev!r}; one task chooses the checkpoint, or none")
         if chosen[0].name in {task.name for task in tasks}:
             raise BadBenchmark(f"dev {benchmark.dev!r} is also a test task; choosing and testing must not share data")
+        if scale := scale_of(chosen[0].protocol):
+            raise BadBenchmark(
+                f"dev is {benchmark.dev!r}, whose figure is {scale}; a task in points chooses a checkpoint"
+            )
         loaded.append(load_task(chosen[0], folder))
-        dev, dev_pairs = versioned(chosen[0]), len(loaded[-1].sentences()) // 2
+        dev, dev_pairs = versioned(chosen[0]), len(loaded[-1].clusters())
     data = hashlib.sha256("".join(each.sha256() for each in loaded).encode()).hexdigest()
     names = tuple(map(versioned, tasks))
     return Protocol(tasks=names, data=data, dev=dev, dev_pairs=dev_pairs, threads=threads, device=device)

@@ -53,9 +53,9 @@ class TaskFile:
 
     @property
     def protocol(self) -> str:
-        """Such as logistic-regression(folds=5)@1 or alignment(of=my.tsv above=4)@1."""
+        """Such as logistic-regression(folds=5)@1, k-means@1 or alignment(of=my.tsv above=4)@1."""
         of = [f"of={_safe(self.path.name)}"] if self.kind in MEASURES else []
-        options = " ".join([*of, *(f"{name}={value:g}" for name, value in self.options)])
+        options = " ".join([*of, *(f"{name}={value:g}" for name, value in self.options if value)])
         return f"{MEASURED.get(self.kind, self.kind)}{f'({options})' if options else ''}@1"
 
     def load(self, data_dir: Path | None) -> Loaded:

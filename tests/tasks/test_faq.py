@@ -42,8 +42,8 @@ COUGH = {
     "3,WHO,Hands?,u,Wash them.,en\n4,WHO,Soap?,u,Wash them.,en\n9,WHO,Far?,u,Keep away.,en\n",
     "User_Query_Bank.csv": "index,query\n0,do I need a mask\n2,wash hands\n5,nobody knows\n",
     "Annotated_Relevance_Set.csv": "Query_index,query,FAQ_index,annotations,average,label\n"
-    '0,do I need a mask,0,"[4, 4]",4.0,Positive\n0,do I need a mask,9,"[1]",1.0,negative\n2,wash hands,4,[4],4.0,positive\n'
-    "5,nobody knows,0,[1],1.0,negative\n7,not in the bank,0,[1],1.0,negative\n",
+    '0,do I need a mask,0,"[4, 4]",4.0,Positive\n0,do I need a mask,9,"[1]",1.0,negative\n'
+    "2,wash hands,4,[4],4.0,positive\n5,nobody knows,0,[1],1.0,negative\n7,not in the bank,0,[1],1.0,negative\n",
 }
 
 

@@ -14,6 +14,7 @@ from cseb.tasks.geometry import MEASURES, Shape, geometry, shape
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pairs import Pairs, RatedPairs
 
+SHARED = Path(__file__).parents[2].parent / "shared" / "data" / "senteval"
 NAMES = ("alignment", "uniformity", "anisotropy", "effective-rank")
 
 
@@ -182,3 +183,10 @@ def test_the_miniature_has_figures_in_their_ranges() -> None:
     tasks = [(task, task.load(None)) for task in parse_tasks("mw-geometry")]
     values = [outcome.value or 0.0 for outcome, _ in score_all(tasks, embed)]
     assert values == pytest.approx([2, -3.6, 0, 16], abs=0.25)
+
+
+@pytest.mark.skipif(not (SHARED / "STS").is_dir(), reason="needs the task files beside the repository")
+def test_the_real_development_set_has_208_positive_pairs_and_3000_sentences() -> None:
+    positive, spread = (task.load(SHARED) for task in parse_tasks("alignment,uniformity"))
+    assert (len(positive.left), len(spread.sentences())) == (208, 3000)
+    assert len(set(spread.sentences())) == 2909  # and yet all are counted

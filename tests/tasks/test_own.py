@@ -97,7 +97,7 @@ def test_a_kind_can_be_asked_for(tmp_path: Path) -> None:
     labels, judged = write(tmp_path / "my.csv", LABELS), write(tmp_path / "q.csv", CANDIDATES)
     task = only(f"{labels}:clustering")
     assert isinstance(task.load(None), Clustering)
-    assert (task.name, task.protocol) == ("my.csv:clustering", "k-means(clusters=0)@1")
+    assert (task.name, task.protocol) == ("my.csv:clustering", "k-means@1")
     found = only(f"{judged}:retrieval(folds=2)").load(None)
     assert isinstance(found, Ranked)
     assert [pool.documents.tolist() for pool in found.pools] == [[0, 1, 2]]
