@@ -26,7 +26,7 @@ FAQIR = """<?xml version="1.0" encoding="utf-8"?>
   <relCandidates>
     <IRCandidateList><grpId>1</grpId><candidates>
       <IRCandidate><Id>a</Id><Annotations>
-        <Annotation><Annotator>x</Annotator><Val>2</Val></Annotation><Annotation><Val>1</Val></Annotation>
+        <Annotation><Annotator>x</Annotator><Val>1</Val></Annotation><Annotation><Val>2</Val></Annotation>
       </Annotations></IRCandidate>
       <IRCandidate><Id>b</Id><Annotations><Annotation><Val>2</Val></Annotation></Annotations></IRCandidate>
       <IRCandidate><Id>c</Id><Annotations><Annotation><Val>4</Val></Annotation></Annotations></IRCandidate>

@@ -23,6 +23,11 @@ def embed(sentences: Sequence[str]) -> np.ndarray:
     return np.array(rows, dtype=np.float32)
 
 
+def _centred(*texts: str) -> list[np.ndarray]:
+    """Vectors whose correlation is the cosine of the texts: each beside its negative, so that both means are 0."""
+    return [np.concatenate([row, -row]) for row in embed(texts).astype(float)]
+
+
 def test_three_queries_and_four_candidates() -> None:
     found = [placed(row, own) for row, own in zip(SCORES, RELEVANT, strict=True)]
     # third query: its documents come third and fourth
@@ -108,6 +113,15 @@ def test_a_collapsed_encoder_has_no_score_and_makes_no_noise(vector: list[float]
     assert np.isnan(moves).all()
 
 
+def test_one_query_that_cannot_be_ranked_takes_the_score_away_but_not_that_of_other_folds() -> None:
+    data = faq([f"q{n}" for n in range(6)], [f"a{n}" for n in range(6)], name="x", folds=2)
+    items = data.items(lambda texts: embed(texts) * np.array([[np.nan if text == "q3" else 1] for text in texts]))
+    assert np.isnan(items).all(axis=1).tolist() == [number == 3 for number in range(6)]
+    detail = data.outcome(items).detail
+    assert (detail["map"], detail["map.folds"]) == (None, None)
+    assert {detail["map/fold1"] is None, detail["map/fold2"] is None} == {True, False}
+
+
 def test_equal_answers_are_one_document_and_equal_questions_one_query() -> None:
     data = faq(["p", "q", "p", "r", "s"], ["x", "x", "y", "z", "u"], name="x", folds=2)
     assert (data.queries, data.documents) == (["p", "q", "r", "s"], ["x", "y", "z", "u"])
@@ -135,6 +149,11 @@ def test_the_pool_of_a_fold_holds_the_documents_of_its_queries_alone() -> None:
     assert [len(pool.documents) for pool in part.pools] == [4] * 5
     assert (part.items(embed)[:, 1] <= whole.items(embed)[:, 1]).all()
     assert part.items(embed)[:, 1].max() <= 4
+    assert part.folds is not None
+    for query, (_, first) in enumerate(part.items(embed)):
+        rivals = [other for other in range(20) if part.folds[other] == part.folds[query]]
+        near = {n: float(stats.pearsonr(*_centred(f"q{query}", f"a{n}"))[0]) for n in rivals}
+        assert first == 1 + sum(near[n] > near[query] for n in rivals)
     assert whole.sha256() != part.sha256()
 
 
