@@ -150,7 +150,7 @@ def test_fewer_distinct_vectors_than_clusters_make_no_noise() -> None:
 
 def test_equal_sentences_stand_or_fall_together_and_too_many_clusters_are_answered() -> None:
     data = Clustering(labelled(["a", "b", "a"], ["x", "y", "y"], "t"), 2)
-    assert data.clusters().tolist() == [0, 1, 0]
+    assert data.clusters().tolist() == Classification(data.data, NONE[:3]).clusters().tolist() == [0, 1, 0]
     with pytest.raises(BadData, match="t has 60 sentences and 61 clusters"):
         clustering(THREE, 61, "t")
 

@@ -85,12 +85,24 @@ def test_pairs_need_no_header(tmp_path: Path) -> None:
 
 
 def test_judgements_of_the_same_candidate_are_one(tmp_path: Path) -> None:
-    path = write(tmp_path / "my.csv", [*CANDIDATES, ["q", "y", "3"], ["q", "w", "0"]])
+    path = write(tmp_path / "my.csv", [*CANDIDATES, ["q", "y", "3"], ["q", "w", "0"], ["q", "x", "0"]])
     data = load_task(path, None)
     assert isinstance(data, Ranked)
     assert data.documents == ["x", "y", "w", "z"]
     assert data.relevant == [[0, 1], [3]]
     assert [pool.documents.tolist() for pool in data.pools] == [[0, 1, 2], [0, 3]]
+
+
+def test_the_first_of_several_names_for_a_part_is_taken(tmp_path: Path) -> None:
+    rows = [["similarity", "left", "sentence1", "right", "score"], ["9", "a", "b", "c", "1"], ["8", "d", "e", "f", "2"]]
+    data = load_task(write(tmp_path / "my.csv", rows), None)
+    assert isinstance(data, RatedPairs)
+    assert (data.subsets[0].left, data.subsets[0].gold) == (["b", "e"], [1, 2])
+
+
+def test_a_number_in_a_header_is_no_score_for_another_kind(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.csv", [["text", "label", "2020"], *([f"s{n}", "xy"[n % 2], n] for n in range(12))])
+    assert only(f"{path}:classification").load(None).sentences() == [f"s{n}" for n in range(12)]
 
 
 def test_a_kind_can_be_asked_for(tmp_path: Path) -> None:
