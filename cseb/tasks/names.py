@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, UnknownName
@@ -10,8 +9,6 @@ from cseb.registry import TASK_GROUPS, TASKS
 
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
-
-_COMMA = re.compile(r",(?![^()]*\))")  # outside brackets
 
 
 def parse_names(text: str) -> list[str]:
@@ -35,7 +32,7 @@ def spoken(text: str) -> list[str]:
 def _parse(text: str) -> dict[str, str]:
     """By the name of each task the word that says where it is: the name itself, or a path."""
     found: dict[str, str] = {}
-    for word in filter(None, map(str.strip, _COMMA.split(text))):
+    for word in filter(None, map(str.strip, text.split(","))):
         if word in TASKS or word in TASK_GROUPS:
             found |= {name: name for name in TASK_GROUPS.get(word, (word,))}
             continue
