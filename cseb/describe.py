@@ -136,7 +136,8 @@ def _parts() -> list[Row]:
 def _tasks() -> list[Row]:
     grouped = {name: group for group, names in TASK_GROUPS.items() for name in names}
     groups = [(group, f"the tasks {', '.join(names)}") for group, names in TASK_GROUPS.items()]
-    return groups + [(name, f"in {grouped[name]}" if name in grouped else "in no group") for name in TASKS]
+    known = [(name, f"in {grouped[name]}" if name in grouped else "in no group") for name in TASKS]
+    return groups + known + [("FILE[:KIND]", "a .csv, .tsv, .json or .jsonl of your own; its columns tell the kind")]
 
 
 def _encoders() -> list[Row]:

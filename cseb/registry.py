@@ -186,13 +186,41 @@ TASKS = Registry(
         "mw-mixed": "cseb.tasks.microworld:MIXED",
         "mw-relations": "cseb.tasks.microworld:RELATIONS",
         "mw-dev": "cseb.tasks.microworld:DEV",
+        "faqir": "cseb.tasks.faq:FAQIR",
+        "faqir-users": "cseb.tasks.faq:FAQIR_USERS",
+        "faqir-useful": "cseb.tasks.faq:FAQIR_USEFUL",
+        "cough": "cseb.tasks.faq:COUGH",
+        "cough-users": "cseb.tasks.faq:COUGH_USERS",
+        "alignment": "cseb.tasks.geometry:ALIGNMENT",
+        "uniformity": "cseb.tasks.geometry:UNIFORMITY",
+        "anisotropy": "cseb.tasks.geometry:ANISOTROPY",
+        "effective-rank": "cseb.tasks.geometry:EFFECTIVE_RANK",
+        "mw-faq": "cseb.tasks.miniatures:FAQ",
+        "mw-clusters": "cseb.tasks.miniatures:CLUSTERS",
+        "mw-alignment": "cseb.tasks.miniatures:ALIGNMENT",
+        "mw-uniformity": "cseb.tasks.miniatures:UNIFORMITY",
+        "mw-anisotropy": "cseb.tasks.miniatures:ANISOTROPY",
+        "mw-effective-rank": "cseb.tasks.miniatures:EFFECTIVE_RANK",
     },
 )
 
 # Several tasks under one name, in the order of the papers' tables; rated pairs for choosing a checkpoint are in none.
 TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "sts": ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"),
-    "microworld": tuple(name for name in TASKS.builtin if name.startswith("mw-") and name != "mw-dev"),
+    "microworld": tuple(
+        name for name, where in TASKS.builtin.items() if where.startswith("cseb.tasks.microworld:") and name != "mw-dev"
+    ),
+    "faq": ("faqir", "cough"),
+    "geometry": ("alignment", "uniformity", "anisotropy", "effective-rank"),
+    "mw-geometry": ("mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank"),
+}
+
+# Figures that are not points with higher ones better, by the first word of their protocol; averages leave them alone.
+SCALES: Mapping[str, str] = {
+    "alignment": "0 to 4, lower is better",
+    "uniformity": "-8 to 0, lower is better",
+    "anisotropy": "mean cosine, lower is better",
+    "effective-rank": "1 to width, higher is better",
 }
 
 # Raised when the numbers of an unchanged spec would change: older records then count as stale. The default is 1.
@@ -217,3 +245,8 @@ def slot_of(name: str) -> str:
         if name in registry:
             return slot
     raise UnknownName("part", name, {*PRESETS, *(known for registry in SLOTS.values() for known in registry)})
+
+
+def scale_of(protocol: str) -> str:
+    """What has to be said of figures of this protocol; "" for points, where higher is better."""
+    return SCALES.get(protocol.partition("@")[0].partition("(")[0], "")

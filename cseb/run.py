@@ -47,7 +47,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     started = datetime.now(UTC)
     corpus = _corpus(job.corpus.name, job.column)
     sentences = corpus.take(draw(len(corpus), job.size, job.seed))
-    tasks = _tasks(",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
+    tasks = _tasks(job.tasks or ",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
     built = building.build(job.method, Path(job.folder), job.seed, job.trust_remote_code)
     clock, cpu, here = time.perf_counter(), time.process_time(), share()
 
@@ -122,14 +122,14 @@ def _corpus(name: str, column: str) -> Corpus:
 
 
 def _tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
-    return [(task, load_task(task.name, Path(data_dir) if data_dir else None)) for task in parse_tasks(names)]
+    return [(task, load_task(task, Path(data_dir) if data_dir else None)) for task in parse_tasks(names)]
 
 
 def _selector(job: Job) -> Callable[[Encoder], float | None] | None:
     """Dev points of an encoder, or None where nothing may be chosen by rated pairs."""
     if not job.protocol.dev:
         return None
-    dev = _tasks(job.protocol.dev.partition("@")[0], job.data_dir)
+    dev = _tasks(job.dev or job.protocol.dev.partition("@")[0], job.data_dir)
 
     def select(encoder: Encoder) -> float | None:
         return score_all(dev, encoder.embed)[0][0].value

@@ -207,6 +207,20 @@ def test_eval_prints_the_average_of_what_it_prints(tiny: Callable[[str], Path]) 
     assert average == pytest.approx((first + second) / 2, abs=0.0051)
 
 
+def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    path = tmp_path / "my.tsv"
+    path.write_text("a man\tthe dog\t1\na cat\tthe park\t2\na dog\tfood\t4\n")
+    found = call("eval", tiny("bert"), "--tasks", path, "--pooler", "mean")
+    assert found.exit_code == 0, found.output
+    assert found.stderr == "my.tsv: taken for pairs, 3 rows (first: 1, second: 2, score: 3); spearman@1\n"
+    assert "my.tsv" in found.stdout
+    path.write_text("a man\tthe dog\t1\na cat\tthe park\ttwo\n")
+    bad = call("eval", tiny("bert"), "--tasks", path)
+    assert bad.exit_code == 2
+    assert bad.stderr.splitlines()[-1].startswith("cseb: ")
+    assert "my.tsv, line 2: column '3' holds 'two'; a number is needed" in bad.stderr
+
+
 def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[object]) -> None:
     long = ["--methods", "simcse+recipe(steps=100000,batch_size=8)", "--seeds", "2"]
     command = [sys.executable, "-m", "cseb", "run", *map(str, grid), *long]

@@ -10,8 +10,10 @@ from cseb import train as training
 from cseb.benchmark import load, override
 from cseb.plan import Job, Progress, plan
 from cseb.results.record import Record
-from cseb.results.store import Store
+from cseb.results.store import Store, stale
 from cseb.run import evaluate, run_job
+from cseb.tasks.evaluate import load_task
+from cseb.tasks.names import parse_tasks
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -125,3 +127,26 @@ def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path
     run_job(jobs(f"simcse{SMALL}")[0], store, lambda look: None)
     assert torch.equal(before, torch.random.get_rng_state())
     assert training.LOOK > 1
+
+
+def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
+    jobs: Callable[..., list[Job]], tmp_path: Path
+) -> None:
+    (tmp_path / "own").mkdir()
+    labels = tmp_path / "own" / "my labels.csv"
+    labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
+    typed = f"mw-faq,mw-clusters,mw-geometry,{labels},{labels}:clustering"
+    (job,) = jobs(f"simcse{SMALL}", tasks=typed)
+    store = Store(tmp_path / "results")
+    store.prepare()
+    record = run_job(job, store, lambda _: None)
+    names = [score.task for score in record.scores if score.select == "last"]
+    assert names[0] == "mw-faq@1"
+    assert names[-2:] == ["my_labels.csv@1", "my_labels.csv:clustering@1"]
+    assert stale(record) == ""
+    items = store.read_items(job.key)
+    loaded = {f"{task.name}@{task.version}": load_task(task, None) for task in parse_tasks(typed)}
+    for score in record.scores:
+        own = items[f"{score.task}/{score.select}"]
+        outcome = loaded[score.task].outcome(own)
+        assert (outcome.value, outcome.detail, len(own)) == (score.value, score.detail, score.items)

@@ -70,6 +70,7 @@ def run(
     from cseb.cli import several
     from cseb.plan import plan
     from cseb.results.store import Store
+    from cseb.tasks.names import spoken
 
     together = several.started()
     if processes > 1 and together == 1 and not dry_run:
@@ -97,6 +98,8 @@ def run(
     at_once = 1 if together > 1 else _workers(workers, threads, where)
     grid = _Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
     quiet = quiet or not several.first()
+    for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
+        typer.echo(line, err=True)
     if dry_run:
         typer.echo(grid.listing())
         return

@@ -12,6 +12,7 @@ import typer
 
 from cseb import describe
 from cseb.errors import BadBenchmark, one_of
+from cseb.registry import TASK_GROUPS
 
 if TYPE_CHECKING:
     from cseb.results.record import Record, Score, Select
@@ -76,7 +77,7 @@ def _beside_words(table: Table) -> Table:
     tasks = [
         task.partition("@")[0] for task in dict.fromkeys(task for column in table.columns for task in column.tasks)
     ]
-    if not tasks or not all(task.startswith("mw-") for task in tasks):
+    if not tasks or not set(tasks) <= set(TASK_GROUPS["microworld"]):
         return table
     from cseb.tasks.words import baselines
 
@@ -152,7 +153,10 @@ def evaluate(
 ) -> None:
     """Score an encoder as it stands."""
     from cseb.run import evaluate as score  # loads torch
+    from cseb.tasks.names import spoken
 
+    for line in spoken(tasks):
+        typer.echo(line, err=True)
     source, scores = score(encoder, pooler, tasks, data_dir, threads)
     typer.echo(f"{source.name} ({source.sha256[:8]}), {pooler}, {', '.join(sorted({one.protocol for one in scores}))}")
     typer.echo(score_table(scores))

@@ -9,15 +9,18 @@ from pathlib import Path
 import numpy as np
 
 from cseb.errors import BadData, CsebError
-from cseb.registry import TASKS
+from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors
 
 
 @cache
-def load_task(name: str, data_dir: Path | None) -> Loaded:
-    """The data of a task, read once in the life of a process. Raises: BadData, UnknownName."""
-    task: Task = TASKS[name]
-    return task.load(data_dir)
+def load_task(task: Task | str, data_dir: Path | None) -> Loaded:
+    """The data of a task, read once in the life of a process.
+
+    task: itself, or how a user names it; the name in a record does not say where a file of the user's own lies.
+    Raises: BadData, UnknownName.
+    """
+    return (parse_tasks(task)[0] if isinstance(task, str) else task).load(data_dir)
 
 
 def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items]]:

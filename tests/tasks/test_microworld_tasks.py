@@ -9,7 +9,7 @@ from cseb.tasks.names import parse_tasks
 
 def test_the_table_of_names_agrees_with_the_world() -> None:
     assert TASK_GROUPS["microworld"] == microworld.TASKS
-    assert {name for name in TASKS.builtin if name.startswith("mw-")} == {*microworld.TASKS, microworld.DEV}
+    assert {*microworld.TASKS, microworld.DEV} <= {name for name in TASKS.builtin if name.startswith("mw-")}
 
 
 @pytest.mark.parametrize("name", ["mw-captions", "mw-dev"])
