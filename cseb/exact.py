@@ -10,10 +10,9 @@ import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
 from cseb.tasks.influence import Labels
 from cseb.tasks.task import Vectors
@@ -22,29 +21,36 @@ from cseb.tasks.transfer.labelled import Transfer
 from cseb.tasks.transfer.learner import Problem, Rows, Trained
 from cseb.tasks.transfer.linear import SEED, TEST, Settings, rounds, set_aside
 
-OPTIMISERS = {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop}
+if TYPE_CHECKING:  # reports ask for the version of a task, and shall not load torch for it
+    from torch import Tensor, nn
 
 
 class Exact:
     """A plain PyTorch loop. Source: Conneau & Kiela 2018, their classifier without hidden units."""
 
     def __init__(self, settings: Settings, features: Vectors, labels: Labels, classes: int) -> None:
+        import torch
+
         self.settings, self.classes = settings, classes
         self.x, self.y = torch.from_numpy(features), torch.from_numpy(labels)
 
     def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
         """As in `Learner`."""
+        import torch
+
         with torch.random.fork_rng(devices=[]):
             return [[self.fit(problem, value) for value in problem.values] for problem in problems]
 
     def fit(self, problem: Problem, value: float) -> Trained:
         """One classifier; its start depends on torch's generator, which is seeded here."""
+        import torch
+        from torch import nn
+
         torch.manual_seed(SEED)
         stream = np.random.RandomState(SEED)
         layer = nn.Linear(self.x.shape[1], self.classes)
-        optimiser = OPTIMISERS[self.settings.optimiser](
-            layer.parameters(), lr=self.settings.learning_rate, weight_decay=value
-        )
+        make = {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop}[self.settings.optimiser]
+        optimiser = make(layer.parameters(), lr=self.settings.learning_rate, weight_decay=value)
         train, held = problem.train, problem.held
         if held is None:
             train, held = set_aside(train, stream)
@@ -69,6 +75,8 @@ class Exact:
 
     def classify(self, layer: nn.Linear, rows: Rows) -> Tensor:
         """Classes (M,) of M rows, in minibatches like those of training."""
+        import torch
+
         x, size = self.x[rows], self.settings.batch
         with torch.no_grad():
             return torch.cat([layer(x[start : start + size]).argmax(dim=1) for start in range(0, len(x), size)])

@@ -1,5 +1,7 @@
 """Whole tasks: the accuracies of the reference, and every figure from the items alone."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -164,3 +166,9 @@ def test_the_hash_is_that_of_sentences_labels_and_parts() -> None:
         )
     ]
     assert len(set(both)) == 4
+
+
+def test_the_name_of_an_exact_task_does_not_load_torch() -> None:
+    code = "from cseb.registry import TASKS; import sys; print(TASKS['mr-exact'].version, 'torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["1", "False"]
