@@ -75,7 +75,7 @@ def searches(recipe: Recipe, rows: Rows, labels: Labels) -> list[Problem]:
 
 def best(recipe: Recipe, found: Sequence[Sequence[Trained]]) -> tuple[float, float]:
     """The value with the highest score over folds, the first of equals, and that score, rounded before comparing."""
-    scores = [round(100 * float(np.mean([one.score for one in each])), 2) for each in zip(*found, strict=True)]
+    scores = [float(np.round(100 * np.mean([one.score for one in each]), 2)) for each in zip(*found, strict=True)]
     place = int(np.argmax(scores))
     return recipe.grid[place], scores[place]
 
