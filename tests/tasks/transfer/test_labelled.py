@@ -18,6 +18,7 @@ from cseb.tasks.transfer.labelled import LabelledTexts, features_of
 from cseb.tasks.transfer.learner import Recipe
 from cseb.tasks.transfer.linear import FAST, TEST
 from cseb.tasks.transfer.recipes import FAST_RECIPE, TEST_RECIPE
+from cseb.tasks.transfer.schemes import folds
 
 from .conftest import SHARED, noisy, real
 
@@ -107,11 +108,11 @@ PAIRS = LabelledTexts(
 
 
 def test_figures_follow_from_items_alone() -> None:
-    items = np.array([[1, 71.5], [0, 71.5], [1, 71.5], [0, 71.5]], dtype=np.float32)
+    items = np.array([[1, 71.5], [1, 71.5], [1, 71.5], [0, 71.5]], dtype=np.float32)
     outcome = PAIRS.outcome(items)
-    assert outcome.value == 50
-    assert outcome.detail == {"accuracy": 50.0, "dev": 71.5, "f1": 50.0}
-    assert PAIRS.influence(items).tolist() == [50, -50, -50, 50]
+    assert outcome.value == 75
+    assert outcome.detail == {"accuracy": 75.0, "dev": 71.5, "f1": 80.0}  # 2 hits among 3 named and 2 real ones
+    assert PAIRS.influence(items).tolist() == [25, 25, -75, 25]
     assert PAIRS.clusters().tolist() == [0, 1, 0, 2]  # d is in two pairs
     assert PAIRS.sentences() == list("abcdefdghi")
     items[:, 0] = 0
@@ -121,13 +122,16 @@ def test_figures_follow_from_items_alone() -> None:
 def test_accuracies_of_folds_are_rounded_before_their_mean_is() -> None:
     task, _ = synthetic(replace(TEST_RECIPE, folds=7), "nested", 2)
     gold = np.asarray(task.parts[0].labels)
-    items = np.column_stack([np.zeros(240), np.full(240, 12.34)]).astype(np.float32)
-    from cseb.tasks.transfer.schemes import folds
-
-    each = [round(100 * float((gold[test] == 0).mean()), 2) for _, test in folds(gold, 7)]
-    assert len(set(each)) > 1
-    assert task.outcome(items).detail == {"accuracy": round(np.mean(each), 2), "dev": 12.34}
-    assert task.outcome(items).value != pytest.approx(100 * (gold == 0).mean(), abs=1e-9)
+    tests = [test for _, test in folds(gold, 7)]
+    differ = 0
+    for zeros in range(240):
+        predicted = np.arange(240) >= zeros
+        each = [100 * float((gold[test] == predicted[test]).mean()) for test in tests]
+        twice, once = np.round(np.mean(np.round(each, 2)), 2), np.round(np.mean(each), 2)
+        items = np.column_stack([predicted, np.full(240, 12.34)]).astype(np.float32)
+        assert task.outcome(items).detail == {"accuracy": twice, "dev": 12.34}
+        differ += twice != once
+    assert differ > 0
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
