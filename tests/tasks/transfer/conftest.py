@@ -1,5 +1,6 @@
 """Files of the right size and layout with made-up sentences, and features whose classes overlap."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -43,3 +44,14 @@ def noisy(n: int, width: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
     labels = rng.randint(0, classes, n)
     centres = rng.standard_normal((classes, width))
     return (centres[labels] + 2.5 * rng.standard_normal((n, width))).astype(np.float32), labels
+
+
+def hashed_words(sentences: list[str], width: int = 16) -> np.ndarray:
+    """The mean of `width` normal numbers for each word, drawn from its hash; zeros for an empty sentence."""
+    drawn: dict[str, np.ndarray] = {}
+    for word in {word for sentence in sentences for word in sentence.split()}:
+        seed = int.from_bytes(sha256(word.encode()).digest()[:4], "little")
+        drawn[word] = np.random.RandomState(seed).standard_normal(width).astype(np.float32)
+    nothing = [np.zeros(width, dtype=np.float32)]
+    rows = [np.mean([drawn[word] for word in sentence.split()] or nothing, axis=0) for sentence in sentences]
+    return np.array(rows, dtype=np.float32)

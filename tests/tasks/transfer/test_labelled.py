@@ -4,7 +4,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +19,7 @@ from cseb.tasks.transfer.linear import FAST, TEST
 from cseb.tasks.transfer.recipes import FAST_RECIPE, TEST_RECIPE
 from cseb.tasks.transfer.schemes import folds
 
-from .conftest import SHARED, noisy, real
+from .conftest import SHARED, hashed_words, noisy, real
 
 CUTS = {"nested": (0, 240), "on_train": (0, 200, 240), "fixed": (0, 160, 200, 240)}
 RECIPES = {"test": (TEST_RECIPE, TEST), "fast": (FAST_RECIPE, FAST)}
@@ -69,17 +68,6 @@ def test_the_exact_way_has_them_too(mode: str, scheme: str, classes: int) -> Non
     task, x = synthetic(replace(recipe, learner=partial(Exact, settings)), scheme, classes)
     detail = task.outcome(items_of(task, x)).detail
     assert (detail["accuracy"], detail["dev"]) == REFERENCE[mode, scheme, classes]
-
-
-def hashed_words(sentences: list[str]) -> np.ndarray:
-    """The mean of 16 normal numbers for each word, drawn from its hash; zeros for an empty sentence."""
-    drawn: dict[str, np.ndarray] = {}
-    for word in {word for sentence in sentences for word in sentence.split()}:
-        seed = int.from_bytes(sha256(word.encode()).digest()[:4], "little")
-        drawn[word] = np.random.RandomState(seed).standard_normal(16).astype(np.float32)
-    nothing = [np.zeros(16, dtype=np.float32)]
-    rows = [np.mean([drawn[word] for word in sentence.split()] or nothing, axis=0) for sentence in sentences]
-    return np.array(rows, dtype=np.float32)
 
 
 @real

@@ -10,7 +10,7 @@ from cseb.tasks.pairs import Pairs
 from cseb.tasks.transfer import relatedness
 from cseb.tasks.transfer.relatedness import RatedSplits, expected, fit, grades
 
-from .conftest import SHARED, real
+from .conftest import SHARED, hashed_words, real
 
 
 def test_fit_has_the_figures_of_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,3 +95,12 @@ def astuple(part: Pairs) -> tuple[object, ...]:
 
 def test_every_name_is_that_of_its_task() -> None:
     assert tuple(task.name for task in parse_tasks("relatedness")) == TASK_GROUPS["relatedness"]
+
+
+@real
+def test_real_data_give_the_figures_of_the_reference() -> None:
+    """The reference's SICKRelatedness-finetune, files and order included, was run on these embeddings."""
+    task = parse_tasks("sickr-finetune")[0].load(SHARED)
+    detail = task.outcome(task.items(lambda sentences: hashed_words(sentences, 64))).detail
+    expected = {"spearman": 58.03236, "pearson": 61.87075, "mse": 0.63081, "dev": 62.19054}
+    assert detail == pytest.approx(expected, abs=5e-3)
