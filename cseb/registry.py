@@ -166,6 +166,8 @@ SLOTS = {
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),
 }
 
+_TRANSFER = ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc")
+
 TASKS = Registry(
     "task",
     {
@@ -178,6 +180,15 @@ TASKS = Registry(
         "sickr": "cseb.tasks.sts:SICKR",
         "stsb-dev": "cseb.tasks.sts:STSB_DEV",
         "sickr-dev": "cseb.tasks.sts:SICKR_DEV",
+        **{name: f"cseb.tasks.transfer.labelled:{name.upper()}" for name in _TRANSFER},
+        **{f"{name}-fast": f"cseb.tasks.transfer.labelled:{name.upper()}_FAST" for name in _TRANSFER},
+        **{f"{name}-logreg": f"cseb.tasks.transfer.labelled:{name.upper()}_LOGREG" for name in _TRANSFER},
+        **{f"{name}-exact": f"cseb.exact:{name.upper()}_EXACT" for name in _TRANSFER},
+        "stsb-finetune": "cseb.tasks.transfer.relatedness:STSB_FINETUNE",
+        "sickr-finetune": "cseb.tasks.transfer.relatedness:SICKR_FINETUNE",
+        "mw-topics": "cseb.tasks.transfer.miniature:TOPICS",
+        "mw-topics-split": "cseb.tasks.transfer.miniature:TOPICS_SPLIT",
+        "mw-paraphrase": "cseb.tasks.transfer.miniature:PARAPHRASE",
         "mw-captions": "cseb.tasks.microworld:CAPTIONS",
         "mw-headlines": "cseb.tasks.microworld:HEADLINES",
         "mw-questions": "cseb.tasks.microworld:QUESTIONS",
@@ -207,9 +218,15 @@ TASKS = Registry(
 # Several tasks under one name, in the order of the papers' tables; rated pairs for choosing a checkpoint are in none.
 TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "sts": ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"),
+    "transfer": _TRANSFER,
+    "transfer-fast": tuple(f"{name}-fast" for name in _TRANSFER),
+    "transfer-logreg": tuple(f"{name}-logreg" for name in _TRANSFER),
+    "transfer-exact": tuple(f"{name}-exact" for name in _TRANSFER),
+    "relatedness": ("stsb-finetune", "sickr-finetune"),
     "microworld": tuple(
         name for name, where in TASKS.builtin.items() if where.startswith("cseb.tasks.microworld:") and name != "mw-dev"
     ),
+    "mw-transfer": ("mw-topics", "mw-topics-split", "mw-paraphrase"),
     "faq": ("faqir", "cough"),
     "geometry": ("alignment", "uniformity", "anisotropy", "effective-rank"),
     "mw-geometry": ("mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank"),
