@@ -15,8 +15,9 @@ from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark
 from cseb.recipe import Recipe
-from cseb.results.record import Protocol, Record, Source
+from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
+from cseb.streams import ALL, Alone, Seed
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -43,6 +44,7 @@ class Job:
     protocol: Protocol
     data_dir: str
     trust_remote_code: bool
+    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
 
     @property
     def key(self) -> str:
@@ -56,7 +58,14 @@ class Job:
             "seed": self.seed,
             "protocol": asdict(self.protocol),
         }
+        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
+            identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def random(self) -> Seed:
+        """What every stream of random numbers is started from."""
+        return self.seed if self.vary == ALL else Alone(self.seed, self.vary)
 
     @property
     def recipe(self) -> Recipe:
@@ -80,7 +89,14 @@ class Progress:
     dev: float | None
 
 
-def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_remote_code: bool = False) -> list[Job]:
+def plan(
+    benchmark: Benchmark,
+    *,
+    threads: int = 1,
+    device: str = "cpu",
+    trust_remote_code: bool = False,
+    vary: Vary = "all",
+) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
     Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
@@ -106,6 +122,7 @@ def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_r
             protocol=protocol,
             data_dir=benchmark.data_dir,
             trust_remote_code=trust_remote_code,
+            vary=vary,
         )
         for seed in range(benchmark.seeds)
         for size, fraction in _shares(benchmark, count)

@@ -22,7 +22,7 @@ from cseb.encoder import Encoder, tensors
 from cseb.errors import BadSpec
 from cseb.parts import Composer, EncodedView, Paired, Queued, Redrawn, Rows, Step, Text, View
 from cseb.recipe import Recipe
-from cseb.streams import DROPOUT, ORDER, TERMS, VIEWS, stream_seed
+from cseb.streams import DROPOUT, ORDER, TERMS, VIEWS, Seed, stream_seed
 
 LOOK = 10  # steps between two reads of the loss; each read waits for the device
 GROUP = 50  # batches sorted by length together when padding is "grouped"
@@ -100,7 +100,7 @@ class Objective(nn.Module):
 def train(
     built: Built,
     sentences: Sequence[str],
-    seed: int,
+    seed: Seed,
     device: str,
     select: Callable[[Encoder], float | None] | None,
     watch: Callable[[Look], None],
@@ -164,7 +164,7 @@ def train(
 
 
 def _stage(
-    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: int, device: str
+    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str
 ) -> tuple[list[Tensor], float]:
     """Train a model of the first stage; what remains are its vectors (N, D) of these views, and its last loss."""
     trained = train(built, sentences, seed, device, None, lambda look: None)
