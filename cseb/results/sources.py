@@ -27,7 +27,7 @@ def sources(records: Iterable[Record], select: Select, tasks: Sequence[str] = ()
         raise BadResults(
             "no run varies one source alone; make some with: cseb run --vary subset (or init, order, dropout)"
         )
-    studies = {source: gather(by_source[source], vary=source) for source in ORDER if source in by_source}
+    studies = {source: gather(map(_ordinary, by_source[source])) for source in ORDER if source in by_source}
     first = next(iter(studies.values()))
     chosen = first.chosen(tasks)
     lines = []
@@ -55,6 +55,11 @@ def sources(records: Iterable[Record], select: Select, tasks: Sequence[str] = ()
             "Both are exact for normal values. Shares need not add to one: sources work together.",
         ),
     )
+
+
+def _ordinary(record: Record) -> Record:
+    """As if everything varied, which is what `gather` keeps; here each source has a study of its own."""
+    return record.model_copy(update={"vary": "all"})
 
 
 def _points(runs: Mapping[int, Record], tasks: Sequence[str], select: Select) -> dict[int, float]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cseb.errors import BadResults, did_you_mean
-from cseb.results.record import Record, Source, Vary
+from cseb.results.record import Record, Source
 from cseb.results.store import plain, stale
 
 # What a table must not mix: its name, how two records are told apart, and how the difference is shown.
@@ -61,16 +61,13 @@ class Study:
         return found
 
 
-def gather(
-    records: Iterable[Record], order: Sequence[str] = (), seeds: Sequence[int] = (), vary: Vary = "all"
-) -> Study:
+def gather(records: Iterable[Record], order: Sequence[str] = (), seeds: Sequence[int] = ()) -> Study:
     """Leave stale records out, refuse what cannot be compared, and sort the rest into cells.
 
-    order: methods as typed, the others follow by benchmark and name; seeds: those planned, all that occur by default;
-    vary: runs that vary anything else with the seed are left out, silently, because they belong to another table.
+    order: methods as typed, the others follow by benchmark and name; seeds: those planned, all that occur by default.
     Raises: BadResults when records differ in what a table must not mix, or when none is left.
     """
-    records = [record for record in records if record.vary == vary]
+    records = [record for record in records if record.vary == "all"]  # others are for results.sources
     reasons = [stale(record) for record in records]
     fresh = [record for record, reason in zip(records, reasons, strict=True) if not reason]
     old = tuple(reason for reason in reasons if reason)
