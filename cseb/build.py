@@ -82,7 +82,7 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
     return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second)
 
 
-def _staged(method: Method, folder: Path, seed: int, trust_remote_code: bool, until: Until | None) -> Built:
+def _staged(method: Method, folder: Path, seed: Seed, trust_remote_code: bool, until: Until | None) -> Built:
     return replace(build(method, folder, seed, trust_remote_code), until=until)
 
 
