@@ -59,6 +59,29 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     assert "simcse - micse" in shown.stdout
 
 
+def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> None:
+    def compare() -> str:
+        found = call("compare", results)
+        assert found.exit_code == 0, found.output
+        return found.stdout
+
+    whole = {path: path.read_bytes() for path in (results / "runs").iterdir()}
+    for path in whole:
+        if json.loads(path.read_text())["seed"] > 2:
+            path.unlink()
+    assert "looks:" not in compare()
+    assert "looks:" not in compare()  # the same results once more are no new look
+    for path, content in whole.items():
+        path.write_bytes(content)
+    assert "looks: 2, with 3, 5 seeds" in compare()
+    assert "looks: 2, with 3, 5 seeds" in compare()
+    (results / "looks.json").write_text("[")
+    assert "looks:" not in compare()
+    (results / "looks.json").unlink()
+    (results / "looks.json").mkdir()
+    assert "not recorded" in compare()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

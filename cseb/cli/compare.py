@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -37,6 +38,7 @@ def compare(
 
     The average over tasks is the primary comparison, corrected by Holm at each share; all else is exploratory.
     """
+    from cseb.results.looks import look
     from cseb.results.page import Wanted, baseline_of, sheets
     from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.sources import sources
@@ -66,7 +68,9 @@ def compare(
             margin=margin,
             singles=singles,
         )
-        shown += sheets(study, wanted, _evidence(store, group, data_dir))
+        found = sheets(study, wanted, _evidence(store, group, data_dir))
+        said = look(results, study)
+        shown += [replace(found[0], notes=(*found[0].notes, said)) if said else found[0], *found[1:]]
     typer.echo(render(shown), nl=False)
 
 

@@ -44,3 +44,19 @@ def test_standard_errors_of_real_scores(name: str, points: float, alone: float, 
     value = data.outcome(items).value
     held = Clusters.of(data.clusters())
     influence = data.influence(items)
+    assert value == pytest.approx(points, abs=0.1)
+    assert np.sqrt((influence**2).sum()) / len(influence) == pytest.approx(alone, abs=0.01)
+    assert held.used
+    assert held.count == clusters
+    assert np.sqrt(variance(held.shares(influence))) == pytest.approx(together, abs=0.01)
+
+
+def _items(folder: Path, data: RatedPairs) -> np.ndarray:
+    from cseb import build as building
+    from cseb.spec import parse_method
+    from cseb.tasks.evaluate import score_all
+    from cseb.tasks.sts import STSB
+
+    built = building.build(parse_method("cls+mean").at(1.0), folder, seed=0)
+    [(_, items)] = score_all([(STSB, data)], built.encoder.embed)
+    return items
