@@ -84,6 +84,9 @@ def test_a_family_is_corrected_together_and_says_its_size() -> None:
     raw = [one.found.p for one in few.pairs]
     assert min(one.adjusted for one in few.pairs) == pytest.approx(3 * min(raw))
     assert few.level == pytest.approx(0.05 / 3)
+    thin = gather([one for one in records if one.method != "d" or one.seed < 2])  # two seeds: no p-value, no test
+    pairs = family(all_pairs(samples(thin, 100, TASKS, "last", world.evidence())))
+    assert (len(pairs.pairs), pairs.tests) == (6, 3)
 
 
 def test_separable_methods_and_those_to_print_in_bold() -> None:
