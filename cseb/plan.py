@@ -18,8 +18,9 @@ from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
 from cseb.registry import COLUMNS, scale_of
-from cseb.results.record import Protocol, Record, Source
+from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
+from cseb.streams import ALL, Alone, Seed
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -49,6 +50,7 @@ class Job:
     trust_remote_code: bool
     tasks: str = ""
     dev: str = ""
+    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
 
     @property
     def key(self) -> str:
@@ -62,7 +64,14 @@ class Job:
             "seed": self.seed,
             "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
+        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
+            identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def random(self) -> Seed:
+        """What every stream of random numbers is started from."""
+        return self.seed if self.vary == ALL else Alone(self.seed, self.vary)
 
     @property
     def recipe(self) -> Recipe:
@@ -93,6 +102,7 @@ def plan(
     device: str = "cpu",
     processes: int = 1,
     trust_remote_code: bool = False,
+    vary: Vary = "all",
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
@@ -121,6 +131,7 @@ def plan(
             trust_remote_code=trust_remote_code,
             tasks=benchmark.tasks,
             dev=benchmark.dev,
+            vary=vary,
         )
         for seed in range(benchmark.seeds)
         for size, fraction in _shares(benchmark, count)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import data, grid, look
+from cseb.cli import compare, data, grid, look
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -50,6 +50,7 @@ def _options(
 
 app.command()(grid.run)
 app.command()(look.report)
+app.command()(compare.compare)
 app.command(name="list")(look.list_)
 app.command()(look.show)
 app.command()(look.sample)

@@ -67,7 +67,7 @@ def gather(records: Iterable[Record], order: Sequence[str] = (), seeds: Sequence
     order: methods as typed, the others follow by benchmark and name; seeds: those planned, all that occur by default.
     Raises: BadResults when records differ in what a table must not mix, or when none is left.
     """
-    records = list(records)
+    records = [record for record in records if record.vary == "all"]  # others are for results.sources
     reasons = [stale(record) for record in records]
     fresh = [record for record, reason in zip(records, reasons, strict=True) if not reason]
     old = tuple(reason for reason in reasons if reason)
