@@ -193,6 +193,13 @@ TASKS = Registry(
 TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "sts": ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"),
     "microworld": tuple(name for name in TASKS.builtin if name.startswith("mw-") and name != "mw-dev"),
+    "mteb-msse": (  # figure 5 of MSSE
+        "mteb:AmazonCounterfactualClassification/en",
+        "mteb:Banking77Classification",
+        "mteb:MassiveIntentClassification/en",
+        "mteb:QuoraRetrieval",
+        "mteb:AskUbuntuDupQuestions",
+    ),
 }
 
 # Raised when the numbers of an unchanged spec would change: older records then count as stale. The default is 1.

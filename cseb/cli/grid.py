@@ -84,7 +84,7 @@ def run(
         data_dir=data_dir,
         steps=steps,
     )
-    where = _device(device)
+    where = device_of(device)
     jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code)
     grid = _Grid.of(merged, jobs, Store(results), _workers(workers, threads, where), fresh, retry_failed)
     if dry_run:
@@ -114,7 +114,7 @@ def check(
     from cseb.results import check as checking
     from cseb.results.store import Store
 
-    loaded, where = benchmarks.load(benchmark), _device(device)
+    loaded, where = benchmarks.load(benchmark), device_of(device)
     expected = Store(benchmarks.expected(benchmark, loaded.name))
     wanted = [] if update else _expected_records(expected, benchmark)
     if loaded.tolerance is None and not update:
@@ -236,7 +236,7 @@ def _check_parts(jobs: Sequence[Job]) -> None:
             build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)
 
 
-def _device(name: str) -> str:
+def device_of(name: str) -> str:
     """Where jobs compute. It is part of their identity, so it is settled before they are planned."""
     one_of(("auto", "cpu", "cuda"), name, "--device")
     if name == "cpu" or (

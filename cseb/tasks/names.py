@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, UnknownName
 from cseb.registry import TASK_GROUPS, TASKS
+from cseb.tasks.mteb_tasks import PREFIX, MTEBTask
 
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
@@ -18,7 +19,7 @@ def parse_names(text: str) -> list[str]:
     """
     names: dict[str, None] = {}
     for word in filter(None, map(str.strip, text.split(","))):
-        if word not in TASKS and word not in TASK_GROUPS:
+        if word not in TASKS and word not in TASK_GROUPS and not word.startswith(PREFIX):
             raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
         names |= dict.fromkeys(TASK_GROUPS.get(word, (word,)))
     if not names:
@@ -28,4 +29,10 @@ def parse_names(text: str) -> list[str]:
 
 def parse_tasks(text: str) -> list[Task]:
     """The tasks that `parse_names` finds, without their data. Raises: UnknownName, BadBenchmark, BadSpec."""
-    return [TASKS[name] for name in parse_names(text)]
+    return [task_of(name) for name in parse_names(text)]
+
+
+def task_of(name: str) -> Task:
+    """The task of this name, ours or one of mteb's. Raises: UnknownName, BadSpec."""
+    task: Task = MTEBTask(name) if name.startswith(PREFIX) else TASKS[name]
+    return task
