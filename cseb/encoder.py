@@ -27,7 +27,8 @@ transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
 
 LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
-TOKENS_PER_BATCH = 4096  # padded tokens encoded at once when embedding
+# Padded tokens encoded at once when embedding: on a CPU what its cache holds, elsewhere what keeps it busy.
+TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 16_384}
 SENTENCES_AT_ONCE = 1000  # whose words are looked for together
 
 # Which entries of a configuration are dropout rates; families spell them differently.
@@ -206,12 +207,13 @@ class Encoder(nn.Module):
         """N tokenised sentences to (N, D), same order, without dropout."""
         was_training = self.training
         self.eval()
+        at_once = TOKENS_PER_BATCH.get(self.device.type, 4096)
         order = np.argsort(-tokens.lengths(), kind="stable")
         found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
         at = 0
         while at < len(order):
             width = max(int(tokens.lengths()[order[at]]), self.shortest)
-            rows = order[at : at + max(TOKENS_PER_BATCH // width, 1)]
+            rows = order[at : at + max(at_once // width, 1)]
             batch = tensors(tokens.batch(rows, self.shortest), self.device)
             h = self.pool(self.backbone, batch[0], batch[1], batch[3])
             found.append((rows, (self.head(h) if with_head else h).float().cpu().numpy()))

@@ -187,10 +187,8 @@ def main() -> None:
             clock[side].append(time.perf_counter() - begun + rest * network.clock)
             cpu[side].append(time.process_time() - used + rest * network.cpu)
             share = options.every * network.cpu / cpu[side][-1]
-            print(
-                f"{side:30s} {clock[side][-1]:8.1f} s  {cpu[side][-1]:8.1f} CPU s, {100 * share:.1f} % in the network, ",
-                end="",
-            )
+            print(f"{side:30s} {clock[side][-1]:8.1f} s {cpu[side][-1]:8.1f} CPU s", end=", ")
+            print(f"{100 * share:.1f} % in the network", end=", ")
             print(f"{network.tokens:,} tokens with padding", flush=True)
             if options.every == 1:
                 print(" ".join(f"{scores[task]:.2f}" for task in TASKS), flush=True)

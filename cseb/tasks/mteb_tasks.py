@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import BadData, BadSpec, CsebError, UnknownName
+from cseb.tasks.names import PREFIX
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
-PREFIX = "mteb:"
 INSTALL = "the package mteb is not installed: pip install 'cseb[mteb]'"
 
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, UnknownName
 from cseb.registry import TASK_GROUPS, TASKS
-from cseb.tasks.mteb_tasks import PREFIX, MTEBTask
 
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
+
+PREFIX = "mteb:"  # of the tasks of that library
 
 
 def parse_names(text: str) -> list[str]:
@@ -34,5 +35,9 @@ def parse_tasks(text: str) -> list[Task]:
 
 def task_of(name: str) -> Task:
     """The task of this name, ours or one of mteb's. Raises: UnknownName, BadSpec."""
-    task: Task = MTEBTask(name) if name.startswith(PREFIX) else TASKS[name]
+    if name.startswith(PREFIX):
+        from cseb.tasks.mteb_tasks import MTEBTask
+
+        return MTEBTask(name)
+    task: Task = TASKS[name]
     return task
