@@ -228,6 +228,13 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "mw-transfer": ("mw-topics", "mw-topics-split", "mw-paraphrase"),
     "faq": ("faqir", "cough"),
+    "mteb-msse": (  # figure 5 of MSSE
+        "mteb:AmazonCounterfactualClassification/en",
+        "mteb:Banking77Classification",
+        "mteb:MassiveIntentClassification/en",
+        "mteb:QuoraRetrieval",
+        "mteb:AskUbuntuDupQuestions",
+    ),
     "geometry": ("alignment", "uniformity", "anisotropy", "effective-rank"),
     "mw-geometry": ("mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank"),
 }

@@ -198,8 +198,9 @@ def test_check_is_red_when_a_number_moves(tmp_path: Path, grid: list[object]) ->
     assert bad.stdout.startswith("BAD cls")
 
 
-def test_eval_prints_the_average_of_what_it_prints(tiny: Callable[[str], Path]) -> None:
-    found = call("eval", tiny("bert"), "--tasks", "mw-captions,mw-mixed", "--pooler", "mean")
+def test_eval_prints_the_average_of_what_it_prints(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    where = ("--results", tmp_path / "results")
+    found = call("eval", tiny("bert"), "--tasks", "mw-captions,mw-mixed", "--pooler", "mean", *where)
     assert found.exit_code == 0, found.output
     head, values = found.stdout.splitlines()[-2:]
     assert head.split() == ["mw-captions", "mw-mixed", "Avg."]

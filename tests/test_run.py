@@ -8,10 +8,12 @@ import pytest
 
 from cseb import train as training
 from cseb.benchmark import load, override
+from cseb.embedders import How, find
+from cseb.evaluate import evaluate
 from cseb.plan import Job, Progress, plan
 from cseb.results.record import Record
 from cseb.results.store import Store, stale
-from cseb.run import evaluate, run_job
+from cseb.run import run_job
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from tests.conftest import SENTENCES
@@ -88,8 +90,11 @@ def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Jo
     record = run_job(job, store, lambda look: None)
     found = scores(record)
     assert found["mw-captions@1", "best"] == found["mw-captions@1", "last"]
-    _, direct = evaluate(str(job.folder), "mean", "mw-captions", "", 1)
-    assert direct[0].value == pytest.approx(found["mw-captions@1", "last"], abs=1e-3)
+    how = How(pooler="mean")
+    direct = evaluate(find(job.folder, how), how, "mw-captions", "", store).record
+    assert direct is not None
+    assert direct.scores[0].value == pytest.approx(found["mw-captions@1", "last"], abs=1e-3)
+    assert (direct.method, direct.resolved.split()[0]) == (record.method, record.resolved.split()[0])
 
 
 def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
@@ -112,8 +117,11 @@ def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
     folder = tmp_path / "models" / job.key
     assert (folder / "modules.json").is_file()
-    _, again = evaluate(str(folder), "mean", "mw-captions,mw-relations", "", 1)
-    for score in again:
+    how = How(results=tmp_path)
+    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
+    assert again is not None
+    assert (again.method, again.resolved, again.data_seen) == (record.method, record.resolved, ("subset",))
+    for score in again.scores:
         assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
 
 

@@ -96,7 +96,7 @@ def run(
         data_dir=data_dir,
         steps=steps,
     )
-    where = _device(device)
+    where = device_of(device)
     together = max(together, processes)
     jobs = plan(
         merged,
@@ -138,7 +138,7 @@ def check(
     from cseb.results import check as checking
     from cseb.results.store import Store
 
-    loaded, where = benchmarks.load(benchmark), _device(device)
+    loaded, where = benchmarks.load(benchmark), device_of(device)
     expected = Store(benchmarks.expected(benchmark, loaded.name))
     wanted = [] if update else _expected_records(expected, benchmark)
     if loaded.tolerance is None and not update:
@@ -275,7 +275,7 @@ def _check_parts(jobs: Sequence[Job]) -> None:
             build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)
 
 
-def _device(name: str) -> str:
+def device_of(name: str) -> str:
     """Where jobs compute. It is part of their identity, so it is settled before they are planned."""
     one_of(("auto", "cpu", "cuda"), name, "--device")
     if name == "cpu" or (

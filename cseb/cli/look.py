@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from cseb import describe
+from cseb.cli.grid import Device, Threads, Trust, device_of
 from cseb.errors import BadBenchmark, one_of
 from cseb.registry import TASK_GROUPS
 
@@ -42,7 +44,6 @@ def report(
     one_of(("few-shot", "tasks"), table, "--table")
     one_of(("", "best", "last", "both"), select, "--select")
     records, problems = Store(results).load()
-    select = select or ("best" if any(record.protocol.dev for record in records) else "last")
     several = groups(records) if format not in ("csv", "json") else [records]
     shown = [_beside_words(_table(results, group, problems, table, select, fraction)) for group in several or [records]]
     typer.echo("\n".join(map(render, shown)), nl=False)
@@ -56,9 +57,13 @@ def _table(
     select: str,
     fraction: float | None,
 ) -> Table:
+    from cseb.results.study import as_it_stands
     from cseb.results.tables import few_shot, per_task
 
+    if records and all(map(as_it_stands, records)):
+        return per_task(records, 1.0, "last", problems)
     order, seeds = _planned(results, records)
+    select = select or ("best" if any(record.protocol.dev for record in records) else "last")
     if table == "few-shot":
         return few_shot(
             records, problems, select=cast(Literal["best", "last", "both"], select), order=order, seeds=seeds
@@ -144,31 +149,66 @@ def sample(
 
 
 def evaluate(
-    encoder: Annotated[str, typer.Argument(help="A folder, microworld, or a hub name.")],
+    encoder: Annotated[
+        str,
+        typer.Argument(help="A folder, hub name, run's key, module:function, glove:FILE, words:tf-idf, microworld."),
+    ],
     *,
-    tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr.")] = "sts",
-    pooler: Annotated[str, typer.Option(help="Such as cls, mean or first_last(first=0).")] = "cls",
+    tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr or mteb:Banking77Classification.")] = "sts",
+    pooler: Annotated[str, typer.Option(help="Such as mean or first_last(first=0); its own, or cls.")] = "",
     data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
-    threads: Annotated[int, typer.Option(min=1, help="CPU threads.")] = 1,
+    results: Annotated[Path, typer.Option(help="Folder of records, and of the models of runs.")] = Path("results"),
+    cache: Annotated[Path | None, typer.Option(help="Folder that keeps sentence vectors for other tasks.")] = None,
+    dtype: Annotated[str, typer.Option(help="fp32, or bf16: faster on some machines, second decimals move.")] = "fp32",
+    threads: Threads = 1,
+    device: Device = "auto",
+    fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Score again what has a record.")] = False,
+    trust_remote_code: Trust = False,
 ) -> None:
-    """Score an encoder as it stands."""
-    from cseb.run import evaluate as score  # loads torch
+    """Score an encoder as it stands, and keep the record.
+
+    A task that fails is named, the others are scored; the exit code is then 1.
+    """
+    from cseb.embedders import How, find
+    from cseb.evaluate import evaluate as score  # loads torch
+    from cseb.results.store import Store
     from cseb.tasks.names import spoken
 
+    one_of(("fp32", "bf16"), dtype, "--dtype")
     for line in spoken(tasks):
         typer.echo(line, err=True)
-    source, scores = score(encoder, pooler, tasks, data_dir, threads)
-    typer.echo(f"{source.name} ({source.sha256[:8]}), {pooler}, {', '.join(sorted({one.protocol for one in scores}))}")
-    typer.echo(score_table(scores))
+    where = device_of(device)
+    how = How(pooler=pooler, dtype=dtype, device=where, trust_remote_code=trust_remote_code, results=results)
+    store = Store(results)
+    store.prepare()
+    found = score(find(encoder, how), how, tasks, data_dir, store, threads=threads, cache=cache, fresh=fresh)
+    record = found.record
+    scores = {one.task.partition("@")[0]: one for one in record.scores} if record else {}
+    if record:
+        kept = "was there already, --fresh scores again" if found.reused else f"in {results}"
+        typer.echo(
+            f"{record.encoder.name} ({record.encoder.sha256[:8]}), {record.method}, "
+            f"{', '.join(sorted({one.protocol for one in record.scores}))}; record {record.key} {kept}"
+        )
+    if found.cache:
+        typer.echo(f"cache: {found.cache}")
+    typer.echo(score_table(found.tasks, scores))
+    for task, reason in found.failed.items():
+        typer.echo(f"cseb: {task} has no score: {reason}", err=True)
+    if found.failed:
+        raise typer.Exit(1)
 
 
-def score_table(scores: list[Score]) -> str:
-    """One column for each task, and Avg.: the mean of the numbers as printed, which is how SentEval's users do it."""
-    rounded = [None if score.value is None else round(score.value, 2) for score in scores]
-    known = [value for value in rounded if value is not None]
-    average = fmean(known) if known and len(known) == len(rounded) else None
-    shown = ["--" if value is None else f"{value:.2f}" for value in [*rounded, average]]
-    return "\n".join(describe.aligned([[*(score.task.partition("@")[0] for score in scores), "Avg."], shown]))
+def score_table(tasks: Sequence[str], scores: Mapping[str, Score]) -> str:
+    """One column for each task, and Avg.: the mean of the numbers as printed, which is how SentEval's users do it.
+
+    No average is shown if a number is missing, or if the tasks are measured in different ways.
+    """
+    known = {task: round(one.value, 2) for task, one in scores.items() if one.value is not None}
+    whole = len(known) == len(tasks) and len({one.protocol for one in scores.values()}) == 1
+    shown = [f"{known[task]:.2f}" if task in known else "failed" for task in tasks]
+    average = f"{fmean(known.values()):.2f}" if whole else "--"
+    return "\n".join(describe.aligned([[*tasks, "Avg."], [*shown, average]]))
 
 
 def _print(text: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cseb.results.record import Record, Select, Source
 from cseb.results.stats import Cell
 from cseb.results.store import Problem, plain
-from cseb.results.study import Study, percent, tag
+from cseb.results.study import Study, percent, row_of, tag
 
 LISTED = 5  # failures and files named one by one; the rest is counted
 
@@ -20,6 +20,8 @@ def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select]) -> st
     n = len(study.seeds)
     over = f"over n = {n} seeds ({_runs(study.seeds)})" if n > 1 else f"of one seed ({study.seeds[0]}), hence no spread"
     measures = ", ".join(sorted({plain(study.tasks[task]) for task in tasks} - {""})) or "no protocol yet"
+    if study.untrained:
+        over, n = "of encoders as they stand, hence no spread", 1
     sentences = [
         f"{'Mean ± sample standard deviation' if n > 1 else 'Points'} {over}, tasks averaged within a seed.",
         f"Points of {measures} on {', '.join(map(plain, tasks))}.",
@@ -27,7 +29,7 @@ def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select]) -> st
     if "best" in selects:
         looked = f"{protocol.dev_pairs:,} labelled pairs looked at"
         sentences.append(f"Best: the checkpoint with the highest score on {plain(protocol.dev)} ({looked}).")
-    if "last" in selects:
+    if "last" in selects and not study.untrained:
         sentences.append("Last: the last checkpoint, no label looked at.")
     return " ".join(sentences)
 
@@ -46,12 +48,13 @@ def footnotes(
     cells: all of them, each with a name to speak of it; beyond: methods that saw more than the subset, and what.
     """
     first = study.records[0]
-    yield f"Encoder {tag(first.encoder)}; corpus {tag(first.corpus)}."
+    if not study.untrained:
+        yield f"Encoder {tag(first.encoder)}; corpus {tag(first.corpus)}."
     if any("microworld" in name for name in (first.corpus.name, *tasks, *study.tasks.values())):
         yield "Embedded microworld: says nothing about real text."
     for method, seen in beyond.items():
         yield f"† {method} has seen more than the subset: {', '.join(plain(one) for one in seen if one != 'subset')}."
-    if wide := [percent(fraction) for fraction in sizes.values() if fraction > 0.2]:
+    if wide := [percent(fraction) for size, fraction in sizes.items() if size and fraction > 0.2]:
         yield f"At {', '.join(wide)} the subsets of different seeds share many sentences: ± holds less of their choice."
     yield from _gaps(study, sizes, cells)
     yield from _left_out(study, problems)
@@ -61,7 +64,7 @@ def footnotes(
 def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], selects: Sequence[Select]) -> str:
     """One line that goes into an appendix: what was run with what, on what, scored how."""
     first = study.records[0]
-    resolved = sorted({f"{one.method} {one.subset.size} {one.resolved}" for one in study.records})
+    resolved = sorted({f"{row_of(one)} {one.subset.size} {one.resolved}" for one in study.records})
     methods = hashlib.sha256("\n".join(resolved).encode()).hexdigest()
     chosen = f"best:{first.protocol.dev}" if "best" in selects else ""
     return "|".join(
@@ -69,8 +72,8 @@ def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], se
         for part in (
             f"cseb:{','.join(sorted({one.origin.cseb for one in study.records}))}",
             f"methods@{methods[:4]}",
-            _short(first.encoder),
-            _short(first.corpus),
+            f"{len(study.methods)} encoders" if study.untrained else _short(first.encoder),
+            "untrained" if study.untrained else _short(first.corpus),
             "f" + ",".join(f"{fraction:.3g}" for fraction in sizes.values()),
             f"s{_runs(study.seeds)}",
             ",".join(tasks),
@@ -98,7 +101,7 @@ def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, C
         yield f"Collapsed, all vectors alike: {_some(collapsed)}."
     if missing:
         yield f"Missing: {_some(missing)}."
-    if thin:
+    if thin and not study.untrained:
         yield f"Fewer than three seeds in {thin} of {len(cells)} cells: their ± says little."
 
 

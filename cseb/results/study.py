@@ -12,7 +12,7 @@ from cseb.results.store import plain, stale
 
 # What a table must not mix: its name, how two records are told apart, and how the difference is shown.
 ALIKE: tuple[tuple[str, Callable[[Record], object], Callable[[Record], str]], ...] = (
-    ("encoder", lambda one: one.encoder.sha256, lambda one: tag(one.encoder)),
+    ("encoder", lambda one: "" if as_it_stands(one) else one.encoder.sha256, lambda one: tag(one.encoder)),
     ("corpus", lambda one: one.corpus.sha256, lambda one: tag(one.corpus)),
     ("tasks", lambda one: one.protocol.tasks, lambda one: ", ".join(one.protocol.tasks)),
     ("task data", lambda one: one.protocol.data, lambda one: one.protocol.data[:8]),
@@ -38,6 +38,11 @@ class Study:
     seeds: tuple[int, ...]
     tasks: Mapping[str, str]
     stale: tuple[str, ...]
+
+    @property
+    def untrained(self) -> bool:
+        """Whether these are encoders as they stand, one row each, rather than methods on one encoder."""
+        return all(map(as_it_stands, self.records))
 
     @property
     def records(self) -> list[Record]:
@@ -78,7 +83,7 @@ def gather(records: Iterable[Record], order: Sequence[str] = (), seeds: Sequence
         _refuse_mixture(fresh, what, identity, shown)
     runs: dict[tuple[str, int], dict[int, Record]] = {}
     for record in sorted(fresh, key=lambda one: (one.benchmark, one.method)):
-        seen = runs.setdefault((record.method, record.subset.size), {})
+        seen = runs.setdefault((row_of(record), record.subset.size), {})
         for other in (seen.get(record.seed), next(iter(seen.values()), None)):
             _refuse_twins(record, other)
         seen[record.seed] = record
@@ -94,11 +99,27 @@ def gather(records: Iterable[Record], order: Sequence[str] = (), seeds: Sequence
 
 
 def groups(records: Iterable[Record]) -> list[list[Record]]:
-    """Records by encoder and corpus, in order of their names: each group can be a table of its own."""
-    found: dict[tuple[str, str], list[Record]] = {}
+    """Records by encoder and corpus, in order of their names: each group can be a table of its own.
+
+    Encoders as they stand are put together instead, by all that their table must not mix.
+    """
+    found: dict[object, list[Record]] = {}
     for record in sorted(records, key=lambda one: (one.encoder.name, one.corpus.name)):
-        found.setdefault((record.encoder.sha256, record.corpus.sha256), []).append(record)
+        alike = tuple(identity(record) for _, identity, _ in ALIKE)
+        found.setdefault(alike if as_it_stands(record) else alike[:2], []).append(record)
     return list(found.values())
+
+
+def as_it_stands(record: Record) -> bool:
+    """Whether `cseb eval` made it: no sentence was trained on, and the encoder is what the record is about."""
+    return record.subset.size == 0
+
+
+def row_of(record: Record) -> str:
+    """The method as typed; of an encoder as it stands which one it is as well, by the end of its name."""
+    if not as_it_stands(record):
+        return record.method
+    return f"{record.encoder.name.rstrip('/').rpartition('/')[2]}@{record.encoder.sha256[:8]}, {record.method}"
 
 
 def tag(source: Source) -> str:

@@ -111,7 +111,11 @@ def per_task(
             Column(title=title, fraction=study.sizes[size], size=size, select=select, tasks=group)
             for title, group in shown
         ]
-    where = f"{percent(study.sizes[size])} of the corpus ({size:,} sentences)"
+    where = (
+        "encoders as they stand"
+        if study.untrained
+        else f"{percent(study.sizes[size])} of the corpus ({size:,} sentences)"
+    )
     return _table("per-task", f"Single tasks, {where}", study, columns, problems)
 
 

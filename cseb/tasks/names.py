@@ -10,6 +10,8 @@ from cseb.registry import TASK_GROUPS, TASKS
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
 
+PREFIX = "mteb:"  # of the tasks of that library
+
 
 def parse_names(text: str) -> list[str]:
     """Names of tasks from names, groups and files between commas, each once, in the order first named.
@@ -33,7 +35,7 @@ def _parse(text: str) -> dict[str, str]:
     """By the name of each task the word that says where it is: the name itself, or a path."""
     found: dict[str, str] = {}
     for word in filter(None, map(str.strip, text.split(","))):
-        if word in TASKS or word in TASK_GROUPS:
+        if word in TASKS or word in TASK_GROUPS or word.startswith(PREFIX):
             found |= {name: name for name in TASK_GROUPS.get(word, (word,))}
             continue
         if "." not in word and "/" not in word:
@@ -56,6 +58,10 @@ def _task(word: str) -> Task:
     if word in TASKS:
         task: Task = TASKS[word]
         return task
+    if word.startswith(PREFIX):
+        from cseb.tasks.mteb_tasks import MTEBTask
+
+        return MTEBTask(word)
     from cseb.tasks import own
 
     return own.task_file(word)
