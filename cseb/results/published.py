@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # records load pydantic, which `cseb show` can do without
     from cseb.results.record import Record, Select
 
 NEEDED = ("method", "task", "mean")
+DECIMAL = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,12})?", re.ASCII)  # as tables print numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,23 +221,24 @@ def read_table(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
             names = tuple(reader.fieldnames or ())
             if missing := [name for name in needed if name not in names]:
                 raise BadData(f"{path} has no column {missing[0]!r}; wanted: {', '.join(needed)}; found: {names}")
-            return [{name: (row[name] or "").strip() for name in names} for row in reader]
+            return [{name: _shown(row[name]) for name in names} for row in reader]
     except OSError as error:
         raise BadData(f"{path} cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise BadData(f"{path} is no CSV file in UTF-8: {error}") from None
 
 
+def _shown(text: str | None) -> str:
+    """A cell without what a terminal would obey, on one line."""
+    return "".join(letter if letter.isprintable() else " " for letter in text or "").strip()
+
+
 def _printed(row: Mapping[str, str], path: Path, line: int) -> Printed:
     def number(name: str) -> float | None:
         text = row.get(name, "")
-        try:
-            found = float(text) if text else None
-        except ValueError:
-            found = math.nan
-        if found is not None and not math.isfinite(found):
-            raise BadData(f"{path}, line {line}: {name} is {text[:40]!r}; a number or nothing belongs there")
-        return found
+        if text and not DECIMAL.fullmatch(text):
+            raise BadData(f"{path}, line {line}: {name} is {text[:40]!r}; a decimal number or nothing belongs there")
+        return float(text) if text else None
 
     mean, seeds = number("mean"), number("n_seeds")
     if mean is None or not row["method"] or not row["task"]:

@@ -105,7 +105,7 @@ def test_triples_are_no_wikipedia() -> None:
     ("text", "words"),
     [
         ("method,task\nsimcse,sts12\n", "no column 'mean'"),
-        ("method,task,mean\nsimcse,sts12,x\n", "line 2: mean is 'x'"),
+        ("method,task,mean\nsimcse,sts12,x\n", "line 2: mean is 'x'; a decimal"),
         ("method,task,mean\nsimcse,sts12,1\nsimcse,,2\n", "line 3: method, task and mean"),
         ("method,task,mean,std\nsimcse,sts12,1,nan\n", "line 2: std is 'nan'"),
         ("method,task,mean,n_seeds\nsimcse,sts12,1,0\n", "line 2: n_seeds is '0'"),
