@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import audit, grid, look
+from cseb.cli import audit, check, grid, look
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -54,7 +54,7 @@ app.command(name="list")(look.list_)
 app.command()(look.show)
 app.command()(look.sample)
 app.command(name="eval")(look.evaluate)
-app.command()(grid.check)
+app.command()(check.check)
 app.command()(audit.audit)
 
 

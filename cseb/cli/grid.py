@@ -1,4 +1,4 @@
-"""The commands that train: run, and check, which compares a fresh run with committed records."""
+"""The command that trains a grid, and what others need that train one too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -84,9 +83,9 @@ def run(
         data_dir=data_dir,
         steps=steps,
     )
-    where = _device(device)
+    where = device_of(device)
     jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code)
-    grid = _Grid.of(merged, jobs, Store(results), _workers(workers, threads, where), fresh, retry_failed)
+    grid = Grid.of(merged, jobs, Store(results), workers_of(workers, threads, where), fresh, retry_failed)
     if dry_run:
         typer.echo(grid.listing())
         return
@@ -96,48 +95,8 @@ def run(
     raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
 
 
-def check(
-    benchmark: BenchmarkName,
-    *,
-    update: Annotated[bool, typer.Option("--update", help="Make the fresh records what is expected.")] = False,
-    workers: Workers = "auto",
-    threads: Threads = 1,
-    device: Device = "auto",
-    quiet: Quiet = False,
-) -> None:
-    """Run a benchmark afresh and compare it with the records it is expected to give; 1 if a number has moved.
-
-    What is expected lies beside the benchmark, in expected/NAME. The benchmark says how far a number may move.
-    """
-    from cseb import benchmark as benchmarks
-    from cseb.plan import plan
-    from cseb.results import check as checking
-    from cseb.results.store import Store
-
-    loaded, where = benchmarks.load(benchmark), _device(device)
-    expected = Store(benchmarks.expected(benchmark, loaded.name))
-    wanted = [] if update else _expected_records(expected, benchmark)
-    if loaded.tolerance is None and not update:
-        raise BadBenchmark(f"{benchmark} has no tolerance; add one, in points, such as tolerance: 0.5")
-    jobs = plan(loaded, threads=threads, device=where)
-    with TemporaryDirectory(prefix="cseb-check-") as folder:
-        grid = _Grid.of(loaded, jobs, Store(Path(folder)), _workers(workers, threads, where))
-        summary = grid.run(quiet)
-        if summary.stopped or summary.refused or (update and summary.failed):
-            raise typer.Exit(summary.exit_code)
-        fresh, _ = grid.store.load()
-        if update:
-            expected.folder.parent.mkdir(parents=True, exist_ok=True)
-            written, removed = checking.update(fresh, expected.folder)
-            typer.echo(f"{len(written)} records written to {expected.folder}, {len(removed)} removed")
-            return
-    verdicts = checking.compare(fresh, wanted, loaded.tolerance or 0.0)
-    typer.echo("\n".join(checking.report(verdicts)))
-    raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
-
-
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
     """The jobs of a benchmark, the folder of their records, the records it held at first, and what is to be run."""
 
     benchmark: Benchmark
@@ -156,7 +115,7 @@ class _Grid:
         workers: int,
         fresh: bool = False,
         retry_failed: bool = False,
-    ) -> _Grid:
+    ) -> Grid:
         """Find out what is there already, without making a folder."""
         held = store.load()[0] if store.runs.is_dir() else []
         records = {record.key: record for record in held}
@@ -219,13 +178,6 @@ class _Grid:
         return f"{said}; next: cseb report {self.store.folder}" if summary.done or not summary.total else said
 
 
-def _expected_records(expected: Store, benchmark: str) -> list[Record]:
-    records = expected.load()[0] if expected.runs.is_dir() else []
-    if not records:
-        raise BadResults(f"nothing is expected in {expected.folder}; make it with: cseb check {benchmark} --update")
-    return records
-
-
 def _check_parts(jobs: Sequence[Job]) -> None:
     """Build the parts of each method once, without weights: what does not fit the encoder is said now."""
     distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
@@ -236,7 +188,7 @@ def _check_parts(jobs: Sequence[Job]) -> None:
             build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)
 
 
-def _device(name: str) -> str:
+def device_of(name: str) -> str:
     """Where jobs compute. It is part of their identity, so it is settled before they are planned."""
     one_of(("auto", "cpu", "cuda"), name, "--device")
     if name == "cpu" or (
@@ -250,7 +202,8 @@ def _device(name: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _workers(text: str, threads: int, device: str) -> int:
+def workers_of(text: str, threads: int, device: str) -> int:
+    """How many jobs at a time. Raises: BadSpec."""
     if text == "auto":
         return 1 if device == "cuda" else max(1, _cores() // threads)
     return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
