@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import audit, check, grid, look
+from cseb.cli import audit, check, explain, grid, look
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -56,6 +56,9 @@ app.command()(look.sample)
 app.command(name="eval")(look.evaluate)
 app.command()(check.check)
 app.command()(audit.audit)
+app.command()(explain.diff)
+app.command()(explain.verify)
+app.command()(explain.rerun)
 
 
 def main() -> None:

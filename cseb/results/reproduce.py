@@ -51,7 +51,7 @@ def welch(ours: tuple[float, float, int], theirs: tuple[float, float, int]) -> t
 
 def _group(records: Sequence[Record]) -> list[Answer]:
     one = records[0]
-    name = _average_name(one.protocol.tasks)
+    name = average_name(one.protocol.tasks)
     selects: list[Select] = sorted({score.select for each in records for score in each.scores})
     rows = published(one.method, name, one.subset.fraction, one.encoder.name)
     if not rows and not encoder_id(one.encoder.name):
@@ -65,7 +65,7 @@ def _group(records: Sequence[Record]) -> list[Answer]:
     ]
 
 
-def _average_name(tasks: Sequence[str]) -> str:
+def average_name(tasks: Sequence[str]) -> str:
     """What tables call the average of these tasks; a single task is its own."""
     names = tuple(task.partition("@")[0] for task in tasks)
     if len(names) == 1:

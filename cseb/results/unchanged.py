@@ -52,7 +52,7 @@ def _differences(here: Record, there: Record, digests: Mapping[str, str], held: 
             yield f"protocol.{name}: {plain(str(ours))}, expected {plain(str(theirs))}"
     if here.status != there.status:
         yield f"status: {here.status}, expected {there.status}"
-    yield from _curves(here, there)
+    yield from curves_apart(here, there)
     yield from _scores(here, there)
     for name, digest in digests.items():
         if name.startswith(here.key) and held.get(name, digest) != digest:
@@ -68,7 +68,8 @@ def _words(here: str, there: str) -> Iterator[str]:
         yield f"resolved: {plain(a) or 'nothing'}, expected {plain(b) or 'nothing'}"
 
 
-def _curves(here: Record, there: Record) -> Iterator[str]:
+def curves_apart(here: Record, there: Record) -> Iterator[str]:
+    """Where training went another way, in the order of its steps."""
     if here.trace is None or there.trace is None:
         return
     for ours, theirs in zip(here.trace.curve, there.trace.curve, strict=False):
