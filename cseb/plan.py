@@ -9,12 +9,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
+
 from cseb.benchmark import Benchmark
-from cseb.data.corpus import read_corpus
+from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
-from cseb.errors import BadBenchmark
+from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
+from cseb.registry import COLUMNS
 from cseb.results.record import Protocol, Record, Source
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.tasks.evaluate import load_task
@@ -112,6 +115,8 @@ def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_r
         for method in methods
     ]
     _check(jobs, count)
+    for method in methods:
+        _check_columns(method, corpus)
     return jobs
 
 
@@ -175,6 +180,22 @@ def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int 
         warmup = own.warmup * steps // max(own.steps, 1)
         scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
     return method.at(fraction, scale)
+
+
+def _check_columns(method: Method, corpus: Corpus) -> None:
+    """Raises: BadData if a method that learns from pairs or triples has a corpus of something else."""
+    allowed = COLUMNS.get(method.views.name, ())
+    if not allowed or not method.terms:
+        return
+    columns = corpus.columns()
+    wrong = np.flatnonzero(~np.isin(columns, allowed))
+    if len(wrong):
+        line = corpus[int(wrong[0])]
+        raise BadData(
+            f"{method} reads {' or '.join(map(str, allowed))} texts joined by TABs from a line of the corpus; "
+            f"{len(wrong)} of {len(corpus)} lines of {corpus.name} have another number, such as "
+            f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
+        )
 
 
 def _check(jobs: Sequence[Job], count: int) -> None:
