@@ -190,7 +190,7 @@ def _calibrate(run: _Run, expected: Store) -> None:
     """Repeat the smallest share of seed 0 under what nobody controls, and store how far its averages scatter."""
     from cseb.results import reference as references
 
-    small = {axis: held[:1] for axis in ("fractions", "sizes") if (held := sorted(getattr(run.benchmark, axis)))}
+    small = {axis: tuple(held[:1]) for axis in ("fractions", "sizes") if (held := sorted(getattr(run.benchmark, axis)))}
     pinned = replace(run, benchmark=run.benchmark.model_copy(update={**small, "seeds": 1}))
     repeats: list[list[Record]] = []
     for number, (threads, workers, backwards, instructions) in enumerate(TURNS, 1):
