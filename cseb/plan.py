@@ -57,7 +57,7 @@ class Job:
             "corpus": self.corpus.sha256,
             "size": self.size,
             "seed": self.seed,
-            "protocol": asdict(self.protocol),
+            "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -83,14 +83,21 @@ class Progress:
     dev: float | None
 
 
-def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_remote_code: bool = False) -> list[Job]:
+def plan(
+    benchmark: Benchmark,
+    *,
+    threads: int = 1,
+    device: str = "cpu",
+    processes: int = 1,
+    trust_remote_code: bool = False,
+) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
     Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
     """
     methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
-    protocol = _protocol(benchmark, threads, device)
+    protocol = replace(_protocol(benchmark, threads, device), processes=processes)
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)

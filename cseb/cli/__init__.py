@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import audit, check, explain, grid, look
+from cseb.cli import audit, check, data, explain, grid, look
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -59,6 +59,7 @@ app.command()(audit.audit)
 app.command()(explain.diff)
 app.command()(explain.verify)
 app.command()(explain.rerun)
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

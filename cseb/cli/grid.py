@@ -50,6 +50,7 @@ def run(
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
     ] = False,
     workers: Workers = "auto",
+    processes: Annotated[int, typer.Option(min=1, help="Processes that share each batch of a job.")] = 1,
     threads: Threads = 1,
     device: Device = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, train nothing.")] = False,
@@ -65,9 +66,15 @@ def run(
     Options take the place of the benchmark's fields. A grid that was stopped goes on where it was.
     """
     from cseb import benchmark as benchmarks
+    from cseb.cli import several
     from cseb.plan import plan
     from cseb.results.store import Store
 
+    together = several.started()
+    if processes > 1 and together == 1 and not dry_run:
+        raise typer.Exit(several.start(processes, sys.argv[1:]))
+    if processes > 1 and together not in (1, processes):
+        raise BadBenchmark(f"--processes {processes}, but {together} processes were started; leave the option out")
     loaded = benchmarks.load(benchmark)
     merged = benchmarks.override(
         benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded,
@@ -84,8 +91,11 @@ def run(
         steps=steps,
     )
     where = device_of(device)
-    jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code)
-    grid = Grid.of(merged, jobs, Store(results), workers_of(workers, threads, where), fresh, retry_failed)
+    together = max(together, processes)
+    jobs = plan(merged, threads=threads, device=where, processes=together, trust_remote_code=trust_remote_code)
+    at_once = 1 if together > 1 else workers_of(workers, threads, where)
+    grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
+    quiet = quiet or not several.first()
     if dry_run:
         typer.echo(grid.listing())
         return

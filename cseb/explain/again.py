@@ -31,6 +31,11 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
     """
     if why := stale(record):
         raise BadResults(f"record {record.key} cannot come again: {why}")
+    if record.protocol.processes > 1:
+        raise BadResults(
+            f"record {record.key} is of {record.protocol.processes} processes that shared each batch; run its benchmark "
+            f"again: cseb run --processes {record.protocol.processes} --results ANOTHER, and cseb diff"
+        )
     folder, weights = find_encoder(record.encoder.name)
     corpus = read_corpus(record.corpus.name, column)
     for kind, there, here in (("encoder", record.encoder, weights), ("corpus", record.corpus, corpus.sha256)):

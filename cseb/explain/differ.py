@@ -31,6 +31,7 @@ FIELDS: tuple[tuple[str, Callable[[Record], str]], ...] = (
     ("measured as", lambda one: ", ".join(sorted({score.protocol for score in one.scores}))),
     ("checkpoint", lambda one: f"best on {one.protocol.dev}" if one.protocol.dev else "last"),
     ("threads", lambda one: str(one.protocol.threads)),
+    ("processes", lambda one: str(one.protocol.processes)),
     ("device", lambda one: f"{one.protocol.device}, {one.origin.device}"),
     ("dtype", lambda one: one.origin.dtype),
     ("machine", lambda one: one.origin.machine),

@@ -76,7 +76,8 @@ def _protocol(record: Record) -> Iterator[Row]:
         "checkpoint",
         f"best on {protocol.dev} ({protocol.dev_pairs:,} rated pairs), and last" if protocol.dev else "last",
     )
-    yield "arithmetic", f"{protocol.device}, {protocol.threads} threads, {record.origin.dtype}"
+    shared = f", {protocol.processes} processes" if protocol.processes > 1 else ""
+    yield "arithmetic", f"{protocol.device}, threads: {protocol.threads}{shared}, {record.origin.dtype}"
 
 
 def _training(record: Record) -> Iterator[Row]:

@@ -46,7 +46,7 @@ def _differences(here: Record, there: Record, digests: Mapping[str, str], held: 
     if here.subset.sha256 != there.subset.sha256:
         yield f"subset: {here.subset.sha256[:8]}, expected {there.subset.sha256[:8]}: other sentences are drawn"
     yield from _words(here.resolved, there.resolved)
-    for name in ("tasks", "data", "dev", "threads", "device"):
+    for name in ("tasks", "data", "dev", "threads", "device", "processes"):
         ours, theirs = getattr(here.protocol, name), getattr(there.protocol, name)
         if ours != theirs:
             yield f"protocol.{name}: {plain(str(ours))}, expected {plain(str(theirs))}"
