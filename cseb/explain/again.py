@@ -32,9 +32,10 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
     if why := stale(record):
         raise BadResults(f"record {record.key} cannot come again: {why}")
     if record.protocol.processes > 1:
+        count = record.protocol.processes
         raise BadResults(
-            f"record {record.key} is of {record.protocol.processes} processes that shared each batch; run its benchmark "
-            f"again: cseb run --processes {record.protocol.processes} --results ANOTHER, and cseb diff"
+            f"record {record.key} is of {count} processes that shared each batch; run its benchmark again with "
+            f"cseb run --processes {count} --results ANOTHER, and hold the two against each other with cseb diff"
         )
     folder, weights = find_encoder(record.encoder.name)
     corpus = read_corpus(record.corpus.name, column)

@@ -142,8 +142,8 @@ def _parts_apart(a: Sequence[Record], b: Sequence[Record]) -> Iterator[tuple[str
     for name in {**sides[0], **sides[1]}:
         here, there = (side.get(name) for side in sides)
         if here is None or there is None:
-            shown = ("absent" if one is None else plain(one) or "no options" for one in (here, there))
-            yield f"part {name}", *shown
+            shown = ["absent" if one is None else plain(one) or "no options" for one in (here, there)]
+            yield f"part {name}", shown[0], shown[1]
         elif here != there:
             ours, theirs = (options.split(", ") for options in (here, there))
             only = [", ".join(x for x in one if x not in other) for one, other in ((ours, theirs), (theirs, ours))]

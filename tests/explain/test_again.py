@@ -94,6 +94,8 @@ def test_what_has_changed_since_is_said(ran: Path) -> None:
         job_of(one.model_copy(update={"protocol": replace(one.protocol, data="0" * 64)}), "", "")
     with pytest.raises(BadResults, match="cannot come again: made with cls@7, now cls@1"):
         job_of(one.model_copy(update={"resolved": one.resolved.replace("cls()@1", "cls()@7")}), "", "")
+    with pytest.raises(BadResults, match="2 processes that shared each batch"):
+        job_of(one.model_copy(update={"protocol": replace(one.protocol, processes=2)}), "", "")
     with pytest.raises(BadResults, match="does not hold what its key was made of"):
         job_of(one.model_copy(update={"seed": 5}), "", "")
 
