@@ -142,7 +142,7 @@ def ranges(rows: Sequence[Printed]) -> Iterator[Finding]:
     for (place, setting, task, metric), row in held.items():
         for less in ("top1", "top3") if metric in ("top3", "top5") else ():
             other = held.get((place, setting, task, less))
-            if other is not None and less < metric and other.mean > row.mean:
+            if other is not None and other.mean > row.mean:
                 yield _finding("range", row, f"less than {less}, which is {other.text}")
 
 
