@@ -56,7 +56,7 @@ def check(
     """Run a benchmark afresh and compare it with the records it is expected to give; 1 if a number has moved.
 
     Three questions apart. Code: on the machine class of the expected records every bit comes back, or the first field
-    that differs is named. Drift: averages stay within 2.8 standard deviations of repeats, as --calibrate measured them.
+    that differs is named. Drift: averages stay within the repeatability limit that --calibrate measured.
     Paper, with --against published: a printed number lies in our interval, outside, or cannot be compared.
     """
     from cseb import benchmark as benchmarks
@@ -157,9 +157,10 @@ def _limits(
     benchmark: Benchmark, reference: Reference, wanted: Sequence[Record], name: str
 ) -> tuple[float, Mapping[str, float]]:
     """The tolerance of the benchmark's file, and what was measured for single methods, which wins."""
-    measured = reference.repeatability
-    limits = {one.method: limit for one in wanted if measured and (limit := measured.limit(one.method)) is not None}
-    if benchmark.tolerance is None and (missing := sorted({one.method for one in wanted} - set(limits))):
+    measured, cells = reference.repeatability, sum(len({score.select for score in one.scores}) for one in wanted)
+    names = {one.method for one in wanted}
+    limits = {one: limit for one in names if measured and (limit := measured.limit(one, cells)) is not None}
+    if benchmark.tolerance is None and (missing := sorted(names - set(limits))):
         raise BadBenchmark(
             f"how far {missing[0]} may move is not known; measure it: cseb check {name} --calibrate, or add a "
             "tolerance to the benchmark, in points, such as tolerance: 0.5"
@@ -209,7 +210,7 @@ def _calibrate(run: _Run, expected: Store) -> None:
     old = references.read(expected.folder)
     references.write(expected.folder, old.model_copy(update={"repeatability": measured}))
     for method, deviation in measured.sd.items():
-        typer.echo(f"{method}: sd {deviation:.4f} points, limit ±{measured.limit(method):.4f}")
+        typer.echo(f"{method}: sd {deviation:.4f} points, limit for one cell ±{measured.limit(method):.4f}")
 
 
 @contextmanager

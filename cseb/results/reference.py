@@ -1,7 +1,8 @@
 """What lies beside expected records: under what they were made, digests of their items, and how far repeats scatter.
 
-Repeatability: the limit below which two runs of the same job under conditions nobody controls are expected to lie in
-95 of 100 cases is 2.8 standard deviations of such repeats. Source: ISO 5725-6, section 4.1.
+Repeatability: two runs of the same job under conditions nobody controls are expected to lie no further apart than 2.8
+standard deviations of such repeats in 95 of 100 cases (ISO 5725-6, section 4.1). That is 1.96 sqrt(2) for one pair;
+where many cells are compared at once, the 5 of 100 are shared among them (Bonferroni).
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
 from pathlib import Path
+from statistics import NormalDist
 from typing import Annotated
 
 import numpy as np
@@ -22,7 +25,7 @@ from cseb.results.stats import score
 from cseb.results.store import Items
 
 FILE = "reference.json"
-FACTOR = 2.8  # 1.96 sqrt(2)
+RISK = 0.05  # of calling one of all cells drifted when none is
 FLOOR = 0.01  # points: 1e-4 of a correlation, which sums in another order can move without any training
 LEAST = 5  # repeats from which a deviation is estimated
 
@@ -40,9 +43,12 @@ class Repeatability(BaseModel):
     conditions: Conditions
     sd: dict[str, Annotated[FiniteFloat, Field(ge=0)]]
 
-    def limit(self, method: str) -> float | None:
-        """Points that an average may move from its reference; None for a method that was not repeated."""
-        return max(FACTOR * self.sd[method], FLOOR) if method in self.sd else None
+    def limit(self, method: str, cells: int = 1) -> float | None:
+        """Points that each of so many averages may move from its reference; None for a method that was not repeated."""
+        if method not in self.sd:
+            return None
+        factor = sqrt(2) * NormalDist().inv_cdf(1 - RISK / (2 * max(cells, 1)))
+        return max(factor * self.sd[method], FLOOR)
 
 
 class Reference(BaseModel):

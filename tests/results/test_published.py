@@ -92,6 +92,15 @@ def test_departures_name_what_is_not_as_in_the_paper() -> None:
     ]
 
 
+def test_the_dev_set_counts_where_the_paper_names_one() -> None:
+    msse, micse = (published(name, "sts-avg", 0.001, BERT)[0] for name in ("msse", "micse"))
+    other = record("msse", encoder=BERT, dev="sickr-dev@1")
+    assert departures(other, "best", msse)[-1] == "checkpoint: best on sickr-dev, theirs the best on stsb-dev"
+    assert (micse.paper, msse.paper) == ("micse", "msse")
+    for select in ("best", "last"):  # miCSE does not say which checkpoint it prints
+        assert not any("checkpoint" in one for one in departures(other, select, micse))
+
+
 def test_triples_are_no_wikipedia() -> None:
     (row,) = published("simcse-sup", "sts-avg", 1.0, BERT)
     labelled = record("simcse-sup", size=100_000, encoder=BERT, data_seen=("labels",))

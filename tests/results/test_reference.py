@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from cseb.errors import BadResults
 from cseb.results import reference as references
@@ -33,7 +34,9 @@ def test_scatter_is_the_pooled_deviation_of_repeats() -> None:
 def test_methods_have_limits_of_their_own_and_never_below_the_floor() -> None:
     sd = scatter([list(pair) for pair in zip(repeats(0, 1, 2, 1, 0), repeats(*(0,) * 5, method="ct"), strict=True)])
     measured = Repeatability(repeats=5, cells="one", varied="threads", conditions={}, sd=sd)
-    assert measured.limit("simcse") == pytest.approx(2.8 * np.std((0, 1, 2, 1, 0), ddof=1))
+    spread = float(np.std((0, 1, 2, 1, 0), ddof=1))
+    assert measured.limit("simcse") == pytest.approx(2.8 * spread, rel=0.011)  # ISO 5725 rounds 1.96 sqrt(2)
+    assert measured.limit("simcse", 60) == pytest.approx(spread * np.sqrt(2) * stats.norm.isf(0.05 / 120))
     assert measured.limit("ct") == references.FLOOR == 0.01
     assert measured.limit("msse") is None
 
