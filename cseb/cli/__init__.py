@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import compare, data, grid, look
+from cseb.cli import audit, check, compare, data, explain, grid, look
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -55,7 +55,11 @@ app.command(name="list")(look.list_)
 app.command()(look.show)
 app.command()(look.sample)
 app.command(name="eval")(look.evaluate)
-app.command()(grid.check)
+app.command()(check.check)
+app.command()(audit.audit)
+app.command()(explain.diff)
+app.command()(explain.verify)
+app.command()(explain.rerun)
 app.add_typer(data.app, name="data")
 
 

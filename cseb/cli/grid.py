@@ -1,4 +1,4 @@
-"""The commands that train: run, and check, which compares a fresh run with committed records."""
+"""The command that trains a grid, and what others need that train one too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -106,8 +105,8 @@ def run(
         trust_remote_code=trust_remote_code,
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
     )
-    at_once = 1 if together > 1 else _workers(workers, threads, where)
-    grid = _Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
+    at_once = 1 if together > 1 else workers_of(workers, threads, where)
+    grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
     quiet = quiet or not several.first()
     for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
         typer.echo(line, err=True)
@@ -120,48 +119,8 @@ def run(
     raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
 
 
-def check(
-    benchmark: BenchmarkName,
-    *,
-    update: Annotated[bool, typer.Option("--update", help="Make the fresh records what is expected.")] = False,
-    workers: Workers = "auto",
-    threads: Threads = 1,
-    device: Device = "auto",
-    quiet: Quiet = False,
-) -> None:
-    """Run a benchmark afresh and compare it with the records it is expected to give; 1 if a number has moved.
-
-    What is expected lies beside the benchmark, in expected/NAME. The benchmark says how far a number may move.
-    """
-    from cseb import benchmark as benchmarks
-    from cseb.plan import plan
-    from cseb.results import check as checking
-    from cseb.results.store import Store
-
-    loaded, where = benchmarks.load(benchmark), device_of(device)
-    expected = Store(benchmarks.expected(benchmark, loaded.name))
-    wanted = [] if update else _expected_records(expected, benchmark)
-    if loaded.tolerance is None and not update:
-        raise BadBenchmark(f"{benchmark} has no tolerance; add one, in points, such as tolerance: 0.5")
-    jobs = plan(loaded, threads=threads, device=where)
-    with TemporaryDirectory(prefix="cseb-check-") as folder:
-        grid = _Grid.of(loaded, jobs, Store(Path(folder)), _workers(workers, threads, where))
-        summary = grid.run(quiet)
-        if summary.stopped or summary.refused or (update and summary.failed):
-            raise typer.Exit(summary.exit_code)
-        fresh, _ = grid.store.load()
-        if update:
-            expected.folder.parent.mkdir(parents=True, exist_ok=True)
-            written, removed = checking.update(fresh, expected.folder)
-            typer.echo(f"{len(written)} records written to {expected.folder}, {len(removed)} removed")
-            return
-    verdicts = checking.compare(fresh, wanted, loaded.tolerance or 0.0)
-    typer.echo("\n".join(checking.report(verdicts)))
-    raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
-
-
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
     """The jobs of a benchmark, the folder of their records, the records it held at first, and what is to be run."""
 
     benchmark: Benchmark
@@ -180,7 +139,7 @@ class _Grid:
         workers: int,
         fresh: bool = False,
         retry_failed: bool = False,
-    ) -> _Grid:
+    ) -> Grid:
         """Find out what is there already, without making a folder."""
         held = store.load()[0] if store.runs.is_dir() else []
         records = {record.key: record for record in held}
@@ -243,13 +202,6 @@ class _Grid:
         return f"{said}; next: cseb report {self.store.folder}" if summary.done or not summary.total else said
 
 
-def _expected_records(expected: Store, benchmark: str) -> list[Record]:
-    records = expected.load()[0] if expected.runs.is_dir() else []
-    if not records:
-        raise BadResults(f"nothing is expected in {expected.folder}; make it with: cseb check {benchmark} --update")
-    return records
-
-
 def _power(seeds: int) -> list[str]:
     """What so few seeds can and cannot show, before any time is spent on them."""
     from cseb.statistics.paired import exact_floor
@@ -289,7 +241,8 @@ def device_of(name: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _workers(text: str, threads: int, device: str) -> int:
+def workers_of(text: str, threads: int, device: str) -> int:
+    """How many jobs at a time. Raises: BadSpec."""
     if text == "auto":
         return 1 if device == "cuda" else max(1, _cores() // threads)
     return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from cseb import describe
+from cseb.cli import explain
 from cseb.cli.grid import Device, Threads, Trust, device_of
 from cseb.errors import BadBenchmark, one_of
 from cseb.registry import TASK_GROUPS
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from cseb.results.record import Record, Score, Select
     from cseb.results.store import Problem
     from cseb.results.tables import Table
+
+RECORD = re.compile(r"[0-9a-f]{6,16}|.*\.json")  # what means a record rather than a method
 
 
 def report(
@@ -118,9 +122,13 @@ def list_(
     _print("\n".join(describe.aligned(describe.listing(kind))))
 
 
-def show(method: Annotated[str, typer.Argument(help="A method, such as micse or simcse+ami.")]) -> None:
-    """Show a method in full: sources, every option, deviations from the paper, published numbers."""
-    _print(describe.show(method))
+def show(
+    name: Annotated[str, typer.Argument(help="A method, such as simcse+ami; or a record, by key or file.")],
+    *,
+    results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
+) -> None:
+    """Show a method in full: sources, options, deviations, published numbers. Or a record: its whole origin."""
+    _print(explain.told(name, results) if RECORD.fullmatch(name) else describe.show(name))
 
 
 def sample(
