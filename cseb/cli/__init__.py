@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 import cseb
 from cseb.cli import grid, look
+from cseb.cli.report import report
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -49,7 +50,7 @@ def _options(
 
 
 app.command()(grid.run)
-app.command()(look.report)
+app.command()(report)
 app.command(name="list")(look.list_)
 app.command()(look.show)
 app.command()(look.sample)
