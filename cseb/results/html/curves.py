@@ -45,7 +45,7 @@ def curves(table: Table) -> Figure | None:
     def up(y: float) -> float:
         return TOP + (high - y) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
-    lines = [f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(table.title)}">']
+    lines = [f'<div class="drawing"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(table.title)}">']
     for tick in range(round((high - low) / step) + 1):
         y = low + tick * step
         lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{up(y):.1f}" y2="{up(y):.1f}"/>')
@@ -59,7 +59,7 @@ def curves(table: Table) -> Figure | None:
     for place, (title, points) in enumerate(drawn.items()):
         found = [(across(x), up(cell.mean or 0.0), cell) for x, cell in points]
         lines += _series(place, title, found, [(across(x), [up(edge) for edge in _edges(cell)]) for x, cell in points])
-    lines.append("</svg>")
+    lines.append("</svg></div>")
     lines.append(f'<div class="legend">{"".join(_legend(place, title) for place, title in enumerate(drawn))}</div>')
     rest = f" {len(held) - DRAWN} more rows are in the table only." if len(held) > DRAWN else ""
     return Figure("\n".join(lines), f"{table.title}. Bands: ± one standard deviation over the seeds.{rest}")

@@ -89,7 +89,7 @@ def _cell(table: Table, row: Heading, column: Heading, cell: Cell) -> dict[str, 
         "remarks": ", ".join(said) if cell.absent else "",
         "best": cell.best,
         "sort": "" if cell.mean is None else repr(cell.mean),
-        "keys": " ".join(f"{seed}:{key}" for seed, key in cell.keys.items()),
+        "behind": " ".join(f"{seed}:{key}" for seed, key in cell.keys.items()),
         "tip": "\n".join([f"{row.title}, {column.title} ({', '.join(said)})", *by_seed(cell)]),
     }
 
