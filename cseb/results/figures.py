@@ -13,7 +13,7 @@ def figures(cell: Cell, between: str = " ", spread: Spread = "std", *, signed: b
     if not cell.values and not cell.absent:
         return ""
     shown = number(cell, spread, signed=signed) + (BEST if cell.best else "")
-    return f"{shown}{between}({', '.join(remarks(cell, signed=signed))})"
+    return between.join([shown, *(f"({said})" for said in remarks(cell, signed=signed))])
 
 
 def number(cell: Cell, spread: Spread = "std", *, signed: bool = False) -> str:
@@ -29,10 +29,11 @@ def number(cell: Cell, spread: Spread = "std", *, signed: bool = False) -> str:
 
 
 def remarks(cell: Cell, *, signed: bool = False) -> list[str]:
-    """How many seeds there are, how many are not and why; and what a collapsed seed leaves of the middle."""
+    """How many seeds there are, how many are not and why; then what a collapsed seed leaves of the middle."""
     counts = {"failed": cell.failed, "collapsed": cell.collapsed, "missing": cell.missing}
-    found = [f"n={cell.n}"] if cell.n else []
-    found += [f"{count} {what}" for what, count in counts.items() if count]
+    seeds = [f"n={cell.n}"] if cell.n else []
+    seeds += [f"{count} {what}" for what, count in counts.items() if count]
+    found = [", ".join(seeds)]
     if cell.collapsed and cell.n and not signed:
         found += [f"median {_points(cell.median)}", f"IQM {_points(cell.iqm)}"]
     return found

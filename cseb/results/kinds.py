@@ -69,9 +69,10 @@ def ablation(
     ask = ask or Ask()
     records = list(records)
     if full and not ask.methods:
-        held = dict.fromkeys((*ask.order, *(one.method for one in records)))
-        own = [method for method in held if _variant(method, full)]
-        ask = replace(ask, methods=tuple(method for method in own if any(one.method == method for one in records)))
+        there = {one.method for one in records}
+        held = (*(method for method in ask.order if method in there), *sorted(there - set(ask.order)))
+        own = tuple(method for method in held if _variant(method, full))
+        ask = replace(ask, methods=own) if len(own) > 1 else ask
     study = ask.study(records)
     full = full or _full(study.methods)
     if full not in study.methods:

@@ -40,7 +40,7 @@ def caption(
     if "last" in selects:
         sentences.append("Last: the last checkpoint, no label looked at.")
     if marked:
-        sentences.append("Bold, or *: the best and all that cannot be told from it.")
+        sentences.append("Bold, or *: the best and all that cannot be told from it; nothing where that is all.")
     return " ".join(sentences)
 
 

@@ -16,9 +16,9 @@ from cseb.results.study import Study, choose, gather, percent
 Selection = Literal["best", "last", "both"]
 By = Literal["method", "encoder", "fraction", "task"]
 
-# Which of several candidates are the best and which cannot be told from it: each is seed to record, compared on the
-# average over these tasks at this checkpoint; the answer is their places. A largest mean alone says nothing.
-Best = Callable[[Sequence[Mapping[int, Record]], tuple[str, ...], Select], Collection[int]]
+# Methods of a study that are the best, or cannot be told from it, on the average over these tasks at this size and
+# checkpoint. A largest mean alone says nothing.
+Best = Callable[[Study, int, tuple[str, ...], Select], Collection[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,8 +153,8 @@ def tabulate(
     if "best" in selects and not any(one.protocol.dev for one in study.records):
         raise BadResults("no dev set has chosen a best checkpoint in these records; show the last one instead")
     found = [[_cell(study, place) for place in line] for line in places]
-    marked = _marked(study, ask.best, places) if ask.best else {}
-    if marked:
+    marked = _marked(study, ask.best, places) if ask.best else set()
+    if ask.best:
         found = [
             [one if place.minus else replace(one, best=place in marked) for one, place in zip(*pair, strict=True)]
             for pair in zip(found, places, strict=True)
@@ -177,7 +177,7 @@ def tabulate(
         stub=stub or ("encoder" if ask.by == "encoder" else "method" if rows[0].method else ask.by),
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(cells)) for row, cells in zip(rows, found, strict=True)),
-        caption=caption(study, tasks, selects, ask.spread, marked=bool(marked)),
+        caption=caption(study, tasks, selects, ask.spread, marked=bool(ask.best)),
         notes=(*extra, *notes),
         signature=signature(study, sizes, tasks, selects),
         spread=ask.spread,
@@ -262,13 +262,16 @@ def _cell(study: Study, place: Heading) -> Cell:
 
 
 def _marked(study: Study, best: Best, places: Sequence[Sequence[Heading]]) -> set[Heading]:
-    """Cells that are best among the methods at the same size, tasks and checkpoint, or cannot be told from it."""
+    """Cells that are best among the methods at the same size, tasks and checkpoint, or cannot be told from it.
+
+    Where all of them are, none is marked: a mark would say nothing.
+    """
     rivals: dict[tuple[int | None, tuple[str, ...], Select | None], list[Heading]] = {}
     for place in (place for line in places for place in line if not place.minus):
         rivals.setdefault((place.size, place.tasks, place.select), []).append(place)
-    marked = set()
+    marked: set[Heading] = set()
     for (size, tasks, select), held in rivals.items():
-        if len(held) > 1:
-            runs = [study.runs.get((place.method, size or 0), {}) for place in held]
-            marked |= {held[index] for index in best(runs, tasks, select or "last")}
+        names = set(best(study, size or 0, tasks, select or "last")) if len(held) > 1 else set()
+        if not {place.method for place in held} <= names:
+            marked |= {place for place in held if place.method in names}
     return marked

@@ -86,11 +86,11 @@ def _cell(table: Table, row: Heading, column: Heading, cell: Cell) -> dict[str, 
     return {
         "number": mean,
         "spread": spread,
-        "remarks": ", ".join(said) if cell.absent else "",
+        "remarks": "; ".join(said) if cell.absent else "",
         "best": cell.best,
         "sort": "" if cell.mean is None else repr(cell.mean),
         "behind": " ".join(f"{seed}:{key}" for seed, key in cell.keys.items()),
-        "tip": "\n".join([f"{row.title}, {column.title} ({', '.join(said)})", *by_seed(cell)]),
+        "tip": "\n".join([f"{row.title}, {column.title} ({said[0]})", *by_seed(cell)]),
     }
 
 
