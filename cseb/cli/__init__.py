@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 import cseb
 from cseb.cli import grid, look
+from cseb.cli.plot import plot
 from cseb.cli.report import report
 from cseb.errors import CsebError
 
@@ -51,6 +52,7 @@ def _options(
 
 app.command()(grid.run)
 app.command()(report)
+app.command()(plot)
 app.command(name="list")(look.list_)
 app.command()(look.show)
 app.command()(look.sample)

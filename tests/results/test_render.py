@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from cseb.results.record import Record
 from cseb.results.figures import figures, number, remarks
+from cseb.results.kinds import few_shot, per_task
+from cseb.results.record import Record
 from cseb.results.render import FORMATS, latex, markdown, terminal
 from cseb.results.stats import Absent, Cell
-from cseb.results.kinds import few_shot, per_task
 from cseb.results.tables import Ask, Table
 from tests.results.factory import grid, record
 
@@ -170,7 +170,7 @@ def stacked(lines: list[list[str]]) -> list[list[str]]:
         if any(one[:1].isdigit() for one in line[1:]):
             rows.append([[] for _ in line])
         for held, one in zip(rows[-1], line, strict=True):
-            held += [one] if one else []
+            held.extend([one] if one else [])
     return [["".join(held[0]), *map(" ".join, held[1:])] for held in rows]
 
 

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from scipy import stats
 
 from cseb.results.stats import Cell, cell, difference, score

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadResults
+from cseb.results.kinds import few_shot, per_task
 from cseb.results.record import Record, Select
 from cseb.results.stats import cell
 from cseb.results.store import Problem
 from cseb.results.study import Study, groups
-from cseb.results.kinds import few_shot, per_task
 from cseb.results.tables import Ask, Table
 from tests.results.factory import TASKS, grid, record, source
 
