@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -74,7 +75,8 @@ def report(
     one_of(("std", "ci95", "sem", "range"), spread, "--spread")
     one_of(("", "best", "last", "both"), select, "--select")
     ask = asked(methods, fractions, sizes, tasks, select, by=by, spread=spread, mixed=mixed)
-    records, problems = Store(results).load()
+    records, problems = Store(results).load(lean=True)
+    gc.freeze()  # none of them is garbage, and there may be a hundred thousand
     several = [records] if format in ("csv", "json") else groups(records, encoders=by == "encoder")
     special = {"ablation": {"full": _canonical(full)}, "sensitivity": {"option": option}}.get(table, {})
 

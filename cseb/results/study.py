@@ -127,7 +127,11 @@ def gather(
     table must not mix, or when none is left.
     """
     records = list(records)
-    reasons = [stale(record) for record in records]
+    known: dict[tuple[str, tuple[str, ...]], str] = {}  # the seeds of a cell share both texts
+    for record in records:
+        if (judged := (record.resolved, record.protocol.tasks)) not in known:
+            known[judged] = stale(record)
+    reasons = [known[record.resolved, record.protocol.tasks] for record in records]
     fresh = [record for record, reason in zip(records, reasons, strict=True) if not reason]
     old = tuple(reason for reason in reasons if reason)
     if not fresh:

@@ -49,8 +49,7 @@ DRAWN: dict[str, Callable[[], Plot]] = {
 }
 
 
-@pytest.mark.parametrize("kind", DRAWN)
-@pytest.mark.parametrize("ending", style.FORMATS)
+@pytest.mark.parametrize(("kind", "ending"), [*((kind, ".svg") for kind in DRAWN), ("gain", ".png"), ("gain", ".pdf")])
 def test_the_same_records_give_the_same_file(kind: str, ending: str, tmp_path: Path) -> None:
     from matplotlib import rc_context
 
@@ -69,8 +68,8 @@ def test_curves_go_through_the_means_inside_their_bands() -> None:
     lines = {line.get_label(): line for line in axes.get_lines()}
     for row, band in zip(table.rows, axes.collections, strict=True):
         line = lines[row.head.title]
-        assert line.get_xdata() == [100, 1000]
-        assert line.get_ydata() == [cell.mean for cell in row.cells]
+        assert list(line.get_xdata()) == [100, 1000]
+        assert list(line.get_ydata()) == [cell.mean for cell in row.cells]
         (path,) = band.get_paths()
         heights = {round(float(y), 6) for y in path.vertices[:, 1]}
         assert heights == {round((cell.mean or 0) + side * (cell.sd or 0), 6) for cell in row.cells for side in (-1, 1)}
@@ -92,8 +91,8 @@ def test_every_seed_has_its_mark() -> None:
 def test_an_option_that_is_a_number_has_its_place_on_the_axis() -> None:
     records = [heated(0.1, 3.0), heated(0.05, 2.0), heated(0.5, 1.0)]
     (axes,) = scores.sensitivity(sensitivity(records), varied(gather(records)).numbers).figure.axes
-    assert (axes.get_lines()[0].get_xdata(), axes.get_xscale()) == ([0.05, 0.1, 0.5], "log")
-    assert axes.get_lines()[0].get_ydata() == [2.0, 3.0, 1.0]
+    assert (list(axes.get_lines()[0].get_xdata()), axes.get_xscale()) == ([0.05, 0.1, 0.5], "log")
+    assert list(axes.get_lines()[0].get_ydata()) == [2.0, 3.0, 1.0]
 
 
 def test_trajectories_are_those_of_the_records() -> None:
