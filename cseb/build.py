@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from torch import nn
 from cseb import encoder as encoders
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
-from cseb.parts import FROZEN, Composer, Memory, Paired, Redrawn, Regulariser, Shape, Stages, Term, View
+from cseb.parts import FROZEN, Composer, Memory, Paired, Redrawn, Regulariser, Shape, Stages, Term, Until, View
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
-from cseb.streams import INIT, stream_seed
+from cseb.streams import INIT, Seed, stream_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class Built:
     compose: Composer | None = None
     stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
     second: Encoder | None = None  # encodes every view but the first, trained as well
+    until: Until | None = None  # when it ends before its last step
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
@@ -55,13 +56,14 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         _, _, _, memory, terms, _ = _parts(method, recipe, shape)
-        for stage in _stages(method, shape, terms):
+        stages, _ = _stages(method, shape, terms)
+        for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
     if memory is not None and sentences is not None:
         memory.fits(sentences)
 
 
-def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False) -> Built:
+def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False) -> Built:
     """Load the encoder and attach every part; new weights come from the seed's own stream. Raises: BadSpec, BadData."""
     recipe: Recipe = _live(method.recipe, None)
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
@@ -74,9 +76,14 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     if method.regulariser is not None:
         regulariser: Regulariser = _live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
-    stages = tuple(partial(build, stage, folder, seed, trust_remote_code) for stage in _stages(method, shape, terms))
+    methods, until = _stages(method, shape, terms)
+    stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
     second = None if network is None else network(encoder)
     return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second)
+
+
+def _staged(method: Method, folder: Path, seed: Seed, trust_remote_code: bool, until: Until | None) -> Built:
+    return replace(build(method, folder, seed, trust_remote_code), until=until)
 
 
 def _parts(
@@ -90,7 +97,7 @@ def _parts(
     memory = None if method.memory is None else _live(method.memory, shape)
     terms = tuple(_weighted(part, shape) for part in method.terms)
     needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
-    views = _live(method.views, shape, needs) if trained else _no_views
+    views = _live(method.views, shape, needs) if trained else _NoViews()
     pooler, head = _live(method.pooler, shape), _live(method.head, shape)
     compose: Composer | None = None if method.compose is None or not trained else _live(method.compose, shape)
     if compose is not None:
@@ -99,18 +106,20 @@ def _parts(
             raise BadSpec(f"{method.network.name} encodes whole sentences, not parts of them; take compose out")
     elif groups(views):
         raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing puts them together; add +compose")
+    if trained:
+        _compare(terms, len(groups(views)) or views.views, method.views.name)
     if method.regulariser is not None:
         _live(method.regulariser, shape)
     return views, pooler, head, memory, terms, compose
 
 
-def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[Method, ...]:
-    """The methods to train first. Raises: BadSpec if nobody looks at their models, or somebody misses them."""
+def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tuple[Method, ...], Until | None]:
+    """The methods to train first, and until when. Raises: BadSpec if nobody looks at them, or somebody misses them."""
     looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
             raise BadSpec(f"{looking[0]}: there are no models to look at; add +entropy_models")
-        return ()
+        return (), None
     if not looking:
         raise BadSpec(f"{method.stages.name}: no term looks at these models; add +regulators, or take them out")
     if method.compose is not None:
@@ -120,7 +129,14 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[Me
     if isinstance(_live(method.views, shape), Redrawn | Paired):
         raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
     stages: Stages = _live(method.stages, shape)
-    return stages.methods(method) if dict(method.recipe.options)["steps"] else ()
+    return (stages.methods(method), stages.until) if dict(method.recipe.options)["steps"] else ((), None)
+
+
+def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
+    """Raises: BadSpec if a term compares more views than there are."""
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "views", 1)) > views:
+            raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
 
 
 def groups(views: View) -> tuple[int, ...]:
@@ -128,8 +144,13 @@ def groups(views: View) -> tuple[int, ...]:
     return getattr(views, "groups", ())
 
 
-def _no_views(sentences: Any) -> tuple[Any, ...]:
-    return (sentences,)
+class _NoViews:
+    """Stands where nothing is trained."""
+
+    views = 1
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        return (sentences,)
 
 
 def _weighted(part: Part, shape: Shape) -> Weighted:

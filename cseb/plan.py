@@ -9,14 +9,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
+
 from cseb.benchmark import Benchmark
-from cseb.data.corpus import read_corpus
+from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
-from cseb.errors import BadBenchmark
+from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
-from cseb.results.record import Protocol, Record, Source
+from cseb.registry import COLUMNS
+from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
+from cseb.streams import ALL, Alone, Seed
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -43,6 +47,7 @@ class Job:
     protocol: Protocol
     data_dir: str
     trust_remote_code: bool
+    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
 
     @property
     def key(self) -> str:
@@ -56,7 +61,14 @@ class Job:
             "seed": self.seed,
             "protocol": asdict(self.protocol),
         }
+        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
+            identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def random(self) -> Seed:
+        """What every stream of random numbers is started from."""
+        return self.seed if self.vary == ALL else Alone(self.seed, self.vary)
 
     @property
     def recipe(self) -> Recipe:
@@ -80,7 +92,14 @@ class Progress:
     dev: float | None
 
 
-def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_remote_code: bool = False) -> list[Job]:
+def plan(
+    benchmark: Benchmark,
+    *,
+    threads: int = 1,
+    device: str = "cpu",
+    trust_remote_code: bool = False,
+    vary: Vary = "all",
+) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
     Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
@@ -106,12 +125,15 @@ def plan(benchmark: Benchmark, *, threads: int = 1, device: str = "cpu", trust_r
             protocol=protocol,
             data_dir=benchmark.data_dir,
             trust_remote_code=trust_remote_code,
+            vary=vary,
         )
         for seed in range(benchmark.seeds)
         for size, fraction in _shares(benchmark, count)
         for method in methods
     ]
     _check(jobs, count)
+    for method in methods:
+        _check_columns(method, corpus)
     return jobs
 
 
@@ -175,6 +197,22 @@ def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int 
         warmup = own.warmup * steps // max(own.steps, 1)
         scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
     return method.at(fraction, scale)
+
+
+def _check_columns(method: Method, corpus: Corpus) -> None:
+    """Raises: BadData if a method that learns from pairs or triples has a corpus of something else."""
+    allowed = COLUMNS.get(method.views.name, ())
+    if not allowed or not method.terms:
+        return
+    columns = corpus.columns()
+    wrong = np.flatnonzero(~np.isin(columns, allowed))
+    if len(wrong):
+        line = corpus[int(wrong[0])]
+        raise BadData(
+            f"{method} reads {' or '.join(map(str, allowed))} texts joined by TABs from a line of the corpus; "
+            f"{len(wrong)} of {len(corpus)} lines of {corpus.name} have another number, such as "
+            f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
+        )
 
 
 def _check(jobs: Sequence[Job], count: int) -> None:

@@ -198,6 +198,9 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
 # Raised when the numbers of an unchanged spec would change: older records then count as stale. The default is 1.
 VERSIONS: Mapping[str, int] = {}
 
+# View makers that read several texts from a line of the corpus, joined by TABs: how many a line may have.
+COLUMNS: Mapping[str, tuple[int, ...]] = {"triples": (3,), "pairs": (2, 3)}
+
 # What a part has looked at besides the encoder's own pre-training and the training subset.
 DATA_SEEN: Mapping[str, str] = {
     "paraphrase": "external",

@@ -44,9 +44,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     torch.set_num_threads(job.protocol.threads)
     started = datetime.now(UTC)
     corpus = _corpus(job.corpus.name, job.column)
-    sentences = corpus.take(draw(len(corpus), job.size, job.seed))
+    sentences = corpus.take(draw(len(corpus), job.size, job.random))
     tasks = _tasks(",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
-    built = building.build(job.method, Path(job.folder), job.seed, job.trust_remote_code)
+    built = building.build(job.method, Path(job.folder), job.random, job.trust_remote_code)
     clock = time.perf_counter()
 
     def look(seen: training.Look) -> None:
@@ -58,7 +58,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     items: dict[str, Items] = {}
     train_seconds = score_seconds = 0.0
     try:
-        trained = training.train(built, sentences, job.seed, job.protocol.device, _selector(job), look)
+        trained = training.train(built, sentences, job.random, job.protocol.device, _selector(job), look)
         train_seconds = time.perf_counter() - clock
         scores, items = _score_both(built.encoder, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
@@ -85,6 +85,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         corpus=job.corpus,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(sentences)),
         seed=job.seed,
+        vary=job.vary,
         protocol=job.protocol,
         scores=tuple(scores),
         trace=trace,

@@ -1,14 +1,11 @@
-"""The only training loop: views, encode, terms, backward, memory, a look at the dev set now and then."""
+"""The only training loop: a batch, its loss, backward, memory, a look at the dev set now and then."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
@@ -16,16 +13,16 @@ from torch import Generator, Tensor, nn
 from torch.optim import AdamW, Optimizer, RMSprop
 from torch.optim.lr_scheduler import LambdaLR
 
-from cseb.build import Built, Weighted, groups
+from cseb.batches import Batch, Feed
+from cseb.build import Built, groups
 from cseb.data.tokens import Tokens
-from cseb.encoder import Encoder, tensors
-from cseb.errors import BadSpec
-from cseb.parts import Composer, EncodedView, Paired, Queued, Redrawn, Rows, Step, Text, View
+from cseb.encoder import Encoder
+from cseb.objective import Objective
+from cseb.parts import Until
 from cseb.recipe import Recipe
-from cseb.streams import DROPOUT, ORDER, TERMS, VIEWS, stream_seed
+from cseb.streams import DROPOUT, TERMS, Seed, stream_seed
 
 LOOK = 10  # steps between two reads of the loss; each read waits for the device
-GROUP = 50  # batches sorted by length together when padding is "grouped"
 
 State = dict[str, Tensor]
 
@@ -58,49 +55,10 @@ class Trained:
     notes: tuple[str, ...] = ()  # what the views found in these sentences, and how the first stage ended
 
 
-class Objective(nn.Module):
-    """Encoders and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
-
-    def __init__(
-        self,
-        encoder: Encoder,
-        terms: Sequence[Weighted],
-        second: Encoder | None = None,
-        compose: Composer | None = None,
-        groups: Sequence[int] = (),
-    ) -> None:
-        super().__init__()
-        self.encoder, self.second, self.compose, self.groups = encoder, second, compose, groups
-        self.terms = nn.ModuleList([weighted.term for weighted in terms if isinstance(weighted.term, nn.Module)])
-        self.weighted = tuple(terms)
-
-    def forward(
-        self,
-        batch: tuple[Tensor, ...],
-        views: int,
-        queue: Queued | None,
-        rng: Generator,
-        frozen: Sequence[Sequence[Tensor]] = (),
-        same: Tensor | None = None,
-    ) -> Tensor:
-        """The weighted sum of all terms over `views` blocks of B rows each. frozen, same: see parts.Step."""
-        encoded = self._encoded(batch, views)
-        if self.compose is not None:
-            encoded = self.compose(encoded, self.groups, self.encoder.head)
-        step = Step(encoded, rng, queue, self.encoder.language, frozen, self.encoder.read, same)
-        return torch.stack([weighted.weight * weighted.term(step) for weighted in self.weighted]).sum()
-
-    def _encoded(self, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
-        if self.second is None:
-            return _split(self.encoder(*batch), views)
-        blocks = zip(*(field.chunk(views) for field in batch), strict=True)
-        return [(self.second if number else self.encoder)(*block) for number, block in enumerate(blocks)]
-
-
 def train(
     built: Built,
     sentences: Sequence[str],
-    seed: int,
+    seed: Seed,
     device: str,
     select: Callable[[Encoder], float | None] | None,
     watch: Callable[[Look], None],
@@ -114,42 +72,27 @@ def train(
     if recipe.steps == 0:
         state = _snapshot(encoder)
         return Trained(state, state, 0, ())
-    texts = built.views(sentences)
-    _compare(built.terms, len(groups(built.views)) or len(texts))
-    cut = {id(text): encoder.tokenise(text, recipe.max_length) for text in texts}
-    tokens = [cut[id(text)] for text in texts]
-    prompt = encoder.prompt_tokens()
-    stages, notes = [], []
-    for number, make in enumerate(built.stages, 1):
-        try:
-            vectors, loss = _stage(make(), sentences, tokens[:2], seed, device)
-        except Diverged as error:
-            raise Diverged(error.step, f"first stage, model {number} of {len(built.stages)}: {error.reason}") from None
-        stages.append(vectors)
-        notes.append(f"first stage, model {number} of {len(built.stages)}: loss {loss:.4g} at its end")
+    held, sentences = _held_out(sentences, built.until)
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     accelerator = Accelerator(cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"))
+    feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
+    stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device)
     objective = Objective(encoder, built.terms, built.second, built.compose, groups(built.views))
     objective = objective.to(accelerator.device).train()
     optimizer = _optimizer(objective, recipe)
     schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
     if built.memory is not None:
-        built.memory.start(encoder, len(tokens[0]))
+        built.memory.start(encoder, feed.sentences)
     model, optimizer = accelerator.prepare(objective, optimizer)
     rng = Generator(accelerator.device).manual_seed(stream_seed(seed, TERMS))
-    order, draws = (np.random.Generator(np.random.PCG64(stream_seed(seed, name))) for name in (ORDER, VIEWS))
+    patience = None if built.until is None else _Patience(built, objective, held, seed, accelerator.device)
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if device == "cuda" else []):
         torch.manual_seed(stream_seed(seed, DROPOUT))  # dropout layers draw from torch's own generator
         watcher = _Watcher(recipe, select, [encoder] if built.second is None else [encoder, built.second], watch)
-        for step, rows in enumerate(batches(tokens[0].lengths(), recipe, order), 1):
-            length = recipe.max_length + prompt if recipe.padding == "fixed" else 0
-            others, fresh = _last_view(built.views, encoder, texts[-1], rows, recipe.max_length, draws)
-            length = max(length, encoder.shortest)
-            batch, sids = _views(tokens, rows, length, accelerator.device, others, fresh)
-            same = None if others is rows else torch.from_numpy(others == rows).to(accelerator.device)
-            queue = built.memory.negatives(sids) if built.memory is not None else None
-            frozen = [[view[rows].to(accelerator.device) for view in stage] for stage in stages]
-            loss = model(batch, len(tokens), queue, rng, frozen, same)
+        for step, batch in enumerate(feed, 1):
+            queue = built.memory.negatives(batch.sids) if built.memory is not None else None
+            frozen = [[view[batch.rows].to(accelerator.device) for view in stage] for stage in stages]
+            loss = model(batch.fields, feed.views, queue, rng, frozen, batch.same)
             accelerator.backward(loss)
             if recipe.clip:
                 accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
@@ -157,28 +100,84 @@ def train(
             schedule.step()
             optimizer.zero_grad(set_to_none=True)
             if built.memory is not None:
-                ids, mask, _, anchor = (field[: len(rows)] for field in batch)
-                built.memory.remember(encoder, ids, mask, anchor, sids)
-            watcher.after(step, loss.detach())
+                ids, mask, _, anchor = (field[: len(batch.rows)] for field in batch.fields)
+                built.memory.remember(encoder, ids, mask, anchor, batch.sids)
+            last = step == recipe.steps or (patience is not None and patience.gone(step, loss.detach()))
+            watcher.after(step, loss.detach(), last)
+            if last:
+                break
     return watcher.trained((*getattr(built.views, "notes", ()), *notes))
 
 
+def _first_stages(
+    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str
+) -> tuple[list[list[Tensor]], list[str]]:
+    """The vectors (N, D) of each view by every model of the first stage, and how their trainings ended."""
+    stages, notes = [], []
+    for number, make in enumerate(built.stages, 1):
+        name = f"first stage, model {number} of {len(built.stages)}"
+        try:
+            vectors, trained = _stage(make(), sentences, tokens, seed, device)
+        except Diverged as error:
+            raise Diverged(error.step, f"{name}: {error.reason}") from None
+        stages.append(vectors)
+        notes.append(f"{name}: loss {trained.curve[-1][1]:.4g} at its end, step {trained.best_step}")
+    return stages, notes
+
+
 def _stage(
-    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: int, device: str
-) -> tuple[list[Tensor], float]:
-    """Train a model of the first stage; what remains are its vectors (N, D) of these views, and its last loss."""
+    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str
+) -> tuple[list[Tensor], Trained]:
+    """Train a model of the first stage; what remains are its vectors (N, D) of these views."""
     trained = train(built, sentences, seed, device, None, lambda look: None)
     found = {id(view): torch.from_numpy(built.encoder.vectors(view, with_head=True)) for view in tokens}
-    return [found[id(view)] for view in tokens], trained.curve[-1][1]
+    return [found[id(view)] for view in tokens], trained
 
 
-def _compare(terms: Sequence[Weighted], views: int) -> None:
-    """Raises: BadSpec if a term compares more views than there are."""
-    for weighted in terms:
-        if (needed := getattr(weighted.term, "views", 1)) > views:
-            raise BadSpec(
-                f"{weighted.name} compares {needed} views of a sentence; this method's view maker gives {views}"
-            )
+def _held_out(sentences: Sequence[str], until: Until | None) -> tuple[Sequence[str], Sequence[str]]:
+    """Sentences whose loss says when to stop, at most a tenth of all, and the others."""
+    count = 0 if until is None else min(until.held_out, len(sentences) // 10)
+    return sentences[:count], sentences[count:]
+
+
+class _Patience:
+    """Whether a loss has stopped falling: that of held-out sentences, or where there are none, of the batch itself."""
+
+    def __init__(
+        self, built: Built, objective: Objective, held: Sequence[str], seed: Seed, device: torch.device
+    ) -> None:
+        assert built.until is not None
+        self.until, self.objective, self.seed, self.device = built.until, objective, seed, device
+        self.lowest, self.waited = math.inf, 0
+        self.batches: list[Batch] = []
+        if held:
+            recipe = replace(built.recipe, steps=-(-len(held) // built.recipe.batch_size), last_batch="keep")
+            feed = Feed(built.views, built.encoder, recipe, held, seed, device)
+            self.batches, self.views = list(feed), feed.views
+
+    def gone(self, step: int, loss: Tensor) -> bool:
+        """Whether training shall end after this step."""
+        if step % self.until.every:
+            return False
+        now = self._held_loss() if self.batches else float(loss)
+        self.lowest, self.waited = (now, 0) if now < self.lowest else (self.lowest, self.waited + 1)
+        return self.waited >= self.until.patience
+
+    @torch.no_grad()
+    def _held_loss(self) -> float:
+        """Mean over the held-out sentences.
+
+        Dropout stays on, which may be all that tells two views apart; its masks are the same at every check.
+        """
+        total, count = 0.0, 0
+        device = self.device
+        with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+            torch.manual_seed(stream_seed(self.seed, DROPOUT))
+            rng = Generator(device).manual_seed(stream_seed(self.seed, TERMS))
+            for batch in self.batches:
+                loss = self.objective(batch.fields, self.views, None, rng, (), batch.same)
+                total, count = total + float(loss) * len(batch.rows), count + len(batch.rows)
+        return total / count
 
 
 def _optimizer(objective: nn.Module, recipe: Recipe) -> Optimizer:
@@ -197,70 +196,6 @@ def rate(recipe: Recipe, step: int) -> float:
     if recipe.schedule == "piecewise":
         return [share for start, share in recipe.pieces if start <= step][-1]
     return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))
-
-
-def batches(
-    lengths: npt.NDArray[np.int64], recipe: Recipe, rng: np.random.Generator
-) -> Iterator[npt.NDArray[np.int64]]:
-    """Row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch.
-
-    A subset smaller than one batch is a batch of its own, also where incomplete batches are dropped.
-    """
-    done = 0
-    while done < recipe.steps:
-        order = rng.permutation(len(lengths))
-        starts = list(range(0, len(order), recipe.batch_size))
-        if recipe.last_batch == "drop" and len(order) % recipe.batch_size and len(starts) > 1:
-            starts.pop()
-        if recipe.padding == "grouped":
-            order = _grouped(order, lengths, recipe.batch_size)
-            starts = [starts[i] for i in rng.permutation(len(starts))]
-        for start in starts[: recipe.steps - done]:
-            yield order[start : start + recipe.batch_size]
-        done += len(starts)
-
-
-def _grouped(order: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], batch_size: int) -> npt.NDArray[np.int64]:
-    """Within every run of GROUP batches, like lengths side by side: less padding, batches still differ by epoch."""
-    size = GROUP * batch_size
-    runs = [order[start : start + size] for start in range(0, len(order), size)]
-    return np.concatenate([run[np.argsort(lengths[run], kind="stable")] for run in runs])
-
-
-def _last_view(
-    views: View, encoder: Encoder, texts: Sequence[Text], rows: Rows, longest: int, rng: np.random.Generator
-) -> tuple[Rows, Tokens | None]:
-    """Whose sentences stand in the last view of this batch, and their tokens where those are drawn anew."""
-    others = views.pair(rows, len(texts), rng) if isinstance(views, Paired) else rows
-    if not isinstance(views, Redrawn):
-        return others, None
-    chosen = [text for text in (texts[i] for i in others) if isinstance(text, str)]  # what is redrawn is text, not ids
-    return others, views.redraw(encoder, chosen, longest, rng)
-
-
-def _views(
-    tokens: Sequence[Tokens], rows: Rows, length: int, device: torch.device, others: Rows, fresh: Tokens | None
-) -> tuple[tuple[Tensor, ...], Tensor]:
-    """All views of a batch stacked, (V B, T) each, padded alike, and the sentence ids (B,). See _last_view."""
-    last = (tokens[-1], others) if fresh is None else (fresh, np.arange(len(rows)))
-    blocks = [*((view, rows) for view in tokens[:-1]), last]
-    widest = max(length, *(int(view.lengths()[chosen].max()) for view, chosen in blocks))
-    padded = {(id(view), id(chosen)): tensors(view.batch(chosen, widest), device) for view, chosen in blocks}
-    stacked = zip(*(padded[id(view), id(chosen)] for view, chosen in blocks), strict=True)
-    return tuple(torch.cat(blocks) for blocks in stacked), torch.from_numpy(rows).to(device)
-
-
-def _split(view: EncodedView, views: int) -> list[EncodedView]:
-    """One encoded block of V B rows as V views of B rows."""
-    pieces: list[Sequence[Any]] = []
-    for field in fields(EncodedView):
-        value = getattr(view, field.name)
-        if isinstance(value, Tensor):
-            pieces.append(value.chunk(views))
-        else:
-            layers = [layer.chunk(views) for layer in value]
-            pieces.append([tuple(layer[i] for layer in layers) for i in range(views)])
-    return [EncodedView(*(piece[i] for piece in pieces)) for i in range(views)]
 
 
 def _snapshot(encoder: Encoder) -> State:
@@ -292,11 +227,13 @@ class _Watcher:
         self.interval: list[float] = []
         self.curve: list[tuple[int, float, float | None]] = []
         self.best: tuple[float, int, State] | None = None
+        self.step = 0
 
-    def after(self, step: int, loss: Tensor) -> None:
+    def after(self, step: int, loss: Tensor, last: bool) -> None:
         """Note one step's loss; look when it is time. Raises: Diverged."""
         self.pending.append(loss)
-        evaluate = step % self.recipe.eval_every == 0 or step == self.recipe.steps
+        self.step = step
+        evaluate = last or step % self.recipe.eval_every == 0
         if not evaluate and step % LOOK:
             return
         read = torch.stack(self.pending).float().tolist()
@@ -321,6 +258,6 @@ class _Watcher:
     def trained(self, notes: tuple[str, ...]) -> Trained:
         """Both checkpoints."""
         last = _snapshot(self.encoders[-1])
-        _, step, best = self.best or (0.0, self.recipe.steps, last)
-        shared = step == self.recipe.steps and len(self.encoders) == 1  # one copy in memory is enough
+        _, step, best = self.best or (0.0, self.step, last)
+        shared = step == self.step and len(self.encoders) == 1  # one copy in memory is enough
         return Trained(best, best if shared else last, step, tuple(self.curve), notes)

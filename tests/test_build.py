@@ -50,7 +50,7 @@ def test_every_name_resolves_to_something_documented(slot: str, name: str) -> No
         ("ct+random_pairs(negatives=0)", "random_pairs: negatives is 0"),
         ("mirror+char_span_mask(span=0)", "char_span_mask: span is 0"),
         ("informin-cl+reconstruction(form=cosine)", "reconstruction: form is 'cosine'"),
-        ("informin-cl+mlm(corrupt_contrast=true)", "mlm has no option 'corrupt_contrast'"),
+        ("informin-cl+mlm(corrupt_contrast=both)", "mlm: corrupt_contrast is 'both'"),
         ("simcse+paraphrase", "paraphrase: file is missing"),
         ("simcse+unit_halves+compose", "unit_halves: file is missing"),
         ("simcse+halves", "halves gives parts of sentences, and nothing puts them together; add +compose"),

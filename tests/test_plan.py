@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cseb.benchmark import Benchmark
+from cseb.benchmark import Benchmark, load, override
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData, CsebError
 from cseb.plan import estimate, plan
@@ -198,3 +198,13 @@ def test_without_a_network_the_hub_is_one_clear_line(monkeypatch: pytest.MonkeyP
     with pytest.raises(BadData, match=r"someone/no-such-model.*cannot be had.*microworld") as caught:
         find_encoder("someone/no-such-model@main")
     assert "\n" not in str(caught.value)
+
+
+def test_triples_that_are_not_there_are_missed_before_anything_trains(tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed.txt"
+    mixed.write_text("a\tb\tc\n" * 70 + "a sentence\n")
+    grid = override(load("demo"), methods="simcse-sup", corpus=str(mixed), sizes="70", seeds=1)
+    with pytest.raises(BadData, match=r"simcse-sup reads 3 texts joined by TABs .* 1 of 71 lines .* 'a sentence'"):
+        plan(grid)
+    mixed.write_text("a\tb\tc\n" * 70)
+    assert len(plan(override(grid, methods="simcse-sup,simcse+pairs,mean"))) == 3

@@ -1,6 +1,6 @@
 """The loop: same bits twice, lower loss, honest batches and rates, best and last, and a loss that is no number."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from cseb import train as training
-from cseb.build import build
+from cseb import batches as feeding
+from cseb.batches import Feed, batches
+from cseb.build import build, check
+from cseb.data.tokens import Tokens
+from cseb.encoder import Encoder
 from cseb.errors import BadData, BadSpec
+from cseb.parts.views import Dropout
 from cseb.recipe import Recipe
 from cseb.registry import METHODS
 from cseb.spec import OPTIONAL, parse_method
-from cseb.train import Diverged, Trained, batches, rate, restore, train
+from cseb.streams import ORDER, stream_seed
+from cseb.train import Diverged, Trained, rate, restore, train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -57,6 +62,7 @@ COMBINED = [
     "simcse+delete",
     "simcse+repeat",
     "simcse+alignment-infonce",
+    "informin-cl+mlm(corrupt_contrast=true)",
     "msse+moco",
 ]
 
@@ -89,8 +95,8 @@ def test_views_are_drawn_from_a_stream_of_their_own(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, changes: bool
 ) -> None:
     once = trained(tiny, name)
-    original = training.stream_seed
-    monkeypatch.setattr(training, "stream_seed", lambda seed, stream: original(seed + (stream == "views"), stream))
+    original = feeding.stream_seed
+    monkeypatch.setattr(feeding, "stream_seed", lambda seed, stream: original(seed + (stream == "views"), stream))
     assert (trained(tiny, name).curve != once.curve) is changes
 
 
@@ -144,10 +150,32 @@ def test_weights_of_training_alone_do_not_touch_test_vectors(tiny: Tiny) -> None
         assert kept <= {"backbone", "head", "pooler"}
 
 
-def test_a_term_that_compares_more_views_than_there_are_is_refused(tiny: Tiny) -> None:
-    built = replace(build(method("simcse+ami"), tiny("bert"), 0), views=lambda sentences: (sentences,))
-    with pytest.raises(BadSpec, match="infonce compares 2 views of a sentence; this method's view maker gives 1"):
-        train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+def test_a_term_that_compares_more_views_than_there_are_is_refused_before_training(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dropout, "views", 1)
+    with pytest.raises(BadSpec, match="infonce compares 2 views of a sentence; dropout gives 1"):
+        check(method("simcse+ami"), tiny("bert"))
+
+
+def test_only_drawn_sentences_are_tokenised_and_the_numbers_stay(tiny: Tiny) -> None:
+    few = build(method("simcse", "recipe(steps=2,batch_size=4,warmup=0)"), tiny("bert"), 0)
+    asked: list[int] = []
+    tokenise = Encoder.tokenise
+
+    def counted(self: Encoder, sentences: Sequence[str], longest: int) -> Tokens:
+        asked.append(len(sentences))
+        return tokenise(self, sentences, longest)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoder, "tokenise", counted)
+        feed = Feed(few.views, few.encoder, few.recipe, SENTENCES, 0, torch.device("cpu"))
+    assert asked == [8]
+    whole = few.encoder.tokenise(SENTENCES, few.recipe.max_length)
+    order = np.random.Generator(np.random.PCG64(stream_seed(0, ORDER))).permutation(len(SENTENCES))
+    for number, batch in enumerate(feed):
+        expected = whole.batch(order[4 * number : 4 * number + 4])
+        assert batch.fields[0].tolist() == expected.ids.tolist() * 2
 
 
 def test_padding_does_not_change_the_loss_of_an_edited_view(tiny: Tiny) -> None:
@@ -222,7 +250,7 @@ def recipe(**options: object) -> Recipe:
 def test_an_epoch_visits_each_sentence_once(padding: str, last_batch: str, sizes: list[int]) -> None:
     lengths = np.arange(20) % 7 + 1
     settled = recipe(steps=len(sizes) * 3, batch_size=8, padding=padding, last_batch=last_batch)
-    drawn = list(batches(lengths, settled, np.random.default_rng(0)))
+    drawn = list(batches(20, settled, np.random.default_rng(0), lengths if padding == "grouped" else None))
     assert len(drawn) == len(sizes) * 3
     for epoch in range(3):
         rows = drawn[epoch * len(sizes) : (epoch + 1) * len(sizes)]
@@ -235,7 +263,8 @@ def test_grouped_batches_pad_less() -> None:
     lengths = np.random.default_rng(1).integers(4, 32, 1000)
 
     def padded(padding: str) -> int:
-        drawn = batches(lengths, recipe(steps=15, batch_size=64, padding=padding), np.random.default_rng(0))
+        known = lengths if padding == "grouped" else None
+        drawn = batches(1000, recipe(steps=15, batch_size=64, padding=padding), np.random.default_rng(0), known)
         return sum(int(lengths[rows].max()) * len(rows) for rows in drawn)
 
     assert padded("grouped") < 0.8 * padded("longest")
@@ -256,7 +285,7 @@ def test_ct_has_the_released_rates() -> None:
 
 
 def test_a_subset_smaller_than_a_batch_is_one_batch() -> None:
-    drawn = batches(np.ones(5, dtype=np.int64), recipe(steps=3, last_batch="drop"), np.random.default_rng(0))
+    drawn = batches(5, recipe(steps=3, last_batch="drop"), np.random.default_rng(0))
     assert [sorted(rows.tolist()) for rows in drawn] == [[0, 1, 2, 3, 4]] * 3
 
 

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import grid, look
+from cseb.cli import compare, grid, look
 from cseb.cli.plot import plot
 from cseb.cli.report import report
 from cseb.errors import CsebError
@@ -53,6 +53,7 @@ def _options(
 app.command()(grid.run)
 app.command()(report)
 app.command()(plot)
+app.command()(compare.compare)
 app.command(name="list")(look.list_)
 app.command()(look.show)
 app.command()(look.sample)

@@ -8,17 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from cseb.errors import BadBenchmark, BadResults, one_of, whole
+from cseb.streams import ALL, VARIED
 
 if TYPE_CHECKING:
     from cseb.benchmark import Benchmark
     from cseb.launch import Summary
     from cseb.plan import Job
-    from cseb.results.record import Record
+    from cseb.results.record import Record, Vary
     from cseb.results.store import Store
 
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
@@ -46,6 +47,9 @@ def run(
     sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, counted from 0.")] = None,
     steps: Annotated[int | None, typer.Option(min=0, help="Optimiser steps of every method that trains.")] = None,
+    vary: Annotated[
+        str, typer.Option(help="What the seed decides: subset, init, order, dropout, or all of them.")
+    ] = "all",
     results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
     save_models: Annotated[
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
@@ -85,7 +89,8 @@ def run(
         steps=steps,
     )
     where = _device(device)
-    jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code)
+    varied = cast("Vary", one_of((ALL, *VARIED), vary, "--vary"))
+    jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code, vary=varied)
     grid = _Grid.of(merged, jobs, Store(results), _workers(workers, threads, where), fresh, retry_failed)
     if dry_run:
         typer.echo(grid.listing())
@@ -205,7 +210,7 @@ class _Grid:
             said += f", about {left} with {self.workers} workers"
         if unknown := len(todo) - len(known):
             said += f", {unknown} of unknown length"
-        return "\n".join([*describe.aligned(rows), said])
+        return "\n".join([*describe.aligned(rows), said, *_power(self.benchmark.seeds)])
 
     def ending(self, summary: Summary, fresh: bool) -> str:
         """The last line of a run."""
@@ -224,6 +229,21 @@ def _expected_records(expected: Store, benchmark: str) -> list[Record]:
     if not records:
         raise BadResults(f"nothing is expected in {expected.folder}; make it with: cseb check {benchmark} --update")
     return records
+
+
+def _power(seeds: int) -> list[str]:
+    """What so few seeds can and cannot show, before any time is spent on them."""
+    from cseb.statistics.paired import exact_floor
+    from cseb.statistics.power import Design
+
+    if seeds >= 6:
+        return []
+    if (least := Design(seeds, 1.0).detectable()) is None:
+        return ["one seed shows no spread, so no test of seeds is possible; use 6 seeds"]
+    return [
+        f"with {seeds} seeds exact tests cannot go below {exact_floor(seeds):g} (6 seeds: {exact_floor(6):.3f}); a "
+        f"paired t-test finds differences from {least:.2f} sd of the differences on (80 % power)"
+    ]
 
 
 def _check_parts(jobs: Sequence[Job]) -> None:

@@ -44,6 +44,11 @@ class Corpus:
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
+    def columns(self) -> npt.NDArray[np.int64]:
+        """How many texts, joined by TABs, stand in each line: (N,)."""
+        tabs = np.flatnonzero(np.frombuffer(self.text, dtype=np.uint8) == ord("\t"))
+        return 1 + np.diff(np.searchsorted(tabs, self.starts))
+
     def take(self, indices: Iterable[int]) -> list[str]:
         """The sentences at these places, in the order asked for."""
         return [self[index] for index in indices]

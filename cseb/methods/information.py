@@ -32,7 +32,7 @@ INFORMIN_CL_MLM = replace(
     terms=(*INFORMIN_CL.terms, MLM),
     deviations=(
         *(deviation for deviation in INFORMIN_CL.deviations if not deviation.startswith("mlm")),
-        "mlm: the code masks in place, so that its contrast sees masked sentences too; ours sees clean ones, and a "
-        "smaller drop on STS than table 6 is to be expected",
+        "mlm: the code masks in place, so that its contrast sees masked sentences too (`mlm(corrupt_contrast=true)`); "
+        "ours sees clean ones, and a smaller drop on STS than table 6 is to be expected",
     ),
 )

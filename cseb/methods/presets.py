@@ -73,14 +73,25 @@ RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
 ENTROPY = part("entropy", weight=0.01, temperature=0.05, all_columns=False)  # RCL, eq. 2; the weight is its phi
 REGULATORS = part("regulators", weight=1.0, temperature=0.05, average=False)  # RCL, eq. 3
 
-# Trained before the method itself: RCL, appendix A; a tenth of an epoch of its triples
-ENTROPY_MODELS = part("entropy_models", phis=(0.01, 0.02, 0.03, 0.04), steps=431, temperature=0.05, all_columns=False)
+# Trained before the method itself: RCL, appendix A; at most an epoch of its triples, a look every hundredth
+ENTROPY_MODELS = part(
+    "entropy_models",
+    phis=(0.01, 0.02, 0.03, 0.04),
+    steps=4_307,
+    every=43,
+    patience=3,
+    held_out=2_048,
+    temperature=0.05,
+    all_columns=False,
+)
 
 # Noise inside self-attention: RCL, table 1
 ATTENTION_DROPOUT = part("attention_dropout", rate=0.1)
 DROPHEAD = part("drophead", rate=0.1)
 RECONSTRUCTION = part("reconstruction", weight=0.4, form="released")  # InforMin-CL, table 3, BERT-base
-MLM = part("mlm", weight=0.1, rate=0.15)  # InforMin-CL, table 4; SimCSE, table D.2; Devlin et al. 2019 for the rate
+MLM = part(
+    "mlm", weight=0.1, rate=0.15, corrupt_contrast=False
+)  # InforMin-CL, table 4; SimCSE, table D.2; Devlin et al. 2019 for the rate
 
 # Training: SimCSE, BERT-base, unsupervised (tables and released script)
 RECIPE = part(

@@ -103,6 +103,7 @@ class Step:
     device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it. frozen: for every
     model of the first stage its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the
     token states (N, T, D) of one more pass. same: (B,), True where the views render one sentence; None = everywhere.
+    targets: (V B, T) the ids that were hidden from these views, -100 where nothing was; None = nothing anywhere.
     """
 
     views: Sequence[EncodedView]
@@ -112,14 +113,32 @@ class Step:
     frozen: Sequence[Sequence[Tensor]] = ()
     read: Callable[[Tensor, Tensor], Tensor] | None = None
     same: Tensor | None = None
+    targets: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """When training ends before its last step: after `patience` checks in a row without a new lowest loss.
+
+    every: steps between checks. held_out: sentences whose loss is looked at, at most a tenth of the subset, and which
+    are not trained on; 0 = the loss of the batch itself.
+    """
+
+    every: int
+    patience: int
+    held_out: int
 
 
 class View(Protocol):
     """Renders every sentence of a subset, once, before training.
 
-    It may have `groups`: how many renderings in turn are composed into one view each, such as (1, 2); and `notes`,
-    filled by the call: what a reader of the record should know.
+    views: how many renderings of a sentence it gives. It may have `groups`: how many of them in turn are composed into
+    one view each, such as (1, 2); and `notes`, filled by the call: what a reader of the record should know.
     """
+
+    @property
+    def views(self) -> int:
+        """How many lists of texts a call returns."""
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
         """N sentences to V lists of N texts or more, aligned by position; the same list twice is tokenised once."""
@@ -189,8 +208,20 @@ class Term(Protocol):
         """Return a scalar."""
 
 
+@runtime_checkable
+class Hiding(Protocol):
+    """A term that names hidden words. With corrupt_contrast, no term of the method sees them."""
+
+    corrupt_contrast: bool
+
+    def hide(self, ids: Tensor, content: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
+        """Ids (N, T) with some hidden, and what these were; -100 where nothing is to be named."""
+
+
 class Stages(Protocol):
     """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
+
+    until: Until
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """A settled method for every model of the first stage, without stages of its own."""

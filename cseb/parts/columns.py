@@ -23,6 +23,8 @@ class Triples:
     Source: Gao et al. 2021, eq. 5 and table 4. Raises: BadData on a line that is no triple.
     """
 
+    views = 3
+
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N lines to N anchors, N positives and N hard negatives."""
         return tuple(columns(sentences, (3,), "triples (anchor TAB positive TAB hard negative)"))
@@ -34,6 +36,8 @@ class Pairs:
     Source: Gao et al. 2021, table 4 (entailment pairs); Tan et al. 2022, table 2 (question and answer). Raises:
     BadData on a line that is neither.
     """
+
+    views = 2
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N lines to N anchors and N positives."""

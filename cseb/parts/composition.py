@@ -48,6 +48,7 @@ class Halves:
         self.pieces = shape.pieces
         self.units: Callable[[str], Sequence[str]] = clauses
         self.groups = {"positive": (1, k), "anchor": (k, 1), "both": (k, k)}[side]
+        self.views = sum(self.groups)
         self.notes: tuple[str, ...] = ()
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
@@ -84,7 +85,7 @@ class UnitHalves:
         self.halves = Halves(k, side, extra, shape)
         known = read_units(file)
         self.halves.units = lambda sentence: known.get(sentence, ())
-        self.groups = self.halves.groups
+        self.groups, self.views = self.halves.groups, self.halves.views
         self.notes: tuple[str, ...] = ()
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:

@@ -44,6 +44,8 @@ class Shuffle:
     Source: MSSE, figure 8 (the view "shuffle").
     """
 
+    views = 2
+
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to the same list twice; `redraw` makes the second view."""
         return sentences, sentences
@@ -58,6 +60,8 @@ class Delete:
 
     Source: MSSE, figure 8 (the view "delete"); rate from the release of PCL (Wu et al. 2022).
     """
+
+    views = 2
 
     def __init__(self, rate: float) -> None:
         self.rate = between(0, 1, rate, "delete: rate")
@@ -81,6 +85,8 @@ class Repeat:
 
     Source: MSSE, figure 8 (the view "repeat"); rate from the release of PCL (Wu et al. 2022).
     """
+
+    views = 2
 
     def __init__(self, rate: float) -> None:
         self.rate = between(0, 1, rate, "repeat: rate")
@@ -106,6 +112,8 @@ class CharSpanMask:
     "auto" means so where a term compares attention maps. Source: Liu et al. 2021 (Mirror-BERT); its released
     code for `least` and the cut. Raises: BadSpec on an encoder without a mask token.
     """
+
+    views = 2
 
     def __init__(self, span: int, least: int, in_place: bool | str, shape: Shape, needs: frozenset[str]) -> None:
         self.span = whole(1, span, "char_span_mask: span")

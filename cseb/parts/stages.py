@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cseb.errors import BadSpec, above, number, one_of, whole
-from cseb.parts import FROZEN
+from cseb.parts import FROZEN, Until
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS
 from cseb.spec import Method, part
@@ -15,15 +15,30 @@ from cseb.spec import Method, part
 class EntropyModels:
     """One short training per phi: the method's own loss without regulators, and phi times the entropy.
 
-    steps: of every model, with the method's own batches, rates and share of warm-up. Seeds are the method's, so that
-    the models differ by phi alone. Source: Tan et al. 2022, section 3.2 and algorithm 1.
+    steps: of every model at most, with the method's own batches, rates and share of warm-up. every, patience, held_out:
+    see parts.Until; every=1 and held_out=0 take the paper at its word. Seeds are the method's, so that the models
+    differ by phi alone. Source: Tan et al. 2022, section 3.2, algorithm 1 and appendix A.
     """
 
-    def __init__(self, phis: Sequence[float], steps: int, temperature: float, all_columns: bool) -> None:
+    def __init__(
+        self,
+        phis: Sequence[float],
+        steps: int,
+        every: int,
+        patience: int,
+        held_out: int,
+        temperature: float,
+        all_columns: bool,
+    ) -> None:
         if not isinstance(phis, tuple) or not phis or len(set(phis)) < len(phis):
             raise BadSpec(f"entropy_models: phis is {phis!r}; write different numbers, such as (0.01, 0.02)")
         self.phis = tuple(number(phi, "entropy_models: phis") for phi in phis)
         self.steps = whole(1, steps, "entropy_models: steps")
+        self.until = Until(
+            whole(1, every, "entropy_models: every"),
+            whole(1, patience, "entropy_models: patience"),
+            whole(0, held_out, "entropy_models: held_out"),
+        )
         self.temperature = above(0, temperature, "entropy_models: temperature")
         self.all_columns = one_of((True, False), all_columns, "entropy_models: all_columns")
 

@@ -26,6 +26,8 @@ class BackTranslation:
     share. Source: MSSE, section 3 (English-German-English). Raises: BadData if a model cannot be loaded.
     """
 
+    views = 2
+
     def __init__(self, forward: str, backward: str, beams: int, cache: str) -> None:
         for name, model in (("forward", forward), ("backward", backward)):
             if not isinstance(model, str) or not model:

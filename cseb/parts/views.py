@@ -17,6 +17,8 @@ class Dropout:
     Source: Gao et al. 2021, section 3. Raises: BadSpec on an encoder without dropout: the views would be equal.
     """
 
+    views = 2
+
     def __init__(self, shape: Shape) -> None:
         if shape.dropout == 0:
             raise BadSpec(
@@ -34,6 +36,8 @@ class Paraphrase:
     file: lines "sentence TAB paraphrase", UTF-8. Source: MSSE, section 3 (English-German-English). Raises: BadData if
     the file cannot be read or lacks a sentence of the subset.
     """
+
+    views = 2
 
     def __init__(self, file: str) -> None:
         if not isinstance(file, str) or not file:
@@ -74,6 +78,8 @@ class RandomPairs:
     No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
     released code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
+
+    views = 2
 
     def __init__(self, negatives: int) -> None:
         self.negatives = whole(1, negatives, "random_pairs: negatives")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from cseb import train as training
 from cseb.build import build, check
 from cseb.errors import BadSpec
 from cseb.parts.stages import EntropyModels
@@ -19,12 +20,14 @@ Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=6,warmup=2,batch_size=16,learning_rate=3e-3,eval_every=3,max_length=16)"
 
 
-def settled(stages: str = "phis=(0.01,-0.02),steps=3"):
+def settled(stages: str = "phis=(0.01,-0.02),steps=3,held_out=0"):
     return parse_method(f"rcl-unsup+entropy_models({stages})+{SMALL}").at(1.0)
 
 
 def test_a_stage_is_the_method_with_entropy_in_place_of_regulators() -> None:
-    made = EntropyModels(phis=(0.01, -0.02), steps=3, temperature=0.05, all_columns=False).methods(settled())
+    made = EntropyModels(
+        phis=(0.01, -0.02), steps=3, every=1, patience=3, held_out=0, temperature=0.05, all_columns=False
+    ).methods(settled())
     assert [[term.name for term in method.terms] for method in made] == [["infonce", "entropy"]] * 2
     assert [dict(method.terms[1].options)["weight"] for method in made] == [0.01, -0.02]
     for method in made:
@@ -34,8 +37,11 @@ def test_a_stage_is_the_method_with_entropy_in_place_of_regulators() -> None:
 
 
 def test_every_option_of_a_stage_is_in_the_identity() -> None:
-    resolved = {settled(options).resolved() for options in ("steps=3", "steps=4", "phis=(0.01,)", "all_columns=true")}
-    assert len(resolved) == 4
+    resolved = {
+        settled(options).resolved()
+        for options in ("steps=3", "steps=4", "phis=(0.01,)", "all_columns=true", "every=2", "patience=1", "held_out=8")
+    }
+    assert len(resolved) == 7
 
 
 def run(tiny: Tiny, method, seed: int = 0, change: Callable = lambda built: built):
@@ -61,6 +67,36 @@ def test_stages_are_trained_on_the_same_subset_and_say_how_they_ended(tiny: Tiny
     _, trained = run(tiny, settled(), change=watched)
     assert seen == [SENTENCES]
     assert [note.split(":")[0] for note in trained.notes] == ["first stage, model 1 of 2", "first stage, model 2 of 2"]
+
+
+def stopped_at(tiny: Tiny, options: str, rate: float) -> int:
+    """The last step of a model of the first stage that learns at this rate."""
+    stage = build(settled(options), tiny("bert"), 0).stages[0]()
+    quiet = replace(stage, recipe=replace(stage.recipe, learning_rate=rate, warmup=0, schedule="constant"))
+    return train(quiet, SENTENCES, 0, "cpu", None, lambda look: None).best_step
+
+
+def test_a_stage_ends_when_the_loss_of_held_out_sentences_no_longer_falls(tiny: Tiny) -> None:
+    assert stopped_at(tiny, "steps=40,every=2,patience=3,held_out=16", rate=1e-30) == 8  # lowest at 2, then three looks
+    assert stopped_at(tiny, "steps=12,every=2,patience=3,held_out=16", rate=1e-3) == 12  # falls as far as the cap
+    assert stopped_at(tiny, "steps=40,every=1,patience=1,held_out=0", rate=1e-30) < 10  # a batch is worse than another
+
+
+def test_held_out_sentences_are_not_trained_on(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[int, list[str]]] = []
+    original = training.Feed.__init__
+
+    def watched(self, maker, encoder, recipe, sentences, *rest):
+        seen.append((recipe.steps, list(sentences)))
+        original(self, maker, encoder, recipe, sentences, *rest)
+
+    monkeypatch.setattr(training.Feed, "__init__", watched)
+    run(tiny, settled("phis=(0.01,),steps=5,held_out=2048"))
+    (_, main), (_, stage), (looks, held) = seen
+    assert main == SENTENCES
+    assert held + stage == SENTENCES
+    assert len(held) == len(SENTENCES) // 10
+    assert looks == 1
 
 
 def test_phi_changes_the_numbers_and_more_models_cost_more(tiny: Tiny) -> None:

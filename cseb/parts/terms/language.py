@@ -8,10 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cseb.errors import BadSpec, between
+from cseb.errors import BadSpec, between, one_of
 from cseb.parts import LANGUAGE, Shape, Step
 
 HIDDEN, SWAPPED = 0.8, 0.1  # of the selected tokens; the rest stay as they are. Source: Devlin et al. 2019, section 3.1
+IGNORED = -100  # no token of any vocabulary
 
 
 def corrupted(ids: Tensor, selected: Tensor, mask_id: int, vocabulary: int, rng: torch.Generator) -> Tensor:
@@ -33,20 +34,22 @@ def masked_language(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 class MLM(nn.Module):
-    """One more pass over masked copies of all views; the contrast keeps its clean inputs.
+    """One more pass over masked copies of all views.
 
-    rate: share of the sentence's own tokens that is selected, anew at every step and for every view; special tokens,
-    prompt and padding never are. Logits come from the checkpoint's own masked-LM head, at selected tokens alone.
-    Source: Devlin et al. 2019, section 3.1; Gao et al. 2021, table D.2. Raises: BadSpec on an encoder without a mask
-    token or without that head: the term would start at log V.
+    corrupt_contrast: every other term sees the masked copies too; otherwise they keep their clean inputs. rate: share
+    of the sentence's own tokens that is selected, anew at every step and for every view; special tokens, prompt and
+    padding never are. Logits come from the checkpoint's own masked-LM head, at selected tokens alone.
+    Source: Devlin et al. 2019, section 3.1; Gao et al. 2021, table D.2; corrupt_contrast: release of Chen et al. 2022.
+    Raises: BadSpec on an encoder without a mask token or without that head: the term would start at log V.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 1
 
-    def __init__(self, rate: float, shape: Shape) -> None:
+    def __init__(self, rate: float, corrupt_contrast: bool, shape: Shape) -> None:
         super().__init__()
         self.rate = between(0, 1, rate, "mlm: rate")
+        self.corrupt_contrast = bool(one_of((True, False), corrupt_contrast, "mlm: corrupt_contrast"))
         if not shape.mask_token:
             raise BadSpec("mlm: this encoder's tokenizer has no mask token; take a method without mlm")
         if not shape.language:
@@ -55,6 +58,13 @@ class MLM(nn.Module):
             )
         self.mask_id, self.vocabulary = shape.mask_id, shape.vocabulary
 
+    def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Corrupted ids (N, T), and the selected tokens as they were; IGNORED elsewhere. content: see EncodedView."""
+        selected = torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate
+        selected = selected & content.bool()
+        hidden = corrupted(ids, selected, self.mask_id, self.vocabulary, rng)
+        return hidden, torch.where(selected, ids, torch.full_like(ids, IGNORED))
+
     def forward(self, step: Step) -> Tensor:
         """Return a scalar in nats."""
         assert step.language is not None
@@ -62,7 +72,6 @@ class MLM(nn.Module):
         ids, mask, content = (
             torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content")
         )
-        selected = torch.rand(ids.shape, generator=step.rng, device=ids.device) < self.rate
-        selected = selected & content.bool()
-        states = step.read(corrupted(ids, selected, self.mask_id, self.vocabulary, step.rng), mask)
-        return masked_language(step.language(states[selected]), ids[selected])
+        ids, targets = (ids, step.targets) if step.targets is not None else self.hide(ids, content, step.rng)
+        states, selected = step.read(ids, mask), targets != IGNORED
+        return masked_language(step.language(states[selected]), targets[selected])

@@ -7,7 +7,7 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.parts import EncodedView, Shape, Step
-from cseb.parts.terms.language import MLM, corrupted, masked_language
+from cseb.parts.terms.language import IGNORED, MLM, corrupted, masked_language
 
 LOGITS = torch.tensor(
     [
@@ -71,7 +71,7 @@ IDS = torch.tensor([[2, 7, 8, 9, 3, 0], [2, 7, 8, 9, 10, 3]])
 def test_specials_and_padding_are_never_hidden_and_the_contrast_stays_clean() -> None:
     seen: list[torch.Tensor] = []
     step = told(IDS, seen)
-    MLM(rate=1.0, shape=SHAPE)(step)
+    MLM(rate=1.0, corrupt_contrast=False, shape=SHAPE)(step)
     ids, mask = seen
     assert ids.shape == (4, 6)  # both views in one pass
     outside = torch.cat([view.content for view in step.views]) == 0
@@ -84,7 +84,7 @@ def test_specials_and_padding_are_never_hidden_and_the_contrast_stays_clean() ->
 def test_the_targets_are_the_words_before_they_were_hidden() -> None:
     seen: list[torch.Tensor] = []
     step = told(IDS, seen)
-    found = MLM(rate=1.0, shape=SHAPE)(step).item()
+    found = MLM(rate=1.0, corrupt_contrast=False, shape=SHAPE)(step).item()
     rest = math.log(math.exp(9) + 19)  # logits are 9 for the word that was read, 0 for the others
     content = torch.cat([view.content for view in step.views]).bool()
     costs = [
@@ -96,14 +96,14 @@ def test_the_targets_are_the_words_before_they_were_hidden() -> None:
 def test_the_same_stream_hides_the_same_tokens_and_views_differ() -> None:
     once: list[torch.Tensor] = []
     twice: list[torch.Tensor] = []
-    term = MLM(rate=0.5, shape=SHAPE)
+    term = MLM(rate=0.5, corrupt_contrast=False, shape=SHAPE)
     assert term(told(IDS, once, 3)).equal(term(told(IDS, twice, 3)))
     assert once[0].equal(twice[0])
     assert not once[0][:2].equal(once[0][2:])
 
 
 def test_nothing_selected_costs_nothing() -> None:
-    assert MLM(rate=0.0, shape=SHAPE)(told(IDS, [])).item() == 0
+    assert MLM(rate=0.0, corrupt_contrast=False, shape=SHAPE)(told(IDS, [])).item() == 0
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,18 @@ def test_nothing_selected_costs_nothing() -> None:
 )
 def test_encoders_that_cannot_hide_or_name_words_are_refused(shape: Shape, message: str) -> None:
     with pytest.raises(BadSpec, match=message):
-        MLM(rate=0.15, shape=shape)
+        MLM(rate=0.15, corrupt_contrast=False, shape=shape)
     with pytest.raises(BadSpec, match="mlm: rate"):
-        MLM(rate=1.5, shape=SHAPE)
+        MLM(rate=1.5, corrupt_contrast=False, shape=SHAPE)
+
+
+def test_with_a_corrupted_contrast_all_terms_see_what_is_hidden_and_only_that_is_named() -> None:
+    term = MLM(rate=0.5, corrupt_contrast=True, shape=SHAPE)
+    content = torch.ones_like(IDS)
+    hidden, targets = term.hide(IDS, content, torch.Generator().manual_seed(3))
+    selected = targets != IGNORED
+    assert selected.any()
+    assert not selected.all()
+    assert torch.equal(targets[selected], IDS[selected])
+    assert torch.equal(hidden[~selected], IDS[~selected])
+    assert not torch.equal(hidden[selected], IDS[selected])
