@@ -1,7 +1,7 @@
 """Time and memory of `cseb report` over many records: `python benchmarks/speed/report.py [RECORDS ...]`.
 
-The records are as large as those of a real grid: seven STS tasks, two checkpoints, every sub-dataset in the details. Each
-command runs in a process of its own; memory is the peak of its resident set.
+The records are as large as those of a real grid: seven STS tasks, two checkpoints, every sub-dataset in the details.
+Each command runs in a process of its own; memory is the peak of its resident set.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def main() -> None:
             for name, options in COMMANDS.items():
                 seconds, cpu, memory, written = timed([str(Path(place) / "r"), *options])
                 print(
-                    f"  {name:24} {seconds:6.2f} s {cpu:6.2f} s of the processor {memory:6.0f} MB  ({written / 1e6:.1f} MB written)",
+                    f"  {name:24} {seconds:6.2f} s {cpu:6.2f} s CPU {memory:6.0f} MB, writes {written / 1e6:.1f} MB",
                     flush=True,
                 )
     print(f"peak of the writer itself: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

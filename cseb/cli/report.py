@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -13,8 +14,9 @@ import typer
 from cseb.errors import BadBenchmark, BadResults, one_of
 
 if TYPE_CHECKING:
+    from cseb.results.html.page import Group
     from cseb.results.record import Record
-    from cseb.results.store import Problem
+    from cseb.results.study import Study
     from cseb.results.tables import Ask, Table
 
 TEXT = ("terminal", "markdown", "latex")  # formats that hold several tables
@@ -57,6 +59,15 @@ def report(
     ] = "std",
     full: Annotated[str, typer.Option(help="For --table ablation: the method that the others are parts of.")] = "",
     option: Annotated[str, typer.Option(help="For --table sensitivity: such as infonce.temperature.")] = "",
+    against: Annotated[str, typer.Option(help="published: each number beside what papers print.")] = "",
+    mark: Annotated[
+        str,
+        typer.Option(
+            help="The best, and all that cannot be told from it: for new seeds, for new items too, or none; items need "
+            "the test data."
+        ),
+    ] = "seeds",
+    data_dir: Annotated[str, typer.Option(help="For --mark items: folder of task files, where the run had none.")] = "",
     mixed: Mixed = False,
     out: Annotated[Path | None, typer.Option(help="File to write instead of the screen.")] = None,
 ) -> None:
@@ -64,8 +75,10 @@ def report(
 
     Tables of several encoders or corpora follow each other; csv and json hold one.
     """
+    from cseb.results.beside import beside_published
     from cseb.results.kinds import KINDS
     from cseb.results.render import FORMATS
+    from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.store import Store
     from cseb.results.study import groups
 
@@ -74,31 +87,43 @@ def report(
     one_of(("method", "encoder", "fraction", "task"), by, "--by")
     one_of(("std", "ci95", "sem", "range"), spread, "--spread")
     one_of(("", "best", "last", "both"), select, "--select")
+    one_of(("", "published"), against, "--against")
+    one_of(("seeds", "items", "none"), mark, "--mark")
     ask = asked(methods, fractions, sizes, tasks, select, by=by, spread=spread, mixed=mixed)
     records, problems = Store(results).load(lean=True)
     gc.freeze()  # none of them is garbage, and there may be a hundred thousand
     several = [records] if format in ("csv", "json") else groups(records, encoders=by == "encoder")
     special = {"ablation": {"full": _canonical(full)}, "sensitivity": {"option": option}}.get(table, {})
 
-    def shown(kind: str, group: list[Record], ask: Ask, left_out: list[Problem]) -> Table:
-        return beside_words(KINDS[kind](group, left_out, ask, **special))
+    def shown(kind: str, group: list[Record], ask: Ask) -> Table:
+        return beside_words(KINDS[kind](group, problems, ask, **special))
 
-    if format == "html":
+    pages: list[Group] = []
+    texts: list[str] = []
+    for group in several or [[]]:
+        mine = _marking(settled(ask, results, group), mark, results, group, data_dir)
+        study = mine.study(group)
+        kinds = [(table or "few-shot", mine)]
+        if format == "html" and not table:
+            kinds += [("tasks", one) for one in _each_size(mine, study)]
+        tables = [shown(kind, group, one) for kind, one in kinds]
+        sheets = [beside_published(one, study) for one in tables] if against else []
+        tables = [
+            one if not against or sheet.lines else replace(one, notes=(*one.notes, *sheet.notes))
+            for one, sheet in zip_longest(tables, sheets)
+        ]
+        sheets = [sheet for sheet in sheets if sheet.lines]
+        if format == "html":
+            pages.append((tables, sheets, study))
+        else:
+            texts += [] if sheets and format not in TEXT else map(FORMATS[format], tables)
+            texts += [SHEET_FORMATS[format](sheets)] if sheets else []
+    if pages:
         from cseb.results.html.page import page
 
-        made = []
-        for group in several or [[]]:
-            mine = settled(ask, results, group)
-            kinds = (
-                [(table, mine)] if table else [("few-shot", mine), *(("tasks", one) for one in _each_size(mine, group))]
-            )
-            made.append(([shown(kind, group, one, problems) for kind, one in kinds], mine.study(group)))
-        text = page(results, made)
+        text = page(results, pages)
     else:
-        tables = [
-            shown(table or "few-shot", group, settled(ask, results, group), problems) for group in several or [[]]
-        ]
-        text = "\n".join(map(FORMATS[format], tables))
+        text = "\n".join(texts)
     write(text, out)
 
 
@@ -172,11 +197,24 @@ def write(text: str, out: Path | None) -> None:
     typer.echo(f"written to {out}")
 
 
-def _each_size(ask: Ask, records: list[Record]) -> list[Ask]:
-    from cseb.results.study import choose
+def _marking(ask: Ask, mark: str, results: Path, records: list[Record], data_dir: str) -> Ask:
+    """With what marks cells, and what a mark says."""
+    from cseb.cli.compare import evidence
+    from cseb.results.marks import by_items, by_seeds
+    from cseb.results.store import Store
 
-    sizes = {one.subset.size for one in choose(records, ask.methods, ask.fractions, ask.sizes)}
-    return [replace(ask, fractions=(), sizes=(size,)) for size in sorted(sizes)]
+    told = "paired by seed, Holm over the column, 5 %"
+    match mark:
+        case "none":
+            return ask
+        case "items":
+            known = by_items(evidence(Store(results), records, data_dir))
+            return replace(ask, best=known, claim=f"{told}: for new seeds and new test items")
+    return replace(ask, best=by_seeds(), claim=f"{told}: for new seeds on the same test items")
+
+
+def _each_size(ask: Ask, study: Study) -> list[Ask]:
+    return [replace(ask, fractions=(), sizes=(size,)) for size in study.sizes]
 
 
 def _methods(text: str) -> tuple[str, ...]:

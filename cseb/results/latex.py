@@ -36,6 +36,7 @@ LATEX = str.maketrans(
         '"': r"{\char34}",  # a bare one is active in some languages of babel
         "±": r"$\pm$",
         "†": r"$^\dagger$",
+        "Δ": r"$\Delta$",
     }
 )
 

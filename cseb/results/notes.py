@@ -23,7 +23,7 @@ SPREADS: dict[Spread, str] = {
 
 
 def caption(
-    study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std", *, marked: bool = False
+    study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std", *, marked: str = ""
 ) -> str:
     """What a cell of the table is: which spread over how many seeds, of which points, at which checkpoint."""
     protocol = next((one.protocol for one in study.records if one.protocol.dev), study.records[0].protocol)
@@ -40,7 +40,7 @@ def caption(
     if "last" in selects:
         sentences.append("Last: the last checkpoint, no label looked at.")
     if marked:
-        sentences.append("Bold, or *: the best and all that cannot be told from it; nothing where that is all.")
+        sentences.append(marked)
     return " ".join(sentences)
 
 

@@ -18,16 +18,16 @@ from cseb.results.terminal import terminal, text
 def markdown(table: Table) -> str:
     """A pipe table as GitHub reads it, then the notes as a list."""
     lines = [
-        f"**{_pipe(table.title)}**",
+        f"**{pipe(table.title)}**",
         "",
-        f"| {_pipe(table.stub)} | {' | '.join(_pipe(column.title) for column in table.columns)} |",
+        f"| {pipe(table.stub)} | {' | '.join(pipe(column.title) for column in table.columns)} |",
         f"| --- |{' --- |' * len(table.columns)}",
     ]
     for row in table.rows:
-        name = _code(row.head.title).replace("|", r"\|") if row.method else _pipe(row.head.title)
+        name = code(row.head.title).replace("|", r"\|") if row.method else pipe(row.head.title)
         cells = [_bold(text(table, row, place)) for place in range(len(row.cells))]
         lines.append(f"| {' | '.join((name + (f' {BEYOND}' if row.head.beyond else ''), *cells))} |")
-    lines += ["", _pipe(table.caption), "", *(f"- {_pipe(note)}" for note in table.notes), "", _code(table.signature)]
+    lines += ["", pipe(table.caption), "", *(f"- {pipe(note)}" for note in table.notes), "", code(table.signature)]
     return "\n".join(lines) + "\n"
 
 
@@ -128,13 +128,13 @@ def _bold(shown: str) -> str:
     return f"**{number}**{rest}" if mark else shown
 
 
-def _code(text: str) -> str:
+def code(text: str) -> str:
     """A code span that holds `text` as it is."""
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     gap = " " if "`" in text else ""
     return f"{fence}{gap}{text}{gap}{fence}"
 
 
-def _pipe(text: str) -> str:
+def pipe(text: str) -> str:
     """Running text that Markdown shows as it is."""
     return re.sub(r"([\\`*_<>\[\]#~|&])", r"\\\1", text)

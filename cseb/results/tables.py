@@ -98,7 +98,8 @@ class Ask:
     """What a user wants to see of a folder of records. Empty means all there is, in its natural order.
 
     order and seeds: those planned (a planned method without a record is shown as missing). methods, fractions, sizes
-    and tasks: those to show, in this order; tasks of one protocol are averaged. best: what marks cells, see `Best`.
+    and tasks: those to show, in this order; tasks of one protocol are averaged. best: what marks cells, see `Best`;
+    claim: what a mark says.
     """
 
     select: Selection = "best"
@@ -112,6 +113,7 @@ class Ask:
     seeds: tuple[int, ...] = ()
     mixed: bool = False
     best: Best | None = None
+    claim: str = ""
 
     def study(self, records: Iterable[Record]) -> Study:
         """The records asked for, sorted into cells. Raises: BadResults."""
@@ -177,7 +179,7 @@ def tabulate(
         stub=stub or ("encoder" if ask.by == "encoder" else "method" if rows[0].method else ask.by),
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(cells)) for row, cells in zip(rows, found, strict=True)),
-        caption=caption(study, tasks, selects, ask.spread, marked=bool(ask.best)),
+        caption=caption(study, tasks, selects, ask.spread, marked=_legend(ask, marked)),
         notes=(*extra, *notes),
         signature=signature(study, sizes, tasks, selects),
         spread=ask.spread,
@@ -249,6 +251,14 @@ def averaged(tasks: Sequence[str]) -> str:
 def bare(task: str) -> str:
     """`sts12@1` as a heading: the version stands in the signature."""
     return plain(task).rpartition("@")[0] or plain(task)
+
+
+def _legend(ask: Ask, marked: Collection[Heading]) -> str:
+    if ask.best is None:
+        return ""
+    if not marked:
+        return f"No method can be told from the best of its column ({ask.claim})."
+    return f"Bold, or *: the best and all that cannot be told from it ({ask.claim}); nothing where that is all."
 
 
 def _cell(study: Study, place: Heading) -> Cell:

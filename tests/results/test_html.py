@@ -49,7 +49,7 @@ def read(text: str) -> Reader:
 
 def test_every_number_is_there_with_the_records_behind_it() -> None:
     table, study = few_shot(grid()), gather(grid())
-    found = read(page(Path("demo"), [([table], study)]))
+    found = read(page(Path("demo"), [([table], [], study)]))
     cells = [attrs for tag, attrs in found.tags if tag == "button" and "data-keys" in attrs]
     wanted = [cell for row in table.rows for cell in row.cells]
     assert [f"{mean} {spread}" for mean, spread in zip(found.text["b"], found.text["i"], strict=True)] == [
@@ -69,18 +69,18 @@ def test_every_number_is_there_with_the_records_behind_it() -> None:
 
 def test_curves_go_through_the_means() -> None:
     table = few_shot(grid())
-    found = read(page(Path("demo"), [([table], gather(grid()))]))
+    found = read(page(Path("demo"), [([table], [], gather(grid()))]))
     assert len([tag for tag, attrs in found.tags if attrs.get("class") == "point"]) == 6
     (line, *_) = [attrs["points"] or "" for tag, attrs in found.tags if tag == "polyline"]
     heights = [float(point.partition(",")[2]) for point in line.split()]
     assert heights[0] > heights[1]  # 61.6 below 63.6: y grows downwards
     single = few_shot([record(seed=seed) for seed in range(2)])
-    assert "<polyline" not in page(Path("demo"), [([single], gather([record()]))])
+    assert "<polyline" not in page(Path("demo"), [([single], [], gather([record()]))])
 
 
 def test_nothing_is_fetched_and_no_name_breaks_out() -> None:
     records = [record(NASTY, seed=seed, corpus=NASTY, failed=NASTY if seed else "") for seed in range(2)]
-    text = page(Path("demo"), [([few_shot(records)], gather(records))])
+    text = page(Path("demo"), [([few_shot(records)], [], gather(records))])
     found = read(text)
     assert not [tag for tag, _ in found.tags if tag in ("img", "link", "iframe")]
     assert not [attrs for _, attrs in found.tags if attrs.keys() & {"src", "href", "srcset", "onerror"}]
@@ -93,5 +93,5 @@ def test_nothing_is_fetched_and_no_name_breaks_out() -> None:
 
 def test_a_difference_to_itself_has_no_number() -> None:
     records = [record(name, seed=seed) for name in ("msse", "msse-dcm") for seed in range(3)]
-    found = read(page(Path("demo"), [([ablation(records)], gather(records))]))
+    found = read(page(Path("demo"), [([ablation(records)], [], gather(records))]))
     assert found.text["b"] == ["60.00", "60.00", "+0.00"]

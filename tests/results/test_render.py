@@ -16,13 +16,16 @@ from pathlib import Path
 
 import pytest
 
+from cseb.results.beside import beside_published
 from cseb.results.figures import figures, number, remarks
-from cseb.results.kinds import few_shot, per_task
+from cseb.results.kinds import ablation, few_shot, per_task, sensitivity
 from cseb.results.record import Record
 from cseb.results.render import FORMATS, latex, markdown, terminal
+from cseb.results.sheet import SHEET_FORMATS
 from cseb.results.stats import Absent, Cell
 from cseb.results.tables import Ask, Table
 from tests.results.factory import grid, record
+from tests.results.test_kinds import heated
 
 GOLDEN = Path(__file__).parent / "golden"
 TASKS7 = tuple(f"{task}@1" for task in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
@@ -227,16 +230,43 @@ def test_no_name_talks_to_the_terminal() -> None:
     assert terminal(shown, 80).replace("\n", "").isprintable()
 
 
+def options() -> list[Record]:
+    return [heated(t, 60 + seed + 10 * t, seed) for t in (0.05, 0.1) for seed in range(3)]
+
+
+def beside() -> str:
+    records = [record("micse", encoder="bert-base-uncased", tasks=TASKS7, values=(70.0,) * 7, seed=s) for s in range(2)]
+    ask = Ask(tasks=TASKS7)
+    return SHEET_FORMATS["latex"]([beside_published(few_shot(records, ask=ask), ask.study(records))])
+
+
+TEX = {
+    "few-shot": lambda: latex(few_shot(grid(), ask=Ask(select="both"))),
+    "few-shot, range": lambda: latex(few_shot(wide(), ask=Ask(spread="range"))),
+    "marked": lambda: latex(few_shot(grid(), ask=Ask(best=lambda study, *_: study.methods[:1], claim="50 % & more"))),
+    "tasks": lambda: latex(per_task(wide(), ask=Ask(fractions=(0.01,)))),
+    "turned": lambda: latex(per_task(wide(), ask=Ask(fractions=(0.01,), by="task"))),
+    "ablation": lambda: latex(ablation([record(name, seed=s) for name in ("msse", "msse-dcm") for s in range(2)])),
+    "sensitivity": lambda: latex(sensitivity(options())),
+    "nasty": lambda: latex(few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(3)])),
+    "beside the papers": beside,
+}
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-@pytest.mark.parametrize("name", ["simcse", NASTY])
-def test_latex_compiles(name: str, tmp_path: Path) -> None:
-    (tmp_path / "table.tex").write_text(latex(few_shot([record(name, seed=seed) for seed in range(3)])))
-    packages = r"\usepackage[T1]{fontenc}\usepackage{textcomp}\usepackage{booktabs}\usepackage{graphicx}"
-    paper = rf"\documentclass{{article}}{packages}\begin{{document}}\input{{table}}\end{{document}}"
-    (tmp_path / "paper.tex").write_text(paper)
+def test_latex_compiles_with_the_packages_it_names(tmp_path: Path) -> None:
+    """All kinds in one document, which fits its lines."""
+    needed = "".join(dict.fromkeys(re.findall(r"\\usepackage(?:\[\w+\])?\{\w+\}", TEX["few-shot"]())))
+    body = ""
+    for place, (kind, made) in enumerate(TEX.items()):
+        (tmp_path / f"t{place}.tex").write_text(made())
+        body += rf"\typeout{{{kind}}}\input{{t{place}}}\clearpage"
+    (tmp_path / "paper.tex").write_text(rf"\documentclass{{article}}{needed}\begin{{document}}{body}\end{{document}}")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+    wide_lines = re.findall(r"Overfull \\hbox \((\d+)\.", done.stdout.partition("beside the papers")[0])
+    assert not [points for points in wide_lines if int(points) > 5], done.stdout
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from cseb.results.figures import number, remarks
 from cseb.results.html.curves import curves
 from cseb.results.record import Record
+from cseb.results.sheet import Sheet
 from cseb.results.stats import Cell
 from cseb.results.store import plain
 from cseb.results.study import Study, tag
@@ -22,25 +23,25 @@ FIELDS = (
     *("status", "method", "resolved", "encoder", "corpus", "sentences", "tasks", "chosen on", "checkpoints"),
     *("cseb", "libraries", "machine", "finished", "took"),
 )
-Group = tuple[Sequence[Table], Study]
+Group = tuple[Sequence[Table], Sequence[Sheet], Study]
 
 
 def page(folder: Path, groups: Sequence[Group]) -> str:
-    """One HTML file; nothing in it is fetched. groups: tables, and the study their numbers come from."""
-    records = {one.key: one for _, study in groups for one in study.records}
+    """One HTML file; nothing in it is fetched. groups: tables, sheets, and the study their numbers come from."""
+    records = {one.key: one for *_, study in groups for one in study.records}
     loader = FileSystemLoader(HERE)
     environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.get_template("page.html").render(
         folder=plain(folder.resolve().name),
         count=f"{len(records):,}",
-        groups=[_group(tables, study) for tables, study in groups],
+        groups=[_group(*group) for group in groups],
         records=Markup(_provenance(records.values())),  # noqa: S704 - `<` is escaped in it
         style=Markup((HERE / "style.css").read_text("utf-8")),  # noqa: S704 - our own file
         script=Markup((HERE / "script.js").read_text("utf-8")),  # noqa: S704 - our own file
     )
 
 
-def _group(tables: Sequence[Table], study: Study) -> dict[str, object]:
+def _group(tables: Sequence[Table], sheets: Sequence[Sheet], study: Study) -> dict[str, object]:
     first = study.records[0]
     figure = next((curves(table) for table in tables if table.name == "few-shot"), None)
     title = f"{plain(first.corpus.name)}" if study.encoders else f"{tag(first.encoder)} on {tag(first.corpus)}"
@@ -49,6 +50,7 @@ def _group(tables: Sequence[Table], study: Study) -> dict[str, object]:
         "curves": figure and Markup(figure.markup),  # noqa: S704 - escaped where it is made
         "curves_caption": figure and figure.caption,
         "tables": [_table(table, _said_before(tables[:place])) for place, table in enumerate(tables)],
+        "sheets": list(sheets),
     }
 
 
