@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cseb.results.figures import BEYOND, number, remarks
 from cseb.results.stats import Cell
-from cseb.results.tables import Row, Table
+from cseb.results.tables import Heading, Row, Table
 from cseb.results.terminal import fold
 
-LONGEST = 32  # characters of a name on one line
+LONGEST = 28  # characters of a name on one line
+CLOSE = 5  # columns; more of them stand closer together
 PREAMBLE = r"""% \input this file. In the preamble:
 %   \usepackage[T1]{fontenc}
 %   \usepackage{textcomp}
@@ -53,10 +55,12 @@ def latex(table: Table) -> str:
         r"\centering",
         rf"\caption{{{tex(table.title)}. {tex(table.caption)}}}",
         rf"\label{{tab:{table.name}}}",
+        r"\par\medskip",
+        *([r"\setlength{\tabcolsep}{4pt}"] if len(table.columns) > CLOSE else []),
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{l{'r' * len(table.columns)}}}",
         r"\toprule",
-        rf"{' & '.join(map(tex, (table.stub, *(column.title for column in table.columns))))} \\",
+        rf"{' & '.join((tex(table.stub), *(_head(column) for column in table.columns)))} \\",
         r"\midrule",
     ]
     for row in table.rows:
@@ -80,19 +84,26 @@ def tex(text: str) -> str:
 
 
 def _name(row: Row) -> str:
-    code = r"\texttt{{{}}}" if row.head.method else "{}"
-    lines = [code.format(tex(line)) for line in fold(row.head.title, LONGEST)]
+    return _folded(row.head, LONGEST, "[t]", "l")
+
+
+def _head(column: Heading) -> str:
+    return _folded(column, 20, "[b]", "r") if column.method else tex(column.title)
+
+
+def _folded(head: Heading, width: int, place: str, side: str) -> str:
+    """A title on as many lines as it needs, methods as one types them."""
+    lines = [rf"\texttt{{{tex(line)}}}" if head.method else tex(line) for line in fold(head.title, width)]
+    lines[-1] += tex(BEYOND) if head.beyond else ""
     body = r" \\ ".join(lines)
-    name = body if len(lines) == 1 else rf"\begin{{tabular}}[t]{{@{{}}l@{{}}}}{body}\end{{tabular}}"
-    return name + (tex(BEYOND) if row.head.beyond else "")
+    return body if len(lines) == 1 else rf"\begin{{tabular}}{place}{{@{{}}{side}@{{}}}}{body}\end{{tabular}}"
 
 
 def _cell(table: Table, row: Row, place: int, letters: dict[str, str]) -> str:
     cell = row.cells[place]
-    shown = tex(number(cell, table.spread, signed=_signed(table, row, place)))
-    if cell.best:
-        mean, gap, rest = shown.partition(" ")
-        shown = rf"\textbf{{{mean}}}{gap}{rest}"
+    mean, _, spread = number(cell, table.spread, signed=_signed(table, row, place)).partition(" ")
+    shown = rf"\textbf{{{_minus(mean)}}}" if cell.best else _minus(mean)
+    shown += rf" {{\scriptsize {tex(spread)}}}" if spread else ""
     letter = letters.get(_lacks(cell, _signed(table, row, place)))
     return rf"{shown}\rlap{{$^{{{letter}}}$}}" if letter else shown
 
@@ -119,3 +130,8 @@ def _alphabet() -> Iterator[str]:
     letters = "abcdefghijklmnopqrstuvwxyz"
     yield from letters
     yield from (first + second for first in letters for second in letters)
+
+
+def _minus(number: str) -> str:
+    """A number with the sign that LaTeX has for it; two hyphens stay, they say that there is none."""
+    return f"${number}$" if re.match(r"[+-]\d", number) else tex(number)

@@ -123,11 +123,13 @@ def _pipes(sheet: Sheet) -> str:
 
 def _tabular(sheet: Sheet, number: int) -> str:
     lines = [
-        r"% Needs \usepackage{booktabs} and \usepackage[T1]{fontenc}.",
+        r"% Needs \usepackage[T1]{fontenc}, textcomp, booktabs and graphicx.",
         r"\begin{table}",
         r"\centering",
         rf"\caption{{{tex(sheet.title)}}}",
         rf"\label{{tab:{sheet.name}-{number}}}",
+        r"\par\medskip",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{'l' * len(sheet.heads)}}}",
         r"\toprule",
         rf"{' & '.join(map(tex, sheet.heads))} \\",
@@ -137,7 +139,7 @@ def _tabular(sheet: Sheet, number: int) -> str:
             for line in sheet.lines
         ),
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}}",
         r"\par\smallskip",
         *(rf"{{\raggedright\footnotesize {tex(note)}\par}}" for note in sheet.notes),
         r"\end{table}",

@@ -80,7 +80,8 @@ def untex(text: str) -> str:
         (r"\textbar{}\allowbreak{}", "|"),
     ):
         text = text.replace(code, letter)
-    return re.sub(r"\\([&%_#{}$])", r"\1", re.sub(r"\\texttt\{(.*)\}", r"\1", text)).strip()
+    text = re.sub(r" \{\\scriptsize (.*)\}", r" \1", re.sub(r"\\texttt\{(.*)\}", r"\1", text))
+    return re.sub(r"\\([&%_#{}$])", r"\1", re.sub(r"\$([+-][\d.]+)\$", r"\1", text)).strip()
 
 
 def cells_of_latex(text: str) -> list[list[str]]:
@@ -101,11 +102,10 @@ def cells_of_latex(text: str) -> list[list[str]]:
 
 def unfolded(name: str) -> str:
     """A name over several lines as one."""
-    inner = re.fullmatch(r"\s*\\begin\{tabular\}\[t\]\{@\{\}l@\{\}\}(.*)\\end\{tabular\}(.*)", name)
+    inner = re.fullmatch(r"\s*\\begin\{tabular\}\[t\]\{@\{\}l@\{\}\}(.*)\\end\{tabular\}", name.strip())
     if not inner:
         return name
-    lines = [re.sub(r"^\\texttt\{(.*)\}$", r"\1", line.strip()) for line in inner[1].split(r"\\")]
-    return "".join(lines) + inner[2]
+    return "".join(re.sub(r"^\\texttt\{(.*)\}", r"\1", line.strip()) for line in inner[1].split(r" \\ "))
 
 
 def cells_of_csv(text: str) -> list[list[str]]:
