@@ -91,5 +91,14 @@ def test_cells_are_marked_where_differences_under_the_same_seed_are_clear() -> N
 
 
 def test_very_many_methods_are_not_compared() -> None:
-    records = [record(f"m{place}", seed=seed, values=(place,) * 3) for place in range(MOST + 1) for seed in range(5)]
-    assert not any(row.cells[0].best for row in few_shot(records, ask=Ask(best=by_seeds())).rows)
+    def many(count: int) -> list[Record]:
+        noise = (0.0, 0.3, 0.1, 0.4, 0.2)
+        return [
+            record(f"m{place}", seed=seed, values=(50.0 * place + noise[(seed + place) % 5],) * 3)
+            for place in range(count)
+            for seed in range(5)
+        ]
+
+    for count, marked in ((2, True), (MOST + 1, False)):
+        table = few_shot(many(count), ask=Ask(best=by_seeds()))
+        assert any(row.cells[0].best for row in table.rows) == marked

@@ -61,6 +61,7 @@ def test_rows_of_a_sensitivity_table_are_values_in_order() -> None:
     assert [(row.head.title, row.cells[0].mean) for row in table.rows] == [("0.05", 2.0), ("0.1", 3.0), ("0.2", 1.0)]
     assert (table.stub, table.rows[0].method) == ("infonce.temperature", "msse+infonce(temperature=0.05)")
     assert "0.05: msse+infonce(temperature=0.05)." in table.notes
+    assert [row.head.title for row in sensitivity([heated(10.0, 1.0), heated(9.0, 2.0)]).rows] == ["9", "10"]
 
 
 def test_one_option_is_shown() -> None:

@@ -155,6 +155,8 @@ def test_the_caption_says_what_a_cell_is() -> None:
     caption = few_shot(grid()).caption
     assert "sample standard deviation over n = 3 seeds (0-2)" in caption
     assert "simcse-sts@1 on sts12@1, sts13@1, sickr@1" in caption
+    assert few_shot(grid(), ask=Ask(spread="ci95")).caption.startswith("Mean ± half of Student's 95 % interval")
+    assert few_shot(grid(), ask=Ask(spread="range")).caption.startswith("Mean [lowest, highest seed]")
     assert "hence no spread" in few_shot([record()]).caption
 
 
