@@ -109,15 +109,15 @@ class Encoder(nn.Module):
         """Pooled vectors (B, D) of token ids (B, T) under any copy of the backbone."""
         return self._pooled(self._outputs(backbone, ids, mask), mask, anchor)
 
-    def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Token ids (B, T) to one encoded view of B sentences."""
+    def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor, head: bool = True) -> EncodedView:
+        """Token ids (B, T) to one encoded view of B sentences; z is h without the head."""
         outputs = self._outputs(self.backbone, ids, mask)
         h = self._pooled(outputs, mask, anchor)
         attentions = outputs.attentions if ATTENTIONS in self.needs else ()
         if ATTENTIONS in self.needs and not attentions:
             raise BadSpec("this encoder returns no attention maps; take a method without ami, or another encoder")
         layers = outputs.hidden_states if LAYERS in self.needs else ()
-        return EncodedView(h, self.head(h), ids, mask, content, layers, attentions)
+        return EncodedView(h, self.head(h) if head else h, ids, mask, content, layers, attentions)
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""

@@ -136,6 +136,8 @@ class _Task:
         except CsebError as error:
             return Broken(job.key, "user", str(error))
         except Exception as error:
+            if job.protocol.processes > 1:  # the others wait for this one: all of them have to end
+                raise
             return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
 
 

@@ -12,6 +12,7 @@ from torch import Generator, Tensor, nn
 from cseb.build import Weighted
 from cseb.encoder import Encoder
 from cseb.parts import Composer, EncodedView, Hiding, Queued, Step
+from cseb.processes import ALONE, Share
 
 
 class Objective(nn.Module):
@@ -24,8 +25,10 @@ class Objective(nn.Module):
         second: Encoder | None = None,
         compose: Composer | None = None,
         groups: Sequence[int] = (),
+        share: Share = ALONE,
     ) -> None:
         super().__init__()
+        self.share = share
         self.encoder, self.second, self.compose, self.groups = encoder, second, compose, groups
         self.terms = nn.ModuleList([weighted.term for weighted in terms if isinstance(weighted.term, nn.Module)])
         self.weighted = tuple(terms)
@@ -56,9 +59,23 @@ class Objective(nn.Module):
 
     def _encoded(self, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
         if self.second is None:
-            return _split(self.encoder(*batch), views)
+            return _split(self._whole(self.encoder, batch, views), views)
         blocks = zip(*(field.chunk(views) for field in batch), strict=True)
-        return [(self.second if number else self.encoder)(*block) for number, block in enumerate(blocks)]
+        return [self._whole(self.second if number else self.encoder, block, 1) for number, block in enumerate(blocks)]
+
+    def _whole(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int) -> EncodedView:
+        """The batch encoded, each process its share. Heads see all rows: they may look at a whole batch."""
+        if self.share.count == 1:
+            found: EncodedView = encoder(*batch)
+            return found
+        found = encoder(*(self.share.own(field, views) for field in batch), head=False)
+        ids, mask, content, _ = batch
+        rows = len(ids) // views
+        h = self.share.gather(found.h, rows, views)
+        layers, attentions = (
+            [self.share.gather(layer, rows, views) for layer in some] for some in (found.layers, found.attentions)
+        )
+        return EncodedView(h, encoder.head(h), ids, mask, content, layers, attentions)
 
 
 def _split(view: EncodedView, views: int) -> list[EncodedView]:

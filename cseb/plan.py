@@ -59,7 +59,7 @@ class Job:
             "corpus": self.corpus.sha256,
             "size": self.size,
             "seed": self.seed,
-            "protocol": asdict(self.protocol),
+            "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
             identity["vary"] = self.vary
@@ -97,6 +97,7 @@ def plan(
     *,
     threads: int = 1,
     device: str = "cpu",
+    processes: int = 1,
     trust_remote_code: bool = False,
     vary: Vary = "all",
 ) -> list[Job]:
@@ -106,7 +107,7 @@ def plan(
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
     """
     methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
-    protocol = _protocol(benchmark, threads, device)
+    protocol = replace(_protocol(benchmark, threads, device), processes=processes)
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)

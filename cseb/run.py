@@ -26,6 +26,7 @@ from cseb.encoder import Encoder
 from cseb.export import export
 from cseb.methods import presets, untrained
 from cseb.plan import Job, Progress, versioned
+from cseb.processes import share
 from cseb.results.record import Cost, Failure, Origin, Record, Score, Select, Source, Subset, Trace
 from cseb.results.store import Items, Store
 from cseb.spec import parse_method
@@ -39,7 +40,8 @@ LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformer
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
     """Train and score one job, write its record and return it. models: where trained encoders are kept, if anywhere.
 
-    A loss that is not finite gives a record with status "failed". Raises: CsebError for what a user can mend.
+    A loss that is not finite gives a record with status "failed". Where several processes share the job, the first one
+    scores and writes; the records of the others are incomplete. Raises: CsebError for what a user can mend.
     """
     torch.set_num_threads(job.protocol.threads)
     started = datetime.now(UTC)
@@ -47,7 +49,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     sentences = corpus.take(draw(len(corpus), job.size, job.random))
     tasks = _tasks(",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
     built = building.build(job.method, Path(job.folder), job.random, job.trust_remote_code)
-    clock = time.perf_counter()
+    clock, cpu, here = time.perf_counter(), time.process_time(), share()
 
     def look(seen: training.Look) -> None:
         watch(Progress(job.key, seen.step, built.recipe.steps, seen.loss, seen.dev))
@@ -60,7 +62,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     try:
         trained = training.train(built, sentences, job.random, job.protocol.device, _selector(job), look)
         train_seconds = time.perf_counter() - clock
-        scores, items = _score_both(built.encoder, trained, tasks)
+        if here.main:
+            scores, items = _score_both(built.encoder, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
         trace = Trace(
             steps=built.recipe.steps,
@@ -68,7 +71,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             curve=trained.curve,
             notes=(*built.notes, *trained.notes),
         )
-        if models is not None:
+        if models is not None and here.main:
             training.restore(built.encoder, trained.best)
             export(built.encoder, job, models / job.key)
     except training.Diverged as error:
@@ -90,10 +93,16 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         scores=tuple(scores),
         trace=trace,
         failure=failure,
-        cost=Cost(train_seconds=train_seconds, score_seconds=score_seconds, peak_rss_mb=_peak_rss_mb()),
+        cost=Cost(
+            train_seconds=train_seconds,
+            score_seconds=score_seconds,
+            peak_rss_mb=_peak_rss_mb(),
+            cpu_seconds=time.process_time() - cpu,
+        ),
         origin=_origin(job.protocol.device, built.recipe.precision, started),
     )
-    store.write(record, items)
+    if here.main:
+        store.write(record, items)
     return record
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
+from accelerate.utils import DistributedDataParallelKwargs
 from torch import Generator, Tensor, nn
 from torch.optim import AdamW, Optimizer, RMSprop
 from torch.optim.lr_scheduler import LambdaLR
@@ -19,6 +20,7 @@ from cseb.data.tokens import Tokens
 from cseb.encoder import Encoder
 from cseb.objective import Objective
 from cseb.parts import Until
+from cseb.processes import Share, share
 from cseb.recipe import Recipe
 from cseb.streams import DROPOUT, TERMS, Seed, stream_seed
 
@@ -74,10 +76,14 @@ def train(
         return Trained(state, state, 0, ())
     held, sentences = _held_out(sentences, built.until)
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
-    accelerator = Accelerator(cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"))
+    unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # such as a pooler that nobody asks
+    accelerator = Accelerator(
+        cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"), kwargs_handlers=[unused]
+    )
+    here = share()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
     stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device)
-    objective = Objective(encoder, built.terms, built.second, built.compose, groups(built.views))
+    objective = Objective(encoder, built.terms, built.second, built.compose, groups(built.views), here)
     objective = objective.to(accelerator.device).train()
     optimizer = _optimizer(objective, recipe)
     schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
@@ -87,8 +93,10 @@ def train(
     rng = Generator(accelerator.device).manual_seed(stream_seed(seed, TERMS))
     patience = None if built.until is None else _Patience(built, objective, held, seed, accelerator.device)
     with torch.random.fork_rng(devices=range(torch.cuda.device_count()) if device == "cuda" else []):
-        torch.manual_seed(stream_seed(seed, DROPOUT))  # dropout layers draw from torch's own generator
-        watcher = _Watcher(recipe, select, [encoder] if built.second is None else [encoder, built.second], watch)
+        # dropout layers draw from torch's own generator; no two processes shall drop the same
+        torch.manual_seed(stream_seed(seed, DROPOUT) + here.rank)
+        encoders = [encoder] if built.second is None else [encoder, built.second]
+        watcher = _Watcher(recipe, select if here.main else None, encoders, watch, here)
         for step, batch in enumerate(feed, 1):
             queue = built.memory.negatives(batch.sids) if built.memory is not None else None
             frozen = [[view[batch.rows].to(accelerator.device) for view in stage] for stage in stages]
@@ -101,7 +109,7 @@ def train(
             optimizer.zero_grad(set_to_none=True)
             if built.memory is not None:
                 ids, mask, _, anchor = (field[: len(batch.rows)] for field in batch.fields)
-                built.memory.remember(encoder, ids, mask, anchor, batch.sids)
+                built.memory.remember(encoder, ids, mask, anchor, batch.sids, here)
             last = step == recipe.steps or (patience is not None and patience.gone(step, loss.detach()))
             watcher.after(step, loss.detach(), last)
             if last:
@@ -159,24 +167,24 @@ class _Patience:
         """Whether training shall end after this step."""
         if step % self.until.every:
             return False
-        now = self._held_loss() if self.batches else float(loss)
+        now = float(self.objective.share.mean(self._held_loss() if self.batches else loss))
         self.lowest, self.waited = (now, 0) if now < self.lowest else (self.lowest, self.waited + 1)
         return self.waited >= self.until.patience
 
     @torch.no_grad()
-    def _held_loss(self) -> float:
+    def _held_loss(self) -> Tensor:
         """Mean over the held-out sentences.
 
         Dropout stays on, which may be all that tells two views apart; its masks are the same at every check.
         """
-        total, count = 0.0, 0
+        total, count = torch.zeros((), device=self.device), 0
         device = self.device
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(stream_seed(self.seed, DROPOUT))
             rng = Generator(device).manual_seed(stream_seed(self.seed, TERMS))
             for batch in self.batches:
                 loss = self.objective(batch.fields, self.views, None, rng, (), batch.same)
-                total, count = total + float(loss) * len(batch.rows), count + len(batch.rows)
+                total, count = total + loss * len(batch.rows), count + len(batch.rows)
         return total / count
 
 
@@ -221,8 +229,9 @@ class _Watcher:
         select: Callable[[Encoder], float | None] | None,
         encoders: Sequence[Encoder],
         watch: Callable[[Look], None],
+        here: Share,
     ) -> None:
-        self.recipe, self.select, self.encoders, self.watch = recipe, select, encoders, watch
+        self.recipe, self.select, self.encoders, self.watch, self.share = recipe, select, encoders, watch, here
         self.pending: list[Tensor] = []
         self.interval: list[float] = []
         self.curve: list[tuple[int, float, float | None]] = []
@@ -236,7 +245,7 @@ class _Watcher:
         evaluate = last or step % self.recipe.eval_every == 0
         if not evaluate and step % LOOK:
             return
-        read = torch.stack(self.pending).float().tolist()
+        read = self.share.mean(torch.stack(self.pending).float()).tolist()
         for offset, value in enumerate(read):
             if not math.isfinite(value):
                 raise Diverged(step - len(read) + 1 + offset, f"the loss is {value}")

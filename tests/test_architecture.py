@@ -24,7 +24,10 @@ def test_imports_follow_the_layers() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["run", "--help"], ["list", "methods"], ["list", "parts"], ["list", "benchmarks"], ["show", "msse"]],
+    [
+        *(["--help"], ["run", "--help"], ["list", "methods"], ["list", "parts"], ["list", "benchmarks"]),
+        *(["show", "msse"], ["data", "--help"], ["data", "list"], ["data", "where"]),
+    ],
 )
 def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     script = (

@@ -93,7 +93,7 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
         (["--format", "word"], "'latex'"),
         (["--select", "best"], "no dev set"),
         (["--variance"], "--vary subset"),
-        (["--tasks", "mw-mixed"], "known: mw-captions@1"),
+        (["--tasks", "mw-mixed"], "known: mw-captions"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_and_2(results: Path, options: list[str], words: str) -> None:

@@ -46,4 +46,5 @@ def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     assert "74.96" in call(installed, "show", "simcse")  # miCSE, table 2, 1 %
     assert "6 jobs, 6 to run" in call(installed, "run", "--seeds", "1", "--dry-run")
     assert list((installed / "cseb" / "benchmarks" / "expected" / "demo" / "runs").glob("*.json"))
+    assert "wiki1m" in call(installed, "data", "list")
     assert "mw-captions" in call(installed, "eval", "microworld", "--tasks", "mw-captions")

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import compare, grid, look
+from cseb.cli import compare, data, grid, look
 from cseb.cli.plot import plot
 from cseb.cli.report import report
 from cseb.errors import CsebError
@@ -59,6 +59,7 @@ app.command()(look.show)
 app.command()(look.sample)
 app.command(name="eval")(look.evaluate)
 app.command()(grid.check)
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

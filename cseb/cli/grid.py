@@ -55,6 +55,7 @@ def run(
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
     ] = False,
     workers: Workers = "auto",
+    processes: Annotated[int, typer.Option(min=1, help="Processes that share each batch of a job.")] = 1,
     threads: Threads = 1,
     device: Device = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, train nothing.")] = False,
@@ -70,9 +71,15 @@ def run(
     Options take the place of the benchmark's fields. A grid that was stopped goes on where it was.
     """
     from cseb import benchmark as benchmarks
+    from cseb.cli import several
     from cseb.plan import plan
     from cseb.results.store import Store
 
+    together = several.started()
+    if processes > 1 and together == 1 and not dry_run:
+        raise typer.Exit(several.start(processes, sys.argv[1:]))
+    if processes > 1 and together not in (1, processes):
+        raise BadBenchmark(f"--processes {processes}, but {together} processes were started; leave the option out")
     loaded = benchmarks.load(benchmark)
     merged = benchmarks.override(
         benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded,
@@ -89,9 +96,18 @@ def run(
         steps=steps,
     )
     where = _device(device)
-    varied = cast("Vary", one_of((ALL, *VARIED), vary, "--vary"))
-    jobs = plan(merged, threads=threads, device=where, trust_remote_code=trust_remote_code, vary=varied)
-    grid = _Grid.of(merged, jobs, Store(results), _workers(workers, threads, where), fresh, retry_failed)
+    together = max(together, processes)
+    jobs = plan(
+        merged,
+        threads=threads,
+        device=where,
+        processes=together,
+        trust_remote_code=trust_remote_code,
+        vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
+    )
+    at_once = 1 if together > 1 else _workers(workers, threads, where)
+    grid = _Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
+    quiet = quiet or not several.first()
     if dry_run:
         typer.echo(grid.listing())
         return

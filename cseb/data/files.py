@@ -1,10 +1,15 @@
-"""Writing a file so that nobody ever sees half of it."""
+"""Writing a file or a folder so that nobody ever sees half of it."""
 
 from __future__ import annotations
 
+import shutil
+import tarfile
 import uuid
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
+
+from cseb.errors import BadData
 
 
 def write_whole(path: Path, pieces: Iterable[bytes | bytearray]) -> None:
@@ -17,3 +22,20 @@ def write_whole(path: Path, pieces: Iterable[bytes | bytearray]) -> None:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def unpacked(archive: Path, folder: Path) -> Path:
+    """`folder`, with the content of the archive; it appears complete or not at all. Raises: BadData."""
+    if folder.is_dir():
+        return folder
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(part, filter="data")
+        part.rename(folder)
+    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
+        if not folder.is_dir():  # otherwise another process was faster
+            raise BadData(f"{archive} cannot be unpacked into {folder}: {error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return folder

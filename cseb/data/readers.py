@@ -10,6 +10,7 @@ import csv
 import difflib
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -22,6 +23,7 @@ from cseb.errors import BadData
 DEFAULT_COLUMNS = ("text", "sentence")
 LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is never closed
 _BOM = b"\xef\xbb\xbf"
+_NO_NAME = re.compile(r"[\s;|]")  # a sentence, or several columns between something else than commas
 
 Reader = Callable[[BufferedIOBase, str, str], Iterator[str]]  # file, its name for messages, column
 
@@ -78,6 +80,8 @@ def _lines(file: BufferedIOBase, name: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             found = f"byte 0x{line[error.start]:02x}" if error.start < len(line) else "a byte"
             raise BadData(f"{name}, line {number} is not UTF-8 ({found}); save the file as UTF-8") from None
+        if number == 1 and not text.endswith("\n") and "\r" in text.rstrip("\r"):
+            raise BadData(f"{name} ends its lines with carriage returns alone; save it with line feeds")
         yield text
 
 
@@ -94,6 +98,7 @@ def _delimited(
     rows = csv.reader(_lines(file, name), delimiter=delimiter, quoting=quoting, strict=True)
     try:
         header = [cell.strip() for cell in next(rows, [])]
+        _check_header(header, name, column)
         at = header.index(pick_column(column, header, name))
         for row in rows:
             if row and len(row) != len(header):
@@ -103,6 +108,19 @@ def _delimited(
             yield row[at] if row else ""
     except csv.Error as error:
         raise BadData(f"{name}, line {rows.line_num}: {error}; is a quotation mark left open?") from None
+
+
+def _check_header(header: Sequence[str], name: str, column: str) -> None:
+    """A sentence must not be lost by being taken for the name of the only column. Raises: BadData."""
+    if not header:
+        raise BadData(f"{name} is empty; a line of column names and one of text belong there")
+    if twice := [each for each in {*DEFAULT_COLUMNS, column} if each and header.count(each) > 1]:
+        raise BadData(f"{name} has {header.count(twice[0])} columns {twice[0]!r}; name them apart")
+    if len(header) == 1 and not column and _NO_NAME.search(header[0]):
+        raise BadData(
+            f"{name} has one column and line 1 is {header[0][:40]!r}, no name of one; put a line such as text above "
+            "it, save several columns with commas (or as .tsv), or name it with --column"
+        )
 
 
 def _jsonl(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:

@@ -63,6 +63,8 @@ def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path:
 
     Raises: BadBenchmark, BadData.
     """
+    if Path(corpus.name).exists() and path.exists() and path.samefile(corpus.name):
+        raise BadBenchmark(f"{path} is the corpus itself, which the subset would replace; give --out another name")
     indices = draw(len(corpus), size, seed)
     sentences = corpus.take(indices)
     manifest = {

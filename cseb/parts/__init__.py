@@ -18,6 +18,7 @@ from cseb.data.tokens import Tokens
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
+    from cseb.processes import Share
     from cseb.spec import Method
 
 Rows = npt.NDArray[np.int64]
@@ -246,5 +247,5 @@ class Memory(Protocol):
     def negatives(self, sids: Tensor) -> Queued | None:
         """What the sentences (B,) of this batch are contrasted with."""
 
-    def remember(self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor) -> None:
-        """After the optimiser step: follow the encoder and keep this batch."""
+    def remember(self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, share: Share) -> None:
+        """After the optimiser step: follow the encoder and keep this batch, each process encoding its share."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from cseb.errors import BadSpec, between, one_of, whole
 from cseb.parts import Queued
+from cseb.processes import ALONE, Share
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
@@ -64,10 +65,13 @@ class Queue:
         return Queued(self.keys, ~own if self.masked else torch.ones_like(own))
 
     @torch.no_grad()
-    def remember(self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor) -> None:
+    def remember(
+        self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, share: Share = ALONE
+    ) -> None:
         """Follow the online encoder, then queue its twin's vectors of this batch. ids, mask: (B, T)."""
         for copy, online in zip(self.copy.parameters(), encoder.backbone.parameters(), strict=True):
             follow(copy, online, self.momentum)
-        keys = encoder.head(encoder.pool(self.copy, ids, mask, anchor)).detach()
+        pooled = encoder.pool(self.copy, *(share.own(field) for field in (ids, mask, anchor)))
+        keys = encoder.head(share.gather(pooled, len(ids))).detach()
         self.keys = keys[: self.size] if self.keys is None else push(self.keys, keys, self.size)
         self.sids = sids[: self.size] if self.sids is None else push(self.sids, sids, self.size)

@@ -53,7 +53,7 @@ def sheets(study: Study, wanted: Wanted, evidence: Evidence) -> list[Sheet]:
     found = {size: paired.samples(study, size, tasks, wanted.select, evidence) for size in sizes}
     shown: list[Sheet] = []
     for size in sizes:
-        shown += _column(found[size], _about(study, wanted, tasks, size, found[size]), wanted)
+        shown += _column(found[size], _about(study, wanted, tasks, size, found[size]), wanted, study.methods)
         if wanted.singles and _comparable(found[size], wanted.baseline):
             shown.append(_singles(study, wanted, size, tasks, evidence))
     if len(sizes) > 1:
@@ -80,7 +80,7 @@ def _once(shown: Sequence[Sheet]) -> list[Sheet]:
     return found
 
 
-def _column(found: Sequence[Sample], about: About, wanted: Wanted) -> Iterator[Sheet]:
+def _column(found: Sequence[Sample], about: About, wanted: Wanted, methods: Sequence[str]) -> Iterator[Sheet]:
     """What is said of one set of samples; nothing if there is nothing to compare."""
     if not _comparable(found, wanted.baseline):
         return
@@ -88,7 +88,7 @@ def _column(found: Sequence[Sample], about: About, wanted: Wanted) -> Iterator[S
     chosen = paired.family(paired.against(wanted.baseline, found), wanted.margin) if wanted.baseline else everyone
     if not chosen.pairs:
         return
-    yield effects(chosen, about, _unequal(found))
+    yield effects(chosen, about, (*_unequal(found), *_absent(methods, found)))
     yield from filter(None, (chances(chosen, about), ranks(found, everyone, about)))
 
 
@@ -108,7 +108,7 @@ def _curve(
     known: dict[str, Value] = {"sizes": " ".join(map(str, sizes)), "select": wanted.select, "tasks": " ".join(tasks)}
     lacking = next((one.lacking for one in found if one.lacking), "")
     about = About(what=what, where="over all shares", baseline=wanted.baseline, known=known, lacking=lacking)
-    shown = list(_column(found, about, wanted))
+    shown = list(_column(found, about, wanted, study.methods))
     if shown:
         families = [paired.family(_pairs(each, wanted.baseline)) for each in by_size]
         notes = where_curves_cross(sizes, families, about, _covariances(families, by_size))
@@ -163,6 +163,12 @@ def _unequal(found: Sequence[Sample]) -> list[str]:
         if named
         else []
     )
+
+
+def _absent(methods: Sequence[str], found: Sequence[Sample]) -> list[str]:
+    """Methods that are not compared because they have no points here."""
+    named = [plain(method) for method in methods if method not in {one.method for one in found}]
+    return [f"Without any points here, not compared: {', '.join(named)}."] if named else []
 
 
 def _origin(

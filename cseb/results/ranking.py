@@ -13,14 +13,15 @@ from cseb.results.store import plain
 from cseb.statistics.gain import Crossing, crossings
 from cseb.statistics.groups import letters
 from cseb.statistics.multiple import benjamini_hochberg
-from cseb.statistics.paired import FEWEST_JUDGED
+from cseb.statistics.paired import FEWEST_JUDGED, FEWEST_TESTED
 from cseb.statistics.ranks import DRAWS, ranking
 
 
 def ranks(found: Sequence[Sample], pairs: Family, about: About) -> Sheet | None:
-    """Methods by their mean, with groups, rank intervals, P(best) and regret; None where fewer than two share seeds.
+    """Methods by their mean, with groups, rank intervals, P(best) and regret.
 
-    pairs: all pairs of `found`. Only seeds that every method has are looked at.
+    pairs: all pairs of `found`. Only seeds that every method has are looked at. None if there are not two methods, or
+    too few seeds and no items to resample.
     """
     seeds = sorted(set.intersection(*(set(one.points) for one in found))) if found else []
     if len(found) < 2 or not seeds:
@@ -28,6 +29,8 @@ def ranks(found: Sequence[Sample], pairs: Family, about: About) -> Sheet | None:
     ordered = sorted(found, key=lambda one: -float(np.mean([one.points[seed] for seed in seeds])))
     scores = np.array([[one.points[seed] for seed in seeds] for one in ordered])
     whole = all(seed in one.shares for one in ordered for seed in seeds)
+    if not whole and len(seeds) < FEWEST_TESTED:
+        return None  # there is too little to resample
     shares = np.array([[one.shares[seed] for seed in seeds] for one in ordered]) if whole else None
     drawn = ranking(scores, shares)
     judged = len(seeds) >= FEWEST_JUDGED
@@ -54,7 +57,7 @@ def ranks(found: Sequence[Sample], pairs: Family, about: About) -> Sheet | None:
                 (
                     joined,
                     f"rank: 95 % interval; regret: points lost by choosing this method, expected. Bootstrap of "
-                    f"{drawn_from}, {DRAWS:,} draws; with {len(seeds)} seeds intervals are somewhat too narrow.",
+                    f"{drawn_from}, {DRAWS:,} draws; with n = {len(seeds)} seeds intervals are somewhat too narrow.",
                 ),
             )
         ),

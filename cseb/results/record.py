@@ -45,6 +45,7 @@ class Protocol:
     dev_pairs: int  # how many labels that choice has looked at
     threads: int  # CPU threads of the arithmetic: they decide how sums are rounded
     device: str  # cpu or cuda: the same reason
+    processes: int = 1  # that share each batch: they decide which sentences meet which dropout mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
@@ -84,6 +85,7 @@ class Cost:
     train_seconds: float
     score_seconds: float
     peak_rss_mb: float  # of the process that ran it
+    cpu_seconds: float | None = None  # of all its threads; unlike the others, no matter what else the machine did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)

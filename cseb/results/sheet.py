@@ -109,7 +109,7 @@ def _block(sheet: Sheet, width: int) -> str:
         for note in sheet.notes
         for piece in textwrap.wrap(note, width, subsequent_indent="  ", break_on_hyphens=False)
     ]
-    return "\n".join(line.rstrip() for line in (sheet.title, "", *lines, "", *notes)) + "\n"
+    return "\n".join(line.rstrip() for line in (sheet.title, "", *lines, *([""] if notes else []), *notes)) + "\n"
 
 
 def _pipes(sheet: Sheet) -> str:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from cseb.statistics.intervals import Floats
 
 DRAWS = 10_000
+TABLE = 2**16
 CHUNK = 500  # draws at a time, so that the weights of ten thousand clusters take 20 MB
 
 
@@ -64,11 +67,20 @@ def _draw(scores: Floats, shares: Floats | None, size: int, rng: np.random.Gener
     means: Floats = weights @ scores.T
     if shares is None:
         return means
-    clusters = rng.poisson(1.0, (size, shares.shape[2])).astype(np.float32) - 1
+    clusters = _poisson()[rng.integers(0, TABLE, (size, shares.shape[2]), dtype=np.uint16)]
     methods, _, count = shares.shape
     moved = clusters @ shares.astype(np.float32).reshape(methods * seeds, count).T  # (size, K S)
     moves: Floats = np.einsum("ds,dks->dk", weights, moved.reshape(size, methods, seeds))
     return means + moves
+
+
+@cache
+def _poisson() -> npt.NDArray[np.float32]:
+    """Poisson numbers of mean one, less one, in proportion: (TABLE,). Looking them up is three times as fast."""
+    from scipy import stats
+
+    counts: Floats = stats.poisson.ppf((np.arange(TABLE) + 0.5) / TABLE, 1.0)
+    return counts.astype(np.float32) - 1
 
 
 def _chunks(draws: int) -> list[int]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import tarfile
-import uuid
-import zlib
 from pathlib import Path
 
-from platformdirs import user_cache_path
-
+from cseb.data.files import unpacked
 from cseb.data.hub import hub_file
+from cseb.data.manifest import on_hub
+from cseb.data.places import ROOTS, unpacked_at
 from cseb.errors import BadData
 
 # Data set and file: the files the papers were scored on. Other copies hold raw text without subsets: another protocol.
-HUB = ("princeton-nlp/datasets-for-simcse", "senteval.tar")
-ROOTS = (".", "senteval", "downstream", "data/downstream")  # where STS/ and SICK/ may lie below --data-dir
+HUB = on_hub("stsb")
 WANTED = (
     "wanted below it: STS/STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt, ..., "
-    f"STS/STSBenchmark/sts-test.csv, SICK/SICK_test_annotated.txt, as in {HUB[1]} of the data set {HUB[0]}"
+    f"STS/STSBenchmark/sts-test.csv, SICK/SICK_test_annotated.txt, as in {HUB.file} of the data set {HUB.repository}"
 )
 
 
@@ -41,25 +37,7 @@ def _names(folder: Path) -> set[str]:
 
 def _downloaded() -> Path:
     try:
-        archive = hub_file(*HUB)
-        # the hub's cache calls a file by the hash of its content
-        return data_root(unpacked(archive, user_cache_path("cseb") / f"senteval-{archive.resolve().name[:16]}"))
+        archive = hub_file(HUB.repository, HUB.file)
+        return data_root(unpacked(archive, unpacked_at(archive)))
     except BadData as error:
         raise BadData(f"{error}; or name a folder with --data-dir; {WANTED}") from error
-
-
-def unpacked(archive: Path, folder: Path) -> Path:
-    """`folder`, with the content of the archive; it appears complete or not at all. Raises: BadData."""
-    if folder.is_dir():
-        return folder
-    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
-    try:
-        with tarfile.open(archive) as tar:
-            tar.extractall(part, filter="data")
-        part.rename(folder)
-    except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
-        if not folder.is_dir():  # otherwise another process was faster
-            raise BadData(f"{archive} cannot be unpacked into {folder}: {error}") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return folder

@@ -68,6 +68,9 @@ def test_a_long_csv_field_is_read(tmp_path: Path) -> None:
         ("only", "", 0),
         (",text", "", 1),
         ("text,sentence", "", 0),
+        ("my text", "my text", 0),
+        ("n,n,text", "", 2),
+        ("my id,text", "", 1),
     ],
 )
 def test_the_column_is_the_named_the_usual_or_the_only_one(
@@ -75,6 +78,11 @@ def test_the_column_is_the_named_the_usual_or_the_only_one(
 ) -> None:
     cells = [f"cell {number}" for number in range(header.count(",") + 1)]
     assert read(tmp_path, "a.csv", f"{header}\n{','.join(cells)}\n".encode(), column) == [cells[chosen]]
+
+
+def test_a_carriage_return_inside_a_text_is_no_line_end(tmp_path: Path) -> None:
+    assert read(tmp_path, "a.txt", b"one\rand more\ntwo\r\n") == ["one\rand more", "two"]
+    assert read(tmp_path, "a.txt", b"only\r") == ["only"]
 
 
 def open_quote() -> bytes:
@@ -90,7 +98,14 @@ def open_quote() -> bytes:
         ("a.txt", b"a\n", "text", "is plain text and has no column 'text'"),
         ("a.txt.gz", b"a\n", "", "cannot be read: Not a gzipped file"),
         ("a.txt.gz", gzip.compress(b"a\n" * 999)[:-9], "", "cannot be read: Compressed file ended"),
-        ("a.csv", b"", "", "has no column called text or sentence; .* found: none"),
+        ("a.csv", b"", "", r"a\.csv is empty; a line of column names"),
+        ("a.csv", b"A first sentence\nanother\n", "", "one column and line 1 is 'A first sentence', no name of one"),
+        ("a.csv", b"id;text\n1;one\n", "", "line 1 is 'id;text', no name of one; .* commas"),
+        ("a.tsv", b"a sentence\nanother\n", "", "line 1 is 'a sentence', no name of one"),
+        ("a.csv", b"text,text\na,b\n", "", "has 2 columns 'text'; name them apart"),
+        ("a.csv", b"n,n\na,b\n", "n", "has 2 columns 'n'; name them apart"),
+        ("a.txt", b"one\rtwo\rthree\r", "", "ends its lines with carriage returns alone; save it with line feeds"),
+        ("a.csv", b"text\rone\rtwo", "", "carriage returns alone"),
         ("a.csv", b"id,titel\n1,x\n", "", "say which with --column; found: 'id', 'titel'"),
         ("a.csv", b"id,title\n1,x\n", "titel", "no column 'titel'; found: 'id', 'title'; did you mean --column title?"),
         ("a.csv", b"text,n\none, two,3\n", "", "line 2 has 3 fields, the header 2; quote the text"),

@@ -98,6 +98,17 @@ def test_a_written_subset_reads_back_and_says_what_it_is(tmp_path: Path) -> None
     assert {each.name for each in beside.parent.iterdir()} == {"few.txt", "few.txt.json"}
 
 
+def test_a_subset_never_replaces_its_corpus(tmp_path: Path) -> None:
+    (tmp_path / "all.txt").write_text("a\nb\nc\n")
+    corpus = read_corpus(str(tmp_path / "all.txt"))
+    with pytest.raises(BadBenchmark, match=r"all\.txt is the corpus itself"):
+        write_subset(tmp_path / "." / "all.txt", corpus, 1, seed=0)
+    assert (tmp_path / "all.txt").read_text() == "a\nb\nc\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["all.txt"]
+    for _ in range(2):  # the same subset may be written again
+        write_subset(tmp_path / "few.txt", corpus, 1, seed=0)
+
+
 def test_a_subset_that_cannot_be_written_is_answered(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(BadData, match="cannot be written"):

@@ -136,6 +136,17 @@ def test_missing_seeds_and_missing_items_are_said() -> None:
     assert row(shown[0], "good")["items"] == "--"
 
 
+def test_a_method_without_points_is_named_and_nothing_is_resampled_from_nothing() -> None:
+    world, records = study({"simcse": 0, "good": 3, "gone": 1}, sizes=(100, 1000))
+    kept = [one for one in records if (one.method, one.subset.size) != ("gone", 100) and one.seed < 2]
+    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.evidence())
+    assert "Without any points here, not compared: gone." in shown[0].notes
+    assert [one.name for one in shown] == ["effects", "ranks"] * 3  # the items can be drawn again
+    world.items.clear()
+    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.evidence())
+    assert [one.name for one in shown] == ["effects"] * 3
+
+
 def test_every_format_holds_every_row() -> None:
     shown = page(effects={"simcse": 0, "micse+ami(layers=(7,8))": 1, "50%_&_#1|x": 2})
     for name, render in SHEET_FORMATS.items():

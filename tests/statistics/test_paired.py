@@ -30,6 +30,8 @@ def test_with_items_variances_add_and_degrees_of_freedom_grow() -> None:
     assert found.variance("seeds and items") == pytest.approx(0.2)
     assert found.df("seeds and items") == pytest.approx(0.2**2 / (0.05**2 / 4))  # 64
     assert found.p == pytest.approx(2 * stats.t.sf(1 / np.sqrt(0.2), 64))
+    assert (found.design.df, found.design.variance) == pytest.approx((64, 0.2))
+    assert Comparison(A, A).wins == 0
     both, items = found.interval("seeds and items"), found.interval("items")
     assert both is not None
     assert items is not None
@@ -74,6 +76,7 @@ def test_sign_flips_are_those_of_scipy() -> None:
         ((1, 0.5, 1.5, 0.5, 1.5), 0.0, 0.051, "inconclusive"),
         ((0.1, -0.1, 0.2, -0.2, 0.05), 0.001, 0.9, "equivalent"),
         ((0.1, -0.1, 0.2, -0.2, 0.05), 0.2, 0.9, "inconclusive"),  # the seeds agree, the items cannot tell
+        ((0.3, 0.3, 0.3, 0.3, 0.3), 0.0121, 0.9, "equivalent"),  # 0.12 to 0.48 at 90 %, 0.08 to 0.52 at 95 %
         ((1, 0.5, 1.5, 0.5), 0.0, 0.001, "too few seeds"),
         ((1, 0.5, 1.5, 0.5, 1.5), 0.0, None, "too few seeds"),
     ],

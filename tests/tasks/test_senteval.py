@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from cseb.data import places
+from cseb.data.files import unpacked
 from cseb.errors import BadData
 from cseb.tasks import folder
-from cseb.tasks.folder import data_root, unpacked
+from cseb.tasks.folder import data_root
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.senteval import READERS, YEARS
 
@@ -145,7 +147,7 @@ def test_without_a_folder_the_archive_of_the_hub_is_unpacked_once(
     with tarfile.open(archive, "w") as tar:
         tar.add(senteval, "senteval")
     monkeypatch.setattr(folder, "hub_file", lambda name, file: archive)
-    monkeypatch.setattr(folder, "user_cache_path", lambda name: tmp_path / "cache" / name)
+    monkeypatch.setattr(places, "user_cache_path", lambda name: tmp_path / "cache" / name)
     root = data_root(None)
     assert root == tmp_path / "cache/cseb/senteval-blob/senteval"
     assert READERS["stsb"](root)[0].gold == READERS["stsb"](senteval)[0].gold

@@ -1,0 +1,82 @@
+"""Getting data files from the hub or from a folder. Nothing else in cseb fetches unless a name asks for the hub."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from cseb.data.files import unpacked, write_whole
+from cseb.data.hub import hub_file
+from cseb.data.manifest import DataFile, DataSet
+from cseb.data.places import below, how_to_get, unpacked_at
+from cseb.errors import BadData
+
+_PIECE = 2**20  # bytes
+
+
+def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None, mirror: Path | None) -> None:
+    """Bring files into the caches, where `locate` finds them, or below `to`; each appears whole or not at all.
+
+    mirror: a folder that holds the files, or the hub's archive of them, and stands in for the hub; it needs `to`.
+
+    Raises: BadData, also where another file is in the way: what a user has is never overwritten.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        found = _on_hub(data, files) if mirror is None else _in_folder(data, files, mirror, Path(scratch))
+        if to is not None:
+            for one, origin in found:
+                _copy(origin, to / one.file)
+
+
+def _on_hub(data: DataSet, files: Sequence[DataFile]) -> list[tuple[DataFile, Path]]:
+    if data.hub is None:
+        raise BadData(f"{data.name} is not on the hub: {how_to_get(data)}, such as {files[0].file}")
+    try:
+        held = hub_file(data.hub.repository, data.hub.file)
+    except BadData as error:
+        raise BadData(f"{error}, or give its folder with --from") from error
+    if not data.hub.archive:
+        return [(one, held) for one in files]
+    return _all_below(unpacked(held, unpacked_at(held)), data, files, data.hub.file)
+
+
+def _in_folder(data: DataSet, files: Sequence[DataFile], mirror: Path, scratch: Path) -> list[tuple[DataFile, Path]]:
+    archive = mirror / data.hub.file if data.hub and data.hub.archive else None
+    if archive is not None and archive.is_file() and not all(below(mirror, data, one) for one in files):
+        return _all_below(unpacked(archive, scratch / "unpacked"), data, files, str(archive))
+    return _all_below(mirror, data, files, str(mirror))
+
+
+def _all_below(folder: Path, data: DataSet, files: Sequence[DataFile], name: str) -> list[tuple[DataFile, Path]]:
+    found = [(one, below(folder, data, one) or folder / Path(one.file).name) for one in files]
+    if absent := [one.file for one, path in found if not path.is_file()]:
+        raise BadData(f"{name} lacks {', '.join(absent[:3])}{', ...' if absent[3:] else ''}; nothing was copied")
+    return found
+
+
+def _copy(origin: Path, target: Path) -> None:
+    try:
+        if target.exists():
+            if _sha256(origin) != _sha256(target):
+                raise BadData(
+                    f"{target} is there and differs from what was fetched; move it away, or fetch --to elsewhere"
+                )
+            return
+        write_whole(target, _pieces(origin))
+    except OSError as error:
+        raise BadData(f"{target} cannot be written: {error.strerror or error}") from error
+
+
+def _pieces(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(path):
+        digest.update(piece)
+    return digest.hexdigest()

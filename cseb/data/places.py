@@ -1,0 +1,56 @@
+"""Where a file of the manifest lies on this machine: below the user's folder, or in the caches. Nothing is fetched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from cseb.data.manifest import DataFile, DataSet, OnHub
+from cseb.errors import BadData
+
+ROOTS = (".", "senteval", "downstream", "data/downstream")  # where STS/, SICK/, ... may lie below --data-dir
+
+
+def existing(folder: Path) -> Path:
+    """The folder, if there is one. Raises: BadData."""
+    if not folder.is_dir():
+        raise BadData(f"there is no folder {folder}; name the one that holds the data files, STS/ and SICK/ among them")
+    return folder
+
+
+def below(folder: Path, data: DataSet, one: DataFile) -> Path | None:
+    """The file below a data folder or one of the folders in it where it is looked for; None if it is not there."""
+    paths = [folder / root / one.file for root in ROOTS]
+    paths += [folder / other / Path(one.file).name for other in data.also]
+    return next((path for path in paths if path.is_file()), None)
+
+
+def locate(data: DataSet, one: DataFile, data_dir: Path | None) -> Path | None:
+    """Where a file is read from: below `data_dir`, or without one in the caches; None if it is not there."""
+    if data_dir is not None:
+        return below(data_dir, data, one)
+    held = cached(data.hub) if data.hub else None
+    if held is None or data.hub is None or not data.hub.archive:
+        return held
+    return below(unpacked_at(held), data, one)
+
+
+def cached(place: OnHub) -> Path | None:
+    """The hub's file in its cache on this machine, if it is there."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(place.repository, place.file, repo_type="dataset")
+    return Path(found) if isinstance(found, str) else None
+
+
+def unpacked_at(archive: Path) -> Path:
+    """The folder an archive of the hub is unpacked into; its cache calls a file by the hash of its content."""
+    return user_cache_path("cseb") / f"senteval-{archive.resolve().name[:16]}"
+
+
+def how_to_get(data: DataSet) -> str:
+    """What to do about files that are not there."""
+    if data.hub:
+        return f"cseb data fetch {data.name}"
+    return f"get it from {data.homepage} and put it below --data-dir under the name shown"

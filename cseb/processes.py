@@ -1,0 +1,84 @@
+"""Several processes train one encoder: each encodes its share of a batch's rows, and every loss sees all of them.
+
+The reference trainers let every process see its own negatives alone, or scale gradients wrongly; here loss and
+gradient are those of one process with the whole batch.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What process `rank` of `count` does. Alone, everything stays as it is."""
+
+    rank: int = 0
+    count: int = 1
+
+    @property
+    def main(self) -> bool:
+        """Whether this process scores, writes and speaks."""
+        return self.rank == 0
+
+    def own(self, values: Tensor, blocks: int = 1) -> Tensor:
+        """This process's rows of each of `blocks` equal blocks of `values` (blocks B, ...): (blocks ceil(B / P), ...).
+
+        Every process gets equally many: the last row is repeated where they do not come out even.
+        """
+        if self.count == 1:
+            return values
+        rows = len(values) // blocks
+        size = -(-rows // self.count)
+        mine = torch.arange(self.rank * size, (self.rank + 1) * size, device=values.device).clamp(max=rows - 1)
+        return torch.cat([block[mine] for block in values.chunk(blocks)])
+
+    def gather(self, values: Tensor, rows: int, blocks: int = 1) -> Tensor:
+        """`own` undone: every process's rows in order, (blocks rows, ...), repeated ones left out.
+
+        The gradient that reaches a process's rows is the sum of what all processes found: with gradients of weights
+        averaged over processes, that of the mean loss.
+        """
+        if self.count == 1:
+            return values
+        apply: Callable[[Tensor, Share], Tensor] = _Gather.apply
+        return torch.cat([apply(block.contiguous(), self)[:rows] for block in values.chunk(blocks)])
+
+    def mean(self, value: Tensor) -> Tensor:
+        """The mean over processes, so that all of them decide alike."""
+        if self.count > 1:
+            value = value.clone()
+            dist.all_reduce(value)
+            value /= self.count
+        return value
+
+
+ALONE = Share()
+
+
+def share() -> Share:
+    """This process's place, as `accelerate launch` and torchrun tell it."""
+    return Share(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
+
+
+class _Gather(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, of: Share) -> Tensor:
+        ctx.share, ctx.size = of, len(values)
+        pieces = [torch.empty_like(values) for _ in range(of.count)]
+        dist.all_gather(pieces, values)
+        return torch.cat(pieces)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (gradient,) = gradients
+        total = gradient.contiguous().clone()
+        dist.all_reduce(total)
+        return total[ctx.share.rank * ctx.size : (ctx.share.rank + 1) * ctx.size], None

@@ -1,0 +1,202 @@
+"""Files from the hub, from a folder and from an archive; what is there whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from cseb.data import fetch as fetching
+from cseb.data import hub, places
+from cseb.data.fetch import fetch
+from cseb.data.manifest import DataFile, DataSet, OnHub
+from cseb.data.places import locate
+from cseb.errors import BadData
+
+CONTENT = {"MR/a.pos": b"good\n", "MR/a.neg": b"bad\n"}
+PACKED = DataSet("mr", "", "", "http://x", tuple(DataFile(name, 1) for name in CONTENT), hub=OnHub("o/n", "all.tar"))
+SINGLE = DataSet("wiki", "", "", "http://x", (DataFile("wiki.txt", 1),), hub=OnHub("o/n", "wiki.txt"))
+ELSEWHERE = DataSet("faq", "", "", "http://x", (DataFile("FAQ/faq.xml", 1),))
+
+
+@pytest.fixture(autouse=True)
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty caches of our own, and no hub unless a test brings one."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(places, "user_cache_path", lambda name: tmp_path / "unpacked")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Path:
+    for name, content in CONTENT.items():
+        (tmp_path / "mirror" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "mirror" / name).write_bytes(content)
+    return tmp_path / "mirror"
+
+
+@pytest.fixture
+def archive(mirror: Path, tmp_path: Path) -> Path:
+    (tmp_path / "archives").mkdir()
+    with tarfile.open(tmp_path / "archives/all.tar", "w") as tar:
+        tar.add(mirror, "senteval")
+    return tmp_path / "archives"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below, hidden ones too."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("below", ["", "senteval", "data/downstream"])
+def test_a_folder_stands_in_for_the_hub(mirror: Path, tmp_path: Path, below: str) -> None:
+    if below:
+        (tmp_path / "other" / below).parent.mkdir(parents=True)
+        mirror = mirror.rename(tmp_path / "other" / below) and tmp_path / "other"
+    fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
+    assert contents(tmp_path / "to") == CONTENT
+
+
+def test_so_does_a_folder_with_the_archive_and_one_with_the_bare_files(archive: Path, tmp_path: Path) -> None:
+    fetch(PACKED, PACKED.files[:1], tmp_path / "to", archive)
+    assert contents(tmp_path / "to") == {"MR/a.pos": b"good\n"}
+    (tmp_path / "faq.xml").write_bytes(b"<x/>")
+    fetch(ELSEWHERE, ELSEWHERE.files, tmp_path / "bare", tmp_path)
+    assert contents(tmp_path / "bare") == {"FAQ/faq.xml": b"<x/>"}
+
+
+def test_what_is_not_in_the_folder_is_named_and_nothing_is_copied(mirror: Path, tmp_path: Path) -> None:
+    (mirror / "MR/a.neg").unlink()
+    with pytest.raises(BadData, match=r"mirror lacks MR/a\.neg; nothing was copied"):
+        fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
+    assert not (tmp_path / "to").exists()
+
+
+def test_what_a_user_has_is_never_overwritten(mirror: Path, tmp_path: Path) -> None:
+    there = tmp_path / "to/MR/a.neg"
+    there.parent.mkdir(parents=True)
+    there.write_bytes(b"mine\n")
+    with pytest.raises(BadData, match=r"a\.neg is there and differs from what was fetched; move it away"):
+        fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
+    assert there.read_bytes() == b"mine\n"
+    there.write_bytes(b"bad\n")
+    fetch(PACKED, PACKED.files, tmp_path / "to", mirror)  # the same file may lie there
+    fetch(PACKED, PACKED.files, mirror, mirror)
+    assert contents(mirror) == CONTENT
+
+
+def test_an_interrupted_copy_leaves_nothing_half(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(path: Path) -> Iterator[bytes]:
+        yield path.read_bytes()[:2]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fetching, "_pieces", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
+    assert contents(tmp_path / "to") == {}
+
+
+def test_an_interrupted_unpacking_leaves_nothing_half(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(self: tarfile.TarFile, path: Path, **options: object) -> None:
+        path.mkdir()
+        (path / "half").write_bytes(b"x")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tarfile.TarFile, "extractall", stopped)
+    monkeypatch.setattr(fetching, "hub_file", lambda repository, file: archive / file)
+    (tmp_path / "unpacked").mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        fetch(PACKED, PACKED.files, None, None)
+    assert contents(tmp_path / "unpacked") == {}
+
+
+def test_a_full_or_forbidden_disk_is_one_line(mirror: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(BadData, match=r"MR/a\.pos cannot be written: Not a directory"):
+        fetch(PACKED, PACKED.files, tmp_path / "file", mirror)
+
+
+def test_what_is_not_on_the_hub_says_where_it_is(tmp_path: Path) -> None:
+    with pytest.raises(BadData, match=r"faq is not on the hub: get it from http://x and put it .* FAQ/faq\.xml"):
+        fetch(ELSEWHERE, ELSEWHERE.files, tmp_path, None)
+
+
+def test_without_a_network_there_is_one_line_and_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(BadData, match=r"all\.tar of the data set o/n cannot be fetched .* --from$") as caught:
+        fetch(PACKED, PACKED.files, tmp_path / "to", None)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "to").exists()
+
+
+@pytest.fixture
+def served(archive: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A hub on this machine that holds the archive and a text file, and what it was asked for."""
+    from huggingface_hub import constants
+
+    (archive / "wiki.txt").write_bytes(b"a sentence\n")
+    asked: list[str] = []
+    commit = "0123456789abcdef0123456789abcdef01234567"
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_HEAD(self) -> None:
+            self.do_GET()
+
+        def do_GET(self) -> None:
+            asked.append(f"{self.command} {self.path}")
+            path = archive / Path(self.path).name
+            known = self.path.startswith("/datasets/o/n/resolve/") and path.is_file()
+            content = path.read_bytes() if known else f'{{"id": "o/n", "sha": "{commit}"}}'.encode()
+            self.send_response(200 if known or self.path.startswith("/api/datasets/o/n") else 404)
+            self.send_header("Content-Length", str(len(content)))
+            self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+            self.send_header("X-Repo-Commit", commit)
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content)
+
+        def log_message(self, format: str, *arguments: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    template = constants.HUGGINGFACE_CO_URL_TEMPLATE.partition("/{repo_id}")
+    monkeypatch.setattr(constants, "ENDPOINT", url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", url + "".join(template[1:]))
+    yield asked
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_files_come_from_the_hub_once_and_are_found_in_its_cache(served: list[str], tmp_path: Path) -> None:
+    assert locate(SINGLE, SINGLE.files[0], None) is None
+    fetch(SINGLE, SINGLE.files, None, None)
+    path = locate(SINGLE, SINGLE.files[0], None)
+    assert path is not None
+    assert path.read_bytes() == b"a sentence\n"
+    assert any(line.startswith("GET /datasets/o/n/resolve/main/wiki.txt") for line in served)
+    served.clear()
+    fetch(SINGLE, SINGLE.files, tmp_path / "to", None)
+    assert contents(tmp_path / "to") == {"wiki.txt": b"a sentence\n"}
+    assert served == []  # what is in the cache asks nobody
+
+
+def test_an_archive_of_the_hub_is_unpacked_where_tasks_look(served: list[str], tmp_path: Path) -> None:
+    fetch(PACKED, PACKED.files, None, None)
+    found = [locate(PACKED, one, None) for one in PACKED.files]
+    assert [path.read_bytes() for path in found if path] == list(CONTENT.values())
+    fetch(PACKED, PACKED.files, tmp_path / "to", None)
+    assert contents(tmp_path / "to") == CONTENT
+    assert hub.hub_file("o/n", "all.tar").is_file()

@@ -1,0 +1,65 @@
+"""What one process of several does in tests/test_processes.py: gradients of one batch, then a short training."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedDataParallelKwargs
+
+from cseb.batches import Feed
+from cseb.build import Built, build, groups
+from cseb.objective import Objective
+from cseb.processes import share
+from cseb.spec import parse_method
+from cseb.train import train
+
+SENTENCES = [f"the {one} dog {two} a ball in the {three}" for one in ("old", "red", "big", "sad")
+             for two in ("chased", "saw", "had") for three in ("park", "house", "sun")]  # fmt: skip
+
+
+def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
+    """The loss and its gradients over one batch in float64, with keys of an earlier batch in the queue."""
+    here = share()
+    accelerator = Accelerator(cpu=True, kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)])
+    feed = Feed(built.views, built.encoder, built.recipe, sentences, 0, accelerator.device)
+    objective = (
+        Objective(built.encoder, built.terms, built.second, built.compose, groups(built.views), here).train().double()
+    )
+    model = accelerator.prepare(objective)
+    rng = torch.Generator().manual_seed(7)
+    torch.manual_seed(11)
+    first, second = (batch for _, batch in zip(range(2), feed, strict=False))
+    queue = None
+    if built.memory is not None:
+        built.memory.start(built.encoder, feed.sentences)
+        built.memory.copy.double()  # type: ignore[attr-defined]
+        ids, mask, _, anchor = (field[: len(first.rows)] for field in first.fields)
+        built.memory.remember(built.encoder, ids, mask, anchor, first.sids, here)
+        queue = built.memory.negatives(second.sids)
+    frozen = [[torch.sin(torch.arange(len(second.rows) * 16.0)).view(-1, 16).double()] * 2] * len(built.stages)
+    loss = model(second.fields, feed.views, queue, rng, frozen, second.same)
+    accelerator.backward(loss)
+    found = {name: weight.grad for name, weight in objective.named_parameters() if weight.grad is not None}
+    return {"loss": loss.detach(), **found}
+
+
+def main(folder: Path, out: Path, texts: list[str]) -> None:
+    """One file for every method: loss and gradients, and the losses of a training."""
+    for number, text in enumerate(texts):
+        method = parse_method(text).at(1.0)
+        paired = method.views.name in ("triples", "pairs")
+        lines = [f"{a}\t{b}\t{c}" for a, b, c in zip(SENTENCES, SENTENCES[1:], SENTENCES[2:], strict=False)]
+        sentences = lines if paired else SENTENCES
+        held = gradients(build(method, folder, 0), sentences)
+        once = build(method, folder, 0)
+        once = replace(once, recipe=replace(once.recipe, steps=3))
+        curve = train(once, sentences, 0, "cpu", None, lambda look: None).curve
+        if share().main:
+            torch.save({**held, "curve": torch.tensor([loss for _, loss, _ in curve])}, out / f"{number}.pt")
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

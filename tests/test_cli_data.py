@@ -1,0 +1,173 @@
+"""`cseb data`: its words and exit codes, and that no other command asks the network when files are named."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cseb.cli import app
+from cseb.data import places
+from cseb.data.manifest import data_sets
+from cseb.registry import TASKS
+from cseb.tasks.names import parse_names
+from tests.conftest import SENTENCES
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+@pytest.fixture(autouse=True)
+def empty_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(places, "user_cache_path", lambda name: tmp_path / "unpacked")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+
+
+def test_help_names_the_four_commands() -> None:
+    text = call("data", "--help").stdout
+    assert all(word in text for word in ("list", "fetch", "verify", "where"))
+    assert "data" in call("--help").stdout
+
+
+def test_list_says_what_is_here(senteval: Path, tmp_path: Path) -> None:
+    lines = call("data", "list", "--data-dir", senteval).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == ["name", *data_sets()]
+    said = {line.split()[0]: line for line in lines}
+    assert "3000 of 8500 rated  yes" in said["sts15"]
+    assert "2 of 3 files" in said["stsb"]  # the made-up files have no training part
+    assert "CC BY-NC-SA 3.0" in said["sick"]
+    assert "sickr" in said["sick"]
+    assert said["mr"].split()[1:4] == ["10662", "no", "mr"]
+    assert "yes" not in call("data", "list").stdout
+
+
+def test_list_of_one_shows_its_files() -> None:
+    text = call("data", "list", "trec", "cough").stdout
+    assert "ABBR 86, DESC 1162" in text
+    assert "homepage: https://github.com/sunlab-osu/covid-faq" in text
+    assert "hub: princeton-nlp/datasets-for-simcse, senteval.tar" in text
+    assert "7117" in text
+    assert "MR/rt-polarity.pos  5331  no    1 5331" in call("data", "list", "mr").stdout
+    assert "not known" in text
+
+
+def test_where_gives_the_path_or_the_way_to_it(senteval: Path) -> None:
+    found = call("data", "where", "stsb-dev", "faqir", "wiki1m", "--data-dir", senteval)
+    said = dict(line.split("\t") for line in found.stdout.splitlines())
+    assert Path(said["STS/STSBenchmark/sts-dev.csv"]).samefile(senteval / "STS/STSBenchmark/sts-dev.csv")
+    assert said["STS/STSBenchmark/sts-train.csv"] == "not here; cseb data fetch stsb"
+    assert said["FAQIR/FAQIRv1.0.xml"].startswith("not here; get it from http://takelab")
+    assert said["wiki1m_for_simcse.txt"] == "not here; cseb data fetch wiki1m"
+
+
+def test_verify_names_what_is_wrong_and_exits_with_1(senteval: Path) -> None:
+    found = call("data", "verify", "--data-dir", senteval)
+    assert found.exit_code == 1
+    lines = found.stdout.splitlines()
+    assert "STS.gs.FNWN.txt: 189 rows as expected, but other text" in found.stdout
+    assert "missing STS/STSBenchmark/sts-train.csv: 5749 rows belong there" in lines
+    assert lines[-1].startswith("52 wrong, 2 missing; not here at all: mr, cr")
+    found = call("data", "verify", "mr", "--data-dir", senteval)
+    assert (found.exit_code, found.stdout.splitlines()[-1]) == (1, "2 missing")
+
+
+def test_verify_is_content_with_the_right_files(tmp_path: Path) -> None:
+    text = "a line\n"
+    table = "index,query\n" + "".join(f'{i},"what, and\nwhy?"\n' for i in range(7117))
+    (tmp_path / "covid-faq/data").mkdir(parents=True)  # as its authors' repository has it
+    (tmp_path / "covid-faq/data/FAQ_Bank_eval.csv").write_text(table)
+    found = call("data", "verify", "FAQ_Bank_eval.csv", "--data-dir", tmp_path)
+    assert found.exit_code == 0
+    assert found.stdout.endswith("is not in the manifest\n1 ok\n")
+    (tmp_path / "SUBJ").mkdir()
+    (tmp_path / "SUBJ/subj.subjective").write_text(text * 20)
+    found = call("data", "verify", "--data-dir", tmp_path)
+    assert found.exit_code == 1
+    assert "subj.subjective: 20 rows, 5000 belong there: cut by a sed" in found.stdout
+    assert "missing SUBJ/subj.objective" in found.stdout
+
+
+def test_fetch_copies_from_a_folder_and_checks(senteval: Path, tmp_path: Path) -> None:
+    found = call("data", "fetch", "sts13", "--from", senteval, "--to", tmp_path / "to")
+    assert found.exit_code == 1  # the made-up files are not those of the manifest
+    assert found.stdout.splitlines()[-1] == "6 wrong"
+    assert found.stdout.startswith(f"wrong   {tmp_path / 'to/STS/STS13-en-test'}")
+    assert len(list((tmp_path / "to/STS/STS13-en-test").iterdir())) == 6
+    shutil.copytree(senteval / "SICK", tmp_path / "sick/SICK")
+    found = call("data", "fetch", "sick", "--from", tmp_path / "sick", "--to", tmp_path / "to")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "lacks SICK/SICK_train.txt; nothing was copied" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["verify", "sbuj"], "no data set or file is called 'sbuj'; did you mean subj"),
+        (["list", "wiki"], "did you mean wiki1m"),
+        (["where", "stsb", "--data-dir", "/nowhere"], "there is no folder /nowhere"),
+        (["verify"], "the cache holds no file of the manifest"),
+        (["verify", "--data-dir", str(Path(__file__).parent)], "holds no file of the manifest"),
+        (["fetch", "faqir"], "faqir is not on the hub: get it from http://takelab"),
+        (["fetch", "mr", "--from", "."], "say where with --to DIR"),
+        (["fetch", "mr", "--from", "/nowhere", "--to", "x"], "there is no folder /nowhere"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str) -> None:
+    found = call("data", *arguments)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.count("\n") == 1
+    assert words in found.stderr
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What was asked of the network; every attempt fails."""
+    made: list[object] = []
+
+    def refuse(*arguments: object, **options: object) -> None:
+        made.append(arguments)
+        raise OSError("no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    return made
+
+
+def test_no_command_asks_the_network_when_files_are_named(
+    senteval: Path, tmp_path: Path, tiny: Callable[[str], Path], calls: list[object]
+) -> None:
+    (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES * 4))
+    grid = ["--encoder", tiny("bert"), "--corpus", tmp_path / "corpus.txt", "--sizes", "64", "--data-dir", senteval]
+    grid += ["--methods", "simcse,cls", "--device", "cpu", "--results", tmp_path / "results"]
+    for command in (
+        ["run", "few-shot", *grid, "--dry-run"],
+        ["eval", tiny("bert"), "--tasks", "sickr-dev", "--data-dir", senteval],
+        ["sample", tmp_path / "corpus.txt", "--size", "3"],
+        ["data", "list"],
+        ["data", "where", "--data-dir", senteval],
+        ["data", "verify", "trec", "--data-dir", senteval],
+        ["data", "fetch", "sts13", "--from", senteval, "--to", tmp_path / "to"],
+    ):
+        assert call(*command).exit_code in (0, 1), command
+        assert calls == [], command
+    for name in parse_names("sts,stsb-dev,sickr-dev"):
+        TASKS[name].load(senteval)
+    assert calls == []
+
+
+def test_and_the_one_that_does_says_so_in_one_line(calls: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    found = call("data", "fetch", "mr")
+    assert calls
+    assert found.exit_code == 2
+    assert "senteval.tar of the data set princeton-nlp/datasets-for-simcse cannot be fetched" in found.stderr
