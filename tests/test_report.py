@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,20 @@ def test_rows_are_encoders_where_that_is_asked_for(tmp_path: Path) -> None:
     assert text.count("Shares of the corpus") == 1
     assert text.splitlines()[2].startswith("encoder")
     assert refused(folder, "-f", "csv").endswith("--by encoder makes rows of them")
+
+
+def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
+    def standing(name: str) -> Record:
+        made = record("mean", size=1, encoder=name, corpus="none", dev="")
+        return made.model_copy(update={"subset": replace(made.subset, size=0, fraction=1.0)})
+
+    folder = stored(tmp_path / "r", [standing("x/one"), standing("two"), record(dev="")])
+    text = said(folder, "--select", "last")
+    assert [text.count(title) for title in ("Shares of the corpus", "Single tasks, encoders as they stand")] == [1, 1]
+    below = text.partition("encoders as they stand")[2]
+    assert {line.split()[0] for line in below.splitlines()[2:6] if line[:1].isalpha()} == {"encoder", "one", "two"}
+    assert "hence no spread" in below
+    assert said(folder, "--select", "last", "-f", "html").count("<table") == 3
 
 
 def test_a_page_holds_all_tables_and_is_written_whole(folder: Path) -> None:

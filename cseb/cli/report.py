@@ -80,7 +80,7 @@ def report(
     from cseb.results.render import FORMATS
     from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.store import Store
-    from cseb.results.study import groups
+    from cseb.results.study import as_it_stands, groups
 
     one_of((*FORMATS, "html"), format, "--format")
     one_of(("", *KINDS), table, "--table")
@@ -101,10 +101,12 @@ def report(
     pages: list[Group] = []
     texts: list[str] = []
     for group in several or [[]]:
-        mine = _marking(settled(ask, results, group), mark, results, group, data_dir)
+        standing = bool(group) and all(map(as_it_stands, group))
+        mine = replace(ask, by="encoder", select="last") if standing and by == "method" else ask
+        mine = _marking(settled(mine, results, group), mark, results, group, data_dir)
         study = mine.study(group)
-        kinds = [(table or "few-shot", mine)]
-        if format == "html" and not table:
+        kinds = [(table or ("tasks" if standing else "few-shot"), mine)]
+        if format == "html" and not table and not standing:
             kinds += [("tasks", one) for one in _each_size(mine, study)]
         tables = [shown(kind, group, one) for kind, one in kinds]
         sheets = [beside_published(one, study) for one in tables] if against else []

@@ -53,7 +53,8 @@ def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), ask: A
     ((size, fraction),) = study.sizes.items()
     columns = each_select(task_headings(study, ask), ask)
     sides = _sides(method_headings(study, study.methods), columns, turned=ask.by == "task")
-    title = f"Single tasks, {percent(fraction)} of the corpus ({size:,} sentences)"
+    where = f"{percent(fraction)} of the corpus ({size:,} sentences)" if size else "encoders as they stand"
+    title = f"Single tasks, {where}"
     rest = Heading(title="", size=size, fraction=fraction)
     return tabulate("per-task", title, study, ask, *sides, problems=problems, rest=rest)
 

@@ -30,6 +30,8 @@ def caption(
     n = len(study.seeds)
     over = f"over n = {n} seeds ({runs(study.seeds)})" if n > 1 else f"of one seed ({study.seeds[0]}), hence no spread"
     measures = ", ".join(sorted({plain(study.tasks[task]) for task in tasks} - {""})) or "no protocol yet"
+    if study.untrained:
+        over, n = "of encoders as they stand, hence no spread", 1
     sentences = [
         f"{SPREADS[spread] if n > 1 else 'Points'} {over}, tasks averaged within a seed.",
         f"Points of {measures} on {', '.join(map(plain, tasks))}.",
@@ -37,7 +39,7 @@ def caption(
     if "best" in selects:
         looked = f"{protocol.dev_pairs:,} labelled pairs looked at"
         sentences.append(f"Best: the checkpoint with the highest score on {plain(protocol.dev)} ({looked}).")
-    if "last" in selects:
+    if "last" in selects and not study.untrained:
         sentences.append("Last: the last checkpoint, no label looked at.")
     if marked:
         sentences.append(marked)
@@ -59,12 +61,13 @@ def footnotes(
     """
     first = study.records[0]
     encoders = {one.encoder.sha256: tag(one.encoder) for one in study.records}
-    yield f"Encoder {_some(sorted(encoders.values()))}; corpus {tag(first.corpus)}."
+    corpus = "" if study.untrained else f"; corpus {tag(first.corpus)}"
+    yield f"Encoder {_some(sorted(encoders.values()))}{corpus}."
     if any("microworld" in name for name in (first.corpus.name, *tasks, *study.tasks.values())):
         yield "Embedded microworld: says nothing about real text."
     for method, seen in beyond.items():
         yield f"† {method} has seen more than the subset: {', '.join(plain(one) for one in seen if one != 'subset')}."
-    if wide := [percent(fraction) for fraction in sizes.values() if fraction > 0.2]:
+    if wide := [percent(fraction) for size, fraction in sizes.items() if size and fraction > 0.2]:
         yield f"At {', '.join(wide)} the subsets of different seeds share many sentences: ± holds less of their choice."
     yield from _gaps(study, sizes, cells)
     yield from _left_out(study, problems)
@@ -83,7 +86,7 @@ def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], se
             f"cseb:{','.join(sorted({one.origin.cseb for one in study.records}))}",
             f"methods@{methods[:4]}",
             ",".join(sorted({_short(one.encoder) for one in study.records})),
-            _short(first.corpus),
+            "untrained" if study.untrained else _short(first.corpus),
             "f" + ",".join(f"{fraction:.3g}" for fraction in sizes.values()),
             f"s{runs(study.seeds)}",
             ",".join(tasks),
@@ -113,7 +116,7 @@ def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, C
         yield f"Collapsed, all vectors alike: {_some(collapsed)}; in no mean, below all others in median and IQM."
     if missing:
         yield f"Missing: {_some(missing)}."
-    if thin:
+    if thin and not study.untrained:
         yield f"Fewer than three seeds in {thin} of {len(cells)} cells: their ± says little."
 
 

@@ -26,6 +26,7 @@ CONDITIONS: tuple[tuple[str, Identity, Shown], ...] = (
     ("dev set", lambda one: (one.protocol.dev, one.protocol.dev_pairs), lambda one: one.protocol.dev or "none"),
     ("device", lambda one: one.protocol.device, lambda one: one.protocol.device),
     ("number of threads", lambda one: one.protocol.threads, lambda one: str(one.protocol.threads)),
+    ("number of processes", lambda one: one.protocol.processes, lambda one: str(one.protocol.processes)),
     ("dtype", lambda one: one.origin.dtype, lambda one: one.origin.dtype),
     ("version of cseb", lambda one: one.origin.cseb, lambda one: one.origin.cseb),
     (
@@ -54,6 +55,11 @@ class Study:
     stale: tuple[str, ...]
     mixed: tuple[str, ...] = ()
     encoders: bool = False
+
+    @property
+    def untrained(self) -> bool:
+        """Whether these are encoders as they stand, one row each, rather than methods on one encoder."""
+        return all(map(as_it_stands, self.records))
 
     @property
     def records(self) -> list[Record]:
@@ -172,12 +178,19 @@ def gather(
 def groups(records: Iterable[Record], *, encoders: bool = False) -> list[list[Record]]:
     """Records by encoder and corpus, in order of their names: each group can be a table of its own.
 
-    encoders: by corpus alone, since encoders are rows.
+    encoders: by corpus alone, since encoders are rows; encoders as they stand are one group in any case.
     """
     found: dict[tuple[str, str], list[Record]] = {}
     for record in sorted(records, key=lambda one: (one.encoder.name, one.corpus.name)):
-        found.setdefault(("" if encoders else record.encoder.sha256, record.corpus.sha256), []).append(record)
+        found.setdefault(
+            ("" if encoders or as_it_stands(record) else record.encoder.sha256, record.corpus.sha256), []
+        ).append(record)
     return list(found.values())
+
+
+def as_it_stands(record: Record) -> bool:
+    """Whether `cseb eval` made it: no sentence was trained on, and the encoder is what the record is about."""
+    return record.subset.size == 0
 
 
 def tag(source: Source) -> str:
