@@ -13,6 +13,8 @@ from typer.core import TyperGroup
 
 import cseb
 from cseb.cli import audit, check, compare, data, explain, grid, look
+from cseb.cli.plot import plot
+from cseb.cli.report import report
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -49,7 +51,8 @@ def _options(
 
 
 app.command()(grid.run)
-app.command()(look.report)
+app.command()(report)
+app.command()(plot)
 app.command()(compare.compare)
 app.command(name="list")(look.list_)
 app.command()(look.show)

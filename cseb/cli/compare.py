@@ -68,13 +68,14 @@ def compare(
             margin=margin,
             singles=singles,
         )
-        found = sheets(study, wanted, _evidence(store, group, data_dir))
+        found = sheets(study, wanted, evidence(store, group, data_dir))
         said = look(results, study)
         shown += [replace(found[0], notes=(*found[0].notes, said)) if said else found[0], *found[1:]]
     typer.echo(render(shown), nl=False)
 
 
-def _evidence(store: Store, records: list[Record], data_dir: str) -> Evidence:
+def evidence(store: Store, records: list[Record], data_dir: str) -> Evidence:
+    """The items of a folder's records, and the data they were scored on, from `data_dir` or where the run had them."""
     from cseb import benchmark as benchmarks
     from cseb.results.evidence import Evidence
     from cseb.tasks.evaluate import load_task

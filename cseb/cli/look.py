@@ -1,14 +1,13 @@
-"""The commands that train nothing: report, list, show, sample, eval."""
+"""The commands that look at one thing: list, show, sample, eval."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,103 +15,11 @@ from cseb import describe
 from cseb.cli import explain
 from cseb.cli.grid import Device, Threads, Trust, device_of
 from cseb.errors import BadBenchmark, one_of
-from cseb.registry import TASK_GROUPS
 
 if TYPE_CHECKING:
-    from cseb.results.record import Record, Score, Select
-    from cseb.results.store import Problem
-    from cseb.results.tables import Table
+    from cseb.results.record import Score
 
 RECORD = re.compile(r"[0-9a-f]{6,16}|.*\.json")  # what means a record rather than a method
-
-
-def report(
-    results: Annotated[Path, typer.Argument(help="A folder of records.")] = Path("results"),
-    *,
-    format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv or json.")] = "terminal",
-    table: Annotated[str, typer.Option(help="few-shot: methods by shares; tasks: methods by tasks.")] = "few-shot",
-    select: Annotated[
-        str, typer.Option(help="The checkpoint: best on the dev set, last, or both; best where there is one.")
-    ] = "",
-    fraction: Annotated[float | None, typer.Option(help="For --table tasks: which share of the corpus.")] = None,
-) -> None:
-    """Print the table of a results folder.
-
-    Tables of several encoders or corpora follow each other; csv and json hold one.
-    """
-    from cseb.results.render import FORMATS
-    from cseb.results.store import Store
-    from cseb.results.study import groups
-
-    render = FORMATS[one_of(FORMATS, format, "--format")]
-    one_of(("few-shot", "tasks"), table, "--table")
-    one_of(("", "best", "last", "both"), select, "--select")
-    records, problems = Store(results).load()
-    several = groups(records) if format not in ("csv", "json") else [records]
-    shown = [_beside_words(_table(results, group, problems, table, select, fraction)) for group in several or [records]]
-    typer.echo("\n".join(map(render, shown)), nl=False)
-
-
-def _table(
-    results: Path,
-    records: list[Record],
-    problems: list[Problem],
-    table: str,
-    select: str,
-    fraction: float | None,
-) -> Table:
-    from cseb.results.study import as_it_stands
-    from cseb.results.tables import few_shot, per_task
-
-    if records and all(map(as_it_stands, records)):
-        return per_task(records, 1.0, "last", problems)
-    order, seeds = _planned(results, records)
-    select = select or ("best" if any(record.protocol.dev for record in records) else "last")
-    if table == "few-shot":
-        return few_shot(
-            records, problems, select=cast(Literal["best", "last", "both"], select), order=order, seeds=seeds
-        )
-    if select == "both":
-        raise BadBenchmark("--table tasks shows one checkpoint; give --select best or --select last")
-    shares = sorted({record.subset.fraction for record in records})
-    if fraction is None and len(shares) > 1:
-        raise BadBenchmark(f"--table tasks shows one share; give --fraction, one of {', '.join(map(str, shares))}")
-    share = fraction if fraction is not None else shares[0] if shares else 1.0
-    return per_task(records, share, cast("Select", select), problems, order=order, seeds=seeds)
-
-
-def _beside_words(table: Table) -> Table:
-    """On the embedded world, which no paper knows, what counting words is worth stands below every table."""
-    tasks = [
-        task.partition("@")[0] for task in dict.fromkeys(task for column in table.columns for task in column.tasks)
-    ]
-    if not tasks or not set(tasks) <= set(TASK_GROUPS["microworld"]):
-        return table
-    from cseb.tasks.words import baselines
-
-    averages = [f"{name} {fmean(known):.2f}" for name, points in baselines(tasks).items() if (known := _whole(points))]
-    return replace(table, notes=(*table.notes, f"Words alone, on average over these tasks: {', '.join(averages)}."))
-
-
-def _whole(points: list[float | None]) -> list[float]:
-    known = [point for point in points if point is not None]
-    return known if len(known) == len(points) else []
-
-
-def _planned(results: Path, records: list[Record]) -> tuple[list[str], list[int]]:
-    """Methods and seeds that the benchmarks of these records ask for, so that a hole in the table is seen as one."""
-    from cseb import benchmark as benchmarks
-    from cseb.spec import parse_methods
-
-    order: dict[str, None] = {}
-    seeds = {record.seed for record in records}
-    for name in sorted({record.benchmark for record in records}):
-        path = results / f"benchmark-{name}.yaml"
-        if path.is_file():
-            planned = benchmarks.load(str(path))
-            order |= dict.fromkeys(map(str, parse_methods(planned.methods)))
-            seeds |= set(range(planned.seeds))
-    return list(order), sorted(seeds)
 
 
 def list_(

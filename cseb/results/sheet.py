@@ -11,7 +11,8 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cseb.results.render import _code, _pipe, _tex  # one way to escape for each format
+from cseb.results.latex import tex  # one way to escape for each format
+from cseb.results.render import code, pipe
 
 GAP = 2  # spaces between columns
 Value = float | int | str | bool | None
@@ -112,33 +113,35 @@ def _block(sheet: Sheet, width: int) -> str:
 
 
 def _pipes(sheet: Sheet) -> str:
-    lines = [f"**{_pipe(sheet.title)}**", "", f"| {' | '.join(map(_pipe, sheet.heads))} |"]
+    lines = [f"**{pipe(sheet.title)}**", "", f"| {' | '.join(map(pipe, sheet.heads))} |"]
     lines.append(f"|{' --- |' * len(sheet.heads)}")
     for line in sheet.lines:
-        name = _code(line.cells[0]).replace("|", r"\|")
-        lines.append(f"| {' | '.join((name, *map(_pipe, line.cells[1:])))} |")
-    return "\n".join([*lines, "", *(f"- {_pipe(note)}" for note in sheet.notes)]) + "\n"
+        name = code(line.cells[0]).replace("|", r"\|")
+        lines.append(f"| {' | '.join((name, *map(pipe, line.cells[1:])))} |")
+    return "\n".join([*lines, "", *(f"- {pipe(note)}" for note in sheet.notes)]) + "\n"
 
 
 def _tabular(sheet: Sheet, number: int) -> str:
     lines = [
-        r"% Needs \usepackage{booktabs} and \usepackage[T1]{fontenc}.",
+        r"% Needs \usepackage[T1]{fontenc}, textcomp, booktabs and graphicx.",
         r"\begin{table}",
         r"\centering",
-        rf"\caption{{{_tex(sheet.title)}}}",
+        rf"\caption{{{tex(sheet.title)}}}",
         rf"\label{{tab:{sheet.name}-{number}}}",
+        r"\par\medskip",
+        r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{'l' * len(sheet.heads)}}}",
         r"\toprule",
-        rf"{' & '.join(map(_tex, sheet.heads))} \\",
+        rf"{' & '.join(map(tex, sheet.heads))} \\",
         r"\midrule",
         *(
-            " & ".join((f"\\texttt{{{_tex(line.cells[0])}}}", *map(_minus, line.cells[1:]))) + r" \\"
+            " & ".join((f"\\texttt{{{tex(line.cells[0])}}}", *map(_minus, line.cells[1:]))) + r" \\"
             for line in sheet.lines
         ),
         r"\bottomrule",
-        r"\end{tabular}",
+        r"\end{tabular}}",
         r"\par\smallskip",
-        *(rf"{{\raggedright\footnotesize {_tex(note)}\par}}" for note in sheet.notes),
+        *(rf"{{\raggedright\footnotesize {tex(note)}\par}}" for note in sheet.notes),
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
@@ -146,4 +149,4 @@ def _tabular(sheet: Sheet, number: int) -> str:
 
 def _minus(cell: str) -> str:
     """A cell in LaTeX, with a minus where a number has one."""
-    return re.sub(r"(?<![\w)])-(?=\d)", "$-$", _tex(cell))
+    return re.sub(r"(?<![\w)])-(?=\d)", "$-$", tex(cell))
