@@ -93,6 +93,8 @@ def report(
     records, problems = Store(results).load(lean=True)
     gc.freeze()  # none of them is garbage, and there may be a hundred thousand
     several = [records] if format in ("csv", "json") else groups(records, encoders=by == "encoder")
+    if methods or fractions or sizes:  # encoders as they stand have none of these
+        several = [group for group in several if not all(map(as_it_stands, group))] or several
     special = {"ablation": {"full": _canonical(full)}, "sensitivity": {"option": option}}.get(table, {})
 
     def shown(kind: str, group: list[Record], ask: Ask) -> Table:
@@ -103,7 +105,8 @@ def report(
     for group in several or [[]]:
         standing = bool(group) and all(map(as_it_stands, group))
         mine = replace(ask, by="encoder", select="last") if standing and by == "method" else ask
-        mine = _marking(settled(mine, results, group), mark, results, group, data_dir)
+        claim = "none" if standing and mark == "seeds" else mark  # they have one seed
+        mine = _marking(settled(mine, results, group), claim, results, group, data_dir)
         study = mine.study(group)
         kinds = [(table or ("tasks" if standing else "few-shot"), mine)]
         if format == "html" and not table and not standing:
@@ -156,7 +159,9 @@ def beside_words(table: Table) -> Table:
     """On the embedded world, which no paper knows, what counting words is worth stands below every table."""
     places = [table.place(row, column) for row in table.rows for column in table.columns]
     tasks = [task.partition("@")[0] for task in dict.fromkeys(task for place in places for task in place.tasks)]
-    if not tasks or not all(task.startswith("mw-") for task in tasks):
+    from cseb.registry import TASK_GROUPS
+
+    if not tasks or not set(tasks) <= set(TASK_GROUPS["microworld"]):
         return table
     from cseb.tasks.words import baselines
 

@@ -139,7 +139,9 @@ def geometry(embed: Embed, rated: RatedPairs, above: float = ABOVE) -> dict[str,
 
 def _cosines_of_pairs(vectors: Vectors) -> Floats:
     left, right = np.split(vectors, 2)
-    return row_cosine(left, right).astype(np.float64)
+    cosine = row_cosine(left, right).astype(np.float64)
+    cosine[~(left.any(axis=1) & right.any(axis=1))] = np.nan  # no direction: no angle either
+    return cosine
 
 
 def _nearness(vectors: Vectors) -> Floats:

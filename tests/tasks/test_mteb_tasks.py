@@ -10,7 +10,7 @@ import pytest
 from cseb.embedders import How, find
 from cseb.errors import BadData, BadSpec, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
-from cseb.tasks.names import parse_names, task_of
+from cseb.tasks.names import parse_names, parse_tasks
 from cseb.tasks.pairs import RatedPairs
 from cseb.tasks.task import Vectors
 
@@ -45,7 +45,7 @@ def lengths(sentences: Sequence[str]) -> Vectors:
 
 
 def points(name: str, embed: Callable[[Sequence[str]], Vectors]) -> tuple[float | None, dict[str, float | None], int]:
-    ((outcome, items),) = score_all([(task_of(name), load_task(name, None))], embed)
+    ((outcome, items),) = score_all([(parse_tasks(name)[0], load_task(name, None))], embed)
     return outcome.value, outcome.detail, len(items)
 
 
@@ -57,7 +57,7 @@ def test_a_classification_task_has_the_figure_of_the_library(data: Data) -> None
     data(
         "Banking77Classification", {"train": {"text": texts, "label": labels}, "test": {"text": texts, "label": wrong}}
     )
-    assert task_of(name).protocol == "mteb-classification@1"
+    assert parse_tasks(name)[0].protocol == "mteb-classification@1"
     value, detail, items = points(name, lengths)
     assert value == pytest.approx(100 * 50 / 60, abs=1e-3)  # ten labels are wrong, the lengths tell all
     assert (detail, items) == ({"accuracy/test/default": value}, 1)
@@ -73,7 +73,7 @@ def test_our_stsb_is_that_of_the_library_on_the_same_texts(source: str, data: Da
     (pairs,) = ours.subsets
     columns = {"sentence1": list(pairs.left), "sentence2": list(pairs.right), "score": list(pairs.gold)}
     embed = find("microworld", How(pooler="mean")).open()
-    ((outcome, _),) = score_all([(task_of("stsb"), ours)], embed)
+    ((outcome, _),) = score_all([(parse_tasks("stsb")[0], ours)], embed)
     data("STSBenchmark", {"test": columns})
     value, _, _ = points("mteb:STSBenchmark", embed)
     assert outcome.value == pytest.approx(value, abs=1e-4)
@@ -90,11 +90,11 @@ def test_two_tasks_differ_in_data_by_name_and_subset(data: Data) -> None:
 
 def test_an_unknown_name_is_answered() -> None:
     with pytest.raises(BadSpec, match="no task of mteb is called 'Banking77Clasification'; Did you mean: 'Banking77"):
-        task_of("mteb:Banking77Clasification").load(None)
+        parse_tasks("mteb:Banking77Clasification")[0].load(None)
     with pytest.raises(
         UnknownName, match="no subset of mteb:MassiveIntentClassification is called 'eng'; did you mean"
     ):
-        task_of("mteb:MassiveIntentClassification/eng").load(None)
+        parse_tasks("mteb:MassiveIntentClassification/eng")[0].load(None)
 
 
 def test_data_that_cannot_be_had_are_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_data_that_cannot_be_had_are_one_line(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(type(mteb.get_task("Banking77Classification")), "load_data", load_data)
     with pytest.raises(BadData, match=r"its data mteb/banking77 cannot be had \(no route\)") as caught:
-        task_of("mteb:Banking77Classification").load(None)
+        parse_tasks("mteb:Banking77Classification")[0].load(None)
     assert "\n" not in str(caught.value)
 
 
