@@ -33,6 +33,11 @@ class Batch:
     sids: Tensor
     same: Tensor | None
 
+    @property
+    def views(self) -> int:
+        """V, edits included."""
+        return len(self.fields[0]) // len(self.rows)
+
 
 class Feed:
     """The batches of one training run, in order. Of the rendered texts only those that some batch holds are tokenised.
@@ -50,17 +55,14 @@ class Feed:
         lengths = encoder.tokenise(texts[0], recipe.max_length).lengths() if recipe.padding == "grouped" else None
         rows = list(batches(self.sentences, recipe, order, lengths))
         beside = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
+        templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
         drawn = np.unique(np.concatenate([*rows, *beside]))
         self.rows, self.beside = ([np.searchsorted(drawn, each) for each in some] for some in (rows, beside))
         held = {id(text): [text[i] for i in drawn] for text in texts}
-        cut = {which: encoder.tokenise(text, recipe.max_length) for which, text in held.items()}
-        self.last, self.tokens = held[id(texts[-1])], [cut[id(text)] for text in texts]
+        asked = [(id(text), template) for text, template in zip(texts, templates, strict=True)]
+        cut = {one: encoder.tokenise(held[one[0]], recipe.max_length, one[1]) for one in dict.fromkeys(asked)}
+        self.last, self.tokens = held[id(texts[-1])], [cut[one] for one in asked]
         self.fixed = recipe.max_length + encoder.prompt_tokens() if recipe.padding == "fixed" else 0
-
-    @property
-    def views(self) -> int:
-        """Renderings of a sentence in every batch."""
-        return len(self.tokens)
 
     def __iter__(self) -> Iterator[Batch]:
         for rows, beside in zip(self.rows, self.beside, strict=True):
@@ -69,7 +71,7 @@ class Feed:
             yield Batch(fields, rows, torch.from_numpy(rows).to(self.device), same)
 
     def _fresh(self, rows: Rows) -> Tokens | None:
-        """Tokens of the last view, where they are drawn anew at every step."""
+        """Tokens of the last view, or of the edits in its place, where they are drawn anew at every step."""
         if not isinstance(self.maker, Redrawn):
             return None
         chosen = [
@@ -80,7 +82,7 @@ class Feed:
     def _padded(self, rows: Rows, beside: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:
         """All views of a batch stacked, padded alike."""
         beside = rows if np.array_equal(beside, rows) else beside  # the same block twice is padded once
-        last = (self.tokens[-1], beside) if fresh is None else (fresh, np.arange(len(rows)))
+        last = (self.tokens[-1], beside) if fresh is None else (fresh, np.arange(len(fresh)))
         blocks = [*((view, rows) for view in self.tokens[:-1]), last]
         longest = max(int(view.lengths()[chosen].max()) for view, chosen in blocks)
         width = max(self.fixed, self.encoder.shortest, longest)

@@ -15,7 +15,22 @@ from torch import nn
 from cseb import encoder as encoders
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
-from cseb.parts import FROZEN, Composer, Memory, Paired, Redrawn, Regulariser, Shape, Stages, Term, Until, View
+from cseb.parts import (
+    FROZEN,
+    Composer,
+    Founded,
+    Memory,
+    Network,
+    Paired,
+    Post,
+    Redrawn,
+    Regulariser,
+    Shape,
+    Stages,
+    Term,
+    Until,
+    View,
+)
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
@@ -44,7 +59,9 @@ class Built:
     compose: Composer | None = None
     stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
     second: Encoder | None = None  # encodes every view but the first, trained as well
+    peer: Encoder | None = None  # encodes every view too, and is compared with the encoder
     until: Until | None = None  # when it ends before its last step
+    frozen_head: bool = True  # vectors of the first stages are those behind their heads
 
 
 def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
@@ -59,8 +76,10 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
         stages, _ = _stages(method, shape, terms)
         for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
-    if memory is not None and sentences is not None:
-        memory.fits(sentences)
+    post: Post | None = None if method.post is None else _live(method.post, shape)
+    for part in (memory, post):
+        if part is not None and sentences is not None:
+            part.fits(sentences)
 
 
 def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False) -> Built:
@@ -70,16 +89,24 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
-        network = None if method.network is None else _live(method.network, shape)
-        needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
+        network: Network | None = None if method.network is None else _live(method.network, shape)
+        needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms), network.needs if network else ())
         encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
+        for weighted in terms:
+            if isinstance(weighted.term, Founded):
+                weighted.term.found(encoder)
     if method.regulariser is not None:
         regulariser: Regulariser = _live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
+    encoder.post = None if method.post is None else _live(method.post, shape)
     methods, until = _stages(method, shape, terms)
     stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
-    second = None if network is None else network(encoder)
-    return Built(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second)
+    further = None if network is None else network(encoder)
+    second, peer = (None, further) if network is not None and network.peer else (further, None)
+    with_head = method.stages is None or _live(method.stages, shape).with_head
+    return Built(
+        recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second, peer, frozen_head=with_head
+    )
 
 
 def _staged(method: Method, folder: Path, seed: Seed, trust_remote_code: bool, until: Until | None) -> Built:
@@ -95,7 +122,7 @@ def _parts(
     if recipe.warmup > recipe.steps:
         raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
     memory = None if method.memory is None else _live(method.memory, shape)
-    terms = tuple(_weighted(part, shape) for part in method.terms)
+    terms = tuple(_weighted(part, shape, recipe.steps) for part in method.terms)
     needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
     views = _live(method.views, shape, needs) if trained else _NoViews()
     pooler, head = _live(method.pooler, shape), _live(method.head, shape)
@@ -110,7 +137,26 @@ def _parts(
         _compare(terms, len(groups(views)) or views.views, method.views.name)
     if method.regulariser is not None:
         _live(method.regulariser, shape)
+    network: Network | None = None if method.network is None else _live(method.network, shape)
+    if trained:
+        _fit(method, views, terms, network)
     return views, pooler, head, memory, terms, compose
+
+
+def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
+    """Raises: BadSpec if a term looks at what this method does not have."""
+    peer = network is not None and network.peer
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
+            raise BadSpec(f"{weighted.name} looks at {needed} edited views; {method.views.name} gives {there}")
+        if getattr(weighted.term, "networks", 1) > 1 and not peer:
+            raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
+        if peer and isinstance(weighted.term, Founded):
+            raise BadSpec(f"{weighted.name} keeps what it knows of one network; take it or the second network out")
+    if method.regulariser is not None and hasattr(views, "renderings"):
+        raise BadSpec(f"{method.views.name} settles the noise of its views; take {method.regulariser.name} out")
+    if peer and method.memory is not None:
+        raise BadSpec(f"{method.memory.name} holds vectors of one network; take it or the second network out")
 
 
 def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tuple[Method, ...], Until | None]:
@@ -118,10 +164,12 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
-            raise BadSpec(f"{looking[0]}: there are no models to look at; add +entropy_models")
+            raise BadSpec(f"{looking[0]}: there are no models to look at; add +entropy_models or +teacher")
         return (), None
     if not looking:
-        raise BadSpec(f"{method.stages.name}: no term looks at these models; add +regulators, or take them out")
+        raise BadSpec(
+            f"{method.stages.name}: no term looks at these models; add one such as +regulators, or take them out"
+        )
     if method.compose is not None:
         raise BadSpec(
             f"{method.stages.name}: frozen models embed whole sentences, not parts; take compose and halves out"
@@ -153,21 +201,21 @@ class _NoViews:
         return (sentences,)
 
 
-def _weighted(part: Part, shape: Shape) -> Weighted:
+def _weighted(part: Part, shape: Shape, steps: int) -> Weighted:
     options = dict(part.options)
     weight = number(options.pop("weight", 1.0), f"{part.name}: weight")
-    return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape))
+    return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape, steps=steps))
 
 
-def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset()) -> Any:
-    """The object a part names, built from its options, and from `shape` and `needs` if its constructor asks for them.
+def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), steps: int = 0) -> Any:
+    """The object a part names, built from its options, and from what its constructor asks for by name.
 
-    needs: what the terms want of the encoder; only view makers may ask.
+    It may ask for `shape`; a view maker for `needs`, what the terms want of the encoder; a term for `run_steps`.
     """
     made = SLOTS[slot_of(part.name)][part.name]
     options = dict(part.options)
     allowed = dict(inspect.signature(made).parameters) if made.__init__ is not object.__init__ else {}
-    told = {"shape": shape, "needs": needs}
+    told = {"shape": shape, "needs": needs, "run_steps": steps}
     asked = {name: told[name] for name in told if allowed.pop(name, None) is not None}
     if nn.Module in made.__mro__ and "__init__" not in vars(made):
         allowed = {}  # nn.Module's own signature takes anything

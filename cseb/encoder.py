@@ -1,4 +1,4 @@
-"""Backbone, pooler and head as one encoder: with parts/translation.py the only files that know transformers."""
+"""Backbone, pooler and head as one encoder: with language.py and two parts the only files that know transformers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,20 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokeni
 from cseb.data.tokens import Padded, Tokens
 from cseb.errors import BadData, BadSpec
 from cseb.language import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
-from cseb.parts import ATTENTIONS, LANGUAGE, LAYERS, POOLED, EncodedView, Head, Pieces, Pooler, Shape, States, Text
+from cseb.parts import (
+    ATTENTIONS,
+    LANGUAGE,
+    LAYERS,
+    POOLED,
+    EncodedView,
+    Head,
+    Pieces,
+    Pooler,
+    Post,
+    Shape,
+    States,
+    Text,
+)
 
 # Weights that do not load are our business (see load); progress bars and reports of others would tear the display.
 transformers_logging: Any = transformers.utils.logging
@@ -39,6 +52,15 @@ DROPOUTS = (
 
 # Families whose self-attention modules end in heads side by side, before the output projection mixes them.
 OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
+# Families that are told positions from outside, and whether those start behind the padding id.
+POSITIONED = {
+    "bert": False,
+    "electra": False,
+    "distilbert": False,
+    "roberta": True,
+    "xlm-roberta": True,
+    "camembert": True,
+}
 
 
 def configuration(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Any:
@@ -71,9 +93,17 @@ def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bo
             mask_id=tokenizer.mask_token_id or 0,
             vocabulary=config.vocab_size,
             language=LANGUAGE_MARKS.get(config.model_type) in weights,
+            first_position=_first_position(config),
+            folder=folder,
         )
     except AttributeError as error:
         raise BadData(f"encoder {folder}: its config.json describes no Transformer encoder ({error})") from None
+
+
+def _first_position(config: Any) -> int | None:
+    if config.model_type not in POSITIONED:
+        return None
+    return config.pad_token_id + 1 if POSITIONED[config.model_type] else 0
 
 
 def word_pieces(tokenizer: Any, sentences: Sequence[str]) -> Iterator[Pieces]:
@@ -105,20 +135,21 @@ class Encoder(nn.Module):
         self.needs = needs | pooler.needs
         self.language = language
         self.language_weights = language_weights  # registered here so that they are trained and moved with the rest
+        self.post: Post | None = None  # fitted on the training sentences, applied at test
 
     def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         """Pooled vectors (B, D) of token ids (B, T) under any copy of the backbone."""
         return self._pooled(self._outputs(backbone, ids, mask), mask, anchor)
 
-    def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor, head: bool = True) -> EncodedView:
-        """Token ids (B, T) to one encoded view of B sentences; z is h without the head."""
+    def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Token ids (B, T) to one encoded view of B sentences."""
         outputs = self._outputs(self.backbone, ids, mask)
         h = self._pooled(outputs, mask, anchor)
         attentions = outputs.attentions if ATTENTIONS in self.needs else ()
         if ATTENTIONS in self.needs and not attentions:
             raise BadSpec("this encoder returns no attention maps; take a method without ami, or another encoder")
         layers = outputs.hidden_states if LAYERS in self.needs else ()
-        return EncodedView(h, self.head(h) if head else h, ids, mask, content, layers, attentions)
+        return EncodedView(h, self.head(h), ids, mask, content, layers, attentions)
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
@@ -140,10 +171,13 @@ class Encoder(nn.Module):
         pooled = outputs.pooler_output if POOLED in self.needs else None
         return self.pooler(States(layers, mask, anchor, pooled))
 
-    def tokenise(self, sentences: Sequence[Text], longest: int) -> Tokens:
-        """Every sentence, text or own ids, cut to `longest` tokens, special ones included; a prompt comes on top."""
+    def tokenise(self, sentences: Sequence[Text], longest: int, template: str = "") -> Tokens:
+        """Every sentence, text or own ids, cut to `longest` tokens, special ones included; a prompt comes on top.
+
+        template: of the prompt; the pooler's where there is none.
+        """
         before, after = self._specials()
-        prompt_before, prompt_after, anchor = self._prompt(len(before), len(after))
+        prompt_before, prompt_after, anchor = self._prompt(len(before), len(after), template or self.pooler.template)
         room = max(longest - len(before) - len(after), 1)
         texts = [text for text in sentences if isinstance(text, str)]
         read = iter(self._own(texts) if texts else [])
@@ -175,11 +209,11 @@ class Encoder(nn.Module):
         start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
         return full[:start], full[start + len(bare) :]
 
-    def _prompt(self, before: int, after: int) -> tuple[list[int], list[int], int]:
+    def _prompt(self, before: int, after: int, template: str) -> tuple[list[int], list[int], int]:
         """Ids of the prompt before and after the sentence, and where its mask token stands (Tokens.anchor)."""
-        if not self.pooler.template:
+        if not template:
             return [], [], 0
-        template = self.pooler.template.replace("[MASK]", self.tokenizer.mask_token)
+        template = template.replace("[MASK]", self.tokenizer.mask_token)
         left, right = (
             self.tokenizer(piece, add_special_tokens=False)["input_ids"] if piece else []
             for piece in template.split("[X]")
@@ -189,7 +223,7 @@ class Encoder(nn.Module):
 
     def prompt_tokens(self) -> int:
         """How many tokens the prompt adds to a sentence, 0 without one."""
-        return sum(len(ids) for ids in self._prompt(0, 0)[:2])
+        return sum(len(ids) for ids in self._prompt(0, 0, self.pooler.template)[:2])
 
     def limit(self) -> int:
         """Tokens the backbone can place, special ones included."""
@@ -200,7 +234,18 @@ class Encoder(nn.Module):
 
     def embed(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
         """N sentences to (N, D), same order; longer ones than the backbone can place are cut at `limit`."""
-        return self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
+        vectors = self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
+        if self.post is None:
+            return vectors
+        with torch.inference_mode():
+            return self.post(torch.from_numpy(vectors).to(self.device)).cpu().numpy()
+
+    def fit(self, sentences: Sequence[str]) -> None:
+        """Fit the step after the encoder, if there is one, on the vectors of these sentences."""
+        if self.post is not None:
+            vectors = self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
+            with torch.no_grad():
+                self.post.fit(torch.from_numpy(vectors).to(self.device))
 
     @torch.inference_mode()
     def vectors(self, tokens: Tokens, with_head: bool) -> npt.NDArray[np.float32]:
@@ -257,7 +302,14 @@ class Encoder(nn.Module):
     def sibling(self) -> Encoder:
         """A second encoder with equal weights of its own, to be trained as well."""
         backbone, pooler, head = copy.deepcopy((self.backbone, self.pooler, self.head))
-        return Encoder(backbone, self.tokenizer, pooler, head, self.needs)
+        sibling = Encoder(backbone, self.tokenizer, pooler, head, self.needs)
+        sibling.post = copy.deepcopy(self.post)
+        return sibling
+
+    def peer(self, pooler: Pooler | None) -> Encoder:
+        """A second encoder with equal weights of its own and the same head, and its own pooler if one is given."""
+        backbone, own = copy.deepcopy((self.backbone, self.pooler))
+        return Encoder(backbone, self.tokenizer, pooler or own, self.head, self.needs)
 
     def save(self, folder: Path) -> None:
         """Write backbone and tokenizer so that AutoModel.from_pretrained(folder) gives the same token states."""

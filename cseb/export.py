@@ -6,6 +6,9 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
+import torch
+from torch import nn
+
 from cseb.encoder import Encoder
 from cseb.plan import Job
 
@@ -16,7 +19,8 @@ POOLING = {"cls": "cls", "mean": "mean"}
 def export(encoder: Encoder, job: Job, folder: Path) -> None:
     """Write the encoder as scored: weights, tokenizer, and `cseb.json` with pooler, head and origin.
 
-    With pooler cls or mean and no head at test, SentenceTransformer(folder) gives the vectors that cseb scored.
+    `cseb.pt` has what pooler, head and post-processor hold at test, where they hold anything. With pooler cls or mean
+    and neither of the others at test, SentenceTransformer(folder) gives the vectors that cseb scored.
     """
     encoder.save(folder)
     about = {
@@ -29,10 +33,19 @@ def export(encoder: Encoder, job: Job, folder: Path) -> None:
         "seed": job.seed,
         "pooler": str(job.method.pooler),
         "head_at_test": encoder.head.keep,
+        "post": str(job.method.post) if job.method.post else None,
     }
     (folder / "cseb.json").write_text(json.dumps(about, indent=2) + "\n")
+    held = {
+        f"{name}.{key}": value
+        for name in ("pooler", "post", *(["head"] if encoder.head.keep else []))
+        if isinstance(module := getattr(encoder, name), nn.Module)
+        for key, value in module.state_dict().items()
+    }
+    if held:
+        torch.save(held, folder / "cseb.pt")
     pooling = POOLING.get(job.method.pooler.name)
-    if pooling is None or encoder.head.keep:
+    if pooling is None or encoder.head.keep or encoder.post is not None:
         return
     limit = encoder.limit()
     parts = [("", "Transformer"), ("1_Pooling", "Pooling")]

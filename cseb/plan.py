@@ -17,7 +17,7 @@ from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
-from cseb.registry import COLUMNS, scale_of
+from cseb.registry import COLUMNS, scale_of, slot_of
 from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.streams import ALL, Alone, Seed
@@ -199,9 +199,9 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
 
 
 def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
-    """The method at this share. The scale shortens training, so a method with nothing to train is left as it is."""
+    """The method at this share. The scale shortens training, so of a method with nothing to train it leaves all."""
     if not method.at(fraction).terms:
-        return method.at(fraction)
+        return method.at(fraction, [edit for edit in scale if slot_of(edit.part.name) == "post"])
     if steps is not None:
         own = recipe_of(replace(method, edits=()).at(fraction, scale))
         warmup = own.warmup * steps // max(own.steps, 1)

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cseb.errors import BadSpec, UnknownName, did_you_mean
-from cseb.registry import DATA_SEEN, METHODS, PRESETS, SLOTS, VERSIONS, slot_of
+from cseb.registry import DATA_SEEN, METHODS, OWN, PRESETS, SLOTS, VERSIONS, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
-OPTIONAL = ("compose", "regulariser", "memory", "stages", "network")  # slots that may hold none
+OPTIONAL = ("compose", "regulariser", "memory", "stages", "network", "post")  # slots that may hold none
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 LONGEST = 10_000  # characters of a spec
 
@@ -78,6 +78,7 @@ class Method:
     memory: Part | None = None
     stages: Part | None = None
     network: Part | None = None
+    post: Part | None = None
     terms: tuple[Part, ...]
     recipe: Part
     per_fraction: tuple[tuple[float, tuple[Part, ...]], ...] = ()
@@ -114,8 +115,9 @@ class Method:
 
     def data_seen(self) -> tuple[str, ...]:
         """What training looks at besides the encoder's own pre-training: `subset`, `external`, ..."""
-        seen = {DATA_SEEN.get(part.name, "subset") for part in self.parts()}
-        return tuple(sorted(seen)) if self.terms else ()
+        outside = (part for part in self.parts() if OWN.get(part.name) not in part.options)
+        seen = {"subset", *(DATA_SEEN[part.name] for part in outside if part.name in DATA_SEEN)}
+        return tuple(sorted(seen)) if self.terms or self.post else ()
 
 
 def parse_methods(text: str) -> list[Method]:

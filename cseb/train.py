@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
-from torch import Generator, Tensor, nn
+from torch import Generator, Tensor
 from torch.optim import AdamW, Optimizer, RMSprop
 from torch.optim.lr_scheduler import LambdaLR
 
 from cseb.batches import Batch, Feed
-from cseb.build import Built, groups
+from cseb.build import Built
 from cseb.data.tokens import Tokens
 from cseb.encoder import Encoder
 from cseb.objective import Objective
-from cseb.parts import Until
+from cseb.parts import Surveying, Until
 from cseb.processes import Share, share
 from cseb.recipe import Recipe
 from cseb.streams import DROPOUT, TERMS, Seed, stream_seed
@@ -72,6 +73,7 @@ def train(
     """
     recipe, encoder = built.recipe, built.encoder
     if recipe.steps == 0:
+        encoder.fit(sentences)
         state = _snapshot(encoder)
         return Trained(state, state, 0, ())
     held, sentences = _held_out(sentences, built.until)
@@ -83,8 +85,10 @@ def train(
     here = share()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
     stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device)
-    objective = Objective(encoder, built.terms, built.second, built.compose, groups(built.views), here)
-    objective = objective.to(accelerator.device).train()
+    for weighted in built.terms:
+        if isinstance(weighted.term, Surveying) and stages:
+            weighted.term.survey(stages)
+    objective = Objective(built, here).to(accelerator.device).train()
     optimizer = _optimizer(objective, recipe)
     schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
     if built.memory is not None:
@@ -96,11 +100,11 @@ def train(
         # dropout layers draw from torch's own generator; no two processes shall drop the same
         torch.manual_seed(stream_seed(seed, DROPOUT) + here.rank)
         encoders = [encoder] if built.second is None else [encoder, built.second]
-        watcher = _Watcher(recipe, select if here.main else None, encoders, watch, here)
+        watcher = _Watcher(recipe, select if here.main else None, encoders, watch, here, sentences)
         for step, batch in enumerate(feed, 1):
             queue = built.memory.negatives(batch.sids) if built.memory is not None else None
             frozen = [[view[batch.rows].to(accelerator.device) for view in stage] for stage in stages]
-            loss = model(batch.fields, feed.views, queue, rng, frozen, batch.same)
+            loss = model(batch, queue, rng, frozen)
             accelerator.backward(loss)
             if recipe.clip:
                 accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
@@ -125,7 +129,7 @@ def _first_stages(
     for number, make in enumerate(built.stages, 1):
         name = f"first stage, model {number} of {len(built.stages)}"
         try:
-            vectors, trained = _stage(make(), sentences, tokens, seed, device)
+            vectors, trained = _stage(make(), sentences, tokens, seed, device, built.frozen_head)
         except Diverged as error:
             raise Diverged(error.step, f"{name}: {error.reason}") from None
         stages.append(vectors)
@@ -134,11 +138,11 @@ def _first_stages(
 
 
 def _stage(
-    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str
+    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str, with_head: bool
 ) -> tuple[list[Tensor], Trained]:
     """Train a model of the first stage; what remains are its vectors (N, D) of these views."""
     trained = train(built, sentences, seed, device, None, lambda look: None)
-    found = {id(view): torch.from_numpy(built.encoder.vectors(view, with_head=True)) for view in tokens}
+    found = {id(view): torch.from_numpy(built.encoder.vectors(view, with_head)) for view in tokens}
     return [found[id(view)] for view in tokens], trained
 
 
@@ -160,8 +164,7 @@ class _Patience:
         self.batches: list[Batch] = []
         if held:
             recipe = replace(built.recipe, steps=-(-len(held) // built.recipe.batch_size), last_batch="keep")
-            feed = Feed(built.views, built.encoder, recipe, held, seed, device)
-            self.batches, self.views = list(feed), feed.views
+            self.batches = list(Feed(built.views, built.encoder, recipe, held, seed, device))
 
     def gone(self, step: int, loss: Tensor) -> bool:
         """Whether training shall end after this step."""
@@ -183,13 +186,19 @@ class _Patience:
             torch.manual_seed(stream_seed(self.seed, DROPOUT))
             rng = Generator(device).manual_seed(stream_seed(self.seed, TERMS))
             for batch in self.batches:
-                loss = self.objective(batch.fields, self.views, None, rng, (), batch.same)
+                loss = self.objective(batch, None, rng)
                 total, count = total + loss * len(batch.rows), count + len(batch.rows)
         return total / count
 
 
-def _optimizer(objective: nn.Module, recipe: Recipe) -> Optimizer:
-    weights, rate, decay = objective.parameters(), recipe.learning_rate, recipe.weight_decay
+def _optimizer(objective: Objective, recipe: Recipe) -> Optimizer:
+    rate, decay = recipe.learning_rate, recipe.weight_decay
+    weights: Any = objective.parameters()
+    own: Any = objective.encoder.head
+    if (faster := getattr(own, "rate", 1.0)) != 1:
+        head = list(own.parameters())
+        rest = [weight for weight in weights if all(weight is not one for one in head)]
+        weights = [{"params": rest}, {"params": head, "lr": rate * faster}]
     if recipe.optimizer == "rmsprop":
         return RMSprop(weights, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)
     return AdamW(weights, lr=rate, weight_decay=decay, fused=True)
@@ -208,7 +217,7 @@ def rate(recipe: Recipe, step: int) -> float:
 
 def _snapshot(encoder: Encoder) -> State:
     """What `embed` depends on, copied; the language head and other weights of training alone are left out."""
-    kept = {"backbone", "pooler", "head"}
+    kept = {"backbone", "pooler", "head", "post"}
     return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
 
 
@@ -230,8 +239,10 @@ class _Watcher:
         encoders: Sequence[Encoder],
         watch: Callable[[Look], None],
         here: Share,
+        sentences: Sequence[str],
     ) -> None:
         self.recipe, self.select, self.encoders, self.watch, self.share = recipe, select, encoders, watch, here
+        self.sentences = sentences
         self.pending: list[Tensor] = []
         self.interval: list[float] = []
         self.curve: list[tuple[int, float, float | None]] = []
@@ -255,6 +266,8 @@ class _Watcher:
         self.watch(Look(step, sum(read) / len(read), dev))
 
     def _evaluate(self, step: int) -> float | None:
+        for encoder in self.encoders:
+            encoder.fit(self.sentences)
         points = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
         told = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
         dev, encoder = max(told, key=lambda one: one[0], default=(None, self.encoders[-1]))

@@ -9,7 +9,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
 from cseb.batches import Feed
-from cseb.build import Built, build, groups
+from cseb.build import Built, build
 from cseb.objective import Objective
 from cseb.processes import share
 from cseb.spec import parse_method
@@ -24,9 +24,7 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
     here = share()
     accelerator = Accelerator(cpu=True, kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)])
     feed = Feed(built.views, built.encoder, built.recipe, sentences, 0, accelerator.device)
-    objective = (
-        Objective(built.encoder, built.terms, built.second, built.compose, groups(built.views), here).train().double()
-    )
+    objective = Objective(built, here).train().double()
     model = accelerator.prepare(objective)
     rng = torch.Generator().manual_seed(7)
     torch.manual_seed(11)
@@ -39,7 +37,7 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
         built.memory.remember(built.encoder, ids, mask, anchor, first.sids, here)
         queue = built.memory.negatives(second.sids)
     frozen = [[torch.sin(torch.arange(len(second.rows) * 16.0)).view(-1, 16).double()] * 2] * len(built.stages)
-    loss = model(second.fields, feed.views, queue, rng, frozen, second.same)
+    loss = model(second, queue, rng, frozen)
     accelerator.backward(loss)
     found = {name: weight.grad for name, weight in objective.named_parameters() if weight.grad is not None}
     return {"loss": loss.detach(), **found}

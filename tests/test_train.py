@@ -31,6 +31,18 @@ FIT = {
     **dict.fromkeys(("rcl", "rcl-literal", "rcl-unsup"), "+entropy_models(phis=(0.01,0.02),steps=5)"),
     "msse-released": "+reconstruct(layers=1,inner=16)",
     "msse-literal": "+reconstruct(layers=1,inner=16)",
+    "scd": "+barlow_projector(width=32)",
+    "iscse": "+smooth(size=40,neighbours=4)",
+    "esimcse": "+queue(size=16)",
+    "diffcse": "+rtd(generator=self)+bn_mlp(inner=64)+recipe(dropout=0.01)",
+    "sg-opt": "+gelu_mlp(width=32)",
+    "mocose": "+momentum_nce(size=16,start=4)",
+    "whitenedcse": "+group_whiten(groups=4)",
+    "isbert": "+cnn_mean(widths=(1,3))",
+    "dclr": "+teacher(steps=5)+debiased_nce(threshold=0.99)",
+    "vascl": "+virtual_nt_xent(neighbours=4)+relu_mlp(width=8,rate=1.0)",
+    "rankencoder": "+teacher(steps=5)+rank_mse(weight=1.0)",
+    "distillcse": "+teacher(steps=5)",
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -64,6 +76,22 @@ COMBINED = [
     "simcse+alignment-infonce",
     "informin-cl+mlm(corrupt_contrast=true)",
     "msse+moco",
+    "scd+ami",
+    "iscse+ami",
+    "rankcse+ami",
+    "mixcse+ami",
+    "esimcse+ami",
+    "consert+ami",
+    "diffcse+ami",
+    "pcl+ami",
+    "arccse+ami",
+    "sncse+ami",
+    "promptbert+ami",
+    "whitenedcse+ami",
+    "dclr+ami",
+    "vascl+ami",
+    "rankencoder+ami",
+    "distillcse+ami",
 ]
 
 

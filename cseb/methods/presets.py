@@ -4,6 +4,17 @@ from cseb.spec import part
 
 # Views
 DROPOUT = part("dropout")
+MULTI_DROPOUT = part("multi_dropout", rates=(0.05, 0.155))  # SCD release, BERT-base
+EMBEDDING_EDITS = part("embedding_edits", first="feature_cutoff", second="position_shuffle", rate=0.2)  # ConSERT
+SUBWORD_REPEAT = part("subword_repeat", rate=0.32, bound="released", when="step")  # ESimCSE release, BERT
+TOKEN_EDITS = part(  # PCL release
+    "token_edits", edits=("shuffle", "reverse", "delete", "repeat", "shuffle", "reverse", "delete", "repeat"), rate=0.2
+)
+SPAN_MASKS = part("span_masks", first=0.2, second=0.4)  # ArcCSE
+IDENTITY = part("identity")
+PROMPTS = part("prompts", second='This sentence : "[X]" means [MASK].', denoise=True)  # PromptBERT release, BERT
+NEGATED_PROMPTS = part("negated_prompts", second='This sentence of "[X]" means [MASK].')  # SNCSE release
+REPEATED = part("repeated", views=3)  # WhitenedCSE release
 PARAPHRASE = part("paraphrase", file="")
 HALVES = part("halves", k=2, side="positive", extra="none")  # CompCSE, table 1
 UNIT_HALVES = part("unit_halves", k=2, side="positive", extra="subsuming", file="")
@@ -31,13 +42,20 @@ CLS_POOLER = part("cls_pooler")
 MEAN = part("mean")
 FIRST_LAST = part("first_last", first=1)  # SimCSE's evaluation since its fix of 2021; 0 is the embedding layer
 LAST2 = part("last2")
+MEAN_LAST = part("mean_last", training=1, test=2)  # ConSERT release
 MASK_PROMPT = part("mask_prompt", template='"[X]" means [MASK].')  # MSSE release
+CNN_MEAN = part("cnn_mean", widths=(1, 3, 5))  # IS-BERT release
 PADDED_MEAN = part("padded_mean", training=50, test=64)  # Mirror-BERT release: padding counts
 
 # Heads
 NONE = part("none")
 MLP = part("mlp", keep=False)  # SimCSE, unsupervised: in training only
 LINEAR = part("linear", keep=False)  # MSSE release
+BN_MLP = part("bn_mlp", inner=1536)  # DiffCSE release
+GELU_MLP = part("gelu_mlp", width=4096)  # SG-OPT release
+GROUP_WHITEN = part("group_whiten", groups=128, epsilon=1e-5)  # WhitenedCSE; epsilon is ours
+RELU_MLP = part("relu_mlp", width=128, rate=100.0)  # VaSCL release
+BARLOW_PROJECTOR = part("barlow_projector", width=4096)  # SCD release
 
 # Negatives from outside the batch: miCSE, section 3.1
 QUEUE = part("queue", size=384, momentum=0.995, dropout=0.3, mask_self="auto")
@@ -45,6 +63,10 @@ MOCO = QUEUE
 
 # Further networks
 SECOND_ENCODER = part("second_encoder")
+PEER_ENCODER = part("peer_encoder", pooler="auto", attention_mask=True)  # PCL release, its missing mask put right
+
+# After training, on the subset's vectors
+WHITEN = part("whiten", dimensions=256, shrink=0.0)  # BERT-whitening release, its demo
 
 # Terms
 INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released", hard_weight=1.0)  # SimCSE
@@ -72,6 +94,40 @@ RECONSTRUCT = part(  # MSSE release, with the sentence itself as target
 )
 ENTROPY = part("entropy", weight=0.01, temperature=0.05, all_columns=False)  # RCL, eq. 2; the weight is its phi
 REGULATORS = part("regulators", weight=1.0, temperature=0.05, average=False)  # RCL, eq. 3
+CROSS_CORRELATION = part("cross_correlation", weight=0.005225, off_diagonal=0.012)  # SCD release, BERT-base
+MEAN_COS = part("mean_cos", weight=1.0, temperature=0.05)  # SCD release
+SMOOTH = part(  # IS-CSE release, base models
+    "smooth", weight=0.1, size=1024, neighbours=16, attention=2.0, temperature=0.05, exclude_same=False
+)
+JS_CONSISTENCY = part("js_consistency", weight=1.0, temperature=0.05)  # RankCSE, public re-implementation
+NEG_ENTROPY = part("neg_entropy", weight=1.0, temperature=0.05)
+MIXED_INFONCE = part("mixed_infonce", weight=1.0, temperature=0.05, mix=0.2, form="released")  # MixCSE release
+RTD = part(  # DiffCSE release
+    "rtd", weight=0.005, rate=0.3, generator="distilbert-base-uncased", fill="argmax_all", on="z", count="all"
+)
+GROUP_SOFTMAX_BCE = part("group_softmax_bce", weight=1.0, temperature=0.05)  # PCL release
+KL_PEERS = part("kl_peers", weight=1.0, temperature=0.05, reduction="element")  # PCL release
+MULTI_LAYER_NCE = part("multi_layer_nce", weight=1.0, temperature=0.01, anchor_dropout=True)  # SG-OPT release
+L2_TO_INIT = part("l2_to_init", weight=0.1, freeze_embeddings=True)  # SG-OPT release
+ARC_NCE = part("arc_nce", weight=1.0, temperature=0.05, margin=10.0)  # ArcCSE; the temperature is SimCSE's
+TRIPLET = part("triplet", weight=0.1, margin=0.0)  # ours
+MOMENTUM_NCE = part(  # MoCoSE, poster and release
+    "momentum_nce", weight=1.0, temperature=0.05, size=512, start=128, momentum=0.85, dropout=0.1
+)
+BIDIR_MARGIN = part("bidir_margin", weight=1e-3, least=0.1, most=0.3)  # SNCSE release, BERT-base
+EACH_NCE = part("each_nce", weight=1.0, temperature=0.05)  # WhitenedCSE release
+JSD_LOCAL_GLOBAL = part("jsd_local_global", weight=1.0)  # IS-BERT release
+DEBIASED_NCE = part(  # DCLR release, BERT-base
+    "debiased_nce", weight=1.0, temperature=0.05, threshold=0.9, noise=1.0, ascents=4, size=1e-3, form="released"
+)
+VIRTUAL_NT_XENT = part(  # VaSCL release
+    "virtual_nt_xent", weight=1.0, temperature=0.05, neighbours=16, reach=15.0, detach=True
+)
+RANK_MSE = part("rank_mse", weight=0.05, corpus=10_000, low=0.5, high=0.9999)  # RankEncoder release, SimCSE variant
+LISTWISE_CE = part("listwise_ce", weight=1.0, student=0.025, teacher=0.0125, group=0.1)  # DistillCSE release
+
+# Trained before the method itself: a SimCSE of the same subset in the place of a released checkpoint
+TEACHER = part("teacher", steps=15_625, temperature=0.05, with_head=False)
 
 # Trained before the method itself: RCL, appendix A; at most an epoch of its triples, a look every hundredth
 ENTROPY_MODELS = part(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -53,6 +54,8 @@ class Shape:
     mask_id: int = 0  # the mask token, where there is one
     vocabulary: int = 0  # V
     language: bool = False  # carries its pre-trained masked-LM head
+    first_position: int | None = None  # id of a sentence's first position, None where positions cannot be chosen
+    folder: Path | None = None  # where its files lie
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +77,9 @@ class States:
 class EncodedView:
     """One rendering of the B sentences of a batch, encoded.
 
-    h, z: (B, D) before and after the head. ids, mask, content: (B, T); content is 1 on the sentence's own tokens, 0 on
-    special tokens, prompt and padding. layers and attentions (L tensors (B, H, T, T), last axis = keys) are empty
-    unless a part needs them.
+    h: (B, D) before the head, z: (B, P) after it; most heads keep the width. ids, mask, content: (B, T); content is 1
+    on the sentence's own tokens, 0 on special tokens, prompt and padding. layers and attentions (L tensors
+    (B, H, T, T), last axis = keys) are empty unless a part needs them.
     """
 
     h: Tensor
@@ -104,6 +107,9 @@ class Step:
     device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it. frozen: for every
     model of the first stage its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the
     token states (N, T, D) of one more pass. same: (B,), True where the views render one sentence; None = everywhere.
+    edits: further renderings of the anchors that are no candidates of a contrast. sids: (B,) numbers of the sentences
+    in their subset. head: pooled vectors (N, D) to (N, P). peer: the same step as a second network sees it, for terms
+    that compare networks.
     targets: (V B, T) the ids that were hidden from these views, -100 where nothing was; None = nothing anywhere.
     """
 
@@ -114,6 +120,10 @@ class Step:
     frozen: Sequence[Sequence[Tensor]] = ()
     read: Callable[[Tensor, Tensor], Tensor] | None = None
     same: Tensor | None = None
+    edits: Sequence[EncodedView] = ()
+    sids: Tensor | None = None
+    head: Callable[[Tensor], Tensor] | None = None
+    peer: Step | None = None
     targets: Tensor | None = None
 
 
@@ -133,8 +143,10 @@ class Until:
 class View(Protocol):
     """Renders every sentence of a subset, once, before training.
 
-    views: how many renderings of a sentence it gives. It may have `groups`: how many of them in turn are composed into
-    one view each, such as (1, 2); and `notes`, filled by the call: what a reader of the record should know.
+    views: how many views it gives besides edits. It may have `groups`: how many renderings in turn are composed into
+    one view each, such as (1, 2); `notes`, filled by the call: what a reader of the record should know; `edits`: how
+    many of its last renderings are edits (see Step); `renderings`: how every view is encoded, where views differ by
+    more than their tokens; `templates`: the prompt around each of its renderings, in place of the pooler's.
     """
 
     @property
@@ -143,6 +155,13 @@ class View(Protocol):
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
         """N sentences to V lists of N texts or more, aligned by position; the same list twice is tokenised once."""
+
+
+class Rendering(Protocol):
+    """How one view of a batch is encoded."""
+
+    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Encode B sentences (see Encoder.forward); the encoder is left as it was."""
 
 
 class Composer(Protocol):
@@ -167,17 +186,24 @@ class Paired(Protocol):
 
 @runtime_checkable
 class Redrawn(Protocol):
-    """A view maker whose last view is drawn anew at every step."""
+    """A view maker whose last view, or several edits in its place, are drawn anew at every step."""
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of one batch of the last view, cut to `longest`, from its B texts."""
+        """Tokens of one batch of the last view, cut to `longest`, from its B texts; of k edits: k B rows, in turn."""
 
 
 class Network(Protocol):
-    """A further network that is trained along."""
+    """A further network that is trained along.
+
+    peer: it reads every view, has all terms of its own and is gone at test; else it reads every view but the first,
+    and the dev set chooses between the two. needs: costly outputs of the backbone that it reads.
+    """
+
+    peer: ClassVar[bool]
+    needs: frozenset[str]
 
     def __call__(self, encoder: Encoder) -> Encoder:
-        """The encoder of every view but the first, made when the first one has its weights."""
+        """The second network, made when the first one has its weights."""
 
 
 class Pooler(Protocol):
@@ -196,17 +222,29 @@ class Head(Protocol):
     keep: bool  # also at test
 
     def __call__(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, D)."""
+        """Map (B, D) to (B, P)."""
 
 
 class Term(Protocol):
-    """One summand of the loss, unweighted; never gathers over processes."""
+    """One summand of the loss, unweighted; never gathers over processes.
+
+    It may have `edits`: how many of the view maker's edits it looks at; and `networks = 2`: it compares the encoder
+    with its peer, where other terms are taken of each.
+    """
 
     needs: ClassVar[frozenset[str]]
     views: ClassVar[int]  # how many it compares
 
     def __call__(self, step: Step) -> Tensor:
         """Return a scalar."""
+
+
+@runtime_checkable
+class Founded(Protocol):
+    """A term with networks of its own."""
+
+    def found(self, encoder: Encoder) -> None:
+        """Make them, once, from the encoder as loaded."""
 
 
 @runtime_checkable
@@ -219,10 +257,19 @@ class Hiding(Protocol):
         """Ids (N, T) with some hidden, and what these were; -100 where nothing is to be named."""
 
 
+@runtime_checkable
+class Surveying(Protocol):
+    """A term that looks at the whole subset as frozen models see it."""
+
+    def survey(self, frozen: Sequence[Sequence[Tensor]]) -> None:
+        """For every model of the first stage, the subset's vectors (N, D) in each of two views; once, in advance."""
+
+
 class Stages(Protocol):
     """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
 
-    until: Until
+    until: Until | None  # None = all its steps
+    with_head: bool  # its vectors are those behind the head
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """A settled method for every model of the first stage, without stages of its own."""
@@ -233,6 +280,19 @@ class Regulariser(Protocol):
 
     def attach(self, attentions: Sequence[Module]) -> None:
         """Change the self-attention modules, once, before training."""
+
+
+class Post(Protocol):
+    """A module fitted on the subset's vectors whenever the encoder is looked at, and applied to vectors at test."""
+
+    def fits(self, sentences: int) -> None:
+        """Raise BadSpec if it does not go with a subset of so many sentences."""
+
+    def fit(self, vectors: Tensor) -> None:
+        """Learn from the vectors (N, D) of the subset, as they are at test."""
+
+    def __call__(self, vectors: Tensor) -> Tensor:
+        """Map (N, D) to (N, P)."""
 
 
 class Memory(Protocol):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+import torch.nn.functional as F
 from torch import Tensor, nn, tanh
 
-from cseb.errors import one_of
+from cseb.errors import BadSpec, above, one_of, whole
 from cseb.parts import Shape
 
+SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: what float32 can tell from 0
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
 
 
@@ -58,3 +63,161 @@ class MLP(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """(B, D) to (B, D)."""
         return tanh(self.dense(h))
+
+
+class BatchNorm(nn.BatchNorm1d):
+    """Batch normalisation; a row alone, which has no spread of its own, is measured by the rows before it."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, P) to (B, P)."""
+        if self.training and len(x) == 1:
+            return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        return super().forward(x)
+
+
+class BarlowProjector(nn.Module):
+    """Three linear layers, batch normalisation and ReLU between them; in training only.
+
+    width: of all three. Source: Klein & Nabi 2022 (SCD), section 3; Zbontar et al. 2021, section 2.2.
+    """
+
+    keep = False
+
+    def __init__(self, width: int, shape: Shape) -> None:
+        super().__init__()
+        self.width = whole(1, width, "barlow_projector: width")
+        self.layers = nn.Sequential(
+            *(nn.Linear(shape.width, width), BatchNorm(width), nn.ReLU()),
+            *(nn.Linear(width, width, bias=False), BatchNorm(width), nn.ReLU()),
+            nn.Linear(width, width, bias=False),
+        )
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, P)."""
+        return self.layers(h)  # type: ignore[no-any-return]
+
+
+class BNMLP(nn.Module):
+    """Linear, batch normalisation, ReLU, linear, batch normalisation without a scale; in training only.
+
+    inner: width between. Over all views of a batch at once, where they are one pass. Source: Chuang et al. 2022
+    (DiffCSE); released code.
+    """
+
+    keep = False
+
+    def __init__(self, inner: int, shape: Shape) -> None:
+        super().__init__()
+        whole(1, inner, "bn_mlp: inner")
+        self.layers = nn.Sequential(
+            *(nn.Linear(shape.width, inner, bias=False), BatchNorm(inner), nn.ReLU()),
+            *(nn.Linear(inner, shape.width, bias=False), BatchNorm(shape.width, affine=False)),
+        )
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, D)."""
+        return self.layers(h)  # type: ignore[no-any-return]
+
+
+class GELUMLP(nn.Module):
+    """Two linear layers, GELU behind both; in training only.
+
+    width: of both. Source: Kim et al. 2021 (SG-OPT); released code.
+    """
+
+    keep = False
+
+    def __init__(self, width: int, shape: Shape) -> None:
+        super().__init__()
+        whole(1, width, "gelu_mlp: width")
+        self.layers = nn.Sequential(nn.Linear(shape.width, width), nn.GELU(), nn.Linear(width, width), nn.GELU())
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, P)."""
+        return self.layers(h)  # type: ignore[no-any-return]
+
+
+class InverseRoot(torch.autograd.Function):
+    """Symmetric positive matrices (..., n, n) to their inverse square roots, with slopes where eigenvalues are equal.
+
+    Source: Higham 2008, Functions of Matrices, theorem 3.9 (divided differences); eigh's own slope is infinite there.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, matrices: Tensor) -> Tensor:
+        """U diag(s^-1/2) U^T."""
+        values, vectors = torch.linalg.eigh(matrices)
+        values = torch.maximum(values, values[..., -1:] * SMALLEST)
+        ctx.save_for_backward(values, vectors)
+        root: Tensor = (vectors * values.rsqrt()[..., None, :]) @ vectors.mT
+        return root
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
+        """The slope of s^-1/2 between s and t is -1 / (sqrt(s t) (sqrt s + sqrt t))."""
+        values, vectors = ctx.saved_tensors
+        left, right = values.sqrt()[..., :, None], values.sqrt()[..., None, :]
+        inner = vectors.mT @ ((slopes[0] + slopes[0].mT) / 2) @ vectors
+        slope: Tensor = vectors @ (inner / -(left * right * (left + right))) @ vectors.mT
+        return slope
+
+
+def group_whitened(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tensor:
+    """(B, D) with the features of each group uncorrelated and of variance 1 over the batch, turned as little as can be.
+
+    order: (D,) the features, group after group. epsilon: added to variances. Source: Zhuo et al. 2023 (WhitenedCSE),
+    shuffled group whitening; Huang et al. 2018 for ZCA.
+    """
+    x = h[:, order].view(len(h), groups, -1).transpose(0, 1)  # (G, B, D/G)
+    x = x - x.mean(dim=1, keepdim=True)
+    spread = x.mT @ x / len(h) + epsilon * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    white: Tensor = (x @ InverseRoot.apply(spread)).transpose(0, 1).flatten(1)  # type: ignore[no-untyped-call]
+    return white[:, order.argsort()]
+
+
+class GroupWhiten(nn.Module):
+    """Features whitened over the batch in random groups, then tanh(W h + b); in training only.
+
+    groups: how many, drawn anew at every call. epsilon: added to variances. In float32 or better. Source: Zhuo et al.
+    2023 (WhitenedCSE); released code. Raises: BadSpec if the width is no multiple of groups.
+    """
+
+    keep = False
+
+    def __init__(self, groups: int, epsilon: float, shape: Shape) -> None:
+        super().__init__()
+        self.groups = whole(1, groups, "group_whiten: groups")
+        self.epsilon = above(0, epsilon, "group_whiten: epsilon")
+        if shape.width % groups:
+            raise BadSpec(f"group_whiten: {groups} groups of {shape.width} features; take a divisor of {shape.width}")
+        self.dense = new_linear(shape.width)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, D)."""
+        order = torch.randperm(h.shape[1], device=h.device)
+        with torch.autocast(h.device.type, enabled=False):
+            wide = h.float() if h.dtype in (torch.float16, torch.bfloat16) else h
+            white = group_whitened(wide, order, self.groups, self.epsilon)
+        return tanh(self.dense(white))
+
+
+class ReLUMLP(nn.Module):
+    """Linear, ReLU, linear, no biases, then length 1; in training only.
+
+    width: what it gives. rate: its learning rate, times that of the recipe. Source: Zhang et al. 2022 (VaSCL); released
+    code.
+    """
+
+    keep = False
+
+    def __init__(self, width: int, rate: float, shape: Shape) -> None:
+        super().__init__()
+        whole(1, width, "relu_mlp: width")
+        self.rate = above(0, rate, "relu_mlp: rate")
+        self.layers = nn.Sequential(
+            nn.Linear(shape.width, shape.width, bias=False), nn.ReLU(), nn.Linear(shape.width, width, bias=False)
+        )
+
+    def forward(self, h: Tensor) -> Tensor:
+        """(B, D) to (B, P)."""
+        return F.normalize(self.layers(h), dim=-1)

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from torch import nn
+
+from cseb.errors import one_of
+from cseb.parts import POOLED, Shape
+from cseb.parts.poolers import CLSPooler
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
@@ -15,6 +22,39 @@ class SecondEncoder:
     as well; without one the copy is the result. Source: Carlsson et al. 2021 (CT).
     """
 
+    peer: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset()
+
     def __call__(self, encoder: Encoder) -> Encoder:
         """Return the copy."""
         return encoder.sibling()
+
+
+class PeerEncoder:
+    """A copy of the encoder with weights of its own, the head shared, reads every view as well.
+
+    It has every term too and is compared with the encoder by terms of two networks; at test it is gone. pooler:
+    "pretrained" (first token through the encoder's pre-trained dense layer), "same" as the method's, or "auto":
+    pre-trained where there is one. attention_mask: False lets it attend to padding. Source: Wu et al. 2022 (PCL);
+    released code. Raises: BadSpec if there is no pre-trained pooler.
+    """
+
+    peer: ClassVar[bool] = True
+
+    def __init__(self, pooler: str, attention_mask: bool, shape: Shape) -> None:
+        chosen = one_of(("auto", "pretrained", "same"), pooler, "peer_encoder: pooler")
+        pretrained = chosen == "pretrained" or (chosen == "auto" and shape.pooled)
+        self.pooler = CLSPooler(shape) if pretrained else None
+        self.needs = frozenset({POOLED} if pretrained else ())
+        self.attention_mask = one_of((True, False), attention_mask, "peer_encoder: attention_mask")
+
+    def __call__(self, encoder: Encoder) -> Encoder:
+        """Return the copy."""
+        peer = encoder.peer(self.pooler)
+        if not self.attention_mask:
+            peer.backbone.register_forward_pre_hook(_attend_everywhere, with_kwargs=True)
+        return peer
+
+
+def _attend_everywhere(backbone: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    return inputs, {**options, "attention_mask": torch.ones_like(options["attention_mask"])}

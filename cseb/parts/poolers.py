@@ -17,6 +17,15 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     return (states * weight).sum(dim=1) / weight.sum(dim=1).clamp(min=1)
 
 
+def checked_template(template: str, what: str, shape: Shape) -> str:
+    """A prompt's template as it is. Raises: BadSpec if it lacks [X] or [MASK], or the encoder has no mask token."""
+    if not isinstance(template, str) or template.count("[X]") != 1 or template.count("[MASK]") != 1:
+        raise BadSpec(f"{what} is {template!r}; it must hold [X] and [MASK] once each")
+    if not shape.mask_token:
+        raise BadSpec(f"{what}: this encoder's tokenizer has no mask token; take cls or mean, without a prompt")
+    return template
+
+
 class CLS(nn.Module):
     """First token of the last layer.
 
@@ -125,6 +134,59 @@ class Last2(nn.Module):
         return masked_mean((states.layers[-2] + states.layers[-1]) / 2, states.mask)
 
 
+class MeanLast(nn.Module):
+    """Mean of the last few layers, then mean over real tokens: of one number of layers in training, another at test.
+
+    training, test: how many layers. Source: Yan et al. 2021 (ConSERT), released code: 1 and 2. Raises: BadSpec if the
+    encoder has fewer.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
+    template = ""
+
+    def __init__(self, training: int, test: int, shape: Shape) -> None:
+        super().__init__()
+        self.in_training = whole(1, training, "mean_last: training")
+        self.at_test = whole(1, test, "mean_last: test")
+        if max(training, test) > shape.layers:
+            raise BadSpec(f"mean_last: {max(training, test)} layers of {shape.layers}; take no more than there are")
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        last = states.layers[-(self.in_training if self.training else self.at_test) :]
+        return masked_mean(torch.stack(list(last)).mean(dim=0), states.mask)
+
+
+class CNNMean(nn.Module):
+    """Convolutions over the last layer side by side, then mean over real tokens; trained, and kept at test.
+
+    widths: tokens each of them sees. Together they have the encoder's width; no activation. Padding is zero before and
+    after. Source: Zhang et al. 2020 (IS-BERT); released code. Raises: BadSpec if they cannot share the width evenly.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    template = ""
+
+    def __init__(self, widths: tuple[int, int, int], shape: Shape) -> None:
+        super().__init__()
+        if not isinstance(widths, tuple) or any(isinstance(one, bool) or one not in (1, 3, 5, 7, 9) for one in widths):
+            raise BadSpec(f"cnn_mean: widths is {widths!r}; odd numbers below 10 are needed, such as (1, 3, 5)")
+        if not widths or shape.width % len(widths):
+            raise BadSpec(f"cnn_mean: {len(widths)} convolutions cannot share a width of {shape.width}; take others")
+        channels = shape.width // len(widths)
+        self.convolutions = nn.ModuleList([nn.Conv1d(shape.width, channels, one, padding=one // 2) for one in widths])
+
+    def local(self, states: Tensor, mask: Tensor) -> Tensor:
+        """States (B, T, D) to what is there around every token (B, T, D), 0 at padding."""
+        real = mask[:, :, None].to(states.dtype)
+        found = [convolution((states * real).mT) for convolution in self.convolutions]
+        return torch.cat(found, dim=1).mT * real
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        return masked_mean(self.local(states.layers[-1], states.mask), states.mask)
+
+
 class MaskPrompt(nn.Module):
     """State of the mask token in a prompt around the sentence, in training and at test.
 
@@ -136,11 +198,7 @@ class MaskPrompt(nn.Module):
 
     def __init__(self, template: str, shape: Shape) -> None:
         super().__init__()
-        if not isinstance(template, str) or template.count("[X]") != 1 or template.count("[MASK]") != 1:
-            raise BadSpec(f"mask_prompt: template is {template!r}; it must hold [X] and [MASK] once each")
-        if not shape.mask_token:
-            raise BadSpec("mask_prompt: this encoder's tokenizer has no mask token; take cls or mean")
-        self.template = template
+        self.template = checked_template(template, "mask_prompt: template", shape)
 
     def forward(self, states: States) -> Tensor:
         """Return (B, D)."""

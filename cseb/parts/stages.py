@@ -20,6 +20,8 @@ class EntropyModels:
     differ by phi alone. Source: Tan et al. 2022, section 3.2, algorithm 1 and appendix A.
     """
 
+    with_head = True
+
     def __init__(
         self,
         phis: Sequence[float],
@@ -57,3 +59,26 @@ class EntropyModels:
             )
             for phi in self.phis
         )
+
+
+class Teacher:
+    """One training by contrast alone: the method's views, batches and rates without its other terms.
+
+    steps: with the method's share of warm-up. temperature: of the contrast. with_head: its vectors are those behind
+    the head. Source: the SimCSE checkpoints from which RankEncoder, DistillCSE and DCLR start, here of the same subset.
+    """
+
+    until = None
+
+    def __init__(self, steps: int, temperature: float, with_head: bool) -> None:
+        self.steps = whole(1, steps, "teacher: steps")
+        self.temperature = above(0, temperature, "teacher: temperature")
+        self.with_head = one_of((True, False), with_head, "teacher: with_head")
+
+    def methods(self, method: Method) -> tuple[Method, ...]:
+        """The one settled method."""
+        recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+        warmup = recipe.warmup * self.steps // max(1, recipe.steps)
+        contrast = part("infonce", temperature=self.temperature, negatives="batch", form="released", hard_weight=1.0)
+        shorter = method.recipe.updated(part("recipe", steps=self.steps, warmup=warmup))
+        return (replace(method, stages=None, terms=(contrast,), recipe=shorter),)

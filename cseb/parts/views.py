@@ -7,8 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
-from cseb.errors import BadData, BadSpec, whole
-from cseb.parts import Rows, Shape
+from cseb.errors import BadData, BadSpec, between, one_of, whole
+from cseb.parts import Rendering, Rows, Shape
+from cseb.parts.renderings import AtRate, Cutoff, Plain, PositionShuffle, cut_features, cut_tokens
+
+
+class Identity:
+    """The sentence once; what it is compared with comes from a term's own network.
+
+    Source: Kim et al. 2021 (SG-OPT).
+    """
+
+    views = 1
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list."""
+        return (sentences,)
 
 
 class Dropout:
@@ -24,6 +38,53 @@ class Dropout:
             raise BadSpec(
                 "dropout: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
             )
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice."""
+        return sentences, sentences
+
+
+class MultiDropout:
+    """The sentence twice, read with two dropout rates, which take the place of all rates of the encoder in training.
+
+    rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); released code.
+    """
+
+    views = 2
+
+    def __init__(self, rates: tuple[float, float]) -> None:
+        if not isinstance(rates, tuple) or len(rates) != 2:
+            raise BadSpec(f"multi_dropout: rates is {rates!r}; two are needed, such as (0.05, 0.155)")
+        self.renderings = tuple(AtRate(between(0, 0.9, rate, "multi_dropout: rates")) for rate in rates)
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice."""
+        return sentences, sentences
+
+
+class EmbeddingEdits:
+    """The sentence twice, each changed at the embedding layer.
+
+    first, second: of anchors and positives, "feature_cutoff", "token_cutoff", "position_shuffle" or "none". rate: share
+    that a cutoff sets to zero. Source: Yan et al. 2021 (ConSERT), data augmentation; released code. Raises: BadSpec if
+    positions are to be shuffled in an encoder that is not told them.
+    """
+
+    views = 2
+
+    def __init__(self, first: str, second: str, rate: float, shape: Shape) -> None:
+        between(0, 1, rate, "embedding_edits: rate")
+        known: dict[str, Rendering] = {
+            "feature_cutoff": Cutoff(cut_features, rate),
+            "token_cutoff": Cutoff(cut_tokens, rate),
+            "position_shuffle": PositionShuffle(shape.first_position or 0),
+            "none": Plain(),
+        }
+        told = {"first": first or "none", "second": second or "none"}
+        chosen = [one_of(tuple(known), value, f"embedding_edits: {name}") for name, value in told.items()]
+        if "position_shuffle" in chosen and shape.first_position is None:
+            raise BadSpec("embedding_edits: this encoder finds positions itself; take feature_cutoff and token_cutoff")
+        self.renderings = tuple(known[name] for name in chosen)
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to the same list twice."""

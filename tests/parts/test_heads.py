@@ -1,10 +1,24 @@
 """Heads against hand-worked numbers."""
 
+import numpy as np
 import pytest
 import torch
 
+from cseb.errors import BadSpec
 from cseb.parts import Shape
-from cseb.parts.heads import MLP, Linear, NoHead
+from cseb.parts.heads import (
+    BNMLP,
+    GELUMLP,
+    MLP,
+    BarlowProjector,
+    BatchNorm,
+    GroupWhiten,
+    InverseRoot,
+    Linear,
+    NoHead,
+    ReLUMLP,
+    group_whitened,
+)
 
 SHAPE = Shape(width=2, layers=1, heads=1, mask_token=False, pooled=False, dropout=0.1)
 H = torch.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=torch.float64)
@@ -32,3 +46,89 @@ def test_linear_is_the_same_without_tanh() -> None:
 
 def test_no_head_changes_nothing() -> None:
     assert NoHead()(H) is H
+
+
+def test_the_projector_of_scd_is_three_layers_with_normalised_rectified_steps_between() -> None:
+    torch.manual_seed(0)
+    head = BarlowProjector(width=3, shape=SHAPE).double().train()
+    first, second, third = (layer for layer in head.layers if isinstance(layer, torch.nn.Linear))
+    assert first.bias is not None
+    assert second.bias is None
+    assert third.bias is None
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        spread = (x - x.mean(dim=0)).square().mean(dim=0)
+        return ((x - x.mean(dim=0)) / (spread + 1e-5).sqrt()).clamp(min=0)
+
+    expected = step(step(H @ first.weight.T + first.bias) @ second.weight.T) @ third.weight.T
+    assert torch.allclose(head(H), expected)
+    assert not head.keep
+
+
+def test_batch_normalisation_of_one_row_is_by_the_rows_before_it() -> None:
+    norm = BatchNorm(2).double().train()
+    assert torch.allclose(norm(H[:1]), H[:1], atol=1e-4)  # nothing seen yet: mean 0, spread 1
+    norm(H)
+    assert torch.allclose(norm(H[:1]), norm.eval()(H[:1]))
+
+
+def test_the_head_of_diffcse_ends_in_normalised_coordinates() -> None:
+    torch.manual_seed(0)
+    head = BNMLP(inner=3, shape=SHAPE).double().train()
+    rows = torch.randn(50, 2, dtype=torch.float64)
+    assert torch.allclose(head(rows).mean(dim=0), torch.zeros(2, dtype=torch.float64), atol=1e-9)
+    assert torch.allclose(head(rows).var(dim=0, unbiased=False), torch.ones(2, dtype=torch.float64), atol=1e-2)
+    assert [tuple(weight.shape) for weight in head.parameters()] == [(3, 2), (3,), (3,), (2, 3)]
+
+
+def test_the_head_of_sg_opt_is_two_layers_with_gelu_behind_both() -> None:
+    head = GELUMLP(width=3, shape=SHAPE).double()
+    first, second = (layer for layer in head.layers if isinstance(layer, torch.nn.Linear))
+    gelu = torch.nn.functional.gelu
+    assert torch.allclose(head(H), gelu(gelu(H @ first.weight.T + first.bias) @ second.weight.T + second.bias))
+
+
+def test_groups_are_whitened_each_by_itself() -> None:
+    rng = torch.Generator().manual_seed(0)
+    h = torch.randn(9, 6, generator=rng, dtype=torch.float64) @ torch.randn(6, 6, generator=rng).double()
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    found = group_whitened(h, order, 2, 1e-5)
+    for group in ([3, 0, 5], [1, 4, 2]):
+        x = h[:, group].numpy() - h[:, group].numpy().mean(axis=0)
+        spread = x.T @ x / 9 + 1e-5 * np.eye(3)
+        values, vectors = np.linalg.eigh(spread)
+        assert np.allclose(found[:, group].numpy(), x @ vectors @ np.diag(values**-0.5) @ vectors.T)
+        assert np.allclose(found[:, group].T.numpy() @ found[:, group].numpy() / 9, np.eye(3), atol=1e-3)
+
+
+def test_the_inverse_root_has_a_slope_where_eigenvalues_are_equal() -> None:
+    random = torch.randn(3, 4, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    spread = (random @ random.mT + torch.eye(4)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda m: InverseRoot.apply((m + m.mT) / 2), (spread,))
+    equal = (2 * torch.eye(4, dtype=torch.float64)).requires_grad_()
+    assert torch.autograd.gradcheck(lambda m: InverseRoot.apply((m + m.mT) / 2), (equal,))
+    root = InverseRoot.apply(spread)
+    assert torch.allclose(root @ spread @ root, torch.eye(4, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 8])
+def test_group_whitening_of_few_or_equal_rows_is_finite(rows: int) -> None:
+    head = GroupWhiten(groups=1, epsilon=1e-5, shape=SHAPE)
+    for h in (torch.randn(rows, 2, generator=torch.Generator().manual_seed(1)), torch.ones(rows, 2)):
+        x = h.clone().requires_grad_()
+        head(x).square().sum().backward()
+        assert x.grad is not None
+        assert x.grad.isfinite().all()
+
+
+def test_groups_must_divide_the_width() -> None:
+    with pytest.raises(BadSpec, match="3 groups of 2 features"):
+        GroupWhiten(groups=3, epsilon=1e-5, shape=SHAPE)
+
+
+def test_the_head_of_vascl_has_length_1_and_its_own_rate() -> None:
+    head = ReLUMLP(width=5, rate=100.0, shape=SHAPE).double()
+    first, last = (layer.weight for layer in head.layers if isinstance(layer, torch.nn.Linear))
+    expected = torch.relu(H @ first.T) @ last.T
+    assert torch.allclose(head(H), torch.nn.functional.normalize(expected, dim=1))
+    assert len(list(head.parameters())) == 2

@@ -5,7 +5,7 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.parts import Shape, States
-from cseb.parts.poolers import CLS, CLSPooler, FirstLast, Last2, MaskPrompt, Mean, PaddedMean
+from cseb.parts.poolers import CLS, CLSPooler, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
 
 LAYERS = [
     torch.tensor([[a, b, [9.0, 9.0]]])
@@ -29,6 +29,8 @@ STATES = States(LAYERS, torch.tensor([[1, 1, 0]]), torch.tensor([1]))
         (FirstLast(first=1), [2.0, 2.0]),
         (FirstLast(first=0), [2.5, 3.0]),
         (MaskPrompt(template="[X] means [MASK].", shape=SHAPE), [2.0, 6.0]),
+        (MeanLast(training=1, test=2, shape=SHAPE).train(), [3.0, 3.0]),
+        (MeanLast(training=1, test=2, shape=SHAPE).eval(), [3.0, 2.5]),
     ],
 )
 def test_pooler_gives_the_number_worked_out_by_hand(pooler: torch.nn.Module, expected: list[float]) -> None:
@@ -70,3 +72,34 @@ def test_padded_mean_counts_padding_up_to_its_length() -> None:
 def test_padded_mean_needs_lengths() -> None:
     with pytest.raises(BadSpec, match="padded_mean: test"):
         PaddedMean(training=50, test=0)
+
+
+def test_more_layers_than_there_are_have_no_mean() -> None:
+    with pytest.raises(BadSpec, match="mean_last: 4 layers of 3"):
+        MeanLast(training=1, test=4, shape=SHAPE)
+
+
+def test_convolutions_see_their_neighbours_and_no_padding() -> None:
+    shape = Shape(width=4, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
+    pooler = CNNMean(widths=(1, 3), shape=shape).double()
+    states = torch.randn(2, 5, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    mask = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]])
+    expected = torch.zeros(2, 4, dtype=torch.float64)
+    for row, length in enumerate((3, 5)):
+        for t in range(length):
+            parts = []
+            for convolution, width in zip(pooler.convolutions, (1, 3), strict=True):
+                total = convolution.bias.clone()
+                for k in range(width):
+                    if 0 <= (at := t + k - width // 2) < length:
+                        total = total + convolution.weight[:, :, k] @ states[row, at]
+                parts.append(total)
+            expected[row] += torch.cat(parts) / length
+    found = pooler(States((states,), mask, torch.zeros(2)))
+    assert torch.allclose(found, expected)
+    alone = pooler(States((states[:1, :3],), mask[:1, :3], torch.zeros(1)))
+    assert torch.allclose(alone, found[:1])
+    with pytest.raises(BadSpec, match="3 convolutions cannot share a width of 4"):
+        CNNMean(widths=(1, 3, 5), shape=shape)
+    with pytest.raises(BadSpec, match="odd numbers"):
+        CNNMean(widths=(1, 2), shape=shape)

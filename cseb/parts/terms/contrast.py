@@ -72,6 +72,25 @@ def own_weight(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
     return bias
 
 
+class EachNCE(nn.Module):
+    """First view against every further one of every sentence, each contrast for itself, summed.
+
+    Source: Zhuo et al. 2023 (WhitenedCSE), several positives; Gao et al. 2021, eq. 1, for each.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def __init__(self, temperature: float) -> None:
+        super().__init__()
+        self.temperature = above(0, temperature, "each_nce: temperature")
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar in nats."""
+        anchors, *positives = (view.z for view in step.views)
+        return torch.stack([info_nce(anchors, positive, self.temperature) for positive in positives]).sum()
+
+
 class InfoNCE(nn.Module):
     """First view against the second of every sentence, hard negatives (a third view) and the queue if there are any.
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from cseb.errors import BadSpec, one_of
+from cseb.errors import BadSpec, above, between, one_of
 from cseb.parts import LAYERS, Step
 
 LEAST = 1e-6  # a dead dimension has no spread; this keeps it finite
@@ -84,3 +85,42 @@ class DCM(nn.Module):
         """Return a scalar of at least 0."""
         left, right = (view.h if self.on == "h" else view.layers[-1][:, 0] for view in step.views[:2])
         return FORMS[self.form](correlations(left, right, self.centre, self.deviation))
+
+
+class CrossCorrelation(nn.Module):
+    """Sum of (C_ii - 1)^2 and off_diagonal times that of the other C_ij^2, C correlating coordinates after the head.
+
+    Source: Klein & Nabi 2022 (SCD), decorrelation; released code for the sums; Zbontar et al. 2021, eq. 1 and 2.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def __init__(self, off_diagonal: float) -> None:
+        super().__init__()
+        self.off_diagonal = between(0, 1e6, off_diagonal, "cross_correlation: off_diagonal")
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar of at least 0."""
+        matrix = correlations(step.views[0].z, step.views[1].z, centre=True)
+        diagonal = matrix.diagonal()
+        others = matrix.square().sum() - diagonal.square().sum()
+        return (diagonal - 1).square().sum() + self.off_diagonal * others
+
+
+class MeanCos(nn.Module):
+    """Mean cosine of a sentence's two pooled vectors over the temperature: views are pushed apart.
+
+    Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the released code's.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def __init__(self, temperature: float) -> None:
+        super().__init__()
+        self.temperature = above(0, temperature, "mean_cos: temperature")
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar between -1 and 1 over the temperature."""
+        return F.cosine_similarity(step.views[0].h, step.views[1].h, dim=-1).mean() / self.temperature

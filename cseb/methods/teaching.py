@@ -1,0 +1,42 @@
+"""Methods that learn from a model trained before them: RankEncoder and DistillCSE."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import INFONCE, LISTWISE_CE, RANK_MSE, RECIPE, TEACHER
+from cseb.methods.simcse import SIMCSE
+from cseb.spec import part
+
+RANKENCODER = replace(
+    SIMCSE,
+    name="rankencoder",
+    source="Seonwoo et al., ACL 2023, arXiv:2209.04333: eq. 3 to 6; released code (SimCSE variant, BERT-base)",
+    stages=TEACHER,
+    terms=(INFONCE, RANK_MSE),
+    deviations=(
+        "teacher: a SimCSE of the same subset, trained first; the release trains it on 10^6 sentences",
+        "rank_mse: the corpus is the subset, 10,000 of its sentences at most; the release takes 10,000 of 10^6, which "
+        "at 0.1 % is ten times the training data. With a thousand sentences the rankings are coarse",
+        "test: cosines of vectors; the paper's score mixes in a tenth of rank correlation over the corpus, and is one "
+        "of pairs, not of vectors",
+        "rank_mse: equal values are ranked as they stand, as in the code; few pairs of a batch reach 0.5",
+        "published rows are those of the SNCSE variant, whose start is a checkpoint of 10^6 sentences",
+        *SIMCSE.deviations,
+    ),
+)
+
+DISTILLCSE = replace(
+    SIMCSE,
+    name="distillcse",
+    source="Xu et al., Findings of EMNLP 2023, arXiv:2310.13499; released code and script (BERT-base)",
+    stages=TEACHER,
+    terms=(INFONCE, LISTWISE_CE),
+    recipe=RECIPE.updated(part("recipe", steps=5_000)),
+    deviations=(
+        "teacher: a SimCSE of the same subset, trained first, one epoch of 10^6 sentences long; the release takes "
+        "SimCSE's checkpoint of 10^6 sentences",
+        "teacher: one; the paper's best rows have 16, and students as next teachers",
+        "listwise_ce: groups are cut by the softmax of plain cosines, as in the code, whose help says tempered",
+        "published rows have several or larger teachers, all of 10^6 sentences",
+        *SIMCSE.deviations[1:],
+    ),
+)

@@ -1,0 +1,97 @@
+"""RTD: a network that is told the sentence's vector finds the words that were replaced (DiffCSE)."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.errors import BadSpec, between, one_of
+from cseb.parts import Shape, Step
+from cseb.parts.generator import Generator
+from cseb.parts.terms.language import corrupted
+
+if TYPE_CHECKING:
+    from cseb.encoder import Encoder
+
+FILLS = ("argmax_all", "argmax_masked", "sample")
+
+
+def detection(logits: Tensor, replaced: Tensor, counted: Tensor) -> Tensor:
+    """Cross-entropy of telling replaced tokens, averaged over the tokens that count. (N, T, 2), (N, T), (N, T).
+
+    Source: Chuang et al. 2022 (DiffCSE), replaced token detection; Clark et al. 2020 (ELECTRA).
+    """
+    return F.cross_entropy(logits[counted], replaced[counted].long())
+
+
+class RTD(nn.Module):
+    """A second copy of the backbone, the sentence vector in the place of its first token, tells which were replaced.
+
+    rate: share of the sentence's own tokens that a frozen generator has to guess, anew at every step. generator:
+    "self", the encoder's own files with their masked-LM head, or a folder or hub name. fill: "argmax_all" puts its best
+    guess everywhere, "argmax_masked" at the selected tokens alone, "sample" draws there. on: the vector that is told,
+    "z" after the head or "h" before it. count: "all" positions, padding included, or the "real" ones. Source: Chuang et
+    al. 2022 (DiffCSE); released code. Raises: BadSpec on an encoder without a mask token, or, for "self", without that
+    head.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 1
+
+    def __init__(self, rate: float, generator: str, fill: str, on: str, count: str, shape: Shape) -> None:
+        super().__init__()
+        self.rate = between(0, 1, rate, "rtd: rate")
+        self.fill = one_of(FILLS, fill, "rtd: fill")
+        self.on = one_of(("z", "h"), on, "rtd: on")
+        self.count = one_of(("all", "real"), count, "rtd: count")
+        if not isinstance(generator, str) or not generator:
+            raise BadSpec(f"rtd: generator is {generator!r}; it must be self, or name a masked-language model")
+        if not shape.mask_token:
+            raise BadSpec("rtd: this encoder's tokenizer has no mask token; take a method without rtd")
+        if generator == "self" and not shape.language:
+            raise BadSpec("rtd: this encoder's files hold no masked-LM head; name another model as generator")
+        self.name, self.shape = generator, shape
+        self.told = nn.Linear(shape.width, 2)
+
+    def found(self, encoder: Encoder) -> None:
+        """Copy the backbone and load the generator."""
+        self.generator = Generator(self.name, self.shape.folder, self.shape.vocabulary)
+        self.discriminator = copy.deepcopy(encoder.backbone)
+
+    def forward(self, step: Step) -> Tensor:
+        """Return a scalar in nats."""
+        ids, mask, content, vectors = (
+            torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content", self.on)
+        )
+        if vectors.shape[1] != self.shape.width:
+            raise BadSpec(f"rtd: the head gives {vectors.shape[1]} numbers, a token has {self.shape.width}; take on=h")
+        guessed = self.guess(ids, mask, content, step.rng)
+        logits = self.told(self.read(guessed, mask, vectors))
+        counted = torch.ones_like(mask).bool() if self.count == "all" else mask.bool()
+        return detection(logits, guessed != ids, counted)
+
+    def guess(self, ids: Tensor, mask: Tensor, content: Tensor, rng: torch.Generator) -> Tensor:
+        """Ids (N, T) with words replaced; the first token and padding stay."""
+        selected = (torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate) & content.bool()
+        masked = corrupted(ids, selected, self.shape.mask_id, self.shape.vocabulary, rng)
+        found: Tensor = self.generator(masked, mask, self.fill == "sample", rng)
+        may = mask.bool() if self.fill == "argmax_all" else selected
+        may = may & (torch.arange(ids.shape[1], device=ids.device) > 0)
+        return torch.where(may, found, ids)
+
+    def read(self, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
+        """Token states (N, T, D) of the discriminator, vectors (N, D) in the place of the first embeddings."""
+        embeddings: Any = self.discriminator.embeddings
+        hook = embeddings.register_forward_hook(
+            lambda module, inputs, states: torch.cat([vectors[:, None].to(states.dtype), states[:, 1:]], dim=1)
+        )
+        try:
+            outputs: Any = self.discriminator(input_ids=ids, attention_mask=mask, return_dict=True)
+        finally:
+            hook.remove()
+        states: Tensor = outputs.last_hidden_state
+        return states

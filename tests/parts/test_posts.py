@@ -1,0 +1,100 @@
+"""Whitening of finished vectors: against NumPy, on which sentences, and in both checkpoints."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from cseb.build import build, check
+from cseb.errors import BadSpec
+from cseb.parts import Shape
+from cseb.parts.posts import Whiten, whitening
+from cseb.plan import _settled
+from cseb.spec import parse_method, parse_scale
+from cseb.train import restore, train
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+
+
+def vectors(rows: int = 40, width: int = 5) -> torch.Tensor:
+    rng = torch.Generator().manual_seed(0)
+    return (
+        torch.randn(rows, width, generator=rng, dtype=torch.float64) @ torch.randn(width, width, generator=rng).double()
+    )
+
+
+def test_whitened_vectors_have_covariance_1_and_the_largest_directions_come_first() -> None:
+    x = vectors()
+    mean, turn = whitening(x, 3, 0.0)
+    y = ((x - mean) @ turn).numpy()
+    assert np.allclose(np.cov(y.T), np.eye(3))
+    left, values, _ = np.linalg.svd(np.cov(x.numpy().T))
+    expected = (x.numpy() - x.numpy().mean(axis=0)) @ (left / np.sqrt(values))[:, :3]
+    assert np.allclose(np.abs(y), np.abs(expected))  # directions have no sign
+
+
+def test_shrinking_draws_variances_to_their_mean() -> None:
+    x = vectors(rows=3)  # of rank 2
+    mean, turn = whitening(x, 5, 0.5)
+    spread = np.cov(x.numpy().T)
+    shrunk = spread / 2 + np.eye(5) * np.trace(spread) / 10
+    assert np.allclose(turn.T.numpy() @ shrunk @ turn.numpy(), np.eye(5))
+    assert torch.allclose(mean, x.mean(dim=0))
+
+
+def test_a_subset_that_spans_too_little_is_refused(tiny: Tiny) -> None:
+    whiten = Whiten(4, 0.0, Shape(width=5, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1))
+    with pytest.raises(BadSpec, match=r"whiten: dimensions is 4, and 4 sentences span fewer; take \+whiten\(dim.*=3\)"):
+        whiten.fit(vectors(rows=4))
+    whiten.fit(vectors(rows=5))
+    with pytest.raises(BadSpec, match="dimensions is 256, this encoder has 16"):
+        check(parse_method("bert-whitening").at(1.0), tiny("bert"))
+    with pytest.raises(BadSpec, match="8 sentences span fewer"):
+        check(parse_method("bert-whitening+whiten(dimensions=8)").at(1.0), tiny("bert"), sentences=8)
+
+
+def test_test_vectors_are_those_of_the_encoder_whitened_by_the_subset(tiny: Tiny) -> None:
+    plain = build(parse_method("first_last").at(1.0), tiny("bert"), 0).encoder
+    one = build(parse_method("bert-whitening+whiten(dimensions=6)").at(1.0), tiny("bert"), 0)
+    train(one, SENTENCES[:40], 0, "cpu", None, lambda look: None)
+    mean, turn = whitening(torch.from_numpy(plain.embed(SENTENCES[:40])), 6, 0.0)
+    expected = (plain.embed(SENTENCES[40:]) - mean.numpy()) @ turn.numpy()
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    found = one.encoder.embed(SENTENCES[40:])
+    assert found.shape == (24, 6)
+    assert found.dtype == np.float32
+    assert np.allclose(found, expected, atol=1e-3)
+    assert np.allclose(one.encoder.embed(SENTENCES[40:43]), found[:3], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["simcse", "ct"])
+def test_every_checkpoint_of_a_trained_method_has_its_own_directions(tiny: Tiny, name: str) -> None:
+    recipe = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-2,eval_every=2)"
+    method = parse_method(f"{name}+whiten(dimensions=4)+{recipe}").at(1.0)
+    one = build(method, tiny("bert"), 0)
+    seen: list[np.ndarray] = []
+
+    def select(encoder) -> float:
+        seen.append(encoder.embed(SENTENCES[:5]))
+        return -float(len(seen))
+
+    found = train(one, SENTENCES, 0, "cpu", select, lambda look: None)
+    assert found.best_step == 2
+    assert not found.best["post.map"].equal(found.last["post.map"])
+    restore(one.encoder, found.best)
+    assert np.array_equal(one.encoder.embed(SENTENCES[:5]), seen[0])
+
+
+def test_whitening_sees_the_subset_and_a_benchmark_may_scale_it() -> None:
+    method = parse_method("bert-whitening")
+    assert method.at(1.0).data_seen() == ("subset",)
+    assert parse_method("first_last").at(1.0).data_seen() == ()
+    assert method.at(1.0).resolved() != parse_method("first_last").at(1.0).resolved()
+    scaled = _settled(method, 1.0, parse_scale("whiten(dimensions=9), recipe(steps=50)"), 7)
+    assert "whiten(dimensions=9" in scaled.resolved()
+    assert "steps=0" in scaled.resolved()
+    bare = parse_method("bert-whitening-whiten").at(1.0)
+    assert bare.resolved() == parse_method("first_last").at(1.0).resolved()
