@@ -90,13 +90,17 @@ def conditions(records: Iterable[Record]) -> Conditions:
 
 
 def processor() -> str:
-    """The model of this machine's processor, as its kernel calls it."""
+    """This machine's processor as its kernel describes it: names alone hide what virtual machines run on."""
     try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+        first = Path("/proc/cpuinfo").read_text("utf-8", "replace").partition("\n\n")[0]
     except OSError:
-        lines = []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.processor() or platform.machine()
+        first = ""
+    told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    if "model name" not in told:
+        return platform.processor() or platform.machine()
+    which = "/".join(told.get(key, "?") for key in ("cpu family", "model", "stepping"))
+    abilities = hashlib.sha256(" ".join(sorted(told.get("flags", "").split())).encode()).hexdigest()[:8]
+    return f"{told['model name']} {which} {abilities}"
 
 
 def apart(here: Conditions, there: Conditions) -> str:
