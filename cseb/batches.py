@@ -14,7 +14,7 @@ from cseb.data.tokens import Tokens
 from cseb.encoder import Encoder, tensors
 from cseb.parts import Paired, Redrawn, Rows, View
 from cseb.recipe import Recipe
-from cseb.streams import ORDER, VIEWS, stream_seed
+from cseb.streams import ORDER, VIEWS, Seed, stream_seed
 
 GROUP = 50  # batches sorted by length together when padding is "grouped"
 
@@ -46,7 +46,7 @@ class Feed:
     """
 
     def __init__(
-        self, maker: View, encoder: Encoder, recipe: Recipe, sentences: Sequence[str], seed: int, device: torch.device
+        self, maker: View, encoder: Encoder, recipe: Recipe, sentences: Sequence[str], seed: Seed, device: torch.device
     ) -> None:
         self.maker, self.encoder, self.recipe, self.device = maker, encoder, recipe, device
         order, self.rng = (np.random.Generator(np.random.PCG64(stream_seed(seed, name))) for name in (ORDER, VIEWS))

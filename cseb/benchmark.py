@@ -53,7 +53,8 @@ class Benchmark(BaseModel):
     length of every method that trains, its warm-up shortened or stretched in proportion; what a method's own text says
     wins over both.
     fractions or sizes: shares of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
-    pairs that choose the `best` checkpoint, or "". tolerance: points a mean may move before `cseb check` is red.
+    pairs that choose the `best` checkpoint, or "". tolerance: points an average may move in
+    `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).
     For `--on`: elsewhere, the methods of a grid that moves, where `methods` has sizes or budgets that fit its own
     encoder and corpus alone; triples, the corpus of a stage for methods that train on labelled pairs or triples.
     """

@@ -34,7 +34,7 @@ from cseb.parts import (
 from cseb.recipe import Recipe
 from cseb.registry import SLOTS, slot_of
 from cseb.spec import Method, Part
-from cseb.streams import INIT, stream_seed
+from cseb.streams import INIT, Seed, stream_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
             part.fits(sentences)
 
 
-def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = False) -> Built:
+def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False) -> Built:
     """Load the encoder and attach every part; new weights come from the seed's own stream. Raises: BadSpec, BadData."""
     recipe: Recipe = _live(method.recipe, None)
     shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
@@ -109,7 +109,7 @@ def build(method: Method, folder: Path, seed: int, trust_remote_code: bool = Fal
     )
 
 
-def _staged(method: Method, folder: Path, seed: int, trust_remote_code: bool, until: Until | None) -> Built:
+def _staged(method: Method, folder: Path, seed: Seed, trust_remote_code: bool, until: Until | None) -> Built:
     return replace(build(method, folder, seed, trust_remote_code), until=until)
 
 

@@ -2,94 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
 
 from cseb.data import shipped
 from cseb.errors import UnknownName
 from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, slot_of
+from cseb.results.published import Printed, own_rows
 from cseb.spec import SEVERAL, Method, Part, parse_method
 
 Row = tuple[str, str]
-
-
-class Printed(NamedTuple):
-    """Which rows of benchmarks/published/scores.csv are a method's own; no encoders stand for all."""
-
-    method: str
-    variants: tuple[str, ...] = ("",)
-    settings: tuple[str, ...] = ("few-shot", "unsupervised")
-    encoders: tuple[str, ...] = ()
-
-    def holds(self, row: Mapping[str, str]) -> bool:
-        """Whether this row of the file is an average of the method."""
-        return (
-            row["method"] == self.method
-            and row["variant"] in self.variants
-            and row["setting"] in self.settings
-            and (not self.encoders or row["encoder"] in self.encoders)
-            and row["task"].endswith("-avg")
-        )
-
-
-_ABLATION, _LABELS = ("ablation",), ("supervised",)
-_COMPOSED = ("", "w/ composition", "w/ composition + subsuming")
-
-# By what a user types, as `str(method)` writes it.
-PUBLISHED = {
-    "simcse": Printed("simcse"),
-    "micse": Printed("micse"),
-    "msse": Printed("msse"),
-    "informin-cl": Printed("informin"),
-    "informin-cl-mlm": Printed("informin+mlm", ("beta=0.1",), _ABLATION),
-    "ct": Printed("ct"),
-    "mirror": Printed("mirror"),
-    "mirror-avg": Printed("mirror-avg"),
-    "compcse": Printed("compcse", _COMPOSED, encoders=("bert-base",)),
-    "compcse-large": Printed("compcse", _COMPOSED, encoders=("bert-large",)),
-    "compcse-roberta": Printed("compcse", _COMPOSED, encoders=("roberta-base", "roberta-large")),
-    "rcl": Printed("rcl", settings=_LABELS),
-    "continued+attention_dropout": Printed("attention-dropout", ("p=0.1",), _LABELS),
-    "continued+drophead": Printed("drophead", ("p=0.1",), _LABELS),
-    "simcse-sup": Printed("simcse", settings=_LABELS),
-    "msse+triples": Printed("msse", settings=_LABELS),
-    "scd": Printed("scd", encoders=("bert-base",)),
-    "iscse": Printed("iscse"),
-    "rankcse": Printed("rankcse"),
-    "mixcse": Printed("mixcse"),
-    "diffcse": Printed("diffcse"),
-    "pcl": Printed("pcl", encoders=("bert-base",)),
-    "sg-opt": Printed("sg-opt"),
-    "arccse": Printed("arccse", encoders=("bert-base",)),
-    "esimcse": Printed("esimcse", encoders=("bert-base",)),
-    "consert+recipe(max_length=40)": Printed("consert", encoders=("bert-large",)),
-    "mocose": Printed("mocose", encoders=("bert-base",)),
-    "sncse": Printed("sncse", encoders=("bert-base",)),
-    "bert-whitening": Printed("whitening"),
-    "whitenedcse": Printed("whitenedcse", encoders=("bert-base",)),
-    "isbert": Printed("is-bert"),
-    "dclr": Printed("dclr", encoders=("bert-base",)),
-    "vascl": Printed("vascl"),
-    "rankencoder": Printed("rankencoder"),
-    "distillcse": Printed("distillcse", encoders=("bert-base",)),
-    "simcse+ami": Printed("ami+simcse"),
-    "ct+ami": Printed("ami+ct"),
-    "mirror+ami": Printed("ami+mirror"),
-    "mirror-avg+ami": Printed("ami+mirror-avg"),
-    **dict.fromkeys(("simcse+moco", "simcse+queue", "micse-ami"), Printed("moco+simcse", settings=_ABLATION)),
-    "simcse+infonce(negatives='zeroed')": Printed("simcse", ("without negatives",)),
-    "simcse+ami+infonce(negatives='zeroed')": Printed("micse", ("without negatives",)),
-    "msse-dcm": Printed("msse", ("w/o DCM",), _ABLATION),
-    "msse-reconstruct": Printed("msse", ("w/o ICM",), _ABLATION),
-    "msse-infonce": Printed("msse", ("w/o NCE",), _ABLATION),
-    "msse-dcm-reconstruct": Printed("msse", ("w/o DCM + ICM",), _ABLATION),
-    "cls": Printed("plm-cls"),
-    "mean": Printed("plm-avg"),
-    "first_last": Printed("plm-first-last-avg"),
-}
 
 
 def listing(kind: str) -> list[Row]:
@@ -155,7 +78,8 @@ def _parts() -> list[Row]:
 def _tasks() -> list[Row]:
     grouped = {name: group for group, names in TASK_GROUPS.items() for name in names}
     groups = [(group, f"the tasks {', '.join(names)}") for group, names in TASK_GROUPS.items()]
-    return groups + [(name, f"in {grouped[name]}" if name in grouped else "in no group") for name in TASKS]
+    known = [(name, f"in {grouped[name]}" if name in grouped else "in no group") for name in TASKS]
+    return groups + known + [("FILE[:KIND]", "a .csv, .tsv, .json or .jsonl of your own; its columns tell the kind")]
 
 
 def _encoders() -> list[Row]:
@@ -200,26 +124,22 @@ def _tuned(method: Method) -> list[str]:
 
 def _published(name: str) -> list[str]:
     """Averages that papers print for this method in this very form, each with its table."""
-    path = shipped.published_scores()
-    if name not in PUBLISHED or not path.is_file():
-        return []
-    with path.open(newline="", encoding="utf-8") as stream:
-        averages = [row for row in csv.DictReader(stream) if PUBLISHED[name].holds(row)]
+    averages = [row for row in own_rows(name) if row.task.endswith("-avg")]
     lines = aligned(
         (
-            row["encoder"],
+            row.encoder,
             _share(row),
-            row["task"],
-            row["mean"] + (f" +- {row['std']} (n={row['n_seeds']})" if row["std"] else ""),
-            f"{row['paper']}, {row['table']}" + (f" [{row['flag']}]" if row["flag"] else ""),
+            row.task,
+            row.text + (f" +- {row.std_text} (n={row.n_seeds})" if row.std_text else ""),
+            row.where + (f" [{row.flag}]" if row.flag else ""),
         )
         for row in averages
     )
     return ["published", *(f"  {line}" for line in lines)] if lines else []
 
 
-def _share(row: Mapping[str, str]) -> str:
+def _share(row: Printed) -> str:
     """What the printed number was trained on."""
-    if row["setting"] == "supervised":
+    if row.setting == "supervised":
         return "NLI"
-    return f"{100 * float(row['fraction']):g} %" if row["fraction"] else "untrained"
+    return "untrained" if row.fraction is None else f"{100 * row.fraction:g} %"

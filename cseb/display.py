@@ -132,8 +132,12 @@ def failure_line(board: Board, event: Event) -> str:
 
 
 def mean_points(record: Record, select: Select) -> float | None:
-    """Mean over the tasks, None when one of them has no value: an average over holes is never shown."""
-    values = [score.value for score in record.scores if score.select == select]
+    """Mean over the tasks that are measured as the first one is: alignment and accuracy are not averaged with points.
+
+    None when one of them has no value: an average over holes is never shown.
+    """
+    scores = [score for score in record.scores if score.select == select]
+    values = [score.value for score in scores if score.protocol == scores[0].protocol]
     known = [value for value in values if value is not None]
     return fmean(known) if known and len(known) == len(values) else None
 

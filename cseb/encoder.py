@@ -40,7 +40,8 @@ transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
 
 LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
-TOKENS_PER_BATCH = 4096  # padded tokens encoded at once when embedding
+# Padded tokens encoded at once when embedding: on a CPU what its cache holds, elsewhere what keeps it busy.
+TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 16_384}
 SENTENCES_AT_ONCE = 1000  # whose words are looked for together
 
 # Which entries of a configuration are dropout rates; families spell them differently.
@@ -179,13 +180,22 @@ class Encoder(nn.Module):
         prompt_before, prompt_after, anchor = self._prompt(len(before), len(after), template or self.pooler.template)
         room = max(longest - len(before) - len(after), 1)
         texts = [text for text in sentences if isinstance(text, str)]
-        read = iter(self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else [])
+        read = iter(self._own(texts) if texts else [])
         own = (next(read) if isinstance(text, str) else text for text in sentences)
         rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in own]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
         prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
         return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
+
+    def _own(self, texts: list[str]) -> list[list[int]]:
+        """Ids of each text without special ones, uncut."""
+        if not self.tokenizer.is_fast:
+            return self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
+        backend = self.tokenizer.backend_tokenizer  # without the positions and batches that nobody looks at
+        backend.no_truncation()
+        backend.no_padding()
+        return [found.ids for found in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
     def offsets(self, sentences: Sequence[str]) -> list[list[tuple[int, int]]]:
         """First character and the one behind the last of every token of every sentence's own, uncut."""
@@ -242,12 +252,13 @@ class Encoder(nn.Module):
         """N tokenised sentences to (N, D), same order, without dropout."""
         was_training = self.training
         self.eval()
+        at_once = TOKENS_PER_BATCH.get(self.device.type, 4096)
         order = np.argsort(-tokens.lengths(), kind="stable")
         found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
         at = 0
         while at < len(order):
             width = max(int(tokens.lengths()[order[at]]), self.shortest)
-            rows = order[at : at + max(TOKENS_PER_BATCH // width, 1)]
+            rows = order[at : at + max(at_once // width, 1)]
             batch = tensors(tokens.batch(rows, self.shortest), self.device)
             h = self.pool(self.backbone, batch[0], batch[1], batch[3])
             found.append((rows, (self.head(h) if with_head else h).float().cpu().numpy()))

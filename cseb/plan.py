@@ -17,9 +17,10 @@ from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
-from cseb.registry import COLUMNS, slot_of
-from cseb.results.record import Protocol, Record, Source
+from cseb.registry import COLUMNS, scale_of, slot_of
+from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
+from cseb.streams import ALL, Alone, Seed
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -29,8 +30,9 @@ from cseb.tasks.task import Task
 class Job:
     """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
 
-    `method` is settled (no edits, no per_fraction left); `label` is what the user typed. `folder` and `data_dir` say
-    where the encoder and the task files lie on this machine; they are not part of the identity, their contents are.
+    `method` is settled (no edits, no per_fraction left); `label` is what the user typed. `folder`, `data_dir`, `tasks`
+    and `dev` say where the encoder and the task files lie on this machine; they are not part of the identity, their
+    contents are. `tasks` and `dev` are as typed, and so may be paths; "" stands for the names in the protocol.
     """
 
     benchmark: str
@@ -46,6 +48,9 @@ class Job:
     protocol: Protocol
     data_dir: str
     trust_remote_code: bool
+    tasks: str = ""
+    dev: str = ""
+    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
 
     @property
     def key(self) -> str:
@@ -59,7 +64,14 @@ class Job:
             "seed": self.seed,
             "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
+        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
+            identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def random(self) -> Seed:
+        """What every stream of random numbers is started from."""
+        return self.seed if self.vary == ALL else Alone(self.seed, self.vary)
 
     @property
     def recipe(self) -> Recipe:
@@ -90,6 +102,7 @@ def plan(
     device: str = "cpu",
     processes: int = 1,
     trust_remote_code: bool = False,
+    vary: Vary = "all",
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
@@ -116,6 +129,9 @@ def plan(
             protocol=protocol,
             data_dir=benchmark.data_dir,
             trust_remote_code=trust_remote_code,
+            tasks=benchmark.tasks,
+            dev=benchmark.dev,
+            vary=vary,
         )
         for seed in range(benchmark.seeds)
         for size, fraction in _shares(benchmark, count)
@@ -149,7 +165,7 @@ def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
     """What is measured. Every task is loaded once, so that a missing file is known before an hour of training."""
     folder = Path(benchmark.data_dir) if benchmark.data_dir else None
     tasks = parse_tasks(benchmark.tasks)
-    loaded = [load_task(task.name, folder) for task in tasks]
+    loaded = [load_task(task, folder) for task in tasks]
     dev, dev_pairs = "", 0
     if benchmark.dev:
         chosen = parse_tasks(benchmark.dev)
@@ -157,8 +173,12 @@ def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
             raise BadBenchmark(f"dev is {benchmark.dev!r}; one task chooses the checkpoint, or none")
         if chosen[0].name in {task.name for task in tasks}:
             raise BadBenchmark(f"dev {benchmark.dev!r} is also a test task; choosing and testing must not share data")
-        loaded.append(load_task(chosen[0].name, folder))
-        dev, dev_pairs = versioned(chosen[0]), len(loaded[-1].sentences()) // 2
+        if scale := scale_of(chosen[0].protocol):
+            raise BadBenchmark(
+                f"dev is {benchmark.dev!r}, whose figure is {scale}; a task in points chooses a checkpoint"
+            )
+        loaded.append(load_task(chosen[0], folder))
+        dev, dev_pairs = versioned(chosen[0]), len(loaded[-1].clusters())
     data = hashlib.sha256("".join(each.sha256() for each in loaded).encode()).hexdigest()
     names = tuple(map(versioned, tasks))
     return Protocol(tasks=names, data=data, dev=dev, dev_pairs=dev_pairs, threads=threads, device=device)

@@ -243,6 +243,8 @@ SLOTS = {
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),
 }
 
+_TRANSFER = ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc")
+
 TASKS = Registry(
     "task",
     {
@@ -255,6 +257,15 @@ TASKS = Registry(
         "sickr": "cseb.tasks.sts:SICKR",
         "stsb-dev": "cseb.tasks.sts:STSB_DEV",
         "sickr-dev": "cseb.tasks.sts:SICKR_DEV",
+        **{name: f"cseb.tasks.transfer.labelled:{name.upper()}" for name in _TRANSFER},
+        **{f"{name}-fast": f"cseb.tasks.transfer.labelled:{name.upper()}_FAST" for name in _TRANSFER},
+        **{f"{name}-logreg": f"cseb.tasks.transfer.labelled:{name.upper()}_LOGREG" for name in _TRANSFER},
+        **{f"{name}-exact": f"cseb.exact:{name.upper()}_EXACT" for name in _TRANSFER},
+        "stsb-finetune": "cseb.tasks.transfer.relatedness:STSB_FINETUNE",
+        "sickr-finetune": "cseb.tasks.transfer.relatedness:SICKR_FINETUNE",
+        "mw-topics": "cseb.tasks.transfer.miniature:TOPICS",
+        "mw-topics-split": "cseb.tasks.transfer.miniature:TOPICS_SPLIT",
+        "mw-paraphrase": "cseb.tasks.transfer.miniature:PARAPHRASE",
         "mw-captions": "cseb.tasks.microworld:CAPTIONS",
         "mw-headlines": "cseb.tasks.microworld:HEADLINES",
         "mw-questions": "cseb.tasks.microworld:QUESTIONS",
@@ -263,13 +274,54 @@ TASKS = Registry(
         "mw-mixed": "cseb.tasks.microworld:MIXED",
         "mw-relations": "cseb.tasks.microworld:RELATIONS",
         "mw-dev": "cseb.tasks.microworld:DEV",
+        "faqir": "cseb.tasks.faq:FAQIR",
+        "faqir-users": "cseb.tasks.faq:FAQIR_USERS",
+        "faqir-useful": "cseb.tasks.faq:FAQIR_USEFUL",
+        "cough": "cseb.tasks.faq:COUGH",
+        "cough-users": "cseb.tasks.faq:COUGH_USERS",
+        "alignment": "cseb.tasks.geometry:ALIGNMENT",
+        "uniformity": "cseb.tasks.geometry:UNIFORMITY",
+        "anisotropy": "cseb.tasks.geometry:ANISOTROPY",
+        "effective-rank": "cseb.tasks.geometry:EFFECTIVE_RANK",
+        "mw-faq": "cseb.tasks.miniatures:FAQ",
+        "mw-clusters": "cseb.tasks.miniatures:CLUSTERS",
+        "mw-alignment": "cseb.tasks.miniatures:ALIGNMENT",
+        "mw-uniformity": "cseb.tasks.miniatures:UNIFORMITY",
+        "mw-anisotropy": "cseb.tasks.miniatures:ANISOTROPY",
+        "mw-effective-rank": "cseb.tasks.miniatures:EFFECTIVE_RANK",
     },
 )
 
 # Several tasks under one name, in the order of the papers' tables; rated pairs for choosing a checkpoint are in none.
 TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "sts": ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"),
-    "microworld": tuple(name for name in TASKS.builtin if name.startswith("mw-") and name != "mw-dev"),
+    "transfer": _TRANSFER,
+    "transfer-fast": tuple(f"{name}-fast" for name in _TRANSFER),
+    "transfer-logreg": tuple(f"{name}-logreg" for name in _TRANSFER),
+    "transfer-exact": tuple(f"{name}-exact" for name in _TRANSFER),
+    "relatedness": ("stsb-finetune", "sickr-finetune"),
+    "microworld": tuple(
+        name for name, where in TASKS.builtin.items() if where.startswith("cseb.tasks.microworld:") and name != "mw-dev"
+    ),
+    "mw-transfer": ("mw-topics", "mw-topics-split", "mw-paraphrase"),
+    "faq": ("faqir", "cough"),
+    "mteb-msse": (  # figure 5 of MSSE
+        "mteb:AmazonCounterfactualClassification/en",
+        "mteb:Banking77Classification",
+        "mteb:MassiveIntentClassification/en",
+        "mteb:QuoraRetrieval",
+        "mteb:AskUbuntuDupQuestions",
+    ),
+    "geometry": ("alignment", "uniformity", "anisotropy", "effective-rank"),
+    "mw-geometry": ("mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank"),
+}
+
+# Figures that are not points with higher ones better, by the first word of their protocol; averages leave them alone.
+SCALES: Mapping[str, str] = {
+    "alignment": "0 to 4, lower is better",
+    "uniformity": "-8 to 0, lower is better",
+    "anisotropy": "mean cosine, lower is better",
+    "effective-rank": "1 to width, higher is better",
 }
 
 # Raised when the numbers of an unchanged spec would change: older records then count as stale. The default is 1.
@@ -296,3 +348,8 @@ def slot_of(name: str) -> str:
         if name in registry:
             return slot
     raise UnknownName("part", name, {*PRESETS, *(known for registry in SLOTS.values() for known in registry)})
+
+
+def scale_of(protocol: str) -> str:
+    """What has to be said of figures of this protocol; "" for points, where higher is better."""
+    return SCALES.get(protocol.partition("@")[0].partition("(")[0], "")

@@ -8,7 +8,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -21,18 +21,15 @@ from cseb import build as building
 from cseb import train as training
 from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import draw, subset_sha256
-from cseb.data.weights import find_encoder
 from cseb.encoder import Encoder
 from cseb.export import export
-from cseb.methods import presets, untrained
 from cseb.plan import Job, Progress, versioned
 from cseb.processes import share
-from cseb.results.record import Cost, Failure, Origin, Record, Score, Select, Source, Subset, Trace
+from cseb.results.record import Cost, Failure, Origin, Record, Score, Select, Subset, Trace
 from cseb.results.store import Items, Store
-from cseb.spec import parse_method
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Loaded, Task
+from cseb.tasks.task import Loaded, Outcome, Task
 
 LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")
 
@@ -46,9 +43,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     torch.set_num_threads(job.protocol.threads)
     started = datetime.now(UTC)
     corpus = _corpus(job.corpus.name, job.column)
-    sentences = corpus.take(draw(len(corpus), job.size, job.seed))
-    tasks = _tasks(",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
-    built = building.build(job.method, Path(job.folder), job.seed, job.trust_remote_code)
+    sentences = corpus.take(draw(len(corpus), job.size, job.random))
+    tasks = _tasks(job.tasks or ",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
+    built = building.build(job.method, Path(job.folder), job.random, job.trust_remote_code)
     clock, cpu, here = time.perf_counter(), time.process_time(), share()
 
     def look(seen: training.Look) -> None:
@@ -60,7 +57,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     items: dict[str, Items] = {}
     train_seconds = score_seconds = 0.0
     try:
-        trained = training.train(built, sentences, job.seed, job.protocol.device, _selector(job), look)
+        trained = training.train(built, sentences, job.random, job.protocol.device, _selector(job), look)
         train_seconds = time.perf_counter() - clock
         if here.main:
             scores, items = _score_both(built.encoder, trained, tasks)
@@ -88,6 +85,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         corpus=job.corpus,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(sentences)),
         seed=job.seed,
+        vary=job.vary,
         protocol=job.protocol,
         scores=tuple(scores),
         trace=trace,
@@ -95,25 +93,14 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         cost=Cost(
             train_seconds=train_seconds,
             score_seconds=score_seconds,
-            peak_rss_mb=_peak_rss_mb(),
+            peak_rss_mb=peak_rss_mb(),
             cpu_seconds=time.process_time() - cpu,
         ),
-        origin=_origin(job.protocol.device, built.recipe.precision, started),
+        origin=origin(job.protocol.device, built.recipe.precision, started),
     )
     if here.main:
         store.write(record, items)
     return record
-
-
-def evaluate(encoder: str, pooler: str, tasks: str, data_dir: str, threads: int) -> tuple[Source, list[Score]]:
-    """Score an encoder as it stands. pooler: a pooler part such as mean or first_last(first=0). Raises: CsebError."""
-    torch.set_num_threads(threads)
-    folder, sha256 = find_encoder(encoder)
-    method = parse_method(f"{untrained.CLS.name}+{pooler}").at(1.0)
-    loaded = _tasks(tasks, data_dir)
-    built = building.build(replace(method, head=presets.NONE), folder, seed=0)
-    scores, _ = _scores(built.encoder, loaded, "last")
-    return Source(name=encoder, sha256=sha256), scores
 
 
 @functools.lru_cache(maxsize=2)
@@ -122,14 +109,14 @@ def _corpus(name: str, column: str) -> Corpus:
 
 
 def _tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
-    return [(task, load_task(task.name, Path(data_dir) if data_dir else None)) for task in parse_tasks(names)]
+    return [(task, load_task(task, Path(data_dir) if data_dir else None)) for task in parse_tasks(names)]
 
 
 def _selector(job: Job) -> Callable[[Encoder], float | None] | None:
     """Dev points of an encoder, or None where nothing may be chosen by rated pairs."""
     if not job.protocol.dev:
         return None
-    dev = _tasks(job.protocol.dev.partition("@")[0], job.data_dir)
+    dev = _tasks(job.dev or job.protocol.dev.partition("@")[0], job.data_dir)
 
     def select(encoder: Encoder) -> float | None:
         return score_all(dev, encoder.embed)[0][0].value
@@ -157,31 +144,40 @@ def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) 
     scores: list[Score] = []
     items: dict[str, Items] = {}
     for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
-        scores.append(
-            Score(
-                task=versioned(task),
-                protocol=task.protocol,
-                select=select,
-                value=outcome.value,
-                detail=outcome.detail,
-                items=len(each),
-            )
-        )
+        scores.append(score_of(task, outcome, each, select))
         items[f"{versioned(task)}/{select}"] = each
     return scores, items
 
 
-def _origin(device: str, precision: str, started: datetime) -> Origin:
+def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
+    """One task's outcome as a record holds it."""
+    return Score(
+        task=versioned(task),
+        protocol=task.protocol,
+        select=select,
+        value=outcome.value,
+        detail=outcome.detail,
+        items=len(items),
+    )
+
+
+def origin(device: str, precision: str, started: datetime) -> Origin:
+    """Where and with what this process computes. precision: fp32, bf16 or fp16."""
     return Origin(
         cseb=cseb.__version__,
         commit=_commit(),
-        versions={"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        versions={"python": platform.python_version(), **{name: version(name) for name in (*LIBRARIES, *_extras())}},
         machine=f"{platform.system()} {platform.machine()}",
         device=torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
         dtype=precision,
         started=started.isoformat(timespec="seconds"),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
     )
+
+
+def _extras() -> Iterator[str]:
+    """Libraries that a user may do without and that this process has loaded."""
+    return (name for name in ("mteb", "sentence-transformers") if name.replace("-", "_") in sys.modules)
 
 
 @functools.cache
@@ -199,7 +195,7 @@ def _commit() -> str:
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
 
-def _peak_rss_mb() -> float:
+def peak_rss_mb() -> float:
     """The largest resident set of this process so far, in MB."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)

@@ -136,6 +136,11 @@ def parse_method(text: str) -> Method:
     return _method(_tree(text), text)
 
 
+def parse_part(text: str) -> Part:
+    """One part with its options, as `str(part)` writes it. Raises: BadSpec."""
+    return _part(_tree(text), text)
+
+
 def parse_scale(text: str) -> tuple[Edit, ...]:
     """`recipe(steps=60), queue(size=64)` as updates of the parts that a method has. Raises: BadSpec, UnknownName."""
     if not text.strip():

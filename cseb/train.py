@@ -23,7 +23,7 @@ from cseb.objective import Objective
 from cseb.parts import Surveying, Until
 from cseb.processes import Share, share
 from cseb.recipe import Recipe
-from cseb.streams import DROPOUT, TERMS, stream_seed
+from cseb.streams import DROPOUT, TERMS, Seed, stream_seed
 
 LOOK = 10  # steps between two reads of the loss; each read waits for the device
 
@@ -61,7 +61,7 @@ class Trained:
 def train(
     built: Built,
     sentences: Sequence[str],
-    seed: int,
+    seed: Seed,
     device: str,
     select: Callable[[Encoder], float | None] | None,
     watch: Callable[[Look], None],
@@ -122,7 +122,7 @@ def train(
 
 
 def _first_stages(
-    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: int, device: str
+    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str
 ) -> tuple[list[list[Tensor]], list[str]]:
     """The vectors (N, D) of each view by every model of the first stage, and how their trainings ended."""
     stages, notes = [], []
@@ -138,7 +138,7 @@ def _first_stages(
 
 
 def _stage(
-    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: int, device: str, with_head: bool
+    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str, with_head: bool
 ) -> tuple[list[Tensor], Trained]:
     """Train a model of the first stage; what remains are its vectors (N, D) of these views."""
     trained = train(built, sentences, seed, device, None, lambda look: None)
@@ -156,7 +156,7 @@ class _Patience:
     """Whether a loss has stopped falling: that of held-out sentences, or where there are none, of the batch itself."""
 
     def __init__(
-        self, built: Built, objective: Objective, held: Sequence[str], seed: int, device: torch.device
+        self, built: Built, objective: Objective, held: Sequence[str], seed: Seed, device: torch.device
     ) -> None:
         assert built.until is not None
         self.until, self.objective, self.seed, self.device = built.until, objective, seed, device

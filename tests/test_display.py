@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -55,6 +56,12 @@ def test_a_collapsed_encoder_is_called_so() -> None:
     one = job("simcse")
     assert "best collapsed last collapsed" in shown([Finished(one.key, record(one, None))], [one])
     assert mean_points(record(one, None), "best") is None
+
+
+def test_what_is_measured_otherwise_is_not_averaged_with_the_first_task() -> None:
+    found = record(job("simcse"))
+    other = replace(found.scores[0], task="mw-alignment@1", protocol="alignment@1", value=0.2)
+    assert mean_points(found.model_copy(update={"scores": (*found.scores, other)}), "best") == 50.0
 
 
 def test_failures_are_told_even_when_quiet_and_one_bug_has_one_traceback() -> None:

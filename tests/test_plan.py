@@ -208,3 +208,23 @@ def test_triples_that_are_not_there_are_missed_before_anything_trains(tmp_path: 
         plan(grid)
     mixed.write_text("a\tb\tc\n" * 70)
     assert len(plan(override(grid, methods="simcse-sup,simcse+pairs,mean"))) == 3
+
+
+def test_a_task_file_is_known_by_what_it_says_wherever_it_lies(make: Make, tmp_path: Path) -> None:
+    content = "one\tother\t1\na\tb\t2\nc\td\t3\n"
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my.tsv").write_text(content)
+    here, there = (plan(make(tasks=str(tmp_path / folder / "my.tsv")))[0] for folder in ("here", "there"))
+    assert here.protocol.tasks == ("my.tsv@1",)
+    assert here.key == there.key
+    assert (here.tasks, here.dev) == (str(tmp_path / "here/my.tsv"), "mw-dev")
+    (tmp_path / "there/my.tsv").write_text(content.replace("3", "0"))
+    assert plan(make(tasks=str(tmp_path / "there/my.tsv")))[0].key != here.key
+    chosen = plan(make(dev=str(tmp_path / "here/my.tsv")))[0].protocol
+    assert (chosen.dev, chosen.dev_pairs) == ("my.tsv@1", 3)
+
+
+def test_geometry_does_not_choose_a_checkpoint(make: Make) -> None:
+    with pytest.raises(BadBenchmark, match="whose figure is 0 to 4, lower is better; a task in points"):
+        plan(make(dev="mw-alignment"))

@@ -8,10 +8,14 @@ import pytest
 
 from cseb import train as training
 from cseb.benchmark import load, override
+from cseb.embedders import How, find
+from cseb.evaluate import evaluate
 from cseb.plan import Job, Progress, plan
 from cseb.results.record import Record
-from cseb.results.store import Store
-from cseb.run import evaluate, run_job
+from cseb.results.store import Store, stale
+from cseb.run import run_job
+from cseb.tasks.evaluate import load_task
+from cseb.tasks.names import parse_tasks
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -86,8 +90,11 @@ def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Jo
     record = run_job(job, store, lambda look: None)
     found = scores(record)
     assert found["mw-captions@1", "best"] == found["mw-captions@1", "last"]
-    _, direct = evaluate(str(job.folder), "mean", "mw-captions", "", 1)
-    assert direct[0].value == pytest.approx(found["mw-captions@1", "last"], abs=1e-3)
+    how = How(pooler="mean")
+    direct = evaluate(find(job.folder, how), how, "mw-captions", "", store).record
+    assert direct is not None
+    assert direct.scores[0].value == pytest.approx(found["mw-captions@1", "last"], abs=1e-3)
+    assert (direct.method, direct.resolved.split()[0]) == (record.method, record.resolved.split()[0])
 
 
 def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
@@ -110,8 +117,11 @@ def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
     folder = tmp_path / "models" / job.key
     assert (folder / "modules.json").is_file()
-    _, again = evaluate(str(folder), "mean", "mw-captions,mw-relations", "", 1)
-    for score in again:
+    how = How(results=tmp_path)
+    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
+    assert again is not None
+    assert (again.method, again.resolved, again.data_seen) == (record.method, record.resolved, ("subset",))
+    for score in again.scores:
         assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
 
 
@@ -150,3 +160,26 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
         is_plain = one is plain  # SentenceTransformer knows of no whitening
         assert (tmp_path / "models" / one.key / "cseb.pt").exists() is not is_plain
         assert (tmp_path / "models" / one.key / "modules.json").exists() is is_plain
+
+
+def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
+    jobs: Callable[..., list[Job]], tmp_path: Path
+) -> None:
+    (tmp_path / "own").mkdir()
+    labels = tmp_path / "own" / "my labels.csv"
+    labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
+    typed = f"mw-faq,mw-clusters,mw-geometry,{labels},{labels}:clustering"
+    (job,) = jobs(f"simcse{SMALL}", tasks=typed)
+    store = Store(tmp_path / "results")
+    store.prepare()
+    record = run_job(job, store, lambda _: None)
+    names = [score.task for score in record.scores if score.select == "last"]
+    assert names[0] == "mw-faq@1"
+    assert names[-2:] == ["my_labels.csv@1", "my_labels.csv:clustering@1"]
+    assert stale(record) == ""
+    items = store.read_items(job.key)
+    loaded = {f"{task.name}@{task.version}": load_task(task, None) for task in parse_tasks(typed)}
+    for score in record.scores:
+        own = items[f"{score.task}/{score.select}"]
+        outcome = loaded[score.task].outcome(own)
+        assert (outcome.value, outcome.detail, len(own)) == (score.value, score.detail, score.items)

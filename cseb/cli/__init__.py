@@ -12,7 +12,9 @@ import typer
 from typer.core import TyperGroup
 
 import cseb
-from cseb.cli import data, grid, look
+from cseb.cli import audit, check, compare, data, explain, grid, look
+from cseb.cli.plot import plot
+from cseb.cli.report import report
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -49,12 +51,18 @@ def _options(
 
 
 app.command()(grid.run)
-app.command()(look.report)
+app.command()(report)
+app.command()(plot)
+app.command()(compare.compare)
 app.command(name="list")(look.list_)
 app.command()(look.show)
 app.command()(look.sample)
 app.command(name="eval")(look.evaluate)
-app.command()(grid.check)
+app.command()(check.check)
+app.command()(audit.audit)
+app.command()(explain.diff)
+app.command()(explain.verify)
+app.command()(explain.rerun)
 app.add_typer(data.app, name="data")
 
 

@@ -1,4 +1,4 @@
-"""The commands that train: run, and check, which compares a fresh run with committed records."""
+"""The command that trains a grid, and what others need that train one too."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from cseb.errors import BadBenchmark, BadResults, one_of, whole
+from cseb.streams import ALL, VARIED
 
 if TYPE_CHECKING:
     from cseb.benchmark import Benchmark
     from cseb.launch import Summary
     from cseb.plan import Job
-    from cseb.results.record import Record
+    from cseb.results.record import Record, Vary
     from cseb.results.store import Store
 
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
@@ -46,6 +46,9 @@ def run(
     sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, counted from 0.")] = None,
     steps: Annotated[int | None, typer.Option(min=0, help="Optimiser steps of every method that trains.")] = None,
+    vary: Annotated[
+        str, typer.Option(help="What the seed decides: subset, init, order, dropout, or all of them.")
+    ] = "all",
     results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
     save_models: Annotated[
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
@@ -70,6 +73,7 @@ def run(
     from cseb.cli import several
     from cseb.plan import plan
     from cseb.results.store import Store
+    from cseb.tasks.names import spoken
 
     together = several.started()
     if processes > 1 and together == 1 and not dry_run:
@@ -91,12 +95,21 @@ def run(
         data_dir=data_dir,
         steps=steps,
     )
-    where = _device(device)
+    where = device_of(device)
     together = max(together, processes)
-    jobs = plan(merged, threads=threads, device=where, processes=together, trust_remote_code=trust_remote_code)
-    at_once = 1 if together > 1 else _workers(workers, threads, where)
-    grid = _Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
+    jobs = plan(
+        merged,
+        threads=threads,
+        device=where,
+        processes=together,
+        trust_remote_code=trust_remote_code,
+        vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
+    )
+    at_once = 1 if together > 1 else workers_of(workers, threads, where)
+    grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
     quiet = quiet or not several.first()
+    for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
+        typer.echo(line, err=True)
     if dry_run:
         typer.echo(grid.listing())
         return
@@ -106,48 +119,8 @@ def run(
     raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
 
 
-def check(
-    benchmark: BenchmarkName,
-    *,
-    update: Annotated[bool, typer.Option("--update", help="Make the fresh records what is expected.")] = False,
-    workers: Workers = "auto",
-    threads: Threads = 1,
-    device: Device = "auto",
-    quiet: Quiet = False,
-) -> None:
-    """Run a benchmark afresh and compare it with the records it is expected to give; 1 if a number has moved.
-
-    What is expected lies beside the benchmark, in expected/NAME. The benchmark says how far a number may move.
-    """
-    from cseb import benchmark as benchmarks
-    from cseb.plan import plan
-    from cseb.results import check as checking
-    from cseb.results.store import Store
-
-    loaded, where = benchmarks.load(benchmark), _device(device)
-    expected = Store(benchmarks.expected(benchmark, loaded.name))
-    wanted = [] if update else _expected_records(expected, benchmark)
-    if loaded.tolerance is None and not update:
-        raise BadBenchmark(f"{benchmark} has no tolerance; add one, in points, such as tolerance: 0.5")
-    jobs = plan(loaded, threads=threads, device=where)
-    with TemporaryDirectory(prefix="cseb-check-") as folder:
-        grid = _Grid.of(loaded, jobs, Store(Path(folder)), _workers(workers, threads, where))
-        summary = grid.run(quiet)
-        if summary.stopped or summary.refused or (update and summary.failed):
-            raise typer.Exit(summary.exit_code)
-        fresh, _ = grid.store.load()
-        if update:
-            expected.folder.parent.mkdir(parents=True, exist_ok=True)
-            written, removed = checking.update(fresh, expected.folder)
-            typer.echo(f"{len(written)} records written to {expected.folder}, {len(removed)} removed")
-            return
-    verdicts = checking.compare(fresh, wanted, loaded.tolerance or 0.0)
-    typer.echo("\n".join(checking.report(verdicts)))
-    raise typer.Exit(0 if all(verdict.ok for verdict in verdicts) else 1)
-
-
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
     """The jobs of a benchmark, the folder of their records, the records it held at first, and what is to be run."""
 
     benchmark: Benchmark
@@ -166,7 +139,7 @@ class _Grid:
         workers: int,
         fresh: bool = False,
         retry_failed: bool = False,
-    ) -> _Grid:
+    ) -> Grid:
         """Find out what is there already, without making a folder."""
         held = store.load()[0] if store.runs.is_dir() else []
         records = {record.key: record for record in held}
@@ -215,7 +188,7 @@ class _Grid:
             said += f", about {left} with {self.workers} workers"
         if unknown := len(todo) - len(known):
             said += f", {unknown} of unknown length"
-        return "\n".join([*describe.aligned(rows), said])
+        return "\n".join([*describe.aligned(rows), said, *_power(self.benchmark.seeds)])
 
     def ending(self, summary: Summary, fresh: bool) -> str:
         """The last line of a run."""
@@ -229,11 +202,19 @@ class _Grid:
         return f"{said}; next: cseb report {self.store.folder}" if summary.done or not summary.total else said
 
 
-def _expected_records(expected: Store, benchmark: str) -> list[Record]:
-    records = expected.load()[0] if expected.runs.is_dir() else []
-    if not records:
-        raise BadResults(f"nothing is expected in {expected.folder}; make it with: cseb check {benchmark} --update")
-    return records
+def _power(seeds: int) -> list[str]:
+    """What so few seeds can and cannot show, before any time is spent on them."""
+    from cseb.statistics.paired import exact_floor
+    from cseb.statistics.power import Design
+
+    if seeds >= 6:
+        return []
+    if (least := Design(seeds, 1.0).detectable()) is None:
+        return ["one seed shows no spread, so no test of seeds is possible; use 6 seeds"]
+    return [
+        f"with {seeds} seeds exact tests cannot go below {exact_floor(seeds):g} (6 seeds: {exact_floor(6):.3f}); a "
+        f"paired t-test finds differences from {least:.2f} sd of the differences on (80 % power)"
+    ]
 
 
 def _check_parts(jobs: Sequence[Job]) -> None:
@@ -246,7 +227,7 @@ def _check_parts(jobs: Sequence[Job]) -> None:
             build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)
 
 
-def _device(name: str) -> str:
+def device_of(name: str) -> str:
     """Where jobs compute. It is part of their identity, so it is settled before they are planned."""
     one_of(("auto", "cpu", "cuda"), name, "--device")
     if name == "cpu" or (
@@ -260,7 +241,8 @@ def _device(name: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def _workers(text: str, threads: int, device: str) -> int:
+def workers_of(text: str, threads: int, device: str) -> int:
+    """How many jobs at a time. Raises: BadSpec."""
     if text == "auto":
         return 1 if device == "cuda" else max(1, _cores() // threads)
     return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")

@@ -13,6 +13,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from io import BufferedIOBase
 from pathlib import Path
@@ -30,19 +31,34 @@ Reader = Callable[[BufferedIOBase, str, str], Iterator[str]]  # file, its name f
 
 def file_rows(path: Path, column: str) -> Iterator[str]:
     """The text of every row of a file. Raises: BadData."""
-    plain = path.name.lower().removesuffix(".gz")
-    reader = FORMATS.get(Path(plain).suffix)
+    reader = FORMATS.get(ending(path))
+    if reader is None and not path.is_dir():
+        raise BadData(
+            f"{path} does not end in {', '.join(FORMATS)}, with or without .gz; see also hub:NAME, microworld"
+        )
+    with opened(path, hint="name a file, hub:NAME or microworld") as file:
+        assert reader is not None  # a folder has been answered
+        yield from reader(file, str(path), column)
+
+
+def ending(path: Path) -> str:
+    """`.csv` of a.csv, A.CSV and a.csv.gz."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
+
+
+@contextmanager
+def opened(path: Path, hint: str) -> Iterator[BufferedIOBase]:
+    """The bytes of a file, unpacked if its name ends in .gz.
+
+    Raises: BadData, also for what goes wrong while the file is read. hint: what to try when there is no such file.
+    """
     try:
         if path.is_dir():
             raise BadData(f"{path} is a folder; name a file in it, or read it as a data set with hub:{path}")
-        if reader is None:
-            raise BadData(
-                f"{path} does not end in {', '.join(FORMATS)}, with or without .gz; see also hub:NAME, microworld"
-            )
-        with path.open("rb") if plain == path.name.lower() else gzip.open(path, "rb") as file:
-            yield from reader(file, str(path), column)
+        with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            yield file
     except FileNotFoundError:
-        raise BadData(f"there is no file {path}; name a file, hub:NAME or microworld") from None
+        raise BadData(f"there is no file {path}; {hint}") from None
     except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: a path or table that cannot be
         raise BadData(f"{path} cannot be read: {error}") from error
 
@@ -91,21 +107,19 @@ def _txt(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
     return _lines(file, name)
 
 
-def _delimited(
-    file: BufferedIOBase, name: str, column: str, *, delimiter: str, quoting: Literal[0, 3]
-) -> Iterator[str]:
+def cells(
+    file: BufferedIOBase, name: str, *, delimiter: str, quoting: Literal[0, 3]
+) -> Iterator[tuple[int, list[str]]]:
+    """Number of its last line and cells of every row, the header included; a blank row has none. Raises: BadData."""
     csv.field_size_limit(LONGEST_FIELD)
     rows = csv.reader(_lines(file, name), delimiter=delimiter, quoting=quoting, strict=True)
+    width = 0
     try:
-        header = [cell.strip() for cell in next(rows, [])]
-        _check_header(header, name, column)
-        at = header.index(pick_column(column, header, name))
         for row in rows:
-            if row and len(row) != len(header):
-                raise BadData(
-                    f"{name}, line {rows.line_num} has {len(row)} fields, the header {len(header)}; quote the text"
-                )
-            yield row[at] if row else ""
+            width = width or len(row)
+            if row and len(row) != width:
+                raise BadData(f"{name}, line {rows.line_num} has {len(row)} fields, the header {width}; quote the text")
+            yield rows.line_num, row
     except csv.Error as error:
         raise BadData(f"{name}, line {rows.line_num}: {error}; is a quotation mark left open?") from None
 
@@ -123,10 +137,11 @@ def _check_header(header: Sequence[str], name: str, column: str) -> None:
         )
 
 
-def _jsonl(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
+def objects(file: BufferedIOBase, name: str) -> Iterator[tuple[int, dict[str, object] | None]]:
+    """Number and content of every line of JSON; a blank one has none. Raises: BadData."""
     for number, line in enumerate(_lines(file, name), 1):
         if not line.strip():
-            yield ""
+            yield number, None
             continue
         try:
             row = json.loads(line)
@@ -136,6 +151,25 @@ def _jsonl(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
             raise BadData(
                 f'{name}, line {number} is a {type(row).__name__}; an object such as {{"text": "..."}} is needed'
             )
+        yield number, row
+
+
+def _delimited(
+    file: BufferedIOBase, name: str, column: str, *, delimiter: str, quoting: Literal[0, 3]
+) -> Iterator[str]:
+    rows = cells(file, name, delimiter=delimiter, quoting=quoting)
+    header = [cell.strip() for cell in next(rows, (0, []))[1]]
+    _check_header(header, name, column)
+    at = header.index(pick_column(column, header, name))
+    for _, row in rows:
+        yield row[at] if row else ""
+
+
+def _jsonl(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
+    for number, row in objects(file, name):
+        if row is None:
+            yield ""
+            continue
         column = pick_column(column, list(row), f"{name}, line {number}")
         yield as_text(row[column], name, number, column)
 

@@ -18,6 +18,6 @@ def benchmark_names() -> list[str]:
     return sorted(path.stem for path in benchmarks().glob("*.yaml"))
 
 
-def published_scores() -> Path:
-    """Scores printed in papers, one per row; the file may be absent."""
-    return benchmarks() / "published" / "scores.csv"
+def published(name: str) -> Path:
+    """What papers print: `scores` of their tables, `claims` of their text. The file may be absent."""
+    return benchmarks() / "published" / f"{name}.csv"

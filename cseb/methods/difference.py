@@ -15,7 +15,8 @@ DIFFCSE = replace(
     recipe=RECIPE.updated(part("recipe", steps=31_250, learning_rate=7e-6)),
     deviations=(
         "rtd: the generator is a further pre-trained model that saw no sentence pairs: data seen is `external`. "
-        "`+rtd(generator=self)` takes the encoder's own masked-LM head and files, which is external to nothing",
+        "`+rtd(generator=self)` takes a frozen copy of the encoder with its own masked-LM head, and data seen is the "
+        "subset; where its files hold no such head it is refused",
         "rtd: the text samples from the generator where words are masked and sums over tokens; the code takes its best "
         "guess at every position and averages over all, padding included; we take the code's, for which the weight "
         "is meant (`fill=sample, count=real` come nearest to the text)",

@@ -21,7 +21,7 @@ PCL = replace(
         "group_softmax_bce: the text has a contrast of several positives, the code a logistic loss of softmax "
         "probabilities; we take the code's",
         "kl_peers: averaged over all entries as in the code; `reduction=batchmean` is the divergence itself",
-        "token_edits: 8 edits, ten times the work of SimCSE for each of two networks; fewer are "
+        "token_edits: 8 edits make ten views for each of two networks, ten times the work of SimCSE; fewer are "
         '`+token_edits(edits=("shuffle","delete"))`',
         "recipe: the README's batch is 64, the script's 256; we take 64 (`+recipe(batch_size=256, steps=3907)`)",
         *SIMCSE.deviations[1:],

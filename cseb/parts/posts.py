@@ -15,8 +15,8 @@ SHORTEST = 1e-8  # a vector below this length stays as it is
 def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor]:
     """Mean (D,) and map (D, kept) after which these vectors (N, D) have covariance 1, largest directions first.
 
-    shrink: share of the mean variance that takes the place of the covariance. Source: Su et al. 2021 (BERT-whitening) and
-    its released code; Ledoit & Wolf 2004 for shrinkage.
+    shrink: share of the mean variance that takes the place of the covariance. Source: Su et al. 2021, released code;
+    Ledoit & Wolf 2004 for shrinkage.
     """
     vectors = vectors.double()
     mean = vectors.mean(dim=0)

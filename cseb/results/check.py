@@ -1,18 +1,21 @@
-"""Fresh records against expected ones, cell by cell; no number is adjusted."""
+"""Did training drift? Fresh records against expected ones, cell by cell; no number is adjusted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from cseb.errors import BadResults, between
+from cseb.results.answers import Answer
 from cseb.results.record import Record, Select
 from cseb.results.stats import score
 from cseb.results.store import Store, plain
 from cseb.results.study import percent, tag
 
 ROUNDING = 1e-9  # points; 56.8 - 56.3 is a little more than 0.5 in binary
+NONE: Mapping[str, float] = MappingProxyType({})
 Place = tuple[str, int, int, str, str]  # method as typed, sentences, seed, sha256 of encoder and of corpus
 
 
@@ -45,37 +48,40 @@ class Verdict:
         """Whether both are there and no further apart than allowed."""
         return not self.reason and self.difference is not None and abs(self.difference) <= self.allowed + ROUNDING
 
-    def __str__(self) -> str:
-        where = f"{plain(self.method)} {percent(self.fraction)} seed {self.seed} {self.select}"
-        aside = f"expected {_points(self.expected)}, allowed ±{self.allowed:.2f}"
-        if self.difference is not None and not self.ok:
-            aside += f", off by {self.difference:+.4g}"
-        if self.worst is not None:
-            aside += f"; {plain(self.worst[0])} {self.worst[1]:+.2f}"
-        why = f": {self.reason}" if self.reason else ""
-        return f"{'ok ' if self.ok else 'BAD'} {where} {_points(self.found)} ({aside}){why}"
+    @property
+    def answer(self) -> Answer:
+        """This verdict among the answers of `cseb check`."""
+        text = f"{_points(self.found)}, expected {_points(self.expected)}"
+        if self.difference:
+            text += f", moved by {self.difference:+.4g}"
+        text += f", allowed ±{self.allowed:.4g}"
+        if self.worst is not None and self.worst[1]:
+            text += f"; most: {plain(self.worst[0])} {self.worst[1]:+.4g}"
+        cell = f"{plain(self.method)} {percent(self.fraction)} seed {self.seed} {self.select}"
+        moved = self.difference != 0 or bool(self.worst and self.worst[1])
+        said = f"{self.reason}: {text}" if self.reason else text
+        return Answer(question="drift", cell=cell, ok=self.ok, text=said, moved=moved)
 
 
-def compare(fresh: Iterable[Record], expected: Iterable[Record], tolerance: float) -> list[Verdict]:
+def compare(
+    fresh: Iterable[Record], expected: Iterable[Record], tolerance: float, limits: Mapping[str, float] = NONE
+) -> list[Verdict]:
     """One verdict for each cell, seed and checkpoint on either side; missing, failed and extra ones are not ok.
 
-    tolerance: points that an average over tasks may differ by, in either direction. Raises: BadResults when a side has
-    two records for one cell and seed; BadSpec when the tolerance is not a number from 0 to 100.
+    tolerance: points that an average over tasks may differ by, in either direction; limits: the same for single methods
+    by name, which win. Raises: BadResults when a side has two records for one cell and seed; BadSpec when one of them
+    is not a number from 0 to 100.
     """
-    between(0, 100, tolerance, "tolerance")
+    for allowed in (tolerance, *limits.values()):
+        between(0, 100, allowed, "tolerance")
     found, wanted = _by_place(fresh), _by_place(expected)
     verdicts = []
     for place in sorted({*found, *wanted}):
         here, there = found.get(place), wanted.get(place)
         twin = _twin(place, found if here is None else wanted)
-        verdicts += [_verdict(here, there, twin, select, tolerance) for select in _selects(here, there)]
+        allowed = limits.get(place[0], tolerance)
+        verdicts += [_verdict(here, there, twin, select, allowed) for select in _selects(here, there)]
     return verdicts
-
-
-def report(verdicts: Sequence[Verdict]) -> list[str]:
-    """One line for each verdict, and one that counts them."""
-    good = sum(verdict.ok for verdict in verdicts)
-    return [*map(str, verdicts), f"{good} of {len(verdicts)} cells as expected"]
 
 
 def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]:

@@ -9,6 +9,7 @@ from pydantic.dataclasses import dataclass
 
 SCHEMA: Final = 1
 Select = Literal["best", "last"]
+Vary = Literal["all", "subset", "init", "order", "dropout"]  # as cseb.streams has them
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -117,6 +118,7 @@ class Record(BaseModel):
     corpus: Source
     subset: Subset
     seed: int
+    vary: Vary = "all"  # which streams of random numbers the seed decides; the others are those of seed 0
     protocol: Protocol
     scores: tuple[Score, ...] = ()
     trace: Trace | None = None

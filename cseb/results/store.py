@@ -27,6 +27,7 @@ Items = npt.NDArray[np.float32]
 KEY = re.compile(r"[0-9a-f]{16}")
 LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
+NOTHING: dict[str, float | None] = {}
 PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
 QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
@@ -135,10 +136,15 @@ class Store:
         except Exception as error:  # numpy and zipfile answer damaged bytes with a dozen different exceptions
             raise BadResults(f"{path} cannot be read: {plain(str(error)) or type(error).__name__}") from error
 
-    def load(self) -> tuple[list[Record], list[Problem]]:
-        """All records by key, and every visible file among them that is not one. Raises: BadResults."""
+    def load(self, *, lean: bool = False) -> tuple[list[Record], list[Problem]]:
+        """All records by key, and every visible file among them that is not one. Raises: BadResults.
+
+        lean: without figures beside the main one and without trajectories, which take two thirds of the memory.
+        """
+        shared: dict[Any, Any] = {}
         with _no_collection():
-            found = [_read(path) for path in self._entries() if not path.name.startswith(".")]
+            paths = [path for path in self._entries() if not path.name.startswith(".")]
+            found = [_lean(_read(path), shared) if lean else _read(path) for path in paths]
         return [one for one in found if isinstance(one, Record)], [one for one in found if isinstance(one, Problem)]
 
     def _entries(self) -> list[Path]:
@@ -215,6 +221,24 @@ def _read(path: Path) -> Record | Problem:
     if path.name != f"{record.key}.json":
         return Problem(path, f"holds the record {plain(record.key)!r}; was it renamed?")
     return record
+
+
+def _lean(found: Record | Problem, shared: dict[Any, Any]) -> Record | Problem:
+    """Less of a record that nobody else holds yet; what it has in common with others is kept once."""
+    if isinstance(found, Problem):
+        return found
+    for score in found.scores:
+        object.__setattr__(score, "detail", NOTHING)
+        object.__setattr__(score, "task", shared.setdefault(score.task, score.task))
+        object.__setattr__(score, "protocol", shared.setdefault(score.protocol, score.protocol))
+    if found.trace is not None:
+        object.__setattr__(found.trace, "curve", ())
+    versions = found.origin.versions
+    object.__setattr__(found.origin, "versions", shared.setdefault(tuple(versions.items()), versions))
+    for name in ("resolved", "method", "encoder", "corpus", "protocol", "data_seen"):
+        value = getattr(found, name)
+        found.__dict__[name] = shared.setdefault(value, value)
+    return found
 
 
 def _reason(error: ValidationError) -> str:

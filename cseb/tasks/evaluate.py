@@ -9,27 +9,57 @@ from pathlib import Path
 import numpy as np
 
 from cseb.errors import BadData, CsebError
-from cseb.registry import TASKS
+from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors
 
 
 @cache
-def load_task(name: str, data_dir: Path | None) -> Loaded:
-    """The data of a task, read once in the life of a process. Raises: BadData, UnknownName."""
-    task: Task = TASKS[name]
-    return task.load(data_dir)
+def load_task(task: Task | str, data_dir: Path | None) -> Loaded:
+    """The data of a task, read once in the life of a process.
+
+    task: itself, or how a user names it; the name in a record does not say where a file of the user's own lies.
+    Raises: BadData, UnknownName.
+    """
+    return (parse_tasks(task)[0] if isinstance(task, str) else task).load(data_dir)
 
 
 def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items]]:
     """Outcome and items of each task, in order; `embed` is called once, with all sentences sorted and distinct.
 
-    Raises: CsebError if `embed` returns anything but one vector for each sentence.
+    Raises: CsebError if `embed` returns anything but one vector for each sentence, or a task fails.
     """
+    found = score_each(tasks, embed)
+    for one in found:
+        if isinstance(one, CsebError):
+            raise one
+    return [one for one in found if not isinstance(one, CsebError)]
+
+
+def score_each(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items] | CsebError]:
+    """As `score_all`, with the reason in place of the outcome where one task fails.
+
+    Raises: CsebError if `embed` returns anything but one vector for each sentence: then no task has a score.
+    """
+    embed = Checked(embed)
     distinct = sorted({sentence for _, loaded in tasks for sentence in loaded.sentences()})
-    vectors = _checked(embed(distinct), len(distinct))
+    vectors = embed(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
     rows = {sentence: row for row, sentence in enumerate(distinct)}
-    found = [loaded.items(_Lookup(task.name, vectors, rows)) for task, loaded in tasks]
-    return [(loaded.outcome(items), items) for (_, loaded), items in zip(tasks, found, strict=True)]
+    return [
+        _score(task, loaded, embed if is_live(loaded) else _Lookup(task.name, vectors, rows)) for task, loaded in tasks
+    ]
+
+
+def is_live(loaded: Loaded) -> bool:
+    """Whether a task cannot list its sentences and asks the encoder itself: it says so with `live = True`."""
+    return bool(getattr(loaded, "live", False))
+
+
+def _score(task: Task, loaded: Loaded, embed: Embed) -> tuple[Outcome, Items] | CsebError:
+    try:
+        items = loaded.items(embed)
+        return loaded.outcome(items), items
+    except CsebError as error:
+        return error
 
 
 class _Lookup:
@@ -45,11 +75,32 @@ class _Lookup:
             raise BadData(f"task {self.task} asks for {error}, which its sentences() leaves out") from None
 
 
-def _checked(vectors: Vectors, count: int) -> Vectors:
-    """Values that are not finite pass: they are the encoder's fault, and each task says so with a None."""
-    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
-        found = getattr(vectors, "shape", type(vectors).__name__)
-        raise CsebError(f"the encoder returned {found} for {count} sentences; an array of ({count}, width) is needed")
-    if not np.issubdtype(vectors.dtype, np.floating):
-        raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")
-    return vectors.astype(np.float32, copy=False)
+class Checked:
+    """An `Embed` whose answers are looked at: one row for each sentence, as wide as ever.
+
+    Values that are not finite pass: they are the encoder's fault, and each task says so with a None. The first sentence
+    that had one is kept in `not_finite`. Raises: CsebError.
+    """
+
+    def __init__(self, embed: Embed) -> None:
+        self.embed = embed
+        self.width: int | None = None
+        self.not_finite: str | None = None
+
+    def __call__(self, sentences: Sequence[str]) -> Vectors:
+        """N sentences to (N, D), float32."""
+        vectors, count = self.embed(sentences), len(sentences)
+        if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
+            found = getattr(vectors, "shape", type(vectors).__name__)
+            raise CsebError(
+                f"the encoder returned {found} for {count} sentences; an array of ({count}, width) is needed"
+            )
+        if not np.issubdtype(vectors.dtype, np.floating):
+            raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")
+        if count and self.width not in (None, vectors.shape[1]):
+            raise CsebError(f"the encoder returned vectors of {self.width} numbers and then of {vectors.shape[1]}")
+        if count:
+            self.width = vectors.shape[1]
+        if self.not_finite is None and len(bad := np.flatnonzero(~np.isfinite(vectors).all(axis=1))):
+            self.not_finite = sentences[bad[0]]
+        return vectors.astype(np.float32, copy=False)

@@ -12,20 +12,23 @@ from cseb.errors import BadData
 
 # Data set and file: the files the papers were scored on. Other copies hold raw text without subsets: another protocol.
 HUB = on_hub("stsb")
+FOLDERS = ("STS", "SICK", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC")
 WANTED = (
     "wanted below it: STS/STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt, ..., "
-    f"STS/STSBenchmark/sts-test.csv, SICK/SICK_test_annotated.txt, as in {HUB.file} of the data set {HUB.repository}"
+    "STS/STSBenchmark/sts-test.csv, SICK/SICK_test_annotated.txt, MR/rt-polarity.pos, ..., "
+    f"as in {HUB.file} of the data set {HUB.repository}"
 )
 
 
 def data_root(data_dir: Path | None) -> Path:
-    """The folder that holds STS/ and SICK/; without `data_dir`, that of a download. Raises: BadData."""
+    """The folder that holds STS/, SICK/, MR/, ...; without `data_dir`, that of a download. Raises: BadData."""
     if data_dir is None:
         return _downloaded()
     for root in ROOTS:
-        if any(folder in _names(data_dir / root) for folder in ("STS", "SICK")):
+        if any(folder in _names(data_dir / root) for folder in FOLDERS):
             return data_dir / root
-    raise BadData(f"{data_dir} holds neither STS/ nor SICK/, nor do its folders {', '.join(ROOTS[1:])}; {WANTED}")
+    names = "/, ".join(FOLDERS)
+    raise BadData(f"{data_dir} holds none of {names}/, nor do its folders {', '.join(ROOTS[1:])}; {WANTED}")
 
 
 def _names(folder: Path) -> set[str]:

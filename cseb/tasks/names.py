@@ -1,4 +1,4 @@
-"""Tasks as a user names them: `sts`, or `stsb,sickr`. Nothing is imported but the tasks that are asked for."""
+"""Tasks as a user names them: `sts`, `stsb,sickr` or `my.tsv`. Nothing is imported but the tasks that are asked for."""
 
 from __future__ import annotations
 
@@ -10,22 +10,58 @@ from cseb.registry import TASK_GROUPS, TASKS
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
 
+PREFIX = "mteb:"  # of the tasks of that library
+
 
 def parse_names(text: str) -> list[str]:
-    """Names of tasks from names and groups between commas, each once, in the order first named.
+    """Names of tasks from names, groups and files between commas, each once, in the order first named.
 
     Raises: UnknownName, BadBenchmark.
     """
-    names: dict[str, None] = {}
-    for word in filter(None, map(str.strip, text.split(","))):
-        if word not in TASKS and word not in TASK_GROUPS:
-            raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
-        names |= dict.fromkeys(TASK_GROUPS.get(word, (word,)))
-    if not names:
-        raise BadBenchmark(f"no task is named in {text!r}; write such as sts or {','.join(list(TASKS)[:2])}")
-    return list(names)
+    return list(_parse(text))
 
 
 def parse_tasks(text: str) -> list[Task]:
-    """The tasks that `parse_names` finds, without their data. Raises: UnknownName, BadBenchmark, BadSpec."""
-    return [TASKS[name] for name in parse_names(text)]
+    """The tasks that `parse_names` finds, without their data. Raises: UnknownName, BadBenchmark, BadSpec, BadData."""
+    return [_task(word) for word in _parse(text).values()]
+
+
+def spoken(text: str) -> list[str]:
+    """For what each file of the user's own was taken, a line each. Raises: as `parse_tasks`."""
+    return [task.says() for task in parse_tasks(text) if hasattr(task, "says")]
+
+
+def _parse(text: str) -> dict[str, str]:
+    """By the name of each task the word that says where it is: the name itself, or a path."""
+    found: dict[str, str] = {}
+    for word in filter(None, map(str.strip, text.split(","))):
+        if word in TASKS or word in TASK_GROUPS or word.startswith(PREFIX):
+            found |= {name: name for name in TASK_GROUPS.get(word, (word,))}
+            continue
+        if "." not in word and "/" not in word:
+            raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
+        from cseb.tasks import own  # numpy, not needed for a name
+
+        if not own.is_path(word):
+            raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
+        for one in own.spread(word):
+            if found.setdefault(own.name_of(one), one) != one:
+                raise BadBenchmark(
+                    f"{found[own.name_of(one)]} and {one} would both be called {own.name_of(one)}; rename a file"
+                )
+    if not found:
+        raise BadBenchmark(f"no task is named in {text!r}; write such as sts or {','.join(list(TASKS)[:2])}")
+    return found
+
+
+def _task(word: str) -> Task:
+    if word in TASKS:
+        task: Task = TASKS[word]
+        return task
+    if word.startswith(PREFIX):
+        from cseb.tasks.mteb_tasks import MTEBTask
+
+        return MTEBTask(word)
+    from cseb.tasks import own
+
+    return own.task_file(word)

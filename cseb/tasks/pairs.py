@@ -93,7 +93,7 @@ class RatedPairs:
 
 
 def row_cosine(left: Vectors, right: Vectors) -> Vectors:
-    """Cosine of each row of `left` with the same row of `right`: (N, D) and (N, D) to (N,), NaN for a zero vector.
+    """Cosine of each row of `left` with the same row of `right`: (N, D) and (N, D) to (N,), 0 for a zero vector.
 
     Worked out in float64 and rounded once: the errors are far below half a step of float32, so that equal vectors have
     exactly 1, and a pair of equal sentences is not ranked by rounding noise.
@@ -101,7 +101,7 @@ def row_cosine(left: Vectors, right: Vectors) -> Vectors:
     a, b = left.astype(np.float64), right.astype(np.float64)
     with np.errstate(all="ignore"):
         norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-        cosine = np.clip(np.einsum("nd,nd->n", a, b) / norms, -1, 1)
+        cosine = np.clip(np.einsum("nd,nd->n", a, b) / np.where(norms == 0, 1, norms), -1, 1)
     rounded: Vectors = cosine.astype(np.float32)
     return rounded
 

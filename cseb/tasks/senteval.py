@@ -53,8 +53,10 @@ def _table(data: str, file: str, left: int, right: int, gold: int, columns: int)
     return Table(file, known.rows, left, right, gold, columns, known.header)
 
 
+STSB_TRAIN = _table("stsb", "STS/STSBenchmark/sts-train.csv", left=5, right=6, gold=4, columns=7)
 STSB_DEV = _table("stsb", "STS/STSBenchmark/sts-dev.csv", left=5, right=6, gold=4, columns=7)
 STSB_TEST = _table("stsb", "STS/STSBenchmark/sts-test.csv", left=5, right=6, gold=4, columns=7)
+SICK_TRAIN = _table("sick", "SICK/SICK_train.txt", left=1, right=2, gold=3, columns=5)
 SICK_DEV = _table("sick", "SICK/SICK_trial.txt", left=1, right=2, gold=3, columns=5)
 SICK_TEST = _table("sick", "SICK/SICK_test_annotated.txt", left=1, right=2, gold=3, columns=5)
 
@@ -68,14 +70,14 @@ def read_year(year: str, root: Path) -> tuple[Pairs, ...]:
 def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
     """STS-B or SICK-R, one split of it: a single subset. Quotation marks are text. Raises: BadData."""
     path = root / table.file
-    lines = _lines(path)[table.header :]
-    _check(path, len(lines), table.rows, "rows")
+    rows = lines(path)[table.header :]
+    check(path, len(rows), table.rows, "rows")
     left, right, gold = [], [], []
-    for number, line in enumerate(lines, 1 + table.header):
-        cells = _cells(line, table.columns, path, number)
-        left.append(_normal(cells[table.left]))
-        right.append(_normal(cells[table.right]))
-        gold.append(_score(cells[table.gold], path, number))
+    for number, line in enumerate(rows, 1 + table.header):
+        row = cells(line, table.columns, path, number)
+        left.append(normal(row[table.left]))
+        right.append(normal(row[table.right]))
+        gold.append(_score(row[table.gold], path, number))
     return (Pairs(path.stem, left, right, gold),)
 
 
@@ -90,36 +92,37 @@ READERS: Mapping[str, Callable[[Path], tuple[Pairs, ...]]] = {
 
 def _read_subset(folder: Path, name: str, rows: Rows) -> Pairs:
     texts, scores = folder / f"STS.input.{name}.txt", folder / f"STS.gs.{name}.txt"
-    pairs, ratings = _lines(texts), _lines(scores)
-    _check(texts, len(pairs), rows.total, "rows")
-    _check(scores, len(ratings), rows.total, "rows")  # blank ones count: leaving them out would shift every pair
+    pairs, ratings = lines(texts), lines(scores)
+    check(texts, len(pairs), rows.total, "rows")
+    check(scores, len(ratings), rows.total, "rows")  # blank ones count: leaving them out would shift every pair
     left, right, gold = [], [], []
     for number, (line, rating) in enumerate(zip(pairs, ratings, strict=True), 1):
         if rating.strip():
-            one, other = _cells(line, 2, texts, number)
-            left.append(_normal(one))
-            right.append(_normal(other))
+            one, other = cells(line, 2, texts, number)
+            left.append(normal(one))
+            right.append(normal(other))
             gold.append(_score(rating, scores, number))
-    _check(scores, len(gold), rows.rated, "scores")
+    check(scores, len(gold), rows.rated, "scores")
     return Pairs(name, left, right, gold)
 
 
-def _lines(path: Path) -> list[str]:
-    """Lines end at a line feed alone; what follows the last one is no line."""
+def lines(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Lines end at a line feed alone; what follows the last one is no line. Raises: BadData."""
     try:
-        lines = path.read_bytes().decode().split("\n")
+        found = path.read_bytes().decode(encoding).split("\n")
     except OSError as error:
         raise BadData(f"{path} cannot be read ({error.strerror}); {WANTED}") from None
     except UnicodeDecodeError as error:
         raise BadData(f"{path} is not UTF-8 at byte {error.start}; take an untouched copy") from None
-    return lines if lines[-1] else lines[:-1]
+    return found if found[-1] else found[:-1]
 
 
-def _cells(line: str, columns: int, path: Path, number: int) -> list[str]:
-    cells = line.split("\t")
-    if len(cells) != columns:
-        raise BadData(f"{path}, line {number} has {len(cells)} columns between tabs, {columns} belong there")
-    return cells
+def cells(line: str, columns: int, path: Path, number: int) -> list[str]:
+    """What stands between the tabs of a line. Raises: BadData."""
+    found = line.split("\t")
+    if len(found) != columns:
+        raise BadData(f"{path}, line {number} has {len(found)} columns between tabs, {columns} belong there")
+    return found
 
 
 def _score(cell: str, path: Path, number: int) -> float:
@@ -132,10 +135,12 @@ def _score(cell: str, path: Path, number: int) -> float:
     return score
 
 
-def _normal(sentence: str) -> str:
+def normal(sentence: str) -> str:
+    """Single blanks for all white space."""
     return " ".join(sentence.split())
 
 
-def _check(path: Path, found: int, expected: int, what: str) -> None:
+def check(path: Path, found: int, expected: int, what: str) -> None:
+    """Raises: BadData unless a file has as many rows, scores, ... as it must."""
     if found != expected:
         raise BadData(f"{path} has {found} {what}, {expected} belong there; take an untouched copy")

@@ -75,5 +75,8 @@ class Task(Protocol):
     def protocol(self) -> str:
         """How it is measured, such as simcse-sts@1; two protocols never share a column."""
 
+    def __hash__(self) -> int:
+        """Equal tasks have equal data."""
+
     def load(self, data_dir: Path | None) -> Loaded:
         """Read and check the data. Raises: BadData with what was found and what belongs there."""

@@ -51,5 +51,5 @@ BASELINES: dict[str, Embed] = {"TF-IDF": tf_idf, "mean of random word vectors": 
 
 def baselines(tasks: Sequence[str]) -> dict[str, list[float | None]]:
     """Points on each of these embedded tasks (data that need no folder), by the name of the baseline."""
-    loaded = [(task, load_task(task.name, None)) for task in parse_tasks(",".join(tasks))]
+    loaded = [(task, load_task(task, None)) for task in parse_tasks(",".join(tasks))]
     return {name: [outcome.value for outcome, _ in score_all(loaded, embed)] for name, embed in BASELINES.items()}

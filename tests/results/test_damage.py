@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cseb.errors import BadResults, CsebError
+from cseb.results.kinds import few_shot
 from cseb.results.render import FORMATS
 from cseb.results.store import Store
-from cseb.results.tables import few_shot
 from tests.results.factory import record
 
 ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}

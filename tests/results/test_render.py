@@ -16,11 +16,16 @@ from pathlib import Path
 
 import pytest
 
+from cseb.results.beside import beside_published
+from cseb.results.figures import figures, number, remarks
+from cseb.results.kinds import ablation, few_shot, per_task, sensitivity
 from cseb.results.record import Record
-from cseb.results.render import FORMATS, figures, latex, markdown, terminal
+from cseb.results.render import FORMATS, latex, markdown, terminal
+from cseb.results.sheet import SHEET_FORMATS
 from cseb.results.stats import Absent, Cell
-from cseb.results.tables import Table, few_shot, per_task
+from cseb.results.tables import Ask, Table
 from tests.results.factory import grid, record
+from tests.results.test_kinds import heated
 
 GOLDEN = Path(__file__).parent / "golden"
 TASKS7 = tuple(f"{task}@1" for task in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
@@ -28,7 +33,7 @@ LONG = "micse-ami+recipe(steps=500,learning_rate=1e-05)+queue(size=64,momentum=0
 
 
 def table() -> Table:
-    return few_shot(grid(), select="both")
+    return few_shot(grid(), ask=Ask(select="both"))
 
 
 def wide() -> list[Record]:
@@ -40,8 +45,13 @@ def wide() -> list[Record]:
     ]
 
 
-def expected(shown: Table) -> list[list[str]]:
-    return [[row.method, *map(figures, row.cells)] for row in shown.rows]
+def expected(shown: Table, name: str = "") -> list[list[str]]:
+    shows = in_latex if name == "latex" else figures
+    return [[row.method, *map(shows, row.cells)] for row in shown.rows]
+
+
+def in_latex(cell: Cell) -> str:
+    return number(cell) + (f" ({', '.join(remarks(cell))})" if cell.absent else "")
 
 
 def cells_of_terminal(text: str) -> list[list[str]]:
@@ -70,18 +80,32 @@ def untex(text: str) -> str:
         (r"\textbar{}\allowbreak{}", "|"),
     ):
         text = text.replace(code, letter)
-    return re.sub(r"\\([&%_#{}$])", r"\1", re.sub(r"\\texttt\{(.*)\}", r"\1", text)).strip()
+    text = re.sub(r" \{\\scriptsize (.*)\}", r" \1", re.sub(r"\\texttt\{(.*)\}", r"\1", text))
+    return re.sub(r"\\([&%_#{}$])", r"\1", re.sub(r"\$([+-][\d.]+)\$", r"\1", text)).strip()
 
 
 def cells_of_latex(text: str) -> list[list[str]]:
+    """Rows as they are printed, with what a raised letter stands for in brackets."""
     bare = re.sub(r"\\[{}]", "", text)
     assert bare.count("{") == bare.count("}")
-    assert text.count(r"\begin{") == text.count(r"\end{") == 2
-    (layout,) = re.findall(r"\\begin\{tabular\}\{(l+)\}", text)
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    said = {letter: untex(what) for letter, what in re.findall(r"footnotesize \$\^\{(\w+)\}\$ (.*)\\par", text)}
+    (layout,) = re.findall(r"\\begin\{tabular\}\{(lr+)\}", text)
     head, body = re.findall(r"\\toprule\n(.*)\\midrule\n(.*)\\bottomrule", text, flags=re.DOTALL)[0]
     rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\").strip()) for line in (head + body).splitlines()]
     assert {len(row) for row in rows} == {len(layout)}
-    return [[untex(one) for one in row] for row in rows[1:]]
+    full = [
+        [re.sub(r"\\rlap\{\$\^\{(\w+)\}\$\}", lambda found: f" ({said[found[1]]})", one) for one in row] for row in rows
+    ]
+    return [[untex(unfolded(one)) for one in row] for row in full[1:]]
+
+
+def unfolded(name: str) -> str:
+    """A name over several lines as one."""
+    inner = re.fullmatch(r"\s*\\begin\{tabular\}\[t\]\{@\{\}l@\{\}\}(.*)\\end\{tabular\}", name.strip())
+    if not inner:
+        return name
+    return "".join(re.sub(r"^\\texttt\{(.*)\}", r"\1", line.strip()) for line in inner[1].split(r" \\ "))
 
 
 def cells_of_csv(text: str) -> list[list[str]]:
@@ -136,31 +160,34 @@ def test_a_format_holds_every_cell_and_equals_its_golden_file(name: str) -> None
     if name == "terminal":  # remarks may stand below their numbers
         assert found == expected(table()) or stacked(found) == expected(table())
     else:
-        assert found == expected(table())
+        assert found == expected(table(), name)
     assert text.endswith("\n")
     assert table().signature in (untex(text) if name == "latex" else text)
     assert text == (GOLDEN / f"{name}.txt").read_text()
 
 
 def stacked(lines: list[list[str]]) -> list[list[str]]:
-    """Pairs of lines, numbers above remarks, as one."""
-    return [
-        [above[0] + below[0], *(f"{number} {remark}" for number, remark in zip(above[1:], below[1:], strict=True))]
-        for above, below in zip(lines[::2], lines[1::2], strict=True)
-    ]
+    """Lines that belong to one row, numbers above remarks, as one: a new row starts where there is a number."""
+    rows: list[list[list[str]]] = []
+    for line in lines:
+        if any(one[:1].isdigit() for one in line[1:]):
+            rows.append([[] for _ in line])
+        for held, one in zip(rows[-1], line, strict=True):
+            held.extend([one] if one else [])
+    return [["".join(held[0]), *map(" ".join, held[1:])] for held in rows]
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 160, 240])
-@pytest.mark.parametrize("made", [table, lambda: few_shot(wide()), lambda: per_task(wide(), 0.01)])
+@pytest.mark.parametrize(
+    "made", [table, lambda: few_shot(wide()), lambda: per_task(wide(), ask=Ask(fractions=(0.01,)))]
+)
 def test_no_number_is_wrapped_or_cut_on_any_screen(width: int, made: Callable[[], Table]) -> None:
     shown = made()
     body = terminal(shown, width).partition("\n\n")[2].partition(shown.caption[:30])[0]
     assert max(map(len, body.splitlines())) <= width
     for row in shown.rows:
         for cell in row.cells:
-            number, _, remark = figures(cell, "\n").partition("\n")
-            assert number in body
-            assert remark in body
+            assert all(line in body for line in figures(cell, "\n").split("\n"))
     numbers = re.findall(r"\d+\.\d\d ± \d+\.\d\d(?!\d)", body)
     assert len(numbers) == sum(cell.sd is not None for row in shown.rows for cell in row.cells)
 
@@ -170,7 +197,12 @@ def test_no_number_is_wrapped_or_cut_on_any_screen(width: int, made: Callable[[]
     [
         (72.314, 4, {4: "failed"}, "72.31 ± 0.40 (n=4, 1 failed)"),
         (72.314, 5, {}, "72.31 ± 0.40 (n=5)"),
-        (-3.0, 2, {2: "missing", 3: "collapsed", 4: "missing"}, "-3.00 ± 0.40 (n=2, 1 collapsed, 2 missing)"),
+        (
+            -3.0,
+            2,
+            {2: "missing", 3: "collapsed", 4: "missing"},
+            "-3.00 ± 0.40 (n=2, 1 collapsed, 2 missing) (median 1.00) (IQM --)",
+        ),
         (72.314, 1, {}, "72.31 (n=1)"),
         (None, 0, {0: "failed", 1: "missing"}, "-- (1 failed, 1 missing)"),
     ],
@@ -186,7 +218,7 @@ NASTY = r"""a|b`c\d{e}$f&g#h%i_j^k~l<m>n"o'p*q[r]!"""
 def test_nothing_in_a_name_breaks_a_format() -> None:
     shown = few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(2)])
     text = latex(shown)
-    assert cells_of_latex(text)[0][1:] == expected(shown)[0][1:]
+    assert cells_of_latex(text)[0][1:] == expected(shown, "latex")[0][1:]
     assert re.sub(r"\\[{}$&#%_]", "", text).count("$") % 2 == 0
     assert cells_of_markdown(markdown(shown))[0][1:] == expected(shown)[0][1:]
     assert "``" + NASTY.replace("|", r"\|") in markdown(shown).replace("`` ", "``")
@@ -198,16 +230,43 @@ def test_no_name_talks_to_the_terminal() -> None:
     assert terminal(shown, 80).replace("\n", "").isprintable()
 
 
+def options() -> list[Record]:
+    return [heated(t, 60 + seed + 10 * t, seed) for t in (0.05, 0.1) for seed in range(3)]
+
+
+def beside() -> str:
+    records = [record("micse", encoder="bert-base-uncased", tasks=TASKS7, values=(70.0,) * 7, seed=s) for s in range(2)]
+    ask = Ask(tasks=TASKS7)
+    return SHEET_FORMATS["latex"]([beside_published(few_shot(records, ask=ask), ask.study(records))])
+
+
+TEX = {
+    "few-shot": lambda: latex(few_shot(grid(), ask=Ask(select="both"))),
+    "few-shot, range": lambda: latex(few_shot(wide(), ask=Ask(spread="range"))),
+    "marked": lambda: latex(few_shot(grid(), ask=Ask(best=lambda study, *_: study.methods[:1], claim="50 % & more"))),
+    "tasks": lambda: latex(per_task(wide(), ask=Ask(fractions=(0.01,)))),
+    "turned": lambda: latex(per_task(wide(), ask=Ask(fractions=(0.01,), by="task"))),
+    "ablation": lambda: latex(ablation([record(name, seed=s) for name in ("msse", "msse-dcm") for s in range(2)])),
+    "sensitivity": lambda: latex(sensitivity(options())),
+    "nasty": lambda: latex(few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(3)])),
+    "beside the papers": beside,
+}
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
-@pytest.mark.parametrize("name", ["simcse", NASTY])
-def test_latex_compiles(name: str, tmp_path: Path) -> None:
-    (tmp_path / "table.tex").write_text(latex(few_shot([record(name, seed=seed) for seed in range(3)])))
-    packages = r"\usepackage{booktabs}\usepackage[T1]{fontenc}"
-    paper = rf"\documentclass{{article}}{packages}\begin{{document}}\input{{table}}\end{{document}}"
-    (tmp_path / "paper.tex").write_text(paper)
+def test_latex_compiles_with_the_packages_it_names(tmp_path: Path) -> None:
+    """All kinds in one document, which fits its lines."""
+    needed = "".join(dict.fromkeys(re.findall(r"\\usepackage(?:\[\w+\])?\{\w+\}", TEX["few-shot"]())))
+    body = ""
+    for place, (kind, made) in enumerate(TEX.items()):
+        (tmp_path / f"t{place}.tex").write_text(made())
+        body += rf"\typeout{{{kind}}}\input{{t{place}}}\clearpage"
+    (tmp_path / "paper.tex").write_text(rf"\documentclass{{article}}{needed}\begin{{document}}{body}\end{{document}}")
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
+    wide_lines = re.findall(r"Overfull \\hbox \((\d+)\.", done.stdout.partition("beside the papers")[0])
+    assert not [points for points in wide_lines if int(points) > 5], done.stdout
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from cseb.results.stats import cell, score
+from cseb.results.stats import Cell, cell, difference, score
 from tests.results.factory import TASKS, record
 
 
@@ -65,3 +66,44 @@ def test_seeds_that_do_not_contribute_are_counted_and_named() -> None:
 def test_no_seed_gives_no_number() -> None:
     found = cell({}, (0, 1), TASKS, "last")
     assert (found.mean, found.sd, found.n, found.missing) == (None, None, 0, 2)
+
+
+def test_spreads_are_those_of_scipy() -> None:
+    points = [70.0, 72.0, 77.0, 71.0, 69.5]
+    found = cell(
+        {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate(points)}, range(5), TASKS, "best"
+    )
+    assert found.sem == pytest.approx(stats.sem(points))
+    low, high = stats.t.interval(0.95, 4, np.mean(points), stats.sem(points))
+    assert found.mean is not None and found.ci95 is not None
+    assert (found.mean - found.ci95, found.mean + found.ci95) == (pytest.approx(low), pytest.approx(high))
+    assert found.range == (69.5, 77.0)
+    assert found.median == pytest.approx(np.median(points))
+    assert found.iqm == pytest.approx(stats.trim_mean(points, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("values", "collapsed", "median", "iqm"),
+    [
+        ((70.0, 72.0, 77.0, 71.0), 1, 71.0, (70 + 71 + 72) / 3),
+        ((70.0, 72.0, 77.0), 2, 70.0, None),
+        ((70.0, 72.0), 2, None, None),
+        ((70.0, 72.0), 0, 71.0, 71.0),
+        ((), 1, None, None),
+    ],
+)
+def test_a_collapsed_seed_is_below_every_other(
+    values: tuple[float, ...], collapsed: int, median: float | None, iqm: float | None
+) -> None:
+    found = Cell(
+        mean=None, sd=None, values=dict(enumerate(values)), absent=dict.fromkeys(range(90, 90 + collapsed), "collapsed")
+    )
+    assert (found.median, found.iqm) == (median, pytest.approx(iqm))
+
+
+def test_a_difference_is_taken_seed_by_seed() -> None:
+    one = Cell(mean=None, sd=None, values={0: 5.0, 1: 7.0, 2: 1.0}, absent={3: "failed"})
+    other = Cell(mean=None, sd=None, values={0: 4.0, 1: 4.0, 3: 1.0}, absent={2: "collapsed"})
+    found = difference(one, other)
+    assert (found.values, found.absent) == ({0: 1.0, 1: 3.0}, {2: "collapsed", 3: "failed"})
+    assert (found.mean, found.sd) == (2.0, pytest.approx(2**0.5))

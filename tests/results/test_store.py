@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from cseb.errors import BadResults
+from cseb.results.kinds import few_shot
 from cseb.results.record import Record
 from cseb.results.store import ABANDONED, KEY, Store, stale
-from tests.results.factory import record
+from tests.results.factory import grid, record
 
 ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
 ROOT = Path(__file__).parents[2]
@@ -251,3 +252,15 @@ def test_a_task_of_another_version_is_stale() -> None:
 
 def test_every_key_of_a_job_names_a_file() -> None:
     assert KEY.fullmatch(record().key)
+
+
+def test_a_lean_record_makes_the_same_tables(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.prepare()
+    for one in grid():
+        store.write(one, {})
+    (full, _), (lean, _) = store.load(), store.load(lean=True)
+    assert few_shot(lean) == few_shot(full)
+    assert all(score.detail for one in full for score in one.scores)
+    assert not any(score.detail for one in lean for score in one.scores)
+    assert len({id(one.protocol) for one in lean}) == 1 < len({id(one.protocol) for one in full})

@@ -17,7 +17,7 @@ def test_groups_are_spelt_out_in_the_order_of_the_papers() -> None:
 
 def test_no_group_holds_a_development_set_or_an_unknown_name() -> None:
     named = {name for group in TASK_GROUPS.values() for name in group}
-    assert named <= set(TASKS)
+    assert {name for name in named if not name.startswith("mteb:")} <= set(TASKS)
     assert not any(name.endswith("dev") for name in named)
 
 

@@ -1,27 +1,200 @@
-"""Retrieval metrics: the check case worked out by hand, ties, and the reciprocal rank."""
+"""Ranking: the check case worked out by hand, loops, ties, folds, pools, and what each query moves."""
+
+import math
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from cseb.tasks.retrieval import mean_average_precision, ranks, top_k
+from cseb.errors import BadData
+from cseb.tasks import retrieval
+from cseb.tasks.judged import faq, judged, reranking
+from cseb.tasks.retrieval import Pool, Ranked, placed
 
 SCORES = np.array([[0.9, 0.1, 0.3, 0.2], [0.2, 0.8, 0.7, 0.1], [0.5, 0.6, 0.4, 0.55]])
 RELEVANT = [[0], [2], [0, 2]]
 
 
+def embed(sentences: Sequence[str]) -> np.ndarray:
+    """Each text has a direction of its own, drawn from its letters."""
+    rows = [np.random.default_rng(list(text.encode())).standard_normal(8) for text in sentences]
+    return np.array(rows, dtype=np.float32)
+
+
+def _centred(*texts: str) -> list[np.ndarray]:
+    """Vectors whose correlation is the cosine of the texts: each beside its negative, so that both means are 0."""
+    return [np.concatenate([row, -row]) for row in embed(texts).astype(float)]
+
+
 def test_three_queries_and_four_candidates() -> None:
-    assert ranks(SCORES, RELEVANT) == [[1], [2], [3, 4]]
-    assert top_k(SCORES, RELEVANT, 1) == pytest.approx(0.3333333333, abs=1e-6)
-    assert top_k(SCORES, RELEVANT, 3) == 1.0
-    assert mean_average_precision(SCORES, RELEVANT) == pytest.approx(0.6388888889, abs=1e-6)
+    found = [placed(row, own) for row, own in zip(SCORES, RELEVANT, strict=True)]
+    # third query: its documents come third and fourth
+    assert found == [(1, 1), (0.5, 2), (pytest.approx((1 / 3 + 2 / 4) / 2), 3)]
 
 
-def test_ties_keep_the_order_of_candidates() -> None:
-    assert ranks(np.ones((2, 3)), [[2], [0]]) == [[3], [1]]
+def test_figures_are_what_one_works_out_by_hand() -> None:
+    numbers = np.arange(3)
+    data = Ranked(["q"] * 3, ["d"] * 4, RELEVANT, [], numbers, np.array([0, 1, 0]))
+    items = np.array([[1, 1], [0.5, 2], [5 / 12, 3]], dtype=np.float32)
+    outcome = data.outcome(items)
+    detail = outcome.detail
+    assert outcome.value == detail["map"] == pytest.approx(100 * 23 / 36)
+    assert detail["mrr"] == pytest.approx(100 * (1 + 1 / 2 + 1 / 3) / 3)
+    assert (detail["top1"], detail["top3"], detail["top5"]) == (pytest.approx(100 / 3), 100, 100)
+    assert (detail["top1/fold1"], detail["top1/fold2"], detail["top1.folds"]) == (50, 0, 25)
+    assert detail["map.folds"] == pytest.approx(100 * ((1 + 5 / 12) / 2 + 1 / 2) / 2)
+    assert data.influence(items) == pytest.approx(100 * np.array([13 / 36, -5 / 36, -8 / 36]), abs=1e-5)
 
 
-def test_one_relevant_candidate_makes_it_the_mean_reciprocal_rank() -> None:
-    scores = np.random.default_rng(0).normal(size=(5, 7))
-    own = [[row] for row in range(5)]
-    reciprocal = [1 / (1 + sum(other > row[number] for other in row)) for number, row in enumerate(scores)]
-    assert mean_average_precision(scores, own) == pytest.approx(np.mean(reciprocal))
+def test_ranking_equals_a_loop_over_queries_and_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retrieval, "CELLS", 60)  # blocks of two queries, three lots of documents
+    monkeypatch.setattr(retrieval, "COLUMNS", 11)
+    rng = np.random.default_rng(0)
+    queries, documents = [f"q{n}" for n in range(15)], [f"d{n}" for n in range(30)]
+    relevant = [sorted(rng.choice(30, size=rng.integers(1, 6), replace=False).tolist()) for _ in queries]
+    data = judged([(query, query) for query in queries], documents, relevant, name="x")
+    items = data.items(embed)
+    assert items.shape == (15, 2)
+    for query, own, (precision, first) in zip(queries, relevant, items, strict=True):
+        q = embed([query])[0].astype(float)
+        cosine = {}
+        for number, document in enumerate(documents):
+            d = embed([document])[0].astype(float)
+            cosine[number] = sum(q * d) / math.sqrt(sum(q * q) * sum(d * d))
+        ranking = sorted(cosine, key=lambda number: -cosine[number])
+        hits, total = 0, 0.0
+        for rank, number in enumerate(ranking, 1):
+            if number in own:
+                hits += 1
+                total += hits / rank
+        assert precision == pytest.approx(total / len(own), abs=1e-6)
+        assert first == 1 + min(ranking.index(number) for number in own)
+
+
+def test_one_relevant_document_makes_map_the_mean_reciprocal_rank() -> None:
+    data = faq([f"q{n}" for n in range(12)], [f"a{n}" for n in range(12)], name="x")
+    detail = data.outcome(data.items(embed)).detail
+    assert detail["map"] == pytest.approx(detail["mrr"], abs=1e-5)
+    assert 0 <= (detail["top1"] or 0) <= (detail["top3"] or 0) <= (detail["top5"] or 0) < 100
+
+
+def test_ties_are_ranked_by_the_number_of_the_document() -> None:
+    assert placed(np.ones(3), [2]) == (pytest.approx(1 / 3), 3)
+    assert placed(np.ones(3), [0]) == (1, 1)
+    assert placed(np.array([0.5, 0.9, 0.5, 0.5]), [2]) == (pytest.approx(1 / 3), 3)
+
+
+def test_equal_vectors_tie_wherever_they_stand() -> None:
+    rng = np.random.default_rng(2)
+    one, documents = rng.standard_normal(768).astype(np.float32), rng.standard_normal((1001, 768)).astype(np.float32)
+    documents[::7] = one
+    table = {f"d{n}": row for n, row in enumerate(documents)} | {"q": one}
+    data = Ranked(["q"], list(table)[:-1], [[1000 // 7 * 7]], [Pool(np.arange(1), np.arange(1001))], np.arange(1))
+    assert data.items(lambda texts: np.array([table[text] for text in texts])).tolist()[0][1] == 1000 // 7 + 1
+
+
+def test_a_zero_vector_is_as_far_as_a_right_angle() -> None:
+    table = {"q": [1, 0], "near": [1, 1], "zero": [0, 0], "far": [-1, 1]}
+    data = Ranked(["q"], ["far", "zero", "near"], [[1]], [Pool(np.arange(1), np.arange(3))], np.arange(1))
+    assert data.items(lambda texts: np.array([table[t] for t in texts], dtype=np.float32)).tolist() == [[0.5, 2]]
+
+
+@pytest.mark.parametrize("vector", [[1.0, 2.0], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
+def test_a_collapsed_encoder_has_no_score_and_makes_no_noise(vector: list[float]) -> None:
+    data = faq([f"q{n}" for n in range(6)], [f"a{n}" for n in range(6)], name="x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        items = data.items(lambda texts: np.array([vector] * len(texts), dtype=np.float32))
+        outcome, moves = data.outcome(items), data.influence(items)
+    assert outcome.value is None
+    assert set(outcome.detail.values()) == {None}
+    assert np.isnan(moves).all()
+
+
+def test_one_query_that_cannot_be_ranked_takes_the_score_away_but_not_that_of_other_folds() -> None:
+    data = faq([f"q{n}" for n in range(6)], [f"a{n}" for n in range(6)], name="x", folds=2)
+    items = data.items(lambda texts: embed(texts) * np.array([[np.nan if text == "q3" else 1] for text in texts]))
+    assert np.isnan(items).all(axis=1).tolist() == [number == 3 for number in range(6)]
+    detail = data.outcome(items).detail
+    assert (detail["map"], detail["map.folds"]) == (None, None)
+    assert {detail["map/fold1"] is None, detail["map/fold2"] is None} == {True, False}
+
+
+def test_equal_answers_are_one_document_and_equal_questions_one_query() -> None:
+    data = faq(["p", "q", "p", "r", "s"], ["x", "x", "y", "z", "u"], name="x", folds=2)
+    assert (data.queries, data.documents) == (["p", "q", "r", "s"], ["x", "y", "z", "u"])
+    assert data.relevant == [[0, 1], [0], [2], [3]]
+    assert data.groups.tolist() == [0, 0, 1, 2]  # p and q share an answer
+    assert data.folds is not None
+    assert data.folds[0] == data.folds[1]
+
+
+def test_templates_are_never_in_two_folds_and_folds_are_even() -> None:
+    queries = [(f"q{n}", n // 4) for n in range(80)]
+    data = judged(queries, [f"d{n}" for n in range(20)], [[n // 4] for n in range(80)], name="x")
+    assert data.folds is not None
+    folds = data.folds.reshape(20, 4)
+    assert (folds == folds[:, :1]).all()
+    assert np.bincount(data.folds).tolist() == [16] * 5
+    assert sorted(folds[:5, 0].tolist()) != list(range(5))  # drawn, not in the order of the file
+    assert data.clusters().tolist() == [n // 4 for n in range(80)]
+
+
+def test_the_pool_of_a_fold_holds_the_documents_of_its_queries_alone() -> None:
+    texts = [[f"{side}{n}" for n in range(20)] for side in "qa"]
+    whole, part = faq(*texts, name="x"), faq(*texts, name="x", pool="fold")
+    assert [len(pool.documents) for pool in whole.pools] == [20]
+    assert [len(pool.documents) for pool in part.pools] == [4] * 5
+    assert (part.items(embed)[:, 1] <= whole.items(embed)[:, 1]).all()
+    assert part.items(embed)[:, 1].max() <= 4
+    assert part.folds is not None
+    for query, (_, first) in enumerate(part.items(embed)):
+        rivals = [other for other in range(20) if part.folds[other] == part.folds[query]]
+        near = {n: float(stats.pearsonr(*_centred(f"q{query}", f"a{n}"))[0]) for n in rivals}
+        assert first == 1 + sum(near[n] > near[query] for n in rivals)
+    assert whole.sha256() != part.sha256()
+
+
+def test_a_query_without_a_relevant_document_is_left_out() -> None:
+    data = judged([("a", 1), ("b", 2), ("c", 3)], ["x", "y"], [[0], [], [1]], name="x", folds=2)
+    assert data.queries == ["a", "c"]
+    with pytest.raises(BadData, match="no query with a relevant document"):
+        judged([("a", 1)], ["x", "y"], [[]], name="x", folds=2)
+
+
+def test_reranking_ranks_given_candidates_only() -> None:
+    data = reranking(
+        {"q": {"a": True, "b": False, "c": False}, "r": {"c": True, "d": False}, "s": {"a": True}}, name="x"
+    )
+    assert (data.queries, data.documents) == (["q", "r"], ["a", "b", "c", "d"])  # s has nothing to rank
+    table = {"q": [1, 0], "r": [0, 1], "a": [1, 1], "b": [1, 0], "c": [0, 1], "d": [1, 2]}
+    items = data.items(lambda texts: np.array([table[t] for t in texts], dtype=np.float32))
+    assert items.tolist() == [[0.5, 2], [1, 1]]
+    assert data.outcome(items).value == 75
+    with pytest.raises(BadData, match="nothing to rank"):
+        reranking({"s": {"a": True}}, name="x")
+
+
+def test_the_hash_is_of_texts_and_judgements() -> None:
+    base = faq(["p", "q"], ["x", "y"], name="x", folds=2)
+    for other in (faq(["p", "q"], ["y", "x"], name="x", folds=2), faq(["p", "r"], ["x", "y"], name="x", folds=2)):
+        assert other.sha256() != base.sha256()
+    assert faq(["p", "q"], ["x", "y"], name="z", folds=2).sha256() == base.sha256()
+
+
+@pytest.mark.parametrize(
+    ("questions", "answers", "message"),
+    [(["p", "q"], ["x", "x"], "1 distinct documents"), (["p", "q"], ["x", "y"], "2 items that share no text, and 5")],
+)
+def test_too_little_to_rank_is_answered(questions: list[str], answers: list[str], message: str) -> None:
+    with pytest.raises(BadData, match=message):
+        faq(questions, answers, name="x")
+
+
+def test_spread_of_map_over_queries_is_that_of_a_bootstrap() -> None:
+    data = faq([f"q{n}" for n in range(60)], [f"a{n}" for n in range(60)], name="x")
+    items = data.items(embed)
+    closed = math.sqrt((data.influence(items) ** 2).sum()) / len(items)
+    assert closed == pytest.approx(100 * stats.sem(items[:, 0], ddof=0), rel=1e-5)

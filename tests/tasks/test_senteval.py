@@ -135,7 +135,7 @@ def test_the_folder_may_be_named_or_its_parent(tmp_path: Path, below: str) -> No
 def test_any_other_folder_is_answered_with_the_layout(tmp_path: Path) -> None:
     for wrong in (tmp_path, tmp_path / "none", tmp_path / ("x" * 5000)):
         with pytest.raises(
-            BadData, match=r"holds neither STS/ nor SICK/.*as in senteval\.tar of the data set princeton"
+            BadData, match=r"holds none of STS/, SICK/, .*as in senteval\.tar of the data set princeton"
         ):
             data_root(wrong)
 

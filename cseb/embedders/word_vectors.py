@@ -1,0 +1,127 @@
+"""Averages of word vectors: the first rows of the papers' tables, and what counting words is worth.
+
+Rule: a sentence is lower-cased and split at white space; a token that the file does not have is split once more into
+runs of letters and digits and single signs; what is then still unknown is left out. A sentence of which nothing is
+known, the empty one included, is the zero vector. Source: the bag-of-words baseline of Conneau & Kiela 2018.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from io import BufferedReader
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from cseb.embedders import Embedder
+from cseb.errors import BadData, one_of
+from cseb.results.record import Source
+from cseb.tasks import words
+from cseb.tasks.task import Embed, Vectors
+
+SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
+PIECES = re.compile(r"\w+|[^\w\s]")
+BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
+
+
+def find(file: str) -> Embedder:
+    """A file of word vectors as GloVe or word2vec write text, perhaps gzipped. Raises: BadData."""
+    path = Path(file)
+    if not path.is_file():
+        raise BadData(f"word vectors {file}: no such file; one of GloVe's or word2vec's text format is needed")
+    with path.open("rb") as stream:
+        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    width = _width(path)
+    return Embedder(
+        source=Source(name=path.name, sha256=sha256),
+        method="mean of word vectors",
+        resolved="word_vectors(lower=True, unknown='left out', empty='zero')@1",
+        open=lambda: WordVectors(path, width),
+        notes=(f"{width} numbers a word; lower-cased; unknown words are left out",),
+    )
+
+
+def baseline(name: str) -> Embedder:
+    """`words:tf-idf` and `words:random`: nothing is learnt. TF-IDF counts over all sentences it is given at once."""
+    embed: Embed = BASELINES[one_of(tuple(BASELINES), name, "words")]
+    return Embedder(
+        source=Source(name=f"words:{name}", sha256=hashlib.sha256(name.encode()).hexdigest()),
+        method="words alone",
+        resolved=f"words(count={name!r})@1",
+        open=lambda: embed,
+        alone=name != "tf-idf",
+    )
+
+
+class WordVectors:
+    """The average of a sentence's word vectors. Only words that occur are ever read into memory."""
+
+    def __init__(self, path: Path, width: int) -> None:
+        self.path, self.width = path, width
+        self.known: dict[str, Vectors] = {}
+        self.asked: set[str] = set()
+
+    def __call__(self, sentences: Sequence[str]) -> Vectors:
+        """N sentences to (N, width)."""
+        split = [sentence.lower().split() for sentence in sentences]
+        self._read({word for token in set(chain.from_iterable(split)) for word in (token, *PIECES.findall(token))})
+        found = np.zeros((len(sentences), self.width), dtype=np.float32)
+        for row, tokens in enumerate(split):
+            known = [self.known[word] for token in tokens for word in self._pieces(token) if word in self.known]
+            if known:
+                found[row] = np.mean(known, axis=0)
+        return found
+
+    def _pieces(self, token: str) -> list[str]:
+        return [token] if token in self.known else PIECES.findall(token)
+
+    def _read(self, wanted: set[str]) -> None:
+        """Look for words that nobody has asked for yet: one pass through the file."""
+        missing = wanted - self.asked
+        if not missing:
+            return
+        for number, line in _lines(self.path):
+            word, _, numbers = line.partition(" ")
+            if word in missing and word not in self.known:
+                self.known[word] = _vector(self.path, number, numbers, self.width)
+        self.asked |= missing
+
+
+def _width(path: Path) -> int:
+    """How many numbers stand behind the first word. Raises: BadData if none do."""
+    number, line = next(_lines(path), (1, ""))
+    width = len(line.split()) - 1
+    if width < 2:
+        raise BadData(f"word vectors {path}: line {number} holds no word with its numbers; is it GloVe's text format?")
+    _vector(path, number, line.partition(" ")[2], width)
+    return width
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines with their numbers; word2vec's first line, the counts of words and columns, is left out."""
+    try:
+        with _open(path) as stream:
+            for number, raw in enumerate(stream, start=1):
+                line = raw.decode("utf-8", errors="replace").rstrip()
+                if line and not (number == 1 and re.fullmatch(r"\d+ \d+", line)):
+                    yield number, line
+    except (OSError, EOFError) as error:
+        raise BadData(f"word vectors {path} cannot be read: {error}") from None
+
+
+def _open(path: Path) -> gzip.GzipFile | BufferedReader:
+    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+
+
+def _vector(path: Path, number: int, text: str, width: int) -> Vectors:
+    try:
+        found = np.array(text.split(), dtype=np.float32)
+    except ValueError:
+        found = np.zeros(0, dtype=np.float32)
+    if len(found) != width or not np.isfinite(found).all():
+        raise BadData(f"word vectors {path}: line {number} does not hold a word and {width} finite numbers")
+    return found

@@ -1,0 +1,151 @@
+"""A job made from its record, run again, and compared with it bit by bit."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from cseb.data.corpus import read_corpus
+from cseb.data.weights import find_encoder
+from cseb.errors import BadData, BadResults
+from cseb.explain.story import parts
+from cseb.plan import Job, Progress
+from cseb.registry import SLOTS, slot_of
+from cseb.results.record import Record, Source
+from cseb.results.store import Items, Store, plain, stale
+from cseb.results.unchanged import curves_apart
+from cseb.spec import SEVERAL, Method, Part, parse_method, parse_part
+from cseb.tasks.evaluate import load_task
+
+
+def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool = False) -> Job:
+    """The very job a record is of. column, data_dir: as in the benchmark that lies beside the records.
+
+    Raises: BadData when encoder, corpus or task files are no longer what they were; BadResults when the code is not.
+    """
+    if why := stale(record):
+        raise BadResults(f"record {record.key} cannot come again: {why}")
+    if record.protocol.processes > 1:
+        count = record.protocol.processes
+        raise BadResults(
+            f"record {record.key} is of {count} processes that shared each batch; run its benchmark again with "
+            f"cseb run --processes {count} --results ANOTHER, and hold the two against each other with cseb diff"
+        )
+    folder, weights = find_encoder(record.encoder.name)
+    corpus = read_corpus(record.corpus.name, column)
+    for kind, there, here in (("encoder", record.encoder, weights), ("corpus", record.corpus, corpus.sha256)):
+        if there.sha256 != here:
+            raise BadData(f"the {kind} {there.name} has changed: sha256 {here[:8]}, in the record {there.sha256[:8]}")
+    names = [*record.protocol.tasks, *filter(None, [record.protocol.dev])]
+    path = Path(data_dir) if data_dir else None
+    hashes = "".join(load_task(name.rpartition("@")[0], path).sha256() for name in names)
+    if (data := hashlib.sha256(hashes.encode()).hexdigest()) != record.protocol.data:
+        raise BadData(f"the task data have changed: sha256 {data[:8]}, in the record {record.protocol.data[:8]}")
+    job = Job(
+        benchmark=record.benchmark,
+        label=record.method,
+        method=method_of(record),
+        encoder=Source(name=record.encoder.name, sha256=weights),
+        folder=str(folder),
+        corpus=Source(name=corpus.name, sha256=corpus.sha256),
+        column=column,
+        size=record.subset.size,
+        fraction=record.subset.fraction,
+        seed=record.seed,
+        protocol=record.protocol,
+        data_dir=data_dir,
+        trust_remote_code=trust_remote_code,
+    )
+    if job.key != record.key:
+        raise BadResults(f"record {record.key} does not hold what its key was made of, which would be {job.key}")
+    return job
+
+
+def method_of(record: Record) -> Method:
+    """The settled method of a record, from its resolved text. Raises: BadResults, BadSpec, UnknownName."""
+    slots: dict[str, list[Part]] = {slot: [] for slot in SLOTS}
+    for versioned, options in parts(record.resolved):
+        name = versioned.rpartition("@")[0]
+        slots[slot_of(name)].append(parse_part(f"{name}({options})"))
+    held = {slot: tuple(some) if slot in SEVERAL else next(iter(some), None) for slot, some in slots.items()}
+    method = replace(parse_method(record.method), per_fraction=(), edits=(), **held)  # type: ignore[arg-type]
+    if method.resolved() != record.resolved:
+        raise BadResults(f"record {record.key}: its method cannot be read: {plain(record.resolved)}")
+    return method
+
+
+def again(job: Job, watch: Callable[[Progress], None]) -> tuple[Record, dict[str, Items]]:
+    """Run the job afresh; nothing is kept. Raises: CsebError."""
+    from cseb.run import run_job  # loads torch
+
+    with TemporaryDirectory(prefix="cseb-rerun-") as folder:
+        store = Store(Path(folder))
+        store.prepare()
+        record = run_job(job, store, watch)
+        return record, store.read_items(record.key) if record.status == "done" else {}
+
+
+def compared(
+    here: Record, there: Record, items: Mapping[str, Items], held: Mapping[str, Items] | None
+) -> list[tuple[str, str]]:
+    """(what, how far) for all that is not bit-equal; items are left out where the record kept none (None)."""
+    found = [
+        (name, f"{plain(str(ours))}, in the record {plain(str(theirs))}")
+        for name, ours, theirs in (
+            ("status", here.status, there.status),
+            ("subset", here.subset.sha256[:8], there.subset.sha256[:8]),
+        )
+        if ours != theirs
+    ]
+    found += [("training", said) for said in islice(curves_apart(here, there), 1)]
+    theirs = {(one.task, one.select): one for one in there.scores}
+    for one in here.scores:
+        other = theirs.pop((one.task, one.select), None)
+        where = f"{one.task} {one.select}"
+        if other is None:
+            found.append((where, "not in the record"))
+        elif one.value != other.value:
+            found.append(
+                (where, f"{_shown(one.value)}, in the record {_shown(other.value)}{_gap(one.value, other.value)}")
+            )
+        elif asdict(one) != asdict(other):
+            found.append((where, "equal, but not in its details"))
+    found += [(f"{task} {select}", "in the record alone") for task, select in theirs]
+    for name in sorted({*items, *held}) if held is not None else ():
+        ours, before = items.get(name), held.get(name) if held is not None else None
+        if ours is None or before is None or ours.shape != before.shape:
+            found.append((f"items {name}", "not of the same shape"))
+        elif ours.tobytes() != before.tobytes():
+            unequal = ~((ours == before) | (np.isnan(ours) & np.isnan(before)))
+            most = float(np.max(np.abs(ours - before), initial=0.0, where=np.isfinite(ours - before)))
+            found.append((f"items {name}", f"{int(unequal.sum())} of {ours.size} differ, by {most:.3g} at most"))
+    return found
+
+
+def conditions_apart(here: Record, there: Record) -> list[str]:
+    """What ran the two that is not the same: library versions, machine, device, cseb itself."""
+    pairs = {"cseb": (here.origin.cseb, there.origin.cseb), "commit": (here.origin.commit, there.origin.commit)}
+    pairs |= {
+        name: (getattr(here.origin, name), getattr(there.origin, name)) for name in ("machine", "device", "dtype")
+    }
+    names = {**there.origin.versions, **here.origin.versions}
+    pairs |= {name: (here.origin.versions.get(name, ""), there.origin.versions.get(name, "")) for name in names}
+    return [
+        f"{name} {ours or 'none'}, in the record {theirs or 'none'}"
+        for name, (ours, theirs) in pairs.items()
+        if ours != theirs
+    ]
+
+
+def _shown(value: float | None) -> str:
+    return "none" if value is None else f"{value:.6f}"
+
+
+def _gap(ours: float | None, theirs: float | None) -> str:
+    return "" if ours is None or theirs is None else f" ({ours - theirs:+.3g})"

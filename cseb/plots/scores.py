@@ -1,0 +1,154 @@
+"""Figures of tables: curves over sizes, gains, strips of seeds, one option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from cseb.plots.style import Plot, legend, look, panels, sentences
+from cseb.results.stats import Cell, Spread
+from cseb.results.tables import Heading, Row, Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BANDS: dict[Spread, str] = {
+    "std": "one standard deviation",
+    "ci95": "half of Student's 95 % interval of the mean",
+    "sem": "one standard error of the mean",
+    "range": "the lowest and the highest seed",
+}
+
+
+def curves(table: Table) -> Plot:
+    """Score against the number of sentences, with bands, as in figure 3 of Klein & Nabi 2023."""
+    drawn = _columns(table, minus=False)
+    figure, ((axes,),) = panels(1, width=6)
+    for place, row in enumerate(table.rows):
+        found = _known(row, drawn)
+        xs, ys = [x for x, _ in found], [cell.mean or 0.0 for _, cell in found]
+        axes.plot(xs, ys, label=row.head.title, **look(place))
+        edges = [_edges(cell, table.spread) for _, cell in found]
+        low, high = [edge[0] for edge in edges], [edge[1] for edge in edges]
+        axes.fill_between(xs, low, high, color=look(place)["color"], alpha=0.15, linewidth=0)
+    sentences(axes, [head.size or 0 for _, head in drawn])
+    axes.set_ylabel("points")
+    axes.set_title(table.title)
+    legend(figure, axes, len(table.rows))
+    return _said(figure, table, f"Bands: ± {BANDS[table.spread]}.")
+
+
+def gain(table: Table, full: str) -> Plot:
+    """Difference to one method against the number of sentences, as in figure 4 of Klein & Nabi 2023.
+
+    table: an ablation; its columns of differences are drawn.
+    """
+    drawn = _columns(table, minus=True)
+    others = [row for row in table.rows if row.method != full]
+    figure, ((axes,),) = panels(1, width=6)
+    for place, row in enumerate(others):
+        found = _known(row, drawn)
+        aside = 1.03 ** (place - (len(others) - 1) / 2)  # so that bars at one size do not hide each other
+        means = [cell.mean or 0.0 for _, cell in found]
+        edges = [_edges(cell, table.spread) for _, cell in found]
+        bars = [
+            [mean - low for mean, (low, _) in zip(means, edges, strict=True)],
+            [high - mean for mean, (_, high) in zip(means, edges, strict=True)],
+        ]
+        axes.errorbar(
+            [x * aside for x, _ in found],
+            means,
+            yerr=bars,
+            label=row.head.title,
+            capsize=2.5,
+            elinewidth=0.9,
+            **look(place),
+        )
+    axes.axhline(0, color="black", linewidth=0.8)
+    sentences(axes, [head.size or 0 for _, head in drawn])
+    axes.set_ylabel(f"points more than {full}")
+    axes.set_title(f"Gain over {full}")
+    legend(figure, axes, len(others))
+    return _said(figure, table, f"Bars: ± {BANDS[table.spread]} of the differences under the same seed.")
+
+
+def seeds(table: Table) -> Plot:
+    """One dot for each seed, one panel for each size; a bar at the mean."""
+    drawn = _columns(table, minus=False)
+    figure, (line,) = panels(len(drawn), height=0.6 + 0.28 * len(table.rows))
+    for axes, (place, head) in zip(line, drawn, strict=True):
+        for height, row in enumerate(table.rows):
+            cell = row.cells[place]
+            colour = look(height)["color"]
+            axes.scatter(
+                list(cell.values.values()),
+                [height] * cell.n,
+                color=colour,
+                marker=look(height)["marker"],
+                alpha=0.75,
+                s=22,
+            )
+            if cell.mean is not None:
+                axes.plot([cell.mean, cell.mean], [height - 0.35, height + 0.35], color="black", linewidth=1.4)
+        axes.set_title(head.title)
+        axes.set_xlabel("points")
+        axes.grid(axis="x")
+        axes.set_ylim(len(table.rows) - 0.5, -0.5)
+        first = axes is line[0]
+        axes.set_yticks(range(len(table.rows)), [row.head.title if first else "" for row in table.rows])
+    return _said(figure, table, "One mark for each seed; the bar is at their mean.")
+
+
+def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
+    """Score against the value of one option, one curve for each size. values: method to number, or empty."""
+    drawn = _columns(table, minus=False)
+    figure, ((axes,),) = panels(1, width=6)
+    xs = [values[row.method] for row in table.rows] if values else list(range(len(table.rows)))
+    for place, (column, head) in enumerate(drawn):
+        known = [
+            (x, row.cells[column]) for x, row in zip(xs, table.rows, strict=True) if row.cells[column].mean is not None
+        ]
+        edges = [_edges(cell, table.spread) for _, cell in known]
+        across = [x for x, _ in known]
+        axes.plot(across, [cell.mean or 0.0 for _, cell in known], label=head.title, **look(place))
+        axes.fill_between(
+            across,
+            [low for low, _ in edges],
+            [high for _, high in edges],
+            color=look(place)["color"],
+            alpha=0.15,
+            linewidth=0,
+        )
+    if values and min(xs) > 0 and max(xs) >= 5 * min(xs):
+        axes.set_xscale("log")
+        axes.minorticks_off()
+    axes.set_xticks(xs, [row.head.title for row in table.rows])
+    axes.set_xlabel(table.stub)
+    axes.set_ylabel("points")
+    axes.set_title(table.title)
+    legend(figure, axes, len(drawn))
+    return _said(figure, table, f"Bands: ± {BANDS[table.spread]}.")
+
+
+def _columns(table: Table, *, minus: bool) -> list[tuple[int, Heading]]:
+    """Places and headings of the columns at the first checkpoint that is shown; without training there is no size."""
+    wanted = [(place, head) for place, head in enumerate(table.columns) if bool(head.minus) == minus and head.size]
+    return [(place, head) for place, head in wanted if head.select == wanted[0][1].select]
+
+
+def _known(row: Row, drawn: Sequence[tuple[int, Heading]]) -> list[tuple[int, Cell]]:
+    """Numbers of sentences, rising, and the cells that have a mean."""
+    found = [(head.size or 0, row.cells[place]) for place, head in drawn if row.cells[place].mean is not None]
+    return sorted(found, key=lambda one: one[0])
+
+
+def _edges(cell: Cell, spread: Spread) -> tuple[float, float]:
+    mean = cell.mean or 0.0
+    if spread == "range":
+        return cell.range or (mean, mean)
+    half = {"std": cell.sd, "ci95": cell.ci95, "sem": cell.sem}[spread] or 0.0
+    return mean - half, mean + half
+
+
+def _said(figure: Figure, table: Table, bands: str) -> Plot:
+    return Plot(figure, " ".join([f"{table.title}.", bands, table.caption, *table.notes, table.signature]))

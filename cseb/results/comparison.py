@@ -1,0 +1,218 @@
+"""The page of comparisons: what a family of paired differences says, in rows, with its n, margin and size in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from cseb.results.paired import Family, Pair
+from cseb.results.sheet import Line, Sheet, Value
+from cseb.results.store import plain
+from cseb.results.study import percent
+from cseb.statistics.intervals import LEVEL, Interval
+from cseb.statistics.items import Clusters
+from cseb.statistics.paired import FEWEST_JUDGED, MEANINGFUL, Scope, exact_floor, sign_flip
+from cseb.statistics.power import MOST, POWER
+
+SCOPES: tuple[Scope, ...] = ("seeds", "items", "seeds and items")
+NONE = "--"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What a family of comparisons is about. what: such as "average of 7 tasks"; where: such as "1 % of the corpus".
+
+    baseline: the method that every other one is compared with, "" for all pairs. known: the same for every row, for
+    programs. lacking: why there are no item intervals, or "".
+    """
+
+    what: str
+    where: str
+    baseline: str
+    known: Mapping[str, Value]
+    lacking: str = ""
+
+
+def effects(found: Family, about: About, notes: Sequence[str] = ()) -> Sheet:
+    """Mean differences with three intervals, wins, adjusted p-values and verdicts. notes: further ones, at the end."""
+    heads = (
+        "method" if about.baseline else "methods",
+        "difference",
+        *SCOPES,
+        "wins",
+        "p (Holm)",
+        "verdict",
+        "to settle",
+    )
+    lines = [Line(cells=_effect(one, found, about), values=values(one, found, about)) for one in found.pairs]
+    side = f"with {plain(about.baseline)}" if about.baseline else "of all pairs"
+    return Sheet(
+        name="effects",
+        title=f"Comparison {side} {about.where}, {about.what}",
+        heads=heads,
+        lines=tuple(lines),
+        notes=(*_what(found, about), *_judged(found, about), *notes),
+    )
+
+
+def chances(found: Family, about: About) -> Sheet | None:
+    """The same differences as probabilities, and what this many seeds could have found; None below five seeds."""
+    told = [one for one in found.pairs if one.found.n >= FEWEST_JUDGED and one.found.chances() is not None]
+    if not told:
+        return None
+    margin = f"{found.margin:g}"
+    heads = (
+        "method" if about.baseline else "methods",
+        *(f"P(below -{margin})", f"P(within {margin})", f"P(above {margin})"),
+        *("P(run above run)", "sign flips, p", "detectable"),
+    )
+    return Sheet(
+        name="chances",
+        title=f"The same in probabilities {about.where}, {about.what}",
+        heads=heads,
+        lines=tuple(Line(cells=_chance(one, found, about), values=values(one, found, about)) for one in told),
+        notes=(
+            f"P: posterior of the true difference, reference prior, for {_scopes(told)}; margin {margin} points.",
+            f"P(run above run): over all pairs of runs; Bouthillier et al. 2021 call {MEANINGFUL:g} meaningful.",
+            "sign flips: exact two-sided test of the seeds alone, uncorrected.",
+            f"detectable: smallest true difference found with {percent(POWER)} power at level {LEVEL:g}, uncorrected.",
+        ),
+    )
+
+
+def values(one: Pair, found: Family, about: About) -> dict[str, Value]:
+    """Everything there is to know of one comparison, by name."""
+    told = one.found
+    low, within, high = told.chances(found.margin) or (None, None, None)
+    known: dict[str, Value] = {**about.known, "a": one.a, "b": one.b, "n": told.n, "seeds": _listed(one.seeds)}
+    known |= {"mean": told.mean, "differences": " ".join(f"{value!r}" for value in told.differences.tolist())}
+    for scope in SCOPES:
+        reach, name = told.interval(scope), scope.replace(" ", "_")
+        known |= dict(zip((f"{name}_low", f"{name}_high"), ends(reach), strict=True))
+    known |= {"wins": told.wins, "scope": told.scope, "p": told.p, "p_adjusted": one.adjusted, "tests": found.tests}
+    known |= {"margin": found.margin, "verdict": one.verdict, "to_settle": settle(one, found)}
+    known |= {"p_below": low, "p_within": within, "p_above": high, "p_run_above_run": told.share_of_pairs}
+    return known | {"p_sign_flip": sign_flip(told.differences), "detectable": told.design.detectable()}
+
+
+def settle(one: Pair, found: Family) -> str:
+    """How many seeds would settle an effect of the size that was found, or why none would; -- if it is settled."""
+    effect, design = abs(one.found.mean), one.found.design
+    if one.verdict not in ("inconclusive", "too few seeds") or not one.found.moves:
+        return NONE
+    if design.too_small(effect, found.level):
+        return "more items"
+    seeds = design.seeds_for(effect, found.level) if effect else None
+    return f"more than {MOST:,} seeds" if seeds is None else f"about {max(seeds, FEWEST_JUDGED)} seeds"
+
+
+def verdict(one: Pair, margin: float) -> str:
+    """The verdict in words, with what it holds for."""
+    told = one.found
+    if one.verdict == "too few seeds":
+        return f"n = {told.n}, intervals only"
+    near = told.interval(told.scope, 2 * LEVEL) if told.scope else None
+    small = one.verdict in ("better", "worse") and near is not None and near.inside(-margin, margin)
+    extent = f", by less than {margin:g}" if small else ""
+    whose = "items; these checkpoints" if told.scope == "items" else told.scope
+    return f"{one.verdict}{extent} ({whose})"
+
+
+def span(reach: Interval | None) -> str:
+    """`-0.31 to 1.20`."""
+    return NONE if reach is None else f"{reach.low:.2f} to {reach.high:.2f}"
+
+
+def ends(reach: Interval | None) -> tuple[float | None, float | None]:
+    """Both ends, for programs."""
+    return (None, None) if reach is None else (reach.low, reach.high)
+
+
+def probability(value: float | None) -> str:
+    """Three digits; what is smaller is said to be smaller."""
+    return NONE if value is None else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def clusters_in_words(held: Mapping[str, Clusters], tasks: Sequence[str]) -> Iterator[str]:
+    """How many independent items each task has, and where sentences are shared too widely to be kept together."""
+    used = {task: held[task] for task in tasks if task in held}
+    if together := [
+        f"{_bare(task)} {one.count:,} of {len(one.labels):,} (largest {percent(one.largest)})"
+        for task, one in used.items()
+        if one.used and one.count < len(one.labels)
+    ]:
+        yield f"Items that share a sentence are kept together; clusters: {', '.join(together)}."
+    for task, one in used.items():
+        if not one.used:
+            yield f"{_bare(task)}: one cluster has {percent(one.largest)} of its items; each counts alone: optimistic."
+
+
+def name_of(one: Pair, about: About) -> str:
+    """What stands in the first column."""
+    return plain(one.b) if about.baseline else f"{plain(one.b)} - {plain(one.a)}"
+
+
+def _effect(one: Pair, found: Family, about: About) -> tuple[str, ...]:
+    told = one.found
+    p = probability(one.adjusted) if told.n >= FEWEST_JUDGED else NONE
+    reaches = (span(told.interval(scope)) for scope in SCOPES)
+    wins = f"{told.wins}/{told.n}"
+    return (name_of(one, about), f"{told.mean:+.2f}", *reaches, wins, p, verdict(one, found.margin), settle(one, found))
+
+
+def _chance(one: Pair, found: Family, about: About) -> tuple[str, ...]:
+    told = one.found
+    shares = [probability(chance) for chance in told.chances(found.margin) or ()]
+    detectable = told.design.detectable()
+    return (
+        name_of(one, about),
+        *shares,
+        f"{told.share_of_pairs:.2f}",
+        probability(sign_flip(told.differences)),
+        NONE if detectable is None else f"{detectable:.2f}",
+    )
+
+
+def _what(found: Family, about: About) -> Iterator[str]:
+    side = (
+        f"each method less those of {plain(about.baseline)}" if about.baseline else "the first method less the second's"
+    )
+    yield f"Points of {side}, tasks averaged within a seed, paired by seed."
+    yield (
+        "95 % intervals of the mean difference: with new seeds (Student's t), with new test items (closed form of "
+        "the score's variance), with both. wins: seeds with a positive difference."
+    )
+    if about.lacking:
+        yield f"No item intervals, so verdicts hold for the seeds alone: {about.lacking}."
+
+
+def _judged(found: Family, about: About) -> Iterator[str]:
+    told = [one for one in found.pairs if one.found.n >= FEWEST_JUDGED and one.adjusted is not None]
+    seeds = sorted({one.found.n for one in found.pairs})
+    if told:
+        yield (
+            f"p: two-sided, for {_scopes(told)}, n = {_listed(sorted({one.found.n for one in told}))}, Holm over the "
+            f"{found.tests} comparisons {about.where}. better, worse: p at most {LEVEL:g}; equivalent: 90 % interval "
+            f"within the margin of {found.margin:g} points; inconclusive: neither."
+        )
+    if any(n < FEWEST_JUDGED for n in seeds):
+        yield f"Below {FEWEST_JUDGED} seeds there are intervals and no verdict."
+    if any(settle(one, found) != NONE for one in found.pairs):
+        yield (
+            f"to settle: seeds that find a true difference of the size found here with {percent(POWER)} power at level "
+            f"{LEVEL:g} / comparisons; more items: more seeds will not help, the benchmark is too small."
+        )
+    if 1 < (n := seeds[0] if seeds else 0) < 6:
+        yield f"With {n} seeds exact tests cannot go below {exact_floor(n):g}; use 6 seeds."
+
+
+def _scopes(told: Sequence[Pair]) -> str:
+    return " or ".join(sorted({one.found.scope or "" for one in told}))
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return ",".join(map(str, numbers))
+
+
+def _bare(task: str) -> str:
+    return plain(task).rpartition("@")[0] or plain(task)

@@ -1,0 +1,199 @@
+"""The sheets of one study: which families are compared, in which order they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isclose
+
+import numpy as np
+
+from cseb.errors import BadResults, did_you_mean
+from cseb.results import paired
+from cseb.results.comparison import About, chances, clusters_in_words, effects
+from cseb.results.evidence import Evidence
+from cseb.results.notes import signature
+from cseb.results.paired import Family, Sample
+from cseb.results.ranking import ranks, single_tasks, where_curves_cross
+from cseb.results.record import Select
+from cseb.results.sheet import Sheet, Value
+from cseb.results.store import plain
+from cseb.results.study import Study, percent, tag
+from cseb.statistics.paired import MARGIN
+
+FAVOURITE = "simcse"  # the baseline where none is named and the study has it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be compared.
+
+    baseline: a method as typed, "" for all pairs. fractions: () for all. tasks: as records name them, () for those that
+    share the first one's protocol. singles: whether single tasks are shown as well.
+    """
+
+    baseline: str
+    select: Select
+    fractions: Sequence[float] = ()
+    tasks: Sequence[str] = ()
+    margin: float = MARGIN
+    singles: bool = False
+
+
+def sheets(study: Study, wanted: Wanted, evidence: Evidence) -> list[Sheet]:
+    """Comparisons, probabilities and ranks at every share, then single tasks, then the curve over shares.
+
+    Raises: BadResults for a baseline or a share that no record has, or if there is nothing to compare.
+    """
+    if wanted.baseline and wanted.baseline not in study.methods:
+        raise BadResults(f"no record is of {wanted.baseline!r}; {did_you_mean(wanted.baseline, study.methods)}")
+    if wanted.select == "best" and not study.records[0].protocol.dev:
+        raise BadResults("no dev set has chosen a best checkpoint in these records; compare the last one instead")
+    tasks, sizes = study.chosen(wanted.tasks), _sizes(study, wanted.fractions)
+    found = {size: paired.samples(study, size, tasks, wanted.select, evidence) for size in sizes}
+    shown: list[Sheet] = []
+    for size in sizes:
+        shown += _column(found[size], _about(study, wanted, tasks, size, found[size]), wanted, study.methods)
+        if wanted.singles and _comparable(found[size], wanted.baseline):
+            shown.append(_singles(study, wanted, size, tasks, evidence))
+    if len(sizes) > 1:
+        shown += _curve(study, wanted, tasks, [found[size] for size in sizes], sizes)
+    if not shown:
+        raise BadResults("there are no two methods with points at the same share and seeds; nothing can be compared")
+    last = shown[-1]
+    shown[-1] = replace(last, notes=(*last.notes, *_origin(study, wanted, tasks, sizes, evidence)))
+    return _once(shown)
+
+
+def baseline_of(study: Study, asked: str) -> str:
+    """The baseline that was asked for, or simcse, or the first method. Every comparison says which it was."""
+    return asked or (FAVOURITE if FAVOURITE in study.methods else study.methods[0])
+
+
+def _once(shown: Sequence[Sheet]) -> list[Sheet]:
+    """Every note where it is first needed, and nowhere again."""
+    said: set[str] = set()
+    found = []
+    for sheet in shown:
+        found.append(replace(sheet, notes=tuple(note for note in sheet.notes if note not in said)))
+        said |= set(sheet.notes)
+    return found
+
+
+def _column(found: Sequence[Sample], about: About, wanted: Wanted, methods: Sequence[str]) -> Iterator[Sheet]:
+    """What is said of one set of samples; nothing if there is nothing to compare."""
+    if not _comparable(found, wanted.baseline):
+        return
+    everyone = paired.family(paired.all_pairs(found), wanted.margin)
+    chosen = paired.family(paired.against(wanted.baseline, found), wanted.margin) if wanted.baseline else everyone
+    if not chosen.pairs:
+        return
+    yield effects(chosen, about, (*_unequal(found), *_absent(methods, found)))
+    yield from filter(None, (chances(chosen, about), ranks(found, everyone, about)))
+
+
+def _singles(study: Study, wanted: Wanted, size: int, tasks: Sequence[str], evidence: Evidence) -> Sheet:
+    families = []
+    for task in tasks:
+        found = paired.samples(study, size, (task,), wanted.select, evidence)
+        families.append((task, paired.family(_pairs(found, wanted.baseline), wanted.margin)))
+    return single_tasks(families, _about(study, wanted, tasks, size, ()))
+
+
+def _curve(
+    study: Study, wanted: Wanted, tasks: Sequence[str], by_size: Sequence[Sequence[Sample]], sizes: Sequence[int]
+) -> list[Sheet]:
+    found = paired.curve(sizes, by_size)
+    what = f"{_average(tasks)}, mean height of the curve over the logarithm of {sizes[0]:,} to {sizes[-1]:,} sentences"
+    known: dict[str, Value] = {"sizes": " ".join(map(str, sizes)), "select": wanted.select, "tasks": " ".join(tasks)}
+    lacking = next((one.lacking for one in found if one.lacking), "")
+    about = About(what=what, where="over all shares", baseline=wanted.baseline, known=known, lacking=lacking)
+    shown = list(_column(found, about, wanted, study.methods))
+    if shown:
+        families = [paired.family(_pairs(each, wanted.baseline)) for each in by_size]
+        notes = where_curves_cross(sizes, families, about, _covariances(families, by_size))
+        shown[0] = replace(shown[0], notes=(*shown[0].notes, *notes))
+    return shown
+
+
+def _covariances(families: Sequence[Family], by_size: Sequence[Sequence[Sample]]) -> dict[tuple[str, str], np.ndarray]:
+    """Covariance over items of the mean differences at all sizes, (F, F), of pairs whose items are known."""
+    found = {}
+    for a, b in {(one.a, one.b) for each in families for one in each.pairs}:
+        rows = []
+        for samples in by_size:
+            held = {one.method: one for one in samples if one.shares}
+            if a in held and b in held:
+                seeds = sorted(set(held[a].points) & set(held[b].points))
+                rows.append(np.mean([held[b].shares[seed] - held[a].shares[seed] for seed in seeds], axis=0))
+        if len(rows) == len(by_size):
+            found[a, b] = np.stack(rows) @ np.stack(rows).T
+    return found
+
+
+def _pairs(found: Sequence[Sample], baseline: str) -> list[tuple[Sample, Sample]]:
+    if not _comparable(found, baseline):
+        return []
+    return paired.against(baseline, found) if baseline else paired.all_pairs(found)
+
+
+def _comparable(found: Sequence[Sample], baseline: str) -> bool:
+    return len(found) > 1 and (not baseline or any(one.method == baseline for one in found))
+
+
+def _about(study: Study, wanted: Wanted, tasks: Sequence[str], size: int, found: Sequence[Sample]) -> About:
+    fraction = study.sizes[size]
+    known: dict[str, Value] = {"fraction": fraction, "size": size, "select": wanted.select, "tasks": " ".join(tasks)}
+    return About(
+        what=f"{_average(tasks)}, {wanted.select} checkpoint",
+        where=f"at {percent(fraction)} of the corpus ({size:,} sentences)",
+        baseline=wanted.baseline,
+        known=known,
+        lacking=next((one.lacking for one in found if one.lacking), ""),
+    )
+
+
+def _unequal(found: Sequence[Sample]) -> list[str]:
+    """Seeds that some methods have and others lack, failed and collapsed runs among them."""
+    everything = sorted({seed for one in found for seed in one.points})
+    lacking = {one.method: [seed for seed in everything if seed not in one.points] for one in found}
+    named = [f"{plain(method)} {', '.join(map(str, seeds))}" for method, seeds in lacking.items() if seeds]
+    return (
+        [f"Seeds without points (missing, failed or collapsed), left out of pairs: {'; '.join(named)}."]
+        if named
+        else []
+    )
+
+
+def _absent(methods: Sequence[str], found: Sequence[Sample]) -> list[str]:
+    """Methods that are not compared because they have no points here."""
+    named = [plain(method) for method in methods if method not in {one.method for one in found}]
+    return [f"Without any points here, not compared: {', '.join(named)}."] if named else []
+
+
+def _origin(
+    study: Study, wanted: Wanted, tasks: Sequence[str], sizes: Sequence[int], evidence: Evidence
+) -> Iterator[str]:
+    """What all sheets rest on, said once."""
+    first = study.records[0]
+    yield from clusters_in_words(evidence.clusters, tasks)
+    if wanted.select == "best":
+        yield f"Best: chosen on {plain(first.protocol.dev)}, {first.protocol.dev_pairs:,} labelled pairs looked at."
+    yield f"Encoder {tag(first.encoder)}; corpus {tag(first.corpus)}."
+    yield signature(study, {size: study.sizes[size] for size in sizes}, tasks, [wanted.select])
+
+
+def _sizes(study: Study, fractions: Sequence[float]) -> list[int]:
+    """The sizes of the shares that were asked for, rising. Raises: BadResults."""
+    chosen = []
+    for fraction in fractions:
+        near = [size for size, share in study.sizes.items() if isclose(share, fraction, rel_tol=1e-3)]
+        if not near:
+            known = ", ".join(f"{share:g}" for share in study.sizes.values())
+            raise BadResults(f"no record has the fraction {fraction:g}; known: {known}")
+        chosen += near
+    return sorted(chosen) if fractions else list(study.sizes)
+
+
+def _average(tasks: Sequence[str]) -> str:
+    return f"average of {len(tasks)} tasks" if len(tasks) > 1 else plain(tasks[0]).rpartition("@")[0]

@@ -1,0 +1,40 @@
+"""Which methods can be told apart, as letters and as the group of the best."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from string import ascii_lowercase
+from typing import TypeVar
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+def joined(names: Sequence[Name], apart: Collection[frozenset[Name]]) -> list[tuple[Name, ...]]:
+    """The largest groups within which no two can be told apart, in the order of `names`; each is a bar or a letter.
+
+    names: best first. apart: pairs that can be told apart. Two names share a group if and only if they are not apart.
+    Source: insert and absorb, Piepho 2004.
+    """
+    groups = [frozenset(names)]
+    for pair in sorted(apart, key=lambda pair: sorted(names.index(name) for name in pair)):
+        split = [part for group in groups for part in ((group - {one} for one in pair) if pair <= group else (group,))]
+        groups = [one for one in dict.fromkeys(split) if not any(one < other for other in split)]
+    ordered = [tuple(name for name in names if name in group) for group in groups]
+    return sorted(ordered, key=lambda group: [names.index(name) for name in group])
+
+
+def letters(names: Sequence[Name], apart: Collection[frozenset[Name]]) -> dict[Name, str]:
+    """For each name the letters of its groups: two names that share a letter cannot be told apart."""
+    groups = joined(names, apart)
+    return {name: "".join(_letter(place) for place, group in enumerate(groups) if name in group) for name in names}
+
+
+def with_best(names: Sequence[Name], apart: Collection[frozenset[Name]]) -> tuple[Name, ...]:
+    """The first of `names`, which are given best first, and every other one that cannot be told from it."""
+    return tuple(name for name in names if name == names[0] or frozenset((names[0], name)) not in apart)
+
+
+def _letter(place: int) -> str:
+    """The alphabet, then a1 to z1 and so on."""
+    turn, letter = divmod(place, len(ascii_lowercase))
+    return ascii_lowercase[letter] + (str(turn) if turn else "")

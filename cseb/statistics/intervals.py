@@ -1,0 +1,96 @@
+"""A few numbers and where their mean may lie: spreads, Student's t, and the interquartile mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf, sqrt
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+LEVEL = 0.05  # two-sided error rate of every interval and test unless another is named
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From `low` to `high`, both in the unit of the values."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+    def inside(self, low: float, high: float) -> bool:
+        """Whether all of it lies strictly between `low` and `high`."""
+        return low < self.low and self.high < high
+
+
+def sd(values: Floats) -> float:
+    """Sample standard deviation of (n,) values, ddof = 1; NaN below two."""
+    return float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+
+
+def sem(values: Floats) -> float:
+    """Standard error of the mean of (n,) values; NaN below two."""
+    return sd(values) / sqrt(len(values)) if len(values) > 1 else float("nan")
+
+
+def iqm(values: Floats) -> float:
+    """Interquartile mean of (n,) values: a quarter of them, rounded down, is left out at either end.
+
+    Source: Agarwal et al. 2021, whose library rounds alike: of five values the middle three count.
+    """
+    cut = len(values) // 4
+    return float(np.sort(values)[cut : len(values) - cut].mean())
+
+
+def quantile(df: float, level: float = LEVEL) -> float:
+    """The number of standard errors an interval of Student's t reaches to either side; df may be infinite."""
+    from scipy import stats
+
+    return float(stats.norm.isf(level / 2) if df == inf else stats.t.isf(level / 2, df))
+
+
+def around(centre: float, variance: float, df: float, level: float = LEVEL) -> Interval:
+    """The interval of Student's t around an estimate with this variance. variance: of the estimate, not of a value."""
+    reach = quantile(df, level) * sqrt(variance)
+    return Interval(centre - reach, centre + reach)
+
+
+def t_interval(values: Floats, level: float = LEVEL) -> Interval:
+    """Where the mean of (n,) values may lie, n at least 2; exact for normal values, and right enough for others.
+
+    A bootstrap over five values covers 86 % where it promises 95 %, which is why there is none here.
+    """
+    return around(float(np.mean(values)), sem(values) ** 2, len(values) - 1, level)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the scatter of a cell is shown. caption: follows the word "mean" in a caption.
+
+    reach: how far it goes from the mean of (n,) values, down and up; n is at least 2. Equal reaches are written "±".
+    """
+
+    caption: str
+    reach: Callable[[Floats], tuple[float, float]]
+
+
+def _both(width: Callable[[Floats], float]) -> Callable[[Floats], tuple[float, float]]:
+    return lambda values: (width(values), width(values))
+
+
+def _range(values: Floats) -> tuple[float, float]:
+    mean = float(np.mean(values))
+    return mean - float(np.min(values)), float(np.max(values)) - mean
+
+
+SPREADS: Mapping[str, Spread] = {
+    "std": Spread("± sample standard deviation", _both(sd)),
+    "ci95": Spread("± half the 95 % interval of Student's t", _both(lambda v: quantile(len(v) - 1) * sem(v))),
+    "sem": Spread("± standard error", _both(sem)),
+    "range": Spread("and how far the lowest and the highest seed lie from it", _range),
+}

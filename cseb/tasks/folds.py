@@ -1,0 +1,29 @@
+"""Folds for cross-validation: seeded, stratified, and never one text in two of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cseb.data.subset import order
+from cseb.errors import BadData
+from cseb.tasks.influence import Labels
+
+SEED = 1111  # as in SentEval
+
+
+def deal(groups: Labels, strata: Labels, folds: int, name: str) -> Labels:
+    """The fold of each item, from 0: (N,).
+
+    Items of one group stay together. Groups are put in a seeded order, those of one stratum (that of their first item)
+    next to each other, and dealt out one by one: each stratum is spread as evenly as can be. The same on every machine.
+    Raises: BadData with `name` if there are fewer groups than folds.
+    """
+    _, first, place = np.unique(groups, return_index=True, return_inverse=True)
+    if folds < 2 or len(first) < folds:
+        raise BadData(f"{name} has {len(first)} items that share no text, and {folds} folds; 2 to {len(first)} can be")
+    drawn = order(len(first), SEED)
+    drawn = drawn[np.argsort(strata[first][drawn], kind="stable")]
+    fold = np.empty(len(first), dtype=np.int64)
+    fold[drawn] = np.arange(len(first)) % folds
+    result: Labels = fold[place]
+    return result

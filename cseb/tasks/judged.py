@@ -1,0 +1,95 @@
+"""From questions and answers to something to be ranked: who is relevant to whom, against which pool, in which fold."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from cseb.errors import BadData
+from cseb.tasks.folds import deal
+from cseb.tasks.influence import Labels, connected
+from cseb.tasks.retrieval import Pool, Ranked
+
+Candidates = Literal["all", "fold"]
+
+
+def faq(
+    questions: Sequence[str], answers: Sequence[str], *, name: str, folds: int = 5, pool: Candidates = "all"
+) -> Ranked:
+    """Each question is to find its own answer among all answers.
+
+    Equal answers are one document and equal questions one query, to which every answer given to it is relevant.
+    Questions joined by a chain of shared answers are in one fold. Raises: BadData.
+    """
+    documents = {text: number for number, text in enumerate(dict.fromkeys(answers))}
+    own: dict[str, dict[int, None]] = {}
+    for question, answer in zip(questions, answers, strict=True):
+        own.setdefault(question, {})[documents[answer]] = None
+    relevant = [sorted(each) for each in own.values()]
+    groups = connected([tuple(map(str, each)) for each in relevant])
+    return _pooled(list(own), list(documents), relevant, groups, name=name, folds=folds, pool=pool)
+
+
+def judged(
+    queries: Sequence[tuple[str, Hashable]],
+    documents: Sequence[str],
+    relevant: Sequence[Sequence[int]],
+    *,
+    name: str,
+    folds: int = 5,
+    pool: Candidates = "all",
+) -> Ranked:
+    """Queries with their template, documents, and the numbers of those relevant to each query.
+
+    Equal documents are made one; queries of one template are in one fold; those with no relevant document are left out.
+    Raises: BadData.
+    """
+    merged = {text: number for number, text in enumerate(dict.fromkeys(documents))}
+    kept = [number for number, own in enumerate(relevant) if own]
+    if not kept:
+        raise BadData(f"{name} has no query with a relevant document; one judgement above 0 is needed at least")
+    own = [sorted({merged[documents[document]] for document in relevant[number]}) for number in kept]
+    templates = {template: code for code, template in enumerate(dict.fromkeys(queries[each][1] for each in kept))}
+    groups = np.array([templates[queries[number][1]] for number in kept], dtype=np.int64)
+    texts = [queries[number][0] for number in kept]
+    return _pooled(texts, list(merged), own, groups, name=name, folds=folds, pool=pool)
+
+
+def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ranked:
+    """Each query ranks its own candidates: text of a candidate to whether it is relevant.
+
+    A query whose candidates are all relevant or all irrelevant says nothing and is left out. Raises: BadData.
+    """
+    kept = {query: found for query, found in judgements.items() if len(set(found.values())) > 1}
+    if not kept:
+        raise BadData(f"{name} has no query with both a relevant and an irrelevant candidate; there is nothing to rank")
+    documents = {
+        text: number for number, text in enumerate(dict.fromkeys(text for each in kept.values() for text in each))
+    }
+    pools, relevant = [], []
+    for number, found in enumerate(kept.values()):
+        pools.append(Pool(np.array([number]), np.sort([documents[text] for text in found])))
+        relevant.append(sorted(documents[text] for text, good in found.items() if good))
+    return Ranked(list(kept), list(documents), relevant, pools, np.arange(len(kept)))
+
+
+def _pooled(
+    queries: Sequence[str],
+    documents: Sequence[str],
+    relevant: Sequence[Sequence[int]],
+    groups: Labels,
+    *,
+    name: str,
+    folds: int,
+    pool: Candidates,
+) -> Ranked:
+    if len(documents) < 2:
+        raise BadData(f"{name} has {len(documents)} distinct documents; ranking needs two at least")
+    fold = deal(groups, np.zeros(len(queries), dtype=np.int64), folds, name)
+    pools = [Pool(np.arange(len(queries)), np.arange(len(documents)))]
+    if pool == "fold":
+        members = [np.flatnonzero(fold == number) for number in range(folds)]
+        pools = [Pool(each, np.unique([own for query in each.tolist() for own in relevant[query]])) for each in members]
+    return Ranked(queries, documents, relevant, pools, groups, fold)

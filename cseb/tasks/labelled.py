@@ -1,0 +1,219 @@
+"""Labelled sentences: how well a classifier learns the labels from embeddings, and how well K-means finds them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.errors import BadData
+from cseb.tasks.folds import SEED, deal
+from cseb.tasks.influence import Labels, connected, mean_influence
+from cseb.tasks.retrieval import unit
+from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
+
+Floats = npt.NDArray[np.float64]
+RESTARTS = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelled:
+    """N sentences and the number of the label of each, from 0."""
+
+    texts: Sequence[str]
+    labels: Labels
+
+    def sha256(self, how: str) -> str:
+        """Of the sentences and labels in order, and of `how` they are used."""
+        return hashlib.sha256(json.dumps([how, list(self.texts), self.labels.tolist()]).encode()).hexdigest()
+
+    def same(self) -> Labels:
+        """Sentences of the same text carry the same label."""
+        return connected([(text,) for text in self.texts])
+
+
+def labelled(texts: Sequence[str], labels: Sequence[str], name: str) -> Labelled:
+    """Labels are numbered in the order of their names. Raises: BadData if there are fewer than two."""
+    names, numbers = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
+    if len(names) < 2:
+        found = f"only the label {str(names[0])[:40]!r}" if len(names) else "no row"
+        raise BadData(f"{name} has {found}; two labels or more are needed")
+    return Labelled(texts, numbers.astype(np.int64))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classification:
+    """K-fold cross-validation of a logistic regression, fitted until it converges.
+
+    Features are standardised on the training part of each fold, so that the length of an embedding does not decide how
+    much the L2 penalty (C = 1) weighs. This is not the protocol of SentEval, whose classifier stops early. Folds are
+    stratified by label; equal sentences are in one fold. The score is 100 x accuracy over all N predictions; `detail`
+    adds `macro_f1` (a label that is never predicted has 0) and `accuracy/fold1`, ... Items are the predicted numbers.
+    """
+
+    data: Labelled
+    folds: Labels
+
+    def sentences(self) -> Sequence[str]:
+        """All of them."""
+        return self.data.texts
+
+    def sha256(self) -> str:
+        """Of the labelled sentences and the folds."""
+        return self.data.sha256(f"classification {self.folds.tolist()}")
+
+    def items(self, embed: Embed) -> Items:
+        """The label that is predicted for each sentence by a classifier that has not seen it."""
+        vectors = embed(self.data.texts)
+        if _collapsed(vectors):
+            return np.full(len(vectors), np.nan, dtype=np.float32)
+        predicted = np.empty(len(vectors), dtype=np.float32)
+        for fold in np.unique(self.folds):
+            test = self.folds == fold
+            predicted[test] = converged(vectors[~test], self.data.labels[~test], vectors[test])
+        return predicted
+
+    def outcome(self, items: Items) -> Outcome:
+        """Accuracy and macro F1 of the predictions."""
+        right = items == self.data.labels
+        folds = {f"accuracy/fold{number + 1}": self.folds == number for number in range(self.folds.max() + 1)}
+        if not np.isfinite(items).all():
+            return Outcome(None, dict.fromkeys(("accuracy", "macro_f1", *folds)))
+        accuracy = 100 * float(right.mean())
+        figures: dict[str, float | None] = {"accuracy": accuracy, "macro_f1": 100 * macro_f1(items, self.data.labels)}
+        return Outcome(accuracy, figures | {name: 100 * float(right[fold].mean()) for name, fold in folds.items()})
+
+    def influence(self, items: Items) -> Influence:
+        """Of each sentence on accuracy, the classifiers being given."""
+        right = 100.0 * (items == self.data.labels)
+        return mean_influence(np.where(np.isfinite(items).all(), right, np.nan))
+
+    def clusters(self) -> Labels:
+        """Equal sentences carry the same label."""
+        return self.data.same()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clustering:
+    """K-means on embeddings of length 1 against the labels.
+
+    k-means++ with ten restarts and a fixed seed. The score is 100 x V-measure (beta = 1); `detail` adds `nmi` (with the
+    arithmetic mean, which is the V-measure by another name), `ari`, `homogeneity` and `completeness`. Items are the
+    number of the cluster of each sentence.
+
+    Source: Rosenberg & Hirschberg 2007; Hubert & Arabie 1985 for the adjusted Rand index.
+    """
+
+    data: Labelled
+    clusters_wanted: int
+
+    def sentences(self) -> Sequence[str]:
+        """All of them."""
+        return self.data.texts
+
+    def sha256(self) -> str:
+        """Of the labelled sentences and the number of clusters."""
+        return self.data.sha256(f"clustering {self.clusters_wanted}")
+
+    def items(self, embed: Embed) -> Items:
+        """The cluster of each sentence."""
+        from sklearn.cluster import KMeans
+        from sklearn.exceptions import ConvergenceWarning
+
+        vectors = unit(embed(self.data.texts))
+        if _collapsed(vectors):
+            return np.full(len(vectors), np.nan, dtype=np.float32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct vectors than clusters
+            found = KMeans(self.clusters_wanted, n_init=RESTARTS, random_state=SEED).fit_predict(vectors)
+        clusters: Items = found.astype(np.float32)
+        return clusters
+
+    def outcome(self, items: Items) -> Outcome:
+        """V-measure and its relatives."""
+        from sklearn import metrics
+
+        names = ("v_measure", "nmi", "ari", "homogeneity", "completeness")
+        if not np.isfinite(items).all():
+            return Outcome(None, dict.fromkeys(names))
+        labels, found = self.data.labels, items.astype(np.int64)
+        homogeneity, completeness, v_measure = metrics.homogeneity_completeness_v_measure(labels, found)
+        nmi, ari = metrics.normalized_mutual_info_score(labels, found), metrics.adjusted_rand_score(labels, found)
+        figures = [100 * float(each) for each in (v_measure, nmi, ari, homogeneity, completeness)]
+        return Outcome(figures[0], dict(zip(names, figures, strict=True)))
+
+    def influence(self, items: Items) -> Influence:
+        """Of each sentence on V-measure, the clusters being given.
+
+        Delta method on V = 2 I / (H(label) + H(cluster)): one more sentence moves an entropy by its surprisal.
+        """
+        if not np.isfinite(items).all():
+            return np.full(len(items), np.nan)
+        labels, found = self.data.labels, items.astype(np.int64)
+        label, cluster, both = (_surprisal(each) for each in (labels, found, labels * (found.max() + 1) + found))
+        shared, entropies = label + cluster - both, label + cluster
+        information, total = float(shared.mean()), float(entropies.mean())
+        return mean_influence(100 * 2 * (shared * total - information * entropies) / total**2)
+
+    def clusters(self) -> Labels:
+        """Equal sentences carry the same label."""
+        return self.data.same()
+
+
+def classification(data: Labelled, folds: int, name: str) -> Classification:
+    """With its folds. Raises: BadData if there are fewer sentences than folds, or a label has one sentence only."""
+    same = data.same()
+    distinct = np.unique(same, return_index=True)[1]
+    alone = np.flatnonzero(np.bincount(data.labels[distinct], minlength=data.labels.max() + 1) < 2)
+    fold = deal(same, data.labels, folds, name)
+    if len(alone):
+        text = data.texts[int(np.flatnonzero(data.labels == alone[0])[0])]
+        raise BadData(
+            f"{name}: the label of {text[:40]!r} is on one distinct sentence only; it cannot be learnt and tested, so "
+            "leave it out or add sentences"
+        )
+    return Classification(data, fold)
+
+
+def clustering(data: Labelled, clusters: int, name: str) -> Clustering:
+    """With as many clusters as labels if `clusters` is 0. Raises: BadData if there are more than sentences."""
+    wanted = clusters or int(data.labels.max()) + 1
+    if not 2 <= wanted <= len(data.texts):
+        raise BadData(f"{name} has {len(data.texts)} sentences and {wanted} clusters; 2 to {len(data.texts)} can be")
+    return Clustering(data, wanted)
+
+
+def converged(train: Vectors, labels: Labels, test: Vectors) -> Labels:
+    """Labels of `test` by a logistic regression on standardised `train`."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, max_iter=10_000))
+    predicted: Labels = model.fit(train.astype(np.float64), labels).predict(test.astype(np.float64))
+    return predicted
+
+
+def macro_f1(predicted: Items, labels: Labels) -> float:
+    """Mean over the labels there are of 2 hits / (predicted + there)."""
+    each = [
+        2 * np.sum((predicted == label) & (labels == label)) / (np.sum(predicted == label) + np.sum(labels == label))
+        for label in np.unique(labels)
+    ]
+    return float(np.mean(each))
+
+
+def _surprisal(codes: Labels) -> Floats:
+    """-log of the share of items that have the same code: (N,)."""
+    _, place = np.unique(codes, return_inverse=True)
+    found: Floats = -np.log(np.bincount(place) / len(codes))[place]
+    return found
+
+
+def _collapsed(vectors: Vectors) -> bool:
+    return not np.isfinite(vectors).all() or bool((vectors == vectors[:1]).all())

@@ -1,0 +1,173 @@
+"""Any task of the library mteb by its name: it loads the data, asks our encoder for vectors, and works out the figure.
+
+`mteb:Banking77Classification` has all subsets of the data set that the library evaluates, and
+`mteb:MassiveIntentClassification/en` one of them. The test split counts where there is one, as on the leaderboard. The
+five tasks of MSSE's figure 5 are `mteb-msse`; that paper names neither subset nor split.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.errors import BadData, BadSpec, CsebError, UnknownName
+from cseb.tasks.names import PREFIX
+from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
+
+INSTALL = "the package mteb is not installed: pip install 'cseb[mteb]'"
+
+
+@dataclass(frozen=True, slots=True)
+class MTEBTask:
+    """A task of mteb. Figures are comparable within one of the library's task types, which the protocol names."""
+
+    name: str
+    version: int = 1
+
+    @property
+    def protocol(self) -> str:
+        """Such as mteb-classification@1."""
+        return f"mteb-{str(_task(self.name).metadata.type).lower()}@1"
+
+    def load(self, data_dir: Path | None) -> LoadedMTEB:
+        """Have the library fetch its data, or find them in its cache; `data_dir` has no part in it. Raises: BadData."""
+        task = _task(self.name)
+        try:
+            with _quiet():
+                task.load_data()
+        except Exception as error:  # each task has a loader of its own
+            where = task.metadata.dataset.get("path", "")
+            raise BadData(f"{self.name}: its data {where} cannot be had ({_first_line(error)}); see HF_HOME") from None
+        return LoadedMTEB(self.name, task)
+
+
+class LoadedMTEB:
+    """A task with its data. The library asks the encoder itself, so there is no list of sentences beforehand.
+
+    items: the library's main figure for each split and subset, 0 to 1 in most tasks; it tells nothing about single
+    sentences, so there is no interval over them. The score is 100 x their mean.
+    """
+
+    live = True
+
+    def __init__(self, name: str, task: Any) -> None:
+        self.name, self.task = name, task
+        splits = list(task.metadata.eval_splits)
+        self.splits = ["test"] if "test" in splits else splits
+        self.subsets = list(task.hf_subsets)
+
+    def sentences(self) -> list[str]:
+        """None are known beforehand."""
+        return []
+
+    def sha256(self) -> str:
+        """Of what names the data: path and revision on the hub, splits and subsets."""
+        named = [self.name, self.task.metadata.dataset, self.splits, self.subsets]
+        return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()
+
+    def items(self, embed: Embed) -> Items:
+        """Main figures, splits first. Raises: BadData with whatever the library stumbles over."""
+        model = _Model(embed)
+        found: list[float] = []
+        try:
+            with _quiet():
+                for split in self.splits:
+                    scores = self.task.evaluate(model, split, encode_kwargs={"batch_size": 1024})
+                    found += [float(scores[subset]["main_score"]) for subset in self.subsets]
+        except CsebError:
+            raise
+        except Exception as error:  # the library is no part of this program
+            raise BadData(f"{self.name}: mteb fails: {type(error).__name__}: {_first_line(error)}") from error
+        return np.asarray(found, dtype=np.float32)
+
+    def outcome(self, items: Items) -> Outcome:
+        """100 x the mean main figure, and each by split and subset under the library's own name of it."""
+        main = str(self.task.metadata.main_score)
+        names = [f"{main}/{split}/{subset}" for split in self.splits for subset in self.subsets]
+        each = [100 * float(item) if np.isfinite(item) else None for item in items]
+        whole = 100 * float(items.astype(np.float64).mean()) if np.isfinite(items).all() else None
+        return Outcome(whole, dict(zip(names, each, strict=True)))
+
+    def influence(self, items: Items) -> Influence:
+        """NaN: nothing is known of single sentences."""
+        return np.full(len(items), np.nan)
+
+    def clusters(self) -> npt.NDArray[np.int64]:
+        """Each figure by itself."""
+        return np.arange(len(self.splits) * len(self.subsets))
+
+
+class _Model:
+    """An `Embed` as the encoder that mteb expects: without prompts, compared by the cosine."""
+
+    def __init__(self, embed: Embed) -> None:
+        from mteb.models.model_meta import ModelMeta
+
+        self.embed = embed
+        self.mteb_model_meta = ModelMeta.create_empty({"name": "cseb/encoder", "revision": "1"})
+
+    def encode(self, inputs: Any, **_: object) -> Vectors:
+        """Batches of texts to (N, D)."""
+        vectors = self.embed([text for batch in inputs for text in batch["text"]])
+        if not np.isfinite(vectors).all():
+            raise CsebError("the encoder gives vectors that are not finite")
+        return vectors
+
+    def similarity(self, left: Any, right: Any) -> Any:
+        """Cosines of all with all."""
+        from mteb.similarity_functions import cos_sim
+
+        return cos_sim(left, right)
+
+    def similarity_pairwise(self, left: Any, right: Any) -> Any:
+        """Cosines row by row."""
+        from mteb.similarity_functions import pairwise_cos_sim
+
+        return pairwise_cos_sim(left, right)
+
+
+def _task(name: str) -> Any:
+    """The library's own object. Raises: BadData without the library, UnknownName."""
+    try:
+        with _quiet():
+            import mteb
+    except ImportError:
+        raise BadData(f"{name}: {INSTALL}") from None
+    bare, _, subset = name.removeprefix(PREFIX).partition("/")
+    with _quiet():
+        try:
+            task = mteb.get_task(bare)
+        except KeyError as error:
+            raise BadSpec(f"no task of mteb is called {bare!r}; {str(error.args[0]).partition('found. ')[2]}") from None
+        if subset and subset not in task.hf_subsets:
+            raise UnknownName(f"subset of {PREFIX}{bare}", subset, task.hf_subsets)
+        return mteb.get_task(bare, hf_subsets=[subset]) if subset else task
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the library's warnings and progress bars."""
+    import datasets
+
+    shown = datasets.utils.logging.is_progress_bar_enabled()
+    datasets.utils.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        if shown:
+            datasets.utils.logging.enable_progress_bar()
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]

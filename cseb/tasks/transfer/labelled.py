@@ -1,0 +1,149 @@
+"""MR, CR, SUBJ, MPQA, SST2, TREC and MRPC in three protocols: that of the papers, the fast one, and a converged one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cseb.tasks.folder import data_root
+from cseb.tasks.influence import Labels, connected, mean_influence
+from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
+from cseb.tasks.transfer import files
+from cseb.tasks.transfer.files import Examples, Parts
+from cseb.tasks.transfer.learner import Recipe
+from cseb.tasks.transfer.recipes import FAST_RECIPE, LOGREG_RECIPE, TEST_RECIPE
+from cseb.tasks.transfer.schemes import fixed, folds, nested, on_train
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledTexts:
+    """The examples of a task in memory: one part (nested cross-validation), train and test, or train, dev and test.
+
+    `items` (N, 2) hold the predicted class of each scored example, by a classifier that has not seen it, and the dev
+    accuracy that chose this classifier; NaN if the encoder gives anything but finite numbers. The score is the test
+    accuracy, worked out with the protocol's rounding; `detail` has it as `accuracy`, the dev accuracy as `dev` and, for
+    pairs of sentences, `f1` of class 1.
+    """
+
+    parts: Parts
+    classes: int
+    recipe: Recipe
+
+    def sentences(self) -> list[str]:
+        """Of all parts, both sides of pairs."""
+        return [text for part in self.parts for texts in part.texts for text in texts]
+
+    def sha256(self) -> str:
+        """Of sentences and labels, part by part, in order."""
+        rows = [
+            "\t".join([str(place), str(label), *texts]) + "\n"
+            for place, part in enumerate(self.parts)
+            for texts, label in zip(part.texts, part.labels, strict=True)
+        ]
+        return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+    def items(self, embed: Embed) -> Items:
+        """Train and predict."""
+        features = features_of([texts for part in self.parts for texts in part.texts], embed)
+        if not np.isfinite(features).all():
+            return np.full((len(self.scored.labels), 2), np.nan, dtype=np.float32)
+        labels = np.concatenate([part.labels for part in self.parts]).astype(np.int64)
+        learner = self.recipe.learner(features, labels, self.classes)
+        match [len(part.labels) for part in self.parts]:
+            case [_]:
+                guess = nested(learner, self.recipe, labels)
+            case [train, _]:
+                guess = on_train(learner, self.recipe, labels, train)
+            case [train, dev, _]:
+                guess = fixed(learner, self.recipe, labels, train, dev)
+        return np.column_stack([guess.predicted, guess.dev]).astype(np.float32)
+
+    def outcome(self, items: Items) -> Outcome:
+        """Accuracies are rounded to two decimals, those of single folds too, as the protocol has it."""
+        pairs = len(self.scored.texts[0]) == 2
+        if not np.isfinite(items).all():
+            return Outcome(None, dict.fromkeys(["accuracy", "dev", *(["f1"] if pairs else [])]))
+        right, gold = self.right(items), np.asarray(self.scored.labels)
+        tests = [test for _, test in folds(gold, self.recipe.folds)] if len(self.parts) == 1 else [np.arange(len(gold))]
+        detail: dict[str, float | None] = {
+            "accuracy": mean([round(100 * float(right[test].mean()), 2) for test in tests]),
+            "dev": mean([round(float(items[test[0], 1]), 2) for test in tests]),
+        }
+        if pairs:
+            predicted = items[:, 0] == 1
+            hits = int((predicted & (gold == 1)).sum())
+            detail["f1"] = round(100 * 2 * hits / max(int(predicted.sum() + (gold == 1).sum()), 1), 2)
+        return Outcome(detail["accuracy"], detail)
+
+    def influence(self, items: Items) -> Influence:
+        """Of each example on the accuracy; folds differ by one example at most, so they weigh the same."""
+        if not np.isfinite(items).all():
+            return np.full(len(items), np.nan)
+        return mean_influence(100 * self.right(items).astype(np.float64))
+
+    def clusters(self) -> Labels:
+        """Examples joined by a chain of shared sentences carry the same label."""
+        return connected(self.scored.texts)
+
+    @property
+    def scored(self) -> Examples:
+        """The examples that count."""
+        return self.parts[-1]
+
+    def right(self, items: Items) -> Labels:
+        """1 where the predicted class is the right one, 0 elsewhere: (N,)."""
+        right: Labels = (items[:, 0] == np.asarray(self.scored.labels)).astype(np.int64)
+        return right
+
+
+def features_of(texts: Sequence[tuple[str, ...]], embed: Embed) -> Vectors:
+    """N single sentences to their embeddings (N, D); N pairs u, v to |u - v| and u * v side by side (N, 2 D).
+
+    Nothing is centred, scaled or normalised.
+    """
+    sides = [embed(side) for side in zip(*texts, strict=True)]
+    if len(sides) == 1:
+        return sides[0]
+    u, v = sides
+    return np.concatenate([np.abs(u - v), u * v], axis=1)
+
+
+def mean(points: Sequence[float]) -> float:
+    """Rounded by numpy, as in the protocol; Python rounds some halves the other way."""
+    return float(np.round(np.mean(points), 2))
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Sentences with a class, read from a folder in SentEval's layout.
+
+    Source: Conneau & Kiela 2018, table 1. senteval-transfer@1 has the settings behind the papers' tables (the `test`
+    mode of Gao et al. 2021), senteval-fast@1 those of their `fasttest` mode. logreg@1 is our own: converged logistic
+    regression, five folds, its C chosen among 0.1, 1, 10 and 100 on one fifth of the training rows (SST2: on the dev
+    set).
+    """
+
+    name: str
+    data: str
+    protocol: str
+    recipe: Recipe
+    version: int = 1
+
+    def load(self, data_dir: Path | None) -> LabelledTexts:
+        """Read and check the files; without `data_dir`, fetch them from the hub. Raises: BadData."""
+        return LabelledTexts(files.read(self.data, data_root(data_dir)), files.CLASSES[self.data], self.recipe)
+
+
+MR, CR, SUBJ, MPQA, SST2, TREC, MRPC = (
+    Transfer(name, name, "senteval-transfer@1", TEST_RECIPE) for name in files.NAMES
+)
+MR_FAST, CR_FAST, SUBJ_FAST, MPQA_FAST, SST2_FAST, TREC_FAST, MRPC_FAST = (
+    Transfer(f"{name}-fast", name, "senteval-fast@1", FAST_RECIPE) for name in files.NAMES
+)
+MR_LOGREG, CR_LOGREG, SUBJ_LOGREG, MPQA_LOGREG, SST2_LOGREG, TREC_LOGREG, MRPC_LOGREG = (
+    Transfer(f"{name}-logreg", name, "logreg@1", LOGREG_RECIPE) for name in files.NAMES
+)

@@ -1,0 +1,54 @@
+"""The contract between a way of training classifiers and a way of choosing the rows they are trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.tasks.influence import Labels
+from cseb.tasks.task import Vectors
+
+Rows = npt.NDArray[np.intp]  # places in the features
+
+
+class Problem(NamedTuple):
+    """Classifiers to be trained on the same rows, one for each value of the regularisation.
+
+    held: the rows that say when to stop, or None, where the learner sets some of `train` aside if it needs them.
+    """
+
+    train: Rows
+    held: Rows | None
+    values: Sequence[float]
+
+
+class Trained(NamedTuple):
+    """score: share of the held rows it gets right. predict: M rows to their classes (M,)."""
+
+    score: float
+    predict: Callable[[Rows], Labels]
+
+
+class Learner(Protocol):
+    """Trains classifiers on rows of features that it has been given."""
+
+    def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
+        """For each problem one classifier for each of its values, in their order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the classifiers of a protocol are trained.
+
+    learner: makes one from features (N, D), labels (N,) and the number of classes. folds: k of every cross-validation.
+    grid: values of the regularisation, the one that wins ties first. inner: how many of the k inner folds are used.
+    """
+
+    learner: Callable[[Vectors, Labels, int], Learner]
+    folds: int
+    grid: tuple[float, ...]
+    inner: int

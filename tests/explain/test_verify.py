@@ -1,0 +1,138 @@
+"""Numbers that do not follow from their items are found, whichever of the two was changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from cseb.cli import app
+from cseb.explain.verify import verify
+from cseb.results.store import Store
+
+Edit = Callable[[dict[str, Any], dict[str, Any]], None]
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def wrong(folder: Path) -> list[str]:
+    return [line for checked in verify(Store(folder), {}) for line in checked.wrong]
+
+
+@pytest.fixture
+def copy(ran: Path, tmp_path: Path) -> Path:
+    shutil.copytree(ran, tmp_path / "results")
+    return tmp_path / "results"
+
+
+def tamper(folder: Path, edit: Edit) -> None:
+    """Change the record of one job and its items."""
+    (path,) = (path for path in (folder / "runs").iterdir() if json.loads(path.read_bytes())["method"] == "cls")
+    record = json.loads(path.read_bytes())
+    with np.load(folder / "items" / f"{path.stem}.npz") as archive:
+        items = dict(archive)
+    edit(record, items)
+    path.write_text(json.dumps(record))
+    np.savez(folder / "items" / f"{path.stem}.npz", **items)
+
+
+def test_what_a_run_leaves_is_as_its_items_say(ran: Path) -> None:
+    result = call("verify", ran)
+    assert result.exit_code == 0, result.output
+    # two jobs, two checkpoints, two tasks, a value and six figures each
+    assert result.output == "2 of 2 records as their items say, 56 figures worked out again\n"
+
+
+def _value(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"][0]["value"] += 0.001
+
+
+def _detail(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"][1]["detail"]["pearson.all"] += 0.001
+
+
+def _collapse(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"][0]["value"] = None
+
+
+def _item(record: dict[str, Any], items: dict[str, Any]) -> None:
+    items["mw-mixed@1/last"][7] = -items["mw-mixed@1/last"][7] - 0.5
+
+
+def _lost(record: dict[str, Any], items: dict[str, Any]) -> None:
+    del items["mw-captions@1/last"]
+
+
+def _extra(record: dict[str, Any], items: dict[str, Any]) -> None:
+    items["mw-forum@1/last"] = items["mw-mixed@1/last"]
+
+
+def _cut(record: dict[str, Any], items: dict[str, Any]) -> None:
+    items["mw-captions@1/best"] = items["mw-captions@1/best"][:-1]
+
+
+def _count(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"][0]["items"] = 499
+
+
+def _data(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["protocol"]["data"] = "0" * 64
+
+
+def _unscored(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"] = [one for one in record["scores"] if one["task"] != "mw-mixed@1"]
+
+
+def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
+    for name in [name for name in items if name.startswith("mw-mixed@1")]:
+        items[name.replace("@1", "@9")] = items.pop(name)
+    record["protocol"]["tasks"] = ["mw-captions@1", "mw-mixed@9"]
+    for score in record["scores"]:
+        score["task"] = score["task"].replace("mixed@1", "mixed@9")
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (_value, "mw-captions@1 best: the record says"),
+        (_detail, "mw-mixed@1 best, pearson.all: the record says"),
+        (_collapse, "mw-captions@1 best: the record says none, its items give"),
+        (_item, "mw-mixed@1 last: the record says"),
+        (_lost, "mw-captions@1 last: a score without items"),
+        (_extra, "mw-forum@1/last: items without a score"),
+        (_cut, "mw-captions@1 best: 499 items, the record says 500"),
+        (_count, "mw-captions@1 best: 500 items, the record says 499"),
+        (_data, "task data: sha256 "),
+        (_unscored, "mw-mixed@1: no score"),
+        (_version, "mw-mixed@9 best: today's task is mw-mixed@1"),
+    ],
+)
+def test_a_planted_fault_is_named(copy: Path, edit: Edit, words: str) -> None:
+    assert wrong(copy) == []
+    tamper(copy, edit)
+    assert any(line.startswith(words) for line in wrong(copy)), wrong(copy)
+
+
+def test_faults_leave_1_and_name_the_record(copy: Path) -> None:
+    tamper(copy, _value)
+    result = call("verify", copy)
+    assert result.exit_code == 1
+    (key,) = (path.stem for path in (copy / "runs").iterdir() if json.loads(path.read_bytes())["method"] == "cls")
+    assert result.output.startswith(f"BAD {key} mw-captions@1 best: the record says ")
+    assert result.output.endswith("1 of 2 records as their items say, 56 figures worked out again\n")
+
+
+def test_lost_items_and_files_that_are_no_records(copy: Path) -> None:
+    next((copy / "items").iterdir()).unlink()
+    (copy / "runs" / "notes.txt").write_text("hello")
+    lines = wrong(copy)
+    assert any(line.startswith("items: ") and "cannot be read" in line for line in lines)
+    assert any(line.startswith("not a record") for line in lines)

@@ -1,0 +1,162 @@
+"""What is drawn is what the records say, and the same records give the same file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+
+from cseb.cli import app
+from cseb.errors import BadResults, BadSpec
+from cseb.plots import runs, scores, style
+from cseb.plots.style import Plot
+from cseb.results.kinds import ablation, few_shot, sensitivity
+from cseb.results.options import varied
+from cseb.results.record import Record, Score
+from cseb.results.store import Store
+from cseb.results.study import gather
+from cseb.results.tables import Ask
+from tests.results.factory import TASKS, grid, record
+from tests.results.test_kinds import FULL, LESS, heated
+from tests.results.test_kinds import runs as seeds_of
+
+PAIRED = [*seeds_of("msse", FULL), *seeds_of("msse-dcm", LESS)]
+
+
+def lying(method: str, alignment: float, uniformity: float) -> Record:
+    made = record(method)
+    shape = [
+        Score(task=f"{name}@1", protocol=f"{name}@1", select="best", value=value, detail={name: value}, items=9)
+        for name, value in (("alignment", alignment), ("uniformity", uniformity))
+    ]
+    return made.model_copy(update={"scores": (*made.scores, *shape)})
+
+
+DRAWN: dict[str, Callable[[], Plot]] = {
+    "curves": lambda: scores.curves(few_shot(grid())),
+    "gain": lambda: scores.gain(ablation(PAIRED), "msse"),
+    "seeds": lambda: scores.seeds(few_shot(grid())),
+    "sensitivity": lambda: scores.sensitivity(sensitivity([heated(0.1, 3.0), heated(0.05, 2.0)]), {}),
+    "training": lambda: runs.training(gather(grid())),
+    "geometry": lambda: runs.geometry(gather([lying("a", 0.1, -2.0), lying("b", 0.3, -3.0)]), TASKS, "best"),
+}
+
+
+@pytest.mark.parametrize(("kind", "ending"), [*((kind, ".svg") for kind in DRAWN), ("gain", ".png"), ("gain", ".pdf")])
+def test_the_same_records_give_the_same_file(kind: str, ending: str, tmp_path: Path) -> None:
+    from matplotlib import rc_context
+
+    files = [tmp_path / f"{one}{ending}" for one in "ab"]
+    for file in files:
+        with rc_context(style.SETTINGS):
+            style.save(DRAWN[kind](), file)
+    first, second = (file.read_bytes() for file in files)
+    assert first == second
+    assert first.startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[ending])
+
+
+def test_curves_go_through_the_means_inside_their_bands() -> None:
+    table = few_shot(grid())
+    (axes,) = scores.curves(table).figure.axes
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    for row, band in zip(table.rows, axes.collections, strict=True):
+        line = lines[row.head.title]
+        assert list(line.get_xdata()) == [100, 1000]
+        assert list(line.get_ydata()) == [cell.mean for cell in row.cells]
+        (path,) = band.get_paths()
+        heights = {round(float(y), 6) for y in path.vertices[:, 1]}
+        assert heights == {round((cell.mean or 0) + side * (cell.sd or 0), 6) for cell in row.cells for side in (-1, 1)}
+
+
+def test_a_gain_is_the_mean_of_paired_differences() -> None:
+    (axes,) = scores.gain(ablation(PAIRED), "msse").figure.axes
+    line = next(line for line in axes.get_lines() if line.get_marker() not in ("_", "None", ""))
+    assert line.get_ydata()[0] == pytest.approx(np.mean(np.subtract(LESS, FULL)))
+
+
+def test_every_seed_has_its_mark() -> None:
+    plot = scores.seeds(few_shot(grid()))
+    drawn = sorted(float(x) for axes in plot.figure.axes for held in axes.collections for x, _ in held.get_offsets())
+    wanted = sorted(value for row in few_shot(grid()).rows for cell in row.cells for value in cell.values.values())
+    assert drawn == pytest.approx(wanted)
+
+
+def test_an_option_that_is_a_number_has_its_place_on_the_axis() -> None:
+    records = [heated(0.1, 3.0), heated(0.05, 2.0), heated(0.5, 1.0)]
+    (axes,) = scores.sensitivity(sensitivity(records), varied(gather(records)).numbers).figure.axes
+    assert (list(axes.get_lines()[0].get_xdata()), axes.get_xscale()) == ([0.05, 0.1, 0.5], "log")
+    assert list(axes.get_lines()[0].get_ydata()) == [2.0, 3.0, 1.0]
+
+
+def test_trajectories_are_those_of_the_records() -> None:
+    plot = runs.training(gather([record(), record(seed=1)]))
+    loss, dev = plot.figure.axes
+    assert [list(line.get_ydata()) for line in loss.get_lines()] == [[1.5, 1.25]] * 3  # two seeds and their mean
+    assert [list(line.get_ydata()) for line in dev.get_lines()] == [[60.0, 62.0]] * 3
+    bare = record().model_copy(update={"trace": None})
+    with pytest.raises(BadResults, match="no trajectory"):
+        runs.training(gather([bare]))
+
+
+def test_vectors_lie_where_the_records_say() -> None:
+    axes, _ = DRAWN["geometry"]().figure.axes
+    assert [tuple(held.get_offsets()[0]) for held in axes.collections] == [(-2.0, 0.1), (-3.0, 0.3)]
+    with pytest.raises(BadResults, match="no record says how its vectors lie"):
+        runs.geometry(gather(grid()), TASKS, "best")
+
+
+def test_curves_are_told_apart_without_colour() -> None:
+    for one, other in combinations([style.look(place) for place in range(28)], 2):
+        if one["color"] == other["color"]:
+            assert one["linestyle"] != other["linestyle"]
+            assert one["marker"] != other["marker"]
+    for one, other in combinations([style.look(place) for place in range(4)], 2):
+        assert one["linestyle"] != other["linestyle"]
+
+
+def test_a_dollar_in_a_name_is_a_dollar(tmp_path: Path) -> None:
+    from matplotlib import rc_context
+
+    with rc_context(style.SETTINGS):
+        style.save(scores.seeds(few_shot([record("a$x_{1$", seed=seed) for seed in range(2)])), tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").stat().st_size > 1000
+
+
+def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(BadSpec, match=r"'\.svg'"):
+        style.check(Path("a.gif"))
+    with pytest.raises(BadResults, match="cannot be written"):
+        style.save(DRAWN["seeds"](), tmp_path / "none" / "a.png")
+    monkeypatch.setattr(style, "find_spec", lambda name: None)
+    with pytest.raises(BadResults, match=r"pip install 'cseb\[plots\]'"):
+        style.check(Path("a.png"))
+
+
+@pytest.mark.parametrize("kind", ["curves", "gain", "seeds", "training"])
+def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.prepare()
+    for one in grid():
+        store.write(one, {})
+    full = ["--full", "simcse"] if kind == "gain" else []
+    done = CliRunner().invoke(app, ["plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"), *full])
+    assert done.exit_code == 0, done.output
+    assert "cseb:0.1.0|" in done.output
+    assert (tmp_path / "a.pdf").stat().st_size > 1000
+
+
+def test_a_size_without_training_is_not_on_the_axis() -> None:
+    untrained = [replace_size(one) for one in PAIRED if one.method == "msse"]
+    (axes,) = scores.curves(few_shot([*PAIRED, *untrained], ask=Ask(seeds=(0, 1, 2)))).figure.axes
+    assert all(list(line.get_xdata()) == [100] for line in axes.get_lines())
+
+
+def replace_size(one: Record) -> Record:
+    return one.model_copy(update={"subset": replace(one.subset, size=0), "key": f"{one.key[:-1]}0"})

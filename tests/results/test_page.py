@@ -1,0 +1,178 @@
+"""The page of comparisons: what it says, in words and in numbers, and what it refuses to say."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from cseb.errors import BadResults
+from cseb.results.page import Wanted, baseline_of, sheets
+from cseb.results.sheet import SHEET_FORMATS, Sheet, terminal
+from cseb.results.study import gather
+from tests.results.worlds import study
+
+
+def page(seeds: int = 5, effects: dict[str, float] | None = None, noise: float = 0.3, **wanted: object) -> list[Sheet]:
+    sizes = wanted.pop("sizes", (100,))
+    world, records = study(effects or {"simcse": 0, "good": 3, "same": 0.01}, sizes, seeds, noise=noise)  # type: ignore[arg-type]
+    told = Wanted(**({"baseline": "simcse", "select": "last"} | wanted))  # type: ignore[arg-type]
+    return sheets(gather(records), told, world.evidence())
+
+
+def row(sheet: Sheet, name: str) -> dict[str, str]:
+    return next(dict(zip(sheet.heads, line.cells, strict=True)) for line in sheet.lines if line.cells[0] == name)
+
+
+def test_every_comparison_has_its_scope_n_margin_and_family() -> None:
+    effects, chances, ranks = page(margin=1.0)
+    assert [one.name for one in (effects, chances, ranks)] == ["effects", "chances", "ranks"]
+    assert row(effects, "good")["verdict"] == "better (seeds and items)"
+    assert row(effects, "good")["wins"] == "5/5"
+    assert row(effects, "good")["to settle"] == "--"
+    assert row(effects, "same")["verdict"] == "equivalent (seeds and items)"
+    notes = " ".join(effects.notes)
+    for words in ("for seeds and items, n = 5, Holm over the 2 comparisons", "margin of 1 points", "use 6 seeds"):
+        assert words in notes
+    assert "clusters: one 100 of 200 (largest 1 %)" in " ".join(ranks.notes)
+    assert row(ranks, "good")["group"] == "a"
+    assert row(ranks, "simcse")["group"] == row(ranks, "same")["group"] == "b"
+    assert row(ranks, "good")["rank"] == "1 to 1"
+    assert row(chances, "good")["sign flips, p"] == "0.062"
+
+
+def test_a_small_sure_difference_is_said_to_be_below_the_margin() -> None:
+    effects, *_ = page(effects={"simcse": 0, "bit": 0.3}, noise=0.02, margin=1.0)
+    assert row(effects, "bit")["verdict"] == "better, by less than 1 (seeds and items)"
+
+
+def test_fewer_than_five_seeds_give_intervals_and_nothing_more() -> None:
+    shown = page(seeds=4)
+    assert [one.name for one in shown] == ["effects", "ranks"]
+    effects, ranks = shown
+    assert row(effects, "good")["p (Holm)"] == "--"
+    assert row(effects, "good")["verdict"] == "n = 4, intervals only"
+    assert " to " in row(effects, "good")["seeds and items"]
+    assert "intervals and no verdict" in " ".join(effects.notes)
+    assert "exact tests cannot go below 0.125; use 6 seeds" in " ".join(effects.notes)
+    assert row(ranks, "good")["group"] == "--"
+
+
+def test_one_seed_is_a_comparison_of_checkpoints() -> None:
+    effects, *_ = page(seeds=1)
+    assert row(effects, "good")["seeds"] == row(effects, "good")["seeds and items"] == "--"
+    assert " to " in row(effects, "good")["items"]
+    assert row(effects, "good")["verdict"] == "n = 1, intervals only"
+
+
+def test_seeds_that_would_settle_it_or_none() -> None:
+    effects, *_ = page(effects={"simcse": 0, "noisy": 1.0}, noise=1.5)
+    cell = row(effects, "noisy")
+    assert cell["verdict"] == "inconclusive (seeds and items)"
+    words = cell["to settle"].split()
+    assert words[0] == "about"
+    assert words[2] == "seeds"
+    assert int(words[1]) > 5
+    effects, *_ = page(effects={"simcse": 0, "noisy": 0.02}, noise=0.3, margin=0.1)
+    assert row(effects, "noisy")["to settle"] == "more items"
+    assert "the benchmark is too small" in " ".join(effects.notes)
+
+
+def test_all_pairs_single_tasks_and_curves() -> None:
+    shown = page(baseline="", singles=True, sizes=(100, 1000))
+    assert [one.name for one in shown] == ["effects", "chances", "ranks", "tasks"] * 2 + ["effects", "chances", "ranks"]
+    assert len(shown[0].lines) == 3
+    assert "Holm over the 3 comparisons" in " ".join(shown[0].notes)
+    tasks = shown[3]
+    assert len(tasks.lines) == 6
+    assert tasks.heads[-1] == "q"
+    assert "verdict" not in tasks.lines[0].values
+    assert "Benjamini-Hochberg over 6 comparisons" in " ".join(tasks.notes)
+    assert "mean height of the curve" in shown[-1].title
+    assert len({note for sheet in shown for note in sheet.notes}) == sum(len(sheet.notes) for sheet in shown)
+
+
+def test_curves_that_cross_are_said_to() -> None:
+    world, records = study({"simcse": 0, "late": 2}, sizes=(100, 10_000), noise=0.1)
+    moved = []
+    for one in records:
+        drop = 3.0 if one.method == "late" else 0.0
+        world.items[one.key] = {name: each - drop for name, each in world.items[one.key].items()}
+        moved.append(
+            one.model_copy(update={"scores": tuple(_lower(score, drop) for score in one.scores)}),
+        )
+    shown = sheets(gather(moved), Wanted(baseline="simcse", select="last"), world.evidence())
+    said = [note for sheet in shown for note in sheet.notes if "cross" in note]
+    assert len(said) == 1
+    assert "The curves of simcse and late cross at about 1," in said[0]
+
+
+def _lower(score, drop: float):
+    from dataclasses import replace
+
+    return replace(score, value=score.value - drop)
+
+
+def test_a_missing_baseline_or_share_is_answered_with_what_there_is() -> None:
+    with pytest.raises(BadResults, match="did you mean simcse"):
+        page(baseline="simcs")
+    with pytest.raises(BadResults, match=r"no record has the fraction 0.5; known: 0.001"):
+        page(fractions=(0.5,))
+    with pytest.raises(BadResults, match="nothing can be compared"):
+        page(effects={"simcse": 0})
+    with pytest.raises(BadResults, match="no dev set"):
+        page(select="best")
+    _, records = study({"b": 0, "a": 1})
+    assert (baseline_of(gather(records), ""), baseline_of(gather(records), "b")) == ("a", "b")
+
+
+def test_missing_seeds_and_missing_items_are_said() -> None:
+    world, records = study({"simcse": 0, "good": 3})
+    del world.items[records[0].key]
+    shown = sheets(gather(records[:-1]), Wanted(baseline="simcse", select="last"), world.evidence())
+    notes = " ".join(shown[0].notes)
+    assert "left out of pairs: good 4." in notes
+    assert "No item intervals, so verdicts hold for the seeds alone: items/" in notes
+    assert row(shown[0], "good")["items"] == "--"
+
+
+def test_a_method_without_points_is_named_and_nothing_is_resampled_from_nothing() -> None:
+    world, records = study({"simcse": 0, "good": 3, "gone": 1}, sizes=(100, 1000))
+    kept = [one for one in records if (one.method, one.subset.size) != ("gone", 100) and one.seed < 2]
+    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.evidence())
+    assert "Without any points here, not compared: gone." in shown[0].notes
+    assert [one.name for one in shown] == ["effects", "ranks"] * 3  # the items can be drawn again
+    world.items.clear()
+    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.evidence())
+    assert [one.name for one in shown] == ["effects"] * 3
+
+
+def test_every_format_holds_every_row() -> None:
+    shown = page(effects={"simcse": 0, "micse+ami(layers=(7,8))": 1, "50%_&_#1|x": 2})
+    for name, render in SHEET_FORMATS.items():
+        text = render(shown)
+        assert "micse+ami(layers=(7,8))" in text
+        if name == "csv":
+            rows = list(csv.DictReader(io.StringIO(text)))
+            assert [one["sheet"] for one in rows] == ["effects"] * 2 + ["chances"] * 2 + ["ranks"] * 3
+            assert float(rows[0]["mean"]) == shown[0].lines[0].values["mean"]
+        if name == "json":
+            found = json.loads(text)
+            assert found[0]["rows"][0]["n"] == 5
+        if name == "latex":
+            assert r"50\%\_\&\_\#1" in text
+            assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 3
+            assert len({line for line in text.splitlines() if line.startswith(r"\label")}) == 3
+        if name == "markdown":
+            assert r"`50%_&_#1\|x`" in text
+    assert render(shown) == render(page(effects={"simcse": 0, "micse+ami(layers=(7,8))": 1, "50%_&_#1|x": 2}))
+
+
+def test_a_narrow_screen_gets_a_list_and_cuts_no_number() -> None:
+    shown = page()
+    wide, narrow = terminal(shown, 200), terminal(shown, 60)
+    assert max(map(len, narrow.splitlines()[4:])) <= 110
+    for line in shown[0].lines:
+        for cell in line.cells[1:7]:
+            assert cell in wide
+            assert cell in narrow

@@ -1,0 +1,48 @@
+"""Spreads and intervals of a few numbers, against scipy and by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cseb.statistics.intervals import SPREADS, around, iqm, quantile, sd, sem, t_interval
+
+VALUES = np.array([70.0, 71.0, 73.0, 74.0, 72.0])
+
+
+def test_student_interval_is_that_of_scipy() -> None:
+    expected = stats.ttest_1samp(VALUES, 0.0).confidence_interval(0.95)
+    found = t_interval(VALUES)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    assert 72.0 in found
+    assert 74.0 not in found
+
+
+def test_spreads_by_hand() -> None:
+    assert sd(VALUES) == pytest.approx(np.sqrt(2.5))  # squares 4 + 1 + 1 + 4 + 0 over 4
+    assert sem(VALUES) == pytest.approx(np.sqrt(0.5))
+    assert np.isnan(sd(VALUES[:1]))
+    assert np.isnan(sem(VALUES[:1]))
+
+
+def test_every_spread_reaches_from_the_mean() -> None:
+    skewed = np.array([60.0, 71.0, 73.0, 72.0])  # mean 69
+    reaches = {name: spread.reach(skewed) for name, spread in SPREADS.items()}
+    assert reaches["range"] == (9.0, 4.0)
+    assert reaches["std"] == (sd(skewed), sd(skewed))
+    assert reaches["sem"][0] == pytest.approx(sd(skewed) / 2)
+    assert 69 - reaches["ci95"][0] == pytest.approx(t_interval(skewed).low)
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 7, 8])
+def test_a_quarter_is_left_out_at_either_end(n: int) -> None:
+    values = np.random.default_rng(n).standard_normal(n) ** 3
+    assert iqm(values) == pytest.approx(stats.trim_mean(values, 0.25))
+    assert iqm(np.array([50.0, 1.0, 2.0, 4.0, -9.0])) == pytest.approx(7 / 3)
+
+
+def test_an_infinite_df_is_the_normal_distribution() -> None:
+    assert quantile(np.inf) == pytest.approx(1.959964, abs=1e-6)
+    assert quantile(4) == pytest.approx(2.776445, abs=1e-6)
+    assert around(1.0, 4.0, np.inf, 0.1).high == pytest.approx(1 + 2 * 1.644854, abs=1e-5)
+    assert around(1.0, 4.0, 5).inside(-10, 10)
+    assert not around(1.0, 4.0, 5).inside(-10, 2)

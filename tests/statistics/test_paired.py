@@ -1,0 +1,134 @@
+"""Two methods, paired by seed: numbers by hand and of scipy, verdicts, and what is refused."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cseb.statistics.paired import Comparison, exact_floor, sign_flip
+from cseb.statistics.power import Design
+
+A = np.array([70.0, 71.0, 69.0, 70.5, 70.0])
+B = np.array([71.0, 71.5, 70.5, 71.0, 71.5])  # differences 1, 0.5, 1.5, 0.5, 1.5: mean 1, variance 0.25
+
+
+def test_without_items_it_is_the_paired_t_test_of_scipy() -> None:
+    found, expected = Comparison(A, B), stats.ttest_rel(B, A)
+    reach = expected.confidence_interval(0.95)
+    seeds = found.interval("seeds")
+    assert seeds is not None
+    assert found.p == pytest.approx(expected.pvalue)
+    assert (seeds.low, seeds.high) == pytest.approx((reach.low, reach.high))
+    assert (found.scope, found.wins, found.n, found.mean) == ("seeds", 5, 5, 1.0)
+    assert found.interval("items") is None
+    assert found.interval("seeds and items") is None
+
+
+def test_with_items_variances_add_and_degrees_of_freedom_grow() -> None:
+    found = Comparison(A, B, items=0.15)
+    assert found.variance("seeds") == pytest.approx(0.05)
+    assert found.variance("items") == pytest.approx(0.15)
+    assert found.variance("seeds and items") == pytest.approx(0.2)
+    assert found.df("seeds and items") == pytest.approx(0.2**2 / (0.05**2 / 4))  # 64
+    assert found.p == pytest.approx(2 * stats.t.sf(1 / np.sqrt(0.2), 64))
+    assert (found.design.df, found.design.variance) == pytest.approx((64, 0.2))
+    assert Comparison(A, A).wins == 0
+    both, items = found.interval("seeds and items"), found.interval("items")
+    assert both is not None
+    assert items is not None
+    assert both.high == pytest.approx(1 + stats.t.isf(0.025, 64) * np.sqrt(0.2))
+    assert items.high == pytest.approx(1 + 1.959964 * np.sqrt(0.15), abs=1e-6)
+
+
+def test_chances_are_the_posterior_under_the_reference_prior() -> None:
+    low, within, high = Comparison(A, B, items=0.15).chances(0.5) or (0, 0, 0)
+    posterior = stats.t(64, 1, np.sqrt(0.2))
+    assert (low, high) == pytest.approx((posterior.cdf(-0.5), posterior.sf(0.5)))
+    assert low + within + high == pytest.approx(1)
+    baycomp = pytest.importorskip("baycomp")
+    oracle = baycomp.single.Posterior(1.0, 0.2, 64, 0.5)
+    assert (low, within, high) == pytest.approx(oracle.probs())
+
+
+def test_share_of_pairs_is_the_mann_whitney_statistic() -> None:
+    expected = stats.mannwhitneyu(B, A).statistic / 25
+    assert Comparison(A, B).share_of_pairs == pytest.approx(expected)
+    assert Comparison(A, A).share_of_pairs == 0.5
+
+
+def test_sign_flips_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(0)
+    for n in (3, 6, 8):
+        d = rng.standard_normal(n) + 0.5
+        expected = stats.permutation_test((d, np.zeros(n)), lambda x, y: np.mean(x - y), permutation_type="samples")
+        assert sign_flip(d) == pytest.approx(expected.pvalue)
+    assert sign_flip(np.ones(5)) == exact_floor(5) == 0.0625
+    assert sign_flip(np.ones(6)) == exact_floor(6) == 0.03125
+    assert exact_floor(1) == 1.0
+    assert sign_flip(np.zeros(4)) == 1.0
+    assert sign_flip(np.ones(13)) is None
+
+
+@pytest.mark.parametrize(
+    ("differences", "items", "adjusted", "word"),
+    [
+        ((1, 0.5, 1.5, 0.5, 1.5), 0.0, 0.01, "better"),
+        ((-1, -0.5, -1.5, -0.5, -1.5), 0.0, 0.05, "worse"),
+        ((1, 0.5, 1.5, 0.5, 1.5), 0.0, 0.051, "inconclusive"),
+        ((0.1, -0.1, 0.2, -0.2, 0.05), 0.001, 0.9, "equivalent"),
+        ((0.1, -0.1, 0.2, -0.2, 0.05), 0.2, 0.9, "inconclusive"),  # the seeds agree, the items cannot tell
+        ((0.3, 0.3, 0.3, 0.3, 0.3), 0.0121, 0.9, "equivalent"),  # 0.12 to 0.48 at 90 %, 0.08 to 0.52 at 95 %
+        ((1, 0.5, 1.5, 0.5), 0.0, 0.001, "too few seeds"),
+        ((1, 0.5, 1.5, 0.5, 1.5), 0.0, None, "too few seeds"),
+    ],
+)
+def test_verdicts(differences: tuple[float, ...], items: float, adjusted: float | None, word: str) -> None:
+    d = np.array(differences, dtype=float)
+    assert Comparison(np.zeros(len(d)), d, items).verdict(adjusted, margin=0.5) == word
+
+
+def test_no_p_below_three_seeds_and_none_without_a_spread() -> None:
+    two = Comparison(A[:2], B[:2], 0.1)
+    assert two.p is None
+    assert two.interval("seeds and items") is not None
+    one = Comparison(A[:1], B[:1], 0.1)
+    assert (one.p, one.scope, one.interval("seeds")) == (None, "items", None)
+    assert one.interval("items") is not None
+
+
+def test_encoders_that_are_not_trained_are_compared_on_items_alone() -> None:
+    still = Comparison(np.full(5, 60.0), np.full(5, 61.0), 0.25)
+    assert (still.scope, still.interval("seeds"), still.df("items")) == ("items", None, np.inf)
+    assert still.p == pytest.approx(2 * stats.norm.sf(2))
+    assert Comparison(np.full(5, 60.0), np.full(5, 61.0)).p is None
+    same = Comparison(np.full(5, 60.0), np.full(5, 60.0), 0.0)
+    assert same.p == 1.0
+    assert same.chances() is None
+
+
+@pytest.mark.parametrize(("n", "least"), [(3, 3.26), (5, 1.68), (8, 1.16), (10, 1.00), (20, 0.66)])
+def test_smallest_difference_found_with_80_percent_power(n: int, least: float) -> None:
+    """Table of the two-sided paired t-test, in sd of the differences."""
+    assert Design(n, 1.0).detectable() == pytest.approx(least, abs=0.006)
+    assert Design(n, 2.0).detectable() == pytest.approx(2 * (Design(n, 1.0).detectable() or 0))
+    assert Design(n, 1.0).seeds_for(least + 0.01) == n
+
+
+def test_one_seed_finds_nothing_and_two_find_little() -> None:
+    assert Design(1, 1.0).detectable() is None
+    two = Design(2, 1.0).detectable() or 0
+    assert Design(2, 1.0).power(two) == pytest.approx(0.8)
+    assert two > 10
+
+
+def test_more_seeds_cannot_help_a_benchmark_that_is_too_small() -> None:
+    small = Design(5, 1.0, items=1.0)  # even without any seed variance 2.80 standard errors are needed
+    assert small.too_small(2.79)
+    assert small.seeds_for(2.79) is None
+    assert not small.too_small(2.81)
+    fine = Design(5, 1.0, items=0.01)
+    assert not fine.too_small(0.5)
+    seeds = fine.seeds_for(0.5)
+    assert seeds is not None
+    assert Design(seeds, 1.0, 0.01).power(0.5) >= 0.8 > Design(seeds - 1, 1.0, 0.01).power(0.5)
+    assert Design(5, 1.0).seeds_for(0.001) is None
+    assert Design(5, 1.0).power(1000.0) == 1.0

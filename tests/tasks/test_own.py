@@ -1,0 +1,230 @@
+"""A user's own task files: what they are taken for, what they are called, and every mistake answered in one line."""
+
+import csv
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.errors import BadBenchmark, BadData, BadSpec, CsebError, UnknownName
+from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.labelled import Classification, Clustering
+from cseb.tasks.names import parse_names, parse_tasks, spoken
+from cseb.tasks.own import TaskFile
+from cseb.tasks.pairs import RatedPairs
+from cseb.tasks.retrieval import Ranked
+
+PAIRS = [["sentence1", "sentence2", "score"], ["a  b", "c", "5"], ["d", "e", "4.5"], ["f", "a b", "0"]]
+LABELS = [["text", "label"], *([f"s{n}", "xy"[n % 2]] for n in range(12))]
+FAQ = [["Question", "Answer"], *([f"q{n}", f"a{n}"] for n in range(6))]
+CANDIDATES = [["query", "document", "relevance"], ["q", "x", "1"], ["q", "y", "0"], ["r", "x", "0"], ["r", "z", "2"]]
+
+
+def write(path: Path, rows: Sequence[Sequence[object]]) -> str:
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(dict(zip(rows[0], row, strict=True))) + "\n" for row in rows[1:]))
+    else:
+        with path.open("w", newline="") as file:
+            csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",").writerows(rows)
+    return str(path)
+
+
+def only(text: str) -> TaskFile:
+    [task] = parse_tasks(text)
+    assert isinstance(task, TaskFile)
+    return task
+
+
+def embed(sentences: Sequence[str]) -> np.ndarray:
+    rows = [np.random.default_rng(list(text.encode())).standard_normal(4) for text in sentences]
+    return np.array(rows, dtype=np.float32)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+@pytest.mark.parametrize(
+    ("rows", "kind", "loaded", "protocol"),
+    [
+        (PAIRS, "pairs", RatedPairs, "spearman@1"),
+        (LABELS, "classification", Classification, "logistic-regression(folds=5)@1"),
+        (FAQ, "retrieval", Ranked, "retrieval(folds=5)@1"),
+        (CANDIDATES, "reranking", Ranked, "reranking@1"),
+    ],
+)
+def test_the_columns_tell_the_kind(
+    tmp_path: Path, ending: str, rows: list[list[str]], kind: str, loaded: type, protocol: str
+) -> None:
+    task = only(write(tmp_path / f"my{ending}", rows))
+    assert (task.name, task.version, task.kind, task.protocol) == (f"my{ending}", 1, kind, protocol)
+    data = task.load(None)
+    assert isinstance(data, loaded)
+    [(outcome, items)] = score_all([(task, data)], embed)
+    assert outcome.value is not None
+    assert outcome == data.outcome(items)
+    assert len(data.influence(items)) == len(data.clusters()) == len(items)
+    [said] = spoken(str(task.path))
+    assert said.startswith(f"my{ending}: taken for {kind}, {len(rows) - 1} rows (")
+    assert said.endswith(task.protocol)
+
+
+def test_pairs_are_what_the_file_says(tmp_path: Path) -> None:
+    data = load_task(write(tmp_path / "my.csv", PAIRS), None)
+    assert isinstance(data, RatedPairs)
+    [pairs] = data.subsets
+    assert (pairs.left, pairs.right, pairs.gold) == (["a b", "d", "f"], ["c", "e", "a b"], [5, 4.5, 0])
+
+
+def test_pairs_need_no_header(tmp_path: Path) -> None:
+    task = only(write(tmp_path / "my.tsv", PAIRS[1:]))
+    data = task.load(None)
+    assert isinstance(data, RatedPairs)
+    assert data.subsets[0].gold == [5, 4.5, 0]
+    assert "(first: 1, second: 2, score: 3)" in task.says()
+
+
+def test_judgements_of_the_same_candidate_are_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.csv", [*CANDIDATES, ["q", "y", "3"], ["q", "w", "0"], ["q", "x", "0"]])
+    data = load_task(path, None)
+    assert isinstance(data, Ranked)
+    assert data.documents == ["x", "y", "w", "z"]
+    assert data.relevant == [[0, 1], [3]]
+    assert [pool.documents.tolist() for pool in data.pools] == [[0, 1, 2], [0, 3]]
+
+
+def test_the_first_of_several_names_for_a_part_is_taken(tmp_path: Path) -> None:
+    rows = [["similarity", "left", "sentence1", "right", "score"], ["9", "a", "b", "c", "1"], ["8", "d", "e", "f", "2"]]
+    data = load_task(write(tmp_path / "my.csv", rows), None)
+    assert isinstance(data, RatedPairs)
+    assert (data.subsets[0].left, data.subsets[0].gold) == (["b", "e"], [1, 2])
+
+
+def test_a_number_in_a_header_is_no_score_for_another_kind(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.csv", [["text", "label", "2020"], *([f"s{n}", "xy"[n % 2], n] for n in range(12))])
+    assert only(f"{path}:classification").load(None).sentences() == [f"s{n}" for n in range(12)]
+
+
+def test_a_kind_can_be_asked_for(tmp_path: Path) -> None:
+    labels, judged = write(tmp_path / "my.csv", LABELS), write(tmp_path / "q.csv", CANDIDATES)
+    task = only(f"{labels}:clustering")
+    assert isinstance(task.load(None), Clustering)
+    assert (task.name, task.protocol) == ("my.csv:clustering", "k-means@1")
+    found = only(f"{judged}:retrieval(folds=2)").load(None)
+    assert isinstance(found, Ranked)
+    assert [pool.documents.tolist() for pool in found.pools] == [[0, 1, 2]]
+    assert found.relevant == [[0], [2]]
+
+
+def test_columns_of_any_name_are_taken_in_order_for_a_kind_that_is_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.csv", [["frage", "antwort"], *FAQ[1:]])
+    data = only(f"{path}:retrieval").load(None)
+    assert isinstance(data, Ranked)
+    assert data.queries == [f"q{n}" for n in range(6)]
+    with pytest.raises(
+        BadData, match=r"has the columns 'frage', 'antwort', tell no kind of task; say which with .*KIND"
+    ):
+        parse_tasks(path)
+    with pytest.raises(BadData, match=r"columns 'frage', 'antwort'; pairs needs sentence1/sentence_1 \+ sentence2"):
+        parse_tasks(f"{path}:pairs")
+
+
+def test_options_change_name_and_protocol(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.csv", LABELS)
+    task = only(f"{path}:classification(folds=3)")
+    assert (task.name, task.protocol) == ("my.csv:classification(folds=3)", "logistic-regression(folds=3)@1")
+    assert parse_names(f"{path}:classification(folds=3),mw-dev") == [task.name, "mw-dev"]
+
+
+def test_geometry_of_ones_own_pairs_is_four_tasks(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.csv", PAIRS)
+    tasks = parse_tasks(f"{path}:geometry")
+    assert [task.name.partition(":")[2] for task in tasks] == [
+        "alignment",
+        "uniformity",
+        "anisotropy",
+        "effective-rank",
+    ]
+    assert tasks[0].protocol == "alignment(of=my.csv above=4)@1"
+    assert [len(task.load(None).sentences()) for task in tasks] == [4, 6, 6, 6]
+    assert len(only(f"{path}:alignment(above=4.5)").load(None).sentences()) == 2
+    with pytest.raises(BadData, match="no pair rated above 7, the highest is 5"):
+        only(f"{path}:alignment(above=7)").load(None)
+
+
+def test_the_name_leaves_out_the_folder_and_the_hash_says_what_is_in_it(tmp_path: Path) -> None:
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    one, two = (write(tmp_path / folder / "my pairs@2.csv", PAIRS) for folder in ("one", "two"))
+    assert parse_names(one) == parse_names(two) == ["my_pairs_2.csv"]
+    assert only(one).load(None).sha256() == only(two).load(None).sha256()
+    with pytest.raises(BadBenchmark, match=r"would both be called my_pairs_2.csv; rename a file"):
+        parse_names(f"{one},{two}")
+    assert parse_names(f"{one},{one}") == ["my_pairs_2.csv"]
+
+
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    path = write(tmp_path / "my.csv", PAIRS)
+    before = load_task(only(path), None)
+    assert load_task(only(path), None) is before
+    write(tmp_path / "my.csv", PAIRS[:3])
+    assert load_task(only(path), None).sha256() != before.sha256()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "", r"a.csv is empty"),
+        ("a.csv", "sentence1,sentence2,score\n", r"a.csv is empty: a header and no row"),
+        ("a.jsonl", "\n", r"a.jsonl is empty"),
+        (
+            "a.csv",
+            "sentence1,sentence2,score\na,b,1\nc,d,high\n",
+            r"a.csv, line 3: column 'score' holds 'high'; a number",
+        ),
+        ("a.csv", "sentence1,sentence2,score\na,b,nan\n", r"line 2: column 'score' holds 'nan'"),
+        ("a.csv", "sentence1,sentence2,score\na,b,1\n , d,2\n", r"line 3: column 'sentence1' holds nothing; text"),
+        ("a.csv", "sentence1,sentence2,score\na,b,1\nc,d,1\n", r"a.csv rates every pair 1"),
+        ("a.jsonl", '{"text": 3, "label": 1}\n', r"line 1: column 'text' holds a int; text is needed"),
+        ("a.jsonl", '{"text": "a", "label": null}\n', r"line 1: column 'label' holds no label"),
+        ("a.csv", "text,label\na,x\nb,x\n", r"a.csv has only the label 'x'; two labels"),
+        ("a.csv", "text,label\na,x\nb,x\nc,y\nd,y\n", r"a.csv has 4 items that share no text, and 5 folds; 2 to 4"),
+        ("a.csv", "question,answer\nq,a\nr,b\n", r"2 items that share no text, and 5 folds"),
+        ("a.csv", "query,document,relevance\nq,a,1\n", r"a.csv has no query with both a relevant and an irrelevant"),
+        ("a.csv", "text,label,sentence1,sentence2,score\n", r"could be pairs or classification; say which with .*KIND"),
+        ("a.csv", "id,body\n1,x\n", r"has the columns 'id', 'body', tell no kind of task.*pairs: sentence1/"),
+    ],
+)
+def test_what_cannot_be_used_is_answered_with_its_line(tmp_path: Path, name: str, content: str, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(BadData, match=message) as error:
+        only(str(tmp_path / name)).load(None)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("none.csv", BadData, r"there is no task file none.csv; a task file ends in .csv"),
+        ("some/where", BadData, "there is no task file some/where"),
+        ("{}:clustring", BadSpec, "no kind of task is called 'clustring'; did you mean clustering"),
+        ("{}:clustering(folds=3)", BadSpec, "clustering has no option 'folds'; known: clusters="),
+        ("{}:classification(folds=many)", BadSpec, "folds is 'many'; a number is needed, such as 5"),
+        ("{}:classification(folds=1)", BadData, "1 folds; 2 to 12 can be"),
+        ("notes.txt", UnknownName, "no task is called 'notes.txt'"),
+    ],
+)
+def test_mistyped_words_are_answered(tmp_path: Path, text: str, error: type[CsebError], message: str) -> None:
+    path = write(tmp_path / "my.csv", LABELS)
+    with pytest.raises(error, match=message):
+        only(text.format(path)).load(None)
+
+
+def test_every_kind_gives_figures_from_items_alone_and_none_for_a_collapsed_encoder(tmp_path: Path) -> None:
+    pairs, labels = write(tmp_path / "p.csv", PAIRS), write(tmp_path / "l.csv", LABELS)
+    tasks = parse_tasks(f"{pairs},{pairs}:geometry,{labels},{labels}:clustering")
+    loaded = [(task, task.load(None)) for task in tasks]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for outcome, _ in score_all(loaded, lambda texts: np.full((len(texts), 3), np.nan, dtype=np.float32)):
+            assert outcome.value is None

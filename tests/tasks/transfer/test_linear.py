@@ -1,0 +1,166 @@
+"""One classifier: the same start, steps and end as a plain PyTorch loop."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from cseb.exact import Exact
+from cseb.tasks.transfer import linear
+from cseb.tasks.transfer.learner import Problem
+from cseb.tasks.transfer.linear import FAST, TEST, Batched, Settings, initial
+from cseb.tasks.transfer.optimisers import OPTIMISERS
+from cseb.tasks.transfer.recipes import L2
+
+from .conftest import noisy
+
+HALF = np.arange(150), np.arange(150, 240)
+
+
+@pytest.mark.parametrize(("width", "classes"), [(3, 2), (16, 6), (384, 2), (768, 2), (1536, 5)])
+def test_the_start_is_that_of_torch(width: int, classes: int) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(1111)
+        layer = nn.Linear(width, classes)
+    weights, biases = initial(width, classes)
+    assert np.array_equal(weights, layer.weight.detach().numpy())
+    assert np.array_equal(biases, layer.bias.detach().numpy())
+
+
+@pytest.mark.parametrize(("name", "rate"), [("adam", 1e-3), ("rmsprop", 1e-2)])
+def test_steps_are_those_of_torch(name: str, rate: float) -> None:
+    rng = np.random.RandomState(0)
+    weights = rng.standard_normal((2, 3, 4)).astype(np.float32)
+    theirs = nn.Parameter(torch.from_numpy(weights.copy()))
+    ours, torchs = OPTIMISERS[name](rate, weights), {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop}[name]
+    optimiser = torchs([theirs], lr=rate)
+    for step in range(30):
+        slope = rng.standard_normal(weights.shape).astype(np.float32) * 10.0 ** -(step % 4)
+        theirs.grad = torch.from_numpy(slope.copy())
+        optimiser.step()
+        ours.move(weights, slope)
+    assert weights == pytest.approx(theirs.detach().numpy(), abs=2e-6)
+
+
+def plain_loop(settings: Settings, x: np.ndarray, y: np.ndarray, decay: float) -> tuple[nn.Linear, int, int]:
+    """The protocol written out: the kept layer, its right answers on the held rows, and how many rounds there were."""
+    torch.manual_seed(1111)
+    np.random.seed(1111)
+    layer, best = nn.Linear(x.shape[1], int(y.max()) + 1), None
+    make = torch.optim.Adam if settings.optimiser == "adam" else torch.optim.RMSprop
+    optimiser = make(layer.parameters(), lr=settings.learning_rate, weight_decay=decay)
+    rows, held = HALF
+    most, failures, passes, rounds, stop = -1, 0, 0, 0, False
+    while not stop and passes <= 200:
+        rounds += 1
+        for _ in range(settings.passes):
+            order = rows[np.random.permutation(len(rows))]
+            for i in range(0, len(order), settings.batch):
+                batch = order[i : i + settings.batch]
+                loss = nn.CrossEntropyLoss()(layer(torch.from_numpy(x[batch])), torch.from_numpy(y[batch]))
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+        passes += settings.passes
+        right = int((layer(torch.from_numpy(x[held])).argmax(1).numpy() == y[held]).sum())
+        if right > most:
+            most, best = right, [each.detach().clone() for each in (layer.weight, layer.bias)]
+        else:
+            stop = failures >= settings.tenacity
+            failures += 1
+    with torch.no_grad():
+        layer.weight.copy_(best[0])
+        layer.bias.copy_(best[1])
+    return layer, most, rounds
+
+
+@pytest.mark.parametrize("settings", [TEST, FAST], ids=["test", "fast"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_all_ways_end_with_the_classifiers_of_a_plain_loop(settings: Settings, classes: int) -> None:
+    x, y = noisy(240, 8, classes)
+    problem = Problem(*HALF, L2)
+    [together], [apart] = (kind(settings, x, y, classes).fit_all([problem]) for kind in (Batched, Exact))
+    rows = np.arange(240)
+    for decay, batched, exact in zip(L2, together, apart, strict=True):
+        with torch.random.fork_rng():
+            layer, most, _ = plain_loop(settings, x, y, decay)
+        expected = layer(torch.from_numpy(x)).argmax(dim=1).numpy()
+        assert batched.score == exact.score == most / 90
+        assert np.array_equal(exact.predict(rows), expected)
+        assert np.array_equal(batched.predict(rows), expected)
+
+
+def test_weights_agree_to_rounding_after_many_steps() -> None:
+    x, y = noisy(240, 8, 2)
+    learner = Batched(TEST, x, y, 2)
+    training = linear._Training(learner, L2, HALF[1])
+    one = linear._Training(learner, (1e-3,), HALF[1])
+    for seed in range(20):
+        order = np.random.RandomState(seed).permutation(150)
+        training.go_through(order)
+        one.go_through(order)
+    assert training.weights[2] == pytest.approx(one.weights[0], abs=1e-5)
+    assert training.weights[2] != pytest.approx(training.weights[3], abs=1e-3)  # another L2, other weights
+
+
+@pytest.mark.parametrize("settings", [TEST, FAST], ids=["test", "fast"])
+def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, y = noisy(240, 8, 2)
+    seen: dict[int, list[int]] = {value: [] for value in range(4)}
+    look = linear._Training.look
+
+    def spy(self: linear._Training) -> bool:
+        for place, value in enumerate(self.live):
+            seen[value].append(int(((self.held @ self.weights[place].T).argmax(1) == self.right).sum()))
+        return look(self)
+
+    monkeypatch.setattr(linear._Training, "look", spy)
+    [found] = Batched(settings, x, y, 2).fit_all([Problem(*HALF, L2)])
+    for value, decay in enumerate(L2):
+        counts = seen[value]
+        gains = [count > max(counts[:i], default=-1) for i, count in enumerate(counts)]
+        assert found[value].score == max(counts) / 90
+        assert gains.count(False) == settings.tenacity + 1
+        assert not gains[-1]
+        with torch.random.fork_rng():
+            assert plain_loop(settings, x, y, decay)[2] == len(counts)
+    assert any(gains[3:] for gains in seen.values())
+
+
+def test_no_round_begins_after_two_hundred_passes() -> None:
+    assert [linear.rounds(settings) for settings in (TEST, FAST)] == [51, 101]  # 204 and 202 passes
+    rising = Settings("adam", learning_rate=0.0, batch=64, tenacity=10**6, passes=4)
+    x, y = noisy(240, 8, 2)
+    calls = []
+    learner = Batched(rising, x, y, 2)
+    whole = linear._Training.go_through
+    linear._Training.go_through = lambda self, rows: calls.append(len(rows))  # type: ignore[method-assign]
+    try:
+        learner.fit(Problem(*HALF, (0.0,)))
+    finally:
+        linear._Training.go_through = whole  # type: ignore[method-assign]
+    assert calls == [150] * 204
+
+
+def test_without_held_rows_the_first_twentieth_of_a_permutation_is_set_aside() -> None:
+    stream = np.random.RandomState(1111)
+    rows = np.arange(1000, 1150)
+    train, held = linear.set_aside(rows, stream)
+    order = np.random.RandomState(1111).permutation(150)
+    assert held.tolist() == (1000 + order[:7]).tolist()  # 7.5 rounds down
+    assert train.tolist() == (1000 + order[7:]).tolist()
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threadpoolctl
+
+    x, y = noisy(240, 8, 2)
+    problems = [Problem(np.arange(start, start + 100), np.arange(200, 240), L2) for start in (0, 40, 100)]
+    scores = []
+    for threads in (1, 3):
+        monkeypatch.setattr(threadpoolctl, "threadpool_info", lambda threads=threads: [{"num_threads": threads}])
+        found = Batched(FAST, x, y, 2).fit_all(problems)
+        scores.append([(one.score, one.predict(np.arange(240)).tolist()) for each in found for one in each])
+    assert scores[0] == scores[1]

@@ -1,0 +1,125 @@
+"""Vectors on disk: encoded once, never trusted when damaged, written by several at once."""
+
+import multiprocessing
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.cache import Cache
+from cseb.embedders import Embedder, How, find
+from cseb.errors import BadData
+from cseb.evaluate import evaluate
+from cseb.results.store import Store
+from cseb.tasks.task import Vectors
+
+KEY = "0123456789abcdef"
+
+
+def lengths(sentences: Sequence[str]) -> Vectors:
+    return np.array([[len(sentence), sentence.count("a"), 1] for sentence in sentences], dtype=np.float32).reshape(
+        -1, 3
+    )
+
+
+def never(sentences: Sequence[str]) -> Vectors:
+    raise AssertionError(f"{len(sentences)} sentences were encoded again")
+
+
+def test_what_is_known_is_not_encoded_again(tmp_path: Path) -> None:
+    first = Cache(tmp_path / "c", KEY, lengths)
+    assert first(["a", "bb", "a", ""]).tolist() == [[1, 1, 1], [2, 0, 1], [1, 1, 1], [0, 0, 1]]
+    assert first.encoded == 3
+    second = Cache(tmp_path / "c", KEY, lengths)
+    assert second(["ccc", "bb"]).tolist() == [[3, 0, 1], [2, 0, 1]]
+    assert second.encoded == 1
+    assert Cache(tmp_path / "c", KEY, never)(["ccc", "a", "bb"]).tolist() == [[3, 0, 1], [1, 1, 1], [2, 0, 1]]
+    assert Cache(tmp_path / "c", KEY, lengths)([]).shape == (0, 3)
+    other = Cache(tmp_path / "c", "f" * 16, lengths)
+    other(["a"])
+    assert other.encoded == 1
+    assert str(second).startswith("1 sentences encoded, 0.0 MB of vectors in ")
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-7], lambda b: b"", lambda b: b[:200] + b"\xff" + b[201:]])
+def test_a_damaged_block_is_noticed_and_encoded_again(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    Cache(tmp_path, KEY, lengths)(["a", "bb"])
+    (block,) = (tmp_path / KEY).iterdir()
+    whole = block.read_bytes()
+    block.write_bytes(damage(whole))
+    cache = Cache(tmp_path, KEY, lengths)
+    assert cache(["a", "bb"]).tolist() == [[1, 1, 1], [2, 0, 1]]
+    assert (cache.encoded, cache.damaged) == (2, 1)
+    assert "1 damaged blocks were removed" in str(cache)
+    assert block.read_bytes() == whole
+
+
+def test_vectors_that_are_not_finite_are_not_kept(tmp_path: Path) -> None:
+    Cache(tmp_path, KEY, lambda sentences: lengths(sentences) * np.float32("nan"))(["a"])
+    assert list((tmp_path / KEY).iterdir()) == []
+
+
+def write(folder: Path, first: int) -> None:
+    cache = Cache(folder, KEY, lengths)
+    for number in range(first, first + 20):
+        cache(["a" * number, "common"])
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=write, args=(tmp_path, first)) for first in (0, 10, 20)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    sentences = ["a" * number for number in range(40)]
+    assert np.array_equal(Cache(tmp_path, KEY, never)(sentences), lengths(sentences))
+    assert not list((tmp_path / KEY).glob(".*"))
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadData, match=r"--cache .* cannot be used: "):
+        Cache(tmp_path / "file", KEY, lengths)
+
+
+def test_a_second_set_of_tasks_does_not_encode_again(tmp_path: Path) -> None:
+    store, how = Store(tmp_path / "results"), How()
+    store.prepare()
+    asked: list[str] = []
+
+    def counted(embedder: Embedder) -> Embedder:
+        inner = embedder.open()
+
+        def embed(sentences: Sequence[str]) -> Vectors:
+            asked.extend(sentences)
+            return inner(sentences)
+
+        return replace(embedder, open=lambda: embed)
+
+    embedder = counted(find("words:random", how))
+    evaluate(embedder, how, "mw-captions", "", store, cache=tmp_path / "c")
+    once = set(asked)
+    assert len(once) == len(asked) > 100
+    both = evaluate(embedder, how, "mw-captions,mw-mixed", "", store, cache=tmp_path / "c")
+    assert len(asked) == len(set(asked)) > len(once)
+    del asked[:]
+    again = evaluate(embedder, how, "mw-mixed", "", store, cache=tmp_path / "c")
+    assert asked == []
+    assert again.record is not None
+    assert both.record is not None
+    assert again.record.scores[0] == both.record.scores[1]
+    other = How(dtype="bf16")
+    evaluate(embedder, other, "mw-mixed", "", store, cache=tmp_path / "c")
+    assert asked  # another way of encoding
+
+
+def test_vectors_that_hang_on_other_sentences_are_not_kept(tmp_path: Path) -> None:
+    store, how = Store(tmp_path / "results"), How()
+    store.prepare()
+    found = evaluate(find("words:tf-idf", how), how, "mw-captions", "", store, cache=tmp_path / "c")
+    assert found.cache == ""
+    assert not (tmp_path / "c").exists()

@@ -1,0 +1,143 @@
+"""`cseb check` from the outside: three questions, three formats, and what it stores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cseb.cli import app
+from cseb.cli import check as checking
+from cseb.results import reference as references
+from cseb.results.store import Store
+from tests.conftest import SENTENCES
+
+
+def call(*arguments: object) -> Result:
+    options = ["--workers", 1, "--device", "cpu", "--quiet"]
+    return CliRunner().invoke(app, ["check", *map(str, (*arguments, *options))])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -> Path:
+    """A benchmark with expected records; tests change copies of these."""
+    folder = tmp_path_factory.mktemp("check")
+    (folder / "corpus.txt").write_text("\n".join(SENTENCES))
+    (folder / "mine.yaml").write_text(
+        f"name: mine\nmethods: cls\nencoder: {tiny('bert')}\ncorpus: {folder / 'corpus.txt'}\nsizes: [32]\nseeds: 1\n"
+        "tasks: mw-captions,mw-mixed\ntolerance: 0.5\n"
+    )
+    result = call(folder / "mine.yaml", "--update")
+    assert result.exit_code == 0, result.output
+    assert "1 records written" in result.output
+    return folder
+
+
+@pytest.fixture
+def benchmark(made: Path, tmp_path: Path) -> Path:
+    (tmp_path / "expected/mine/runs").mkdir(parents=True)
+    for file in (made / "expected").rglob("*.json"):
+        (tmp_path / file.relative_to(made)).write_bytes(file.read_bytes())
+    (tmp_path / "mine.yaml").write_bytes((made / "mine.yaml").read_bytes())
+    return tmp_path / "mine.yaml"
+
+
+def edit(path: Path, change: Callable[[Any], None]) -> None:
+    held = json.loads(path.read_bytes())
+    change(held)
+    path.write_text(json.dumps(held))
+
+
+def record_of(benchmark: Path) -> Path:
+    return next((benchmark.parent / "expected/mine/runs").iterdir())
+
+
+def shift(points: float) -> Callable[[Any], None]:
+    def change(held: Any) -> None:
+        for score in held["scores"]:
+            score["value"] += points
+
+    return change
+
+
+def test_the_same_job_comes_back_bit_for_bit(benchmark: Path) -> None:
+    result = call(benchmark)
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines() == [
+        "code: did our code change a number? no; 1 of 1 cells as expected, 1 of them to the last bit",
+        "drift: did training drift beyond what repeating it does? "
+        "no; 2 of 2 cells as expected, 2 of them to the last bit",
+    ]
+
+
+@pytest.mark.parametrize(("points", "drifts"), [(0.6, True), (0.01, False)])
+def test_a_moved_number_is_a_change_of_code_and_beyond_the_limit_drift(
+    benchmark: Path, points: float, drifts: bool
+) -> None:
+    edit(record_of(benchmark), shift(points))
+    result = call(benchmark, "--junit", benchmark.parent / "out.xml")
+    assert result.exit_code == 1
+    assert "BAD cls 50 % seed 0  mw-captions@1 best: " in result.output
+    assert ("BAD cls 50 % seed 0 last" in result.output) is drifts
+    assert "allowed ±0.5" in result.output
+    suites = {suite.get("name"): suite.get("failures") for suite in ET.parse(benchmark.parent / "out.xml").getroot()}
+    assert suites == {"code": "1", "drift": "2" if drifts else "0"}
+
+
+def test_one_bit_of_an_item_is_a_change_of_code(benchmark: Path) -> None:
+    path = benchmark.parent / "expected/mine" / references.FILE
+    edit(path, lambda held: held["items"].update(dict.fromkeys(held["items"], "0" * 32)))
+    result = call(benchmark, "--format", "github")
+    assert result.exit_code == 1
+    assert result.output.startswith("::error title=cseb check%3A code::cls 50 %25 seed 0: items of the best checkpoint")
+
+
+def test_on_another_machine_code_is_not_asked_and_drift_decides(benchmark: Path) -> None:
+    path = benchmark.parent / "expected/mine" / references.FILE
+    edit(path, lambda held: held["conditions"].update(cpu="a machine of long ago"))
+    edit(record_of(benchmark), shift(0.01))
+    result = call(benchmark)
+    assert result.exit_code == 0, result.output
+    assert "cpu is " in result.output
+    assert "a machine of long ago there" in result.output
+    edit(record_of(benchmark), shift(0.6))
+    assert call(benchmark).exit_code == 1
+
+
+def test_repeats_measure_the_limit_and_store_it(benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "TURNS", tuple((threads, "1", False, {}) for threads in (1, 2, 1, 2, 1)))
+    benchmark.write_text(benchmark.read_text().replace("tolerance: 0.5\n", ""))
+    refused = call(benchmark)
+    assert refused.exit_code == 2
+    assert "how far cls may move is not known; measure it: cseb check" in refused.stderr
+    result = call(benchmark, "--calibrate")
+    assert result.exit_code == 0, result.output
+    held = references.read(benchmark.parent / "expected/mine")
+    assert held.items, "what --update has stored stays"
+    assert held.repeatability is not None
+    assert held.repeatability.repeats == 5
+    assert held.repeatability.sd["cls"] < 1e-3  # nothing is trained
+    edit(record_of(benchmark), shift(0.02))
+    assert "allowed ±0.01" in call(benchmark).output
+
+
+def test_records_that_are_there_need_no_training(benchmark: Path, tmp_path: Path) -> None:
+    found = call(benchmark, "--results", benchmark.parent / "expected/mine", "--against", "published")
+    assert found.exit_code == 0, found.output
+    assert "not comparable (encoder " in found.output
+    assert "paper: do we reproduce the published number? not asked" in found.output
+    assert Store(benchmark.parent / "expected/mine").keys() == {record_of(benchmark).stem}
+    wrong = call(benchmark, "--against", "nobody")
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+
+
+def test_nothing_expected_is_said_before_anything_is_trained(benchmark: Path) -> None:
+    record_of(benchmark).unlink()
+    result = call(benchmark)
+    assert result.exit_code == 2
+    assert "--update" in result.stderr

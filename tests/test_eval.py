@@ -1,0 +1,309 @@
+"""Every kind of encoder as a user would type it, its record, and what is said when something is wrong with it."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from cseb.cli import app
+from cseb.embedders import How, find
+from cseb.embedders.word_vectors import WordVectors
+from cseb.errors import CsebError
+from cseb.export import export
+from cseb.plan import plan
+from cseb.results.record import Record
+from cseb.results.store import Store
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+MINE = """
+import numpy as np
+
+calls = []
+
+def lengths(sentences):
+    calls.append(len(sentences))
+    return np.array([[len(s), s.count("a"), 1.0] for s in sentences])
+
+def nan(sentences):
+    return lengths(sentences) * np.where([[s.endswith("ing") or len(s) > 20] for s in sentences], np.nan, 1)
+
+def short(sentences):
+    return lengths(sentences)[1:]
+
+def moody(sentences):
+    return lengths(sentences) if len(sentences) < 10 else lengths(sentences)[:, :2]
+
+def broken(sentences):
+    raise KeyError("no such word")
+
+number = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The user's current directory, with a module of functions whose name no other test has imported."""
+    name = f"mine_{abs(hash(request.node.nodeid))}"
+    (tmp_path / f"{name}.py").write_text(MINE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield name
+
+
+def call(*arguments: object, tasks: str = "mw-captions") -> Result:
+    words = ["eval", *map(str, arguments), "--tasks", tasks, "--device", "cpu"]
+    return CliRunner().invoke(app, words)
+
+
+def table(found: Result) -> dict[str, str]:
+    head, values = found.stdout.splitlines()[-2:]
+    return dict(zip(head.split(), values.split(), strict=True))
+
+
+def records() -> list[Record]:
+    return Store(Path("results")).load()[0]
+
+
+def test_a_folder_with_a_pooler_is_the_untrained_method(tiny: Tiny) -> None:
+    found = call(tiny("bert"), "--pooler", "mean")
+    assert found.exit_code == 0, found.output
+    (record,) = records()
+    assert (record.method, record.subset.size, record.data_seen, record.benchmark) == ("mean", 0, (), "eval")
+    assert record.resolved.startswith("dropout()@1 mean()@1 none()@1 recipe(steps=0")
+    assert table(found)["mw-captions"] == f"{record.scores[0].value:.2f}"
+    items = Store(Path("results")).read_items(record.key)
+    assert list(items) == ["mw-captions@1/last"]
+    assert call(tiny("bert")).exit_code == 0
+    assert call(tiny("bert"), "--pooler", "first_last(first=0)").exit_code == 0
+    assert {one.method for one in records()} == {"mean", "cls", "cls+first_last(first=0)"}
+
+
+def test_the_second_time_the_record_is_there(here: str) -> None:
+    first = call(f"{here}:lengths")
+    assert first.exit_code == 0, first.output
+    before = records()
+    again = call(f"{here}:lengths")
+    assert "was there already" in again.stdout
+    assert (table(again), records()) == (table(first), before)
+    calls = __import__(here).calls
+    del calls[:]
+    assert "was there already" not in call(f"{here}:lengths", "--fresh").stdout
+    assert len(calls) == 2  # the probe, and the task
+    assert len(records()) == 1
+
+
+def test_a_function_that_changes_is_another_encoder(here: str) -> None:
+    one = find(f"{here}:lengths", How())
+    __import__(here).lengths.__globals__["len"] = lambda sentence: 7  # its file is the same, what it does is not
+    assert find(f"{here}:lengths", How()).source.sha256 != one.source.sha256
+
+
+def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
+    from cseb import benchmark as benchmarks
+    from cseb import build
+
+    Path("corpus.txt").write_text("\n".join(SENTENCES))
+    grid = benchmarks.override(
+        benchmarks.load("demo"), methods="simcse+mean+recipe(steps=1,warmup=0,batch_size=4)", encoder=str(tiny("bert")),
+        corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
+    )  # fmt: skip
+    (job,) = plan(grid)
+    folder = Path("results/models") / job.key
+    export(build.build(job.method, tiny("bert"), 0).encoder, job, folder)
+    assert call(job.key).exit_code == 0
+    assert call(folder).exit_code == 0
+    first, second = records()[0], call(tiny("bert"), "--pooler", "mean", "--results", "other")
+    assert (first.method, first.resolved, first.data_seen) == (job.label, job.method.resolved(), ("subset",))
+    assert table(second)["mw-captions"] == f"{first.scores[0].value:.2f}"  # not trained yet: the same vectors
+    about = json.loads((folder / "cseb.json").read_text())
+    (folder / "cseb.json").write_text(json.dumps({**about, "head_at_test": True}))
+    assert "whose head counts at test and is not in the folder" in call(folder).stderr
+    (folder / "cseb.json").write_text("{")
+    assert "cseb.json cannot be read" in call(folder).stderr
+    missing = call("0123456789abcdef")
+    assert missing.exit_code == 2
+    assert "no model of the run 0123456789abcdef lies in results/models" in missing.stderr
+
+
+def test_word_vectors_are_averaged_over_known_words() -> None:
+    lines = ["a 1 0 0", "the 0 2 0", "guitar 0 0 3", ", 4 4 4", "no way 1 1 1"]
+    Path("v.txt").write_text("\n".join(lines))
+    Path("w.vec").write_text("\n".join(["4 3", *lines[:4]]))
+    with gzip.open("z.txt.gz", "wt") as stream:
+        stream.write("\n".join(lines))
+    sentences = ["A guitar , xyz", "", "xyz", "guitar,a", "the the the guitar"]
+    expected = [[5 / 3, 4 / 3, 7 / 3], [0, 0, 0], [0, 0, 0], [5 / 3, 4 / 3, 7 / 3], [0, 1.5, 0.75]]
+    for name in ("v.txt", "w.vec", "z.txt.gz", "glove:v.txt"):
+        np.testing.assert_allclose(find(name, How()).open()(sentences), expected, rtol=1e-6)
+    embed = find("v.txt", How()).open()
+    assert isinstance(embed, WordVectors)
+    assert embed(["a"]).tolist() == [[1, 0, 0]]
+    assert set(embed.known) == {"a"}  # nothing else was kept
+    assert embed(["the a"]).tolist() == [[0.5, 1, 0]]
+    found = call("v.txt")  # most pairs have a sentence of which nothing is known: their cosine is 0
+    assert found.exit_code == 0, found.output
+    assert records()[0].method == "mean of word vectors"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("a 1 0\nthe 1\n", "line 2 does not hold a word and 2 finite numbers"),
+        ("a 1 0\nthe 1 nan\n", "line 2 does not hold a word and 2 finite numbers"),
+        ("hello\n", "line 1 holds no word with its numbers"),
+        ("", "line 1 holds no word with its numbers"),
+    ],
+)
+def test_a_file_that_holds_no_word_vectors(content: str, message: str) -> None:
+    Path("v.txt").write_text(content)
+    with pytest.raises(CsebError, match=message):
+        find("v.txt", How()).open()(["the"])
+
+
+def test_counting_words_is_an_encoder_too() -> None:
+    from cseb.tasks.words import baselines
+
+    known = baselines(["mw-captions"])
+    assert table(call("words:tf-idf"))["mw-captions"] == f"{known['TF-IDF'][0]:.2f}"
+    assert table(call("words:random"))["mw-captions"] == f"{known['mean of random word vectors'][0]:.2f}"
+    assert "allowed: 'tf-idf', 'random'" in call("words:of-wisdom").stderr
+
+
+def test_the_modules_of_sentence_transformers_are_respected(tiny: Tiny) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+
+    transformer = models.Transformer(str(tiny("bert")))
+    pooling = models.Pooling(transformer.get_embedding_dimension(), "mean")
+    dense = models.Dense(16, 5)
+    library.SentenceTransformer(modules=[transformer, pooling, dense, models.Normalize()], device="cpu").save("st")
+    embedder = find("st", How())
+    vectors = embedder.open()(SENTENCES)
+    assert vectors.shape == (len(SENTENCES), 5)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
+    assert "modules=('Transformer', 'Pooling', 'Dense', 'Normalize'), normalised=True" in embedder.resolved
+    assert find("st:st", How()).source.sha256 == embedder.source.sha256
+    plain = find("st", How(pooler="mean"))
+    assert plain.open()(SENTENCES).shape == (len(SENTENCES), 16)
+    assert plain.method == "mean"
+    found = call("st")
+    assert found.exit_code == 0, found.output
+    (weights,) = Path("st/2_Dense").glob("*.safetensors")
+    weights.rename("st/2_Dense/pytorch_model.bin")
+    assert "is a pickle, which can run code and is never opened" in call("st").stderr
+
+
+def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    import shutil
+    import sys
+
+    shutil.copytree(tiny("bert"), "st")
+    Path("st/modules.json").write_text(
+        '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]'
+    )
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    found = call("st")
+    assert found.exit_code == 2
+    assert found.stderr == (
+        "cseb: sentence-transformers is not installed: pip install 'cseb[st]', "
+        "or say --pooler to leave its modules out\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (":short", r"returned float64 of shape \(2, 3\) for 3 sentences; numbers of shape \(3, width\)"),
+        (":broken", r"fails on 3 sentences: KeyError: 'no such word' \(mine_\d+.py, line 20\)"),
+        (":nothing", "has no attribute 'nothing'; write module:function"),
+        (":number", "is a int; a function of a list of strings is needed"),
+        (":moody", "returned vectors of 3 numbers and then of 2"),
+    ],
+)
+def test_a_function_that_is_no_encoder(name: str, message: str, here: str) -> None:
+    with pytest.raises(CsebError, match=message):
+        find(f"{here}{name}", How()).open()(SENTENCES)
+    found = call(f"{here}{name}")
+    assert found.exit_code == 2
+    assert found.stderr.count("\n") == 1
+
+
+def test_what_cannot_be_found_is_one_line() -> None:
+    for name, message in (
+        ("no_such_module:f", "No module named 'no_such_module'; the module must lie in"),
+        ("./nowhere", "encoder './nowhere': no such folder"),
+        ("glove:nowhere.txt", "word vectors nowhere.txt: no such file"),
+        ("st:./nowhere", "./nowhere: no such folder"),
+    ):
+        found = call(name)
+        assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
+        assert message in found.stderr
+    assert "so --pooler mean has no meaning" in call("words:tf-idf", "--pooler", "mean").stderr
+    assert "--dtype is 'fp8'; allowed: 'fp32', 'bf16'" in call("microworld", "--dtype", "fp8").stderr
+
+
+def test_vectors_that_are_not_finite_fail_the_tasks_they_touch(here: str) -> None:
+    found = call(f"{here}:nan", tasks="mw-captions,mw-mixed")
+    assert found.exit_code == 1
+    assert table(found) == {"mw-captions": "failed", "mw-mixed": "failed", "Avg.": "--"}
+    lines = found.stderr.splitlines()
+    assert len(lines) == 2
+    assert all(
+        "all similarities are equal or not finite; the encoder gives no finite vector for" in one for one in lines
+    )
+    again = call(f"{here}:nan", tasks="mw-captions,mw-mixed")
+    assert (again.exit_code, table(again)) == (1, table(found))
+
+
+def test_a_task_without_data_fails_alone(here: str) -> None:
+    found = call(f"{here}:lengths", "--data-dir", ".", tasks="stsb,mw-captions,mw-mixed")
+    assert found.exit_code == 1
+    shown = table(found)
+    assert (shown["stsb"], shown["Avg."]) == ("failed", "--")
+    assert shown["mw-captions"] == table(call(f"{here}:lengths"))["mw-captions"]
+    (line,) = found.stderr.splitlines()
+    assert line.startswith("cseb: stsb has no score: ")
+    assert {one.protocol.tasks for one in records()} == {("mw-captions@1", "mw-mixed@1"), ("mw-captions@1",)}
+    nothing = call(f"{here}:lengths", "--data-dir", ".", tasks="stsb")
+    assert (nothing.exit_code, table(nothing)) == (1, {"stsb": "failed", "Avg.": "--"})
+
+
+def test_half_precision_is_said_and_is_another_record(tiny: Tiny) -> None:
+    assert call(tiny("bert"), "--pooler", "mean").exit_code == 0
+    assert call(tiny("bert"), "--pooler", "mean", "--dtype", "bf16").exit_code == 0
+    full, half = sorted(records(), key=lambda one: one.origin.dtype, reverse=True)
+    assert (full.origin.dtype, half.origin.dtype) == ("fp32", "bf16")
+    assert half.resolved == f"{full.resolved} encode(dtype='bf16')@1"
+    a, b = (find(str(tiny("bert")), How(pooler="mean", dtype=one)).open()(SENTENCES) for one in ("fp32", "bf16"))
+    assert b.dtype == np.float32
+    assert 0 < np.abs(a - b).max() < 0.1
+
+
+def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks(tiny: Tiny, here: str) -> None:
+    for encoder in (tiny("bert"), tiny("roberta"), f"{here}:lengths", "words:tf-idf"):
+        assert call(encoder, tasks="mw-captions,mw-mixed").exit_code == 0
+    assert call("words:tf-idf", tasks="mw-mixed").exit_code == 0
+    shown = CliRunner().invoke(app, ["report", "--format", "markdown"])
+    assert shown.exit_code == 0, shown.output
+    rows = [line.split("|")[1].strip(" `") for line in shown.stdout.splitlines() if line.startswith("| `")]
+    known = [f"{Path(name).name} cls" for name in (tiny("bert"), tiny("roberta"))]
+    for row in (*known, f"{here}:lengths function", "words:tf-idf words alone", "words:tf-idf"):
+        assert rows.count(row) == 1, (row, rows)
+    assert shown.stdout.count("encoders as they stand") >= 2
+    assert "corpus" not in shown.stdout
+
+
+def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
+    import shutil
+
+    shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "demo", "results")
+    assert call("words:tf-idf").exit_code == 0
+    shown = CliRunner().invoke(app, ["report"])
+    assert shown.exit_code == 0, shown.output
+    assert "Shares of the corpus" in shown.stdout
+    assert "words:tf-idf@" in shown.stdout

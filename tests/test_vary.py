@@ -1,0 +1,138 @@
+"""One stream of random numbers varied at a time: what changes, what stays, and what a record says of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from typer.testing import CliRunner
+
+from cseb.benchmark import load, override
+from cseb.cli import app
+from cseb.data.subset import draw
+from cseb.errors import BadResults
+from cseb.plan import Job, plan
+from cseb.results.record import Record
+from cseb.results.sources import sources
+from cseb.results.store import Store
+from cseb.results.study import gather
+from cseb.run import run_job
+from cseb.streams import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, Alone, stream_seed
+from tests.conftest import SENTENCES
+from tests.results.factory import record
+
+STREAMS = (SUBSET, ORDER, INIT, DROPOUT, VIEWS, TERMS)
+SMALL = "+mlp+recipe(steps=3,warmup=0,batch_size=8,learning_rate=1e-3)"
+
+
+@pytest.mark.parametrize("vary", VARIED)
+def test_what_does_not_vary_stays_at_seed_0(vary: str) -> None:
+    for name in STREAMS:
+        assert stream_seed(Alone(3, vary), name) == stream_seed(3 if name in VARIED[vary] else 0, name)
+    assert sorted(name for names in VARIED.values() for name in names) == sorted(STREAMS)
+
+
+def test_subsets_follow_their_own_stream() -> None:
+    assert np.array_equal(draw(100, 10, Alone(2, "subset")), draw(100, 10, 2))
+    assert np.array_equal(draw(100, 10, Alone(2, "order")), draw(100, 10, 0))
+
+
+@pytest.fixture
+def jobs(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[[str], list[Job]]:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
+
+    def make(vary: str) -> list[Job]:
+        options = {"encoder": str(tiny("bert")), "corpus": str(corpus), "sizes": "16", "tasks": "mw-captions"}
+        grid = override(load("demo"), methods=f"simcse{SMALL}", seeds=2, dev="none", **options)
+        return plan(grid, vary=vary)  # type: ignore[arg-type]
+
+    return make
+
+
+def test_keys_of_ordinary_jobs_are_what_they_were(jobs: Callable[[str], list[Job]]) -> None:
+    """The identity holds `vary` only where one thing varies, so that older records keep their names."""
+    (first, _), (alone, _) = jobs("all"), jobs("subset")
+    assert replace(first, vary="subset").key == alone.key
+    assert len({job.key for vary in ("all", *VARIED) for job in jobs(vary)}) == 10
+    committed = Store(Path(__file__).parents[1] / "benchmarks/expected/demo")
+    held = {(one.method, one.subset.size, one.seed): one.key for one in committed.load()[0]}
+    found = {(job.label, job.size, job.seed): job.key for job in plan(load("demo"))}
+    assert found == held
+
+
+@pytest.mark.parametrize(
+    ("vary", "same_subset", "same_scores"),
+    [("subset", False, False), ("order", True, False), ("init", True, False), ("dropout", True, False)],
+)
+def test_a_run_changes_by_what_varies_alone(
+    jobs: Callable[[str], list[Job]], tmp_path: Path, vary: str, same_subset: bool, same_scores: bool
+) -> None:
+    store = Store(tmp_path / "results")
+    store.prepare()
+    plain = run_job(jobs("all")[0], store, lambda look: None)
+    first, second = (run_job(job, store, lambda look: None) for job in jobs(vary))
+    assert first.scores == plain.scores  # at seed 0 nothing is different
+    assert (first.subset == second.subset) is same_subset
+    assert (first.scores == second.scores) is same_scores
+    assert store.read(second.key).vary == vary
+
+
+def test_records_of_before_read_as_runs_in_which_everything_varies() -> None:
+    held = json.loads(record().model_dump_json())
+    assert held.pop("vary") == "all"
+    assert Record.model_validate_json(json.dumps(held)) == record()
+    with pytest.raises(ValidationError):
+        Record.model_validate_json(json.dumps(held | {"vary": "weather"}))
+    with pytest.raises(ValidationError):
+        Record.model_validate_json(json.dumps(held | {"varied": "subset"}))
+
+
+def runs(vary: str, points: list[float]) -> list[Record]:
+    made = [record(seed=seed, values=(point,) * 3) for seed, point in enumerate(points)]
+    return [one.model_copy(update={"vary": vary}) for one in made]
+
+
+def test_the_spread_is_split_into_its_parts() -> None:
+    held = runs("all", [50, 52, 54, 50, 49]) + runs("subset", [50, 51, 52, 50, 50]) + runs("init", [50, 50, 50, 50, 50])
+    sheet = sources(held, "best")
+    rows = {line.values["source"]: line.values for line in sheet.lines}
+    assert list(rows) == ["subset", "init", "all"]
+    assert rows["all"]["sd"] == pytest.approx(2.0)
+    assert rows["subset"]["sd"] == pytest.approx(np.sqrt(0.8))
+    assert rows["subset"]["share"] == pytest.approx(0.8 / 4)
+    low, high = rows["subset"]["share_low"], rows["subset"]["share_high"]
+    assert low < 0.2 < high  # type: ignore[operator]
+    assert (rows["init"]["sd"], rows["init"]["share"], rows["all"]["share"]) == (0, None, None)
+    assert sheet.lines[0].cells[:4] == ("simcse, 0.1 %", "subset", "5", "0.89")
+
+
+def test_runs_that_vary_one_thing_are_in_no_other_table() -> None:
+    held = runs("all", [50, 52]) + runs("subset", [50, 51])
+    assert gather(held).records == held[:2]
+    with pytest.raises(BadResults, match="--vary subset"):
+        sources(held[:2], "best")
+
+
+def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n".join(SENTENCES))
+    grid = ["--encoder", tiny("bert"), "--corpus", corpus, "--sizes", "16", "--tasks", "mw-captions", "--dev", "none"]
+    grid += ["--methods", f"simcse{SMALL}", "--results", tmp_path / "results", "--device", "cpu", "--workers", "1"]
+
+    def call(*arguments: object) -> str:
+        found = CliRunner().invoke(app, [str(one) for one in arguments])
+        assert found.exit_code in (0, 2), found.output
+        return found.output
+
+    assert "'dropout'" in call("run", *grid, "--vary", "weather")
+    assert "3 jobs done" in call("run", *grid, "--seeds", "3")
+    assert "3 jobs done" in call("run", *grid, "--seeds", "3", "--vary", "subset")
+    assert "all 3 jobs have records" in call("run", *grid, "--seeds", "3", "--vary", "subset")
+    assert "subset" in call("compare", tmp_path / "results", "--variance")
+    assert "n=3" in call("report", tmp_path / "results")
