@@ -26,7 +26,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path],
     shutil.copytree(tiny("bert"), folder / "my-bert")
     tokenizer = folder / "my-bert" / "tokenizer.json"
     text = tokenizer.read_text("utf-8")
-    for digit, letter in zip("0123456789", "qrstuvwxyz", strict=True):  # the made-up sentences differ in their numbers
+    for digit, letter in zip("0123456789", "bcdjkmnopq", strict=True):  # the made-up sentences differ in their numbers
         text = text.replace(f'"{letter}":', f'"{digit}":').replace(f'"##{letter}":', f'"##{digit}":')
     tokenizer.write_text(text, "utf-8")
     (folder / "senteval").symlink_to(senteval)

@@ -192,9 +192,9 @@ def test_only_drawn_sentences_are_tokenised_and_the_numbers_stay(tiny: Tiny) -> 
     asked: list[int] = []
     tokenise = Encoder.tokenise
 
-    def counted(self: Encoder, sentences: Sequence[str], longest: int) -> Tokens:
+    def counted(self: Encoder, sentences: Sequence[str], longest: int, *rest: object) -> Tokens:
         asked.append(len(sentences))
-        return tokenise(self, sentences, longest)
+        return tokenise(self, sentences, longest, *rest)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Encoder, "tokenise", counted)
