@@ -28,6 +28,10 @@ METHODS = [  # every term that looks at a whole batch, and everything else that 
     f"ct+{SMALL}",
     f"mirror+{SMALL}",
     f"rcl-unsup+entropy_models(phis=(0.01,),steps=2,held_out=0)+{SMALL}",
+    f"sncse+{SMALL}",
+    f"promptbert+{SMALL}",
+    f"isbert+cnn_mean(widths=(1,3))+{SMALL}",
+    f"vascl+virtual_nt_xent(neighbours=3,detach=false)+relu_mlp(width=8,rate=1.0)+{SMALL}",
 ]
 
 
