@@ -51,6 +51,7 @@ class Job:
     tasks: str = ""
     dev: str = ""
     vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
+    along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
 
     @property
     def key(self) -> str:
@@ -103,6 +104,7 @@ def plan(
     processes: int = 1,
     trust_remote_code: bool = False,
     vary: Vary = "all",
+    along: str = "",
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
@@ -111,6 +113,8 @@ def plan(
     """
     methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
     protocol = replace(_protocol(benchmark, threads, device), processes=processes)
+    for task in parse_tasks(along) if along else ():
+        load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
@@ -132,6 +136,7 @@ def plan(
             tasks=benchmark.tasks,
             dev=benchmark.dev,
             vary=vary,
+            along=along,
         )
         for seed in range(benchmark.seeds)
         for size, fraction in _shares(benchmark, count)

@@ -8,8 +8,8 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -57,7 +57,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     items: dict[str, Items] = {}
     train_seconds = score_seconds = 0.0
     try:
-        trained = training.train(built, sentences, job.random, job.protocol.device, _selector(job), look)
+        looks = _Looks.of(job)
+        select = looks.select if looks.tasks else None
+        trained = training.train(built, sentences, job.random, job.protocol.device, select, look)
         train_seconds = time.perf_counter() - clock
         if here.main:
             scores, items = _score_both(built.encoder, trained, tasks)
@@ -67,6 +69,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             best_step=trained.best_step,
             curve=trained.curve,
             notes=(*built.notes, *trained.notes),
+            along=looks.along([step for step, _, _ in trained.curve]),
         )
         if models is not None and here.main:
             training.restore(built.encoder, trained.best)
@@ -112,16 +115,37 @@ def _tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
     return [(task, load_task(task, Path(data_dir) if data_dir else None)) for task in parse_tasks(names)]
 
 
-def _selector(job: Job) -> Callable[[Encoder], float | None] | None:
-    """Dev points of an encoder, or None where nothing may be chosen by rated pairs."""
-    if not job.protocol.dev:
-        return None
-    dev = _tasks(job.dev or job.protocol.dev.partition("@")[0], job.data_dir)
+@dataclass(slots=True)
+class _Looks:
+    """What is scored at every look during training: the dev set, which chooses, and tasks that are only followed."""
 
-    def select(encoder: Encoder) -> float | None:
-        return score_all(dev, encoder.embed)[0][0].value
+    tasks: list[tuple[Task, Loaded]]
+    dev: bool
+    seen: list[dict[str, float | None]] = field(default_factory=list)
 
-    return select
+    @classmethod
+    def of(cls, job: Job) -> _Looks:
+        """Those a job asks for."""
+        dev = job.dev or job.protocol.dev.partition("@")[0]
+        return cls(
+            _tasks(",".join(filter(None, (dev, job.along))), job.data_dir) if dev or job.along else [], bool(dev)
+        )
+
+    def select(self, encoder: Encoder) -> float | None:
+        """Dev points of the encoder, or None where nothing may be chosen by rated pairs."""
+        found = {task.name: outcome.value for (task, _), (outcome, _) in self._scored(encoder)}
+        points = found.pop(self.tasks[0][0].name) if self.dev else None
+        self.seen.append(found)
+        return points
+
+    def along(self, steps: Sequence[int]) -> tuple[tuple[int, dict[str, float | None]], ...]:
+        """Figures of the followed tasks at these steps; of several encoders the last one counts, as at the end."""
+        each = len(self.seen) // max(len(steps), 1)
+        found = self.seen[each - 1 :: each] if each else []
+        return tuple(zip(steps, found, strict=True)) if any(found) else ()
+
+    def _scored(self, encoder: Encoder) -> Iterator[tuple[tuple[Task, Loaded], tuple[Outcome, Items]]]:
+        return zip(self.tasks, score_all(self.tasks, encoder.embed), strict=True)
 
 
 def _score_both(

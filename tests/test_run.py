@@ -183,3 +183,28 @@ def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
         own = items[f"{score.task}/{score.select}"]
         outcome = loaded[score.task].outcome(own)
         assert (outcome.value, outcome.detail, len(own)) == (score.value, score.detail, score.items)
+
+
+def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path) -> None:
+    grid = override(load("demo"), methods="simcse+recipe(batch_size=16)", encoder=str(tiny("bert")), sizes="60",
+                    corpus="microworld:100", seeds=1, tasks="mw-captions", steps=4)  # fmt: skip
+    quiet = lambda progress: None
+    (plain,), (followed,) = plan(grid), plan(grid, along="mw-geometry,mw-captions")
+    assert plain.key == followed.key
+    without, beside = (
+        run_job(job, prepared(tmp_path / name), quiet) for name, job in (("plain", plain), ("along", followed))
+    )
+    assert without.trace is not None
+    assert beside.trace is not None
+    assert (without.scores, without.trace.curve) == (beside.scores, beside.trace.curve)
+    assert without.trace.along == ()
+    assert [step for step, _ in beside.trace.along] == [step for step, _, _ in beside.trace.curve]
+    last = beside.trace.along[-1][1]
+    assert set(last) == {"mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank", "mw-captions"}
+    assert last["mw-captions"] == next(score.value for score in beside.scores if score.select == "last")
+
+
+def prepared(folder: Path) -> Store:
+    store = Store(folder)
+    store.prepare()
+    return store

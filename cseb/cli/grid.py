@@ -49,6 +49,7 @@ def run(
     vary: Annotated[
         str, typer.Option(help="What the seed decides: subset, init, order, dropout, or all of them.")
     ] = "all",
+    along: Annotated[str, typer.Option(help="Tasks to follow during training, such as geometry or sts.")] = "",
     results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
     save_models: Annotated[
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
@@ -104,6 +105,7 @@ def run(
         processes=together,
         trust_remote_code=trust_remote_code,
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
+        along=along,
     )
     at_once = 1 if together > 1 else workers_of(workers, threads, where)
     grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)

@@ -22,16 +22,19 @@ MEASURES = ("alignment", "uniformity")
 
 
 def training(study: Study) -> Plot:
-    """Loss and dev points against the step, one panel for each size; thin lines are seeds, thick ones their mean."""
-    dev = any(point[2] is not None for one in study.records if one.trace for point in one.trace.curve)
-    if not any(one.trace and one.trace.curve for one in study.records):
+    """Loss, dev points and followed tasks against the step, a panel for each size; thin lines are seeds."""
+    traces = [one.trace for one in study.records if one.trace]
+    if not any(trace.curve for trace in traces):
         raise BadResults("these records hold no trajectory: nothing was looked at during training")
-    figure, lines = panels(len(study.sizes), 2 if dev else 1, height=2.2)
-    for row, (line, what) in enumerate(zip(lines, ("loss", "dev points"), strict=False)):
+    dev = any(point[2] is not None for trace in traces for point in trace.curve)
+    followed = list(dict.fromkeys(name for trace in traces for _, found in trace.along for name in found))
+    shown = ["loss", *(["dev points"] if dev else []), *followed]
+    figure, lines = panels(len(study.sizes), len(shown), height=2.2)
+    for row, (line, what) in enumerate(zip(lines, shown, strict=True)):
         for axes, (size, fraction) in zip(line, study.sizes.items(), strict=True):
             for place, method in enumerate(study.methods):
                 runs = [one for one in study.runs.get((method, size), {}).values() if one.trace]
-                _trajectories(axes, runs, row + 1, plain(method), place)
+                _trajectories(axes, runs, what, plain(method), place)
             axes.set_title(f"{percent(fraction)} ({size:,})" if not row else "")
             axes.set_xlabel("step" if row == len(lines) - 1 else "")
             axes.set_ylabel(what if axes is line[0] else "")
@@ -119,11 +122,11 @@ def _lies(record: Record, select: Select) -> tuple[float, float] | None:
     return (found["alignment"], found["uniformity"]) if len(found) == len(MEASURES) else None
 
 
-def _trajectories(axes: Axes, runs: Sequence[Record], column: int, label: str, place: int) -> None:
+def _trajectories(axes: Axes, runs: Sequence[Record], what: str, label: str, place: int) -> None:
     style = look(place)
     by_step: dict[int, list[float]] = {}
     for one in runs:
-        curve = [(point[0], point[column]) for point in (one.trace.curve if one.trace else ())]
+        curve = _curve(one, what)
         known = [(step, value) for step, value in curve if value is not None]
         axes.plot([x for x, _ in known], [y for _, y in known], color=style["color"], linewidth=0.5, alpha=0.5)
         for step, value in known:
@@ -132,6 +135,14 @@ def _trajectories(axes: Axes, runs: Sequence[Record], column: int, label: str, p
     means = [fmean(by_step[step]) for step in steps]
     every = max(1, len(steps) // 8)
     axes.plot(steps, means, label=label, linewidth=1.6, markevery=every, **style)
+
+
+def _curve(record: Record, what: str) -> list[tuple[int, float | None]]:
+    if record.trace is None:
+        return []
+    if what in ("loss", "dev points"):
+        return [(step, loss if what == "loss" else dev) for step, loss, dev in record.trace.curve]
+    return [(step, found.get(what)) for step, found in record.trace.along]
 
 
 def _signed(study: Study, tasks: Sequence[str]) -> str:

@@ -68,6 +68,7 @@ class Trace:
     best_step: int
     curve: tuple[tuple[int, FiniteFloat, FiniteFloat | None], ...]  # step, mean loss since the last look, dev points
     notes: tuple[str, ...] = ()  # such as where AMI looked, or which output layer a decoder used
+    along: tuple[tuple[int, dict[str, FiniteFloat | None]], ...] = ()  # step, and further tasks scored at that look
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
