@@ -194,12 +194,12 @@ def test_eval_prints_the_average_of_what_it_prints(tiny: Callable[[str], Path], 
 def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     path = tmp_path / "my.tsv"
     path.write_text("a man\tthe dog\t1\na cat\tthe park\t2\na dog\tfood\t4\n")
-    found = call("eval", tiny("bert"), "--tasks", path, "--pooler", "mean")
+    found = call("eval", tiny("bert"), "--tasks", path, "--pooler", "mean", "--results", tmp_path / "results")
     assert found.exit_code == 0, found.output
     assert found.stderr == "my.tsv: taken for pairs, 3 rows (first: 1, second: 2, score: 3); spearman@1\n"
     assert "my.tsv" in found.stdout
     path.write_text("a man\tthe dog\t1\na cat\tthe park\ttwo\n")
-    bad = call("eval", tiny("bert"), "--tasks", path)
+    bad = call("eval", tiny("bert"), "--tasks", path, "--results", tmp_path / "results")
     assert bad.exit_code == 1
     assert bad.stderr.splitlines()[-1].startswith("cseb: ")
     assert "my.tsv, line 2: column '3' holds 'two'; a number is needed" in bad.stderr
