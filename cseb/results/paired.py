@@ -68,8 +68,10 @@ class Family:
 
     @property
     def apart(self) -> frozenset[frozenset[str]]:
-        """Pairs of methods that can be told apart."""
-        return frozenset(frozenset((one.a, one.b)) for one in self.pairs if one.verdict in ("better", "worse"))
+        """Pairs of methods that can be told apart: by a verdict, or because no seed moves what they differ by."""
+        return frozenset(
+            frozenset((one.a, one.b)) for one in self.pairs if one.verdict in ("better", "worse") or one.found.fixed
+        )
 
     @property
     def level(self) -> float:

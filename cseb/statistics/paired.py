@@ -64,6 +64,11 @@ class Comparison:
         return "seeds and items" if self.moves else "items"
 
     @property
+    def fixed(self) -> bool:
+        """Whether the difference is the same for every seed, no item is known to vary, and there is one."""
+        return self.scope is None and self.n > 1 and abs(self.mean) > STILL
+
+    @property
     def wins(self) -> int:
         """Seeds at which B has more points than A."""
         return int((self.differences > 0).sum())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cseb.results.paired import against, all_pairs, curve, family, leaders, samples, separable
+from cseb.results.paired import Sample, against, all_pairs, curve, family, leaders, samples, separable
 from cseb.results.study import gather
 from cseb.statistics.paired import Comparison
 from tests.results.worlds import Answers, World, study
@@ -113,3 +113,11 @@ def test_a_curve_is_compared_like_any_score() -> None:
     assert whole.differences == pytest.approx((each[0].differences + each[1].differences) / 2)
     # the same items at both sizes: their influences are averaged before they are squared
     assert pair.found.items < (each[0].items or 0) / 2 + (each[1].items or 0) / 2
+
+
+def test_what_no_seed_moves_is_told_apart_where_it_differs() -> None:
+    still = [
+        Sample(name, dict.fromkeys(range(5), points), {})
+        for name, points in (("mean", 32.3), ("cls", 17.4), ("avg", 32.3))
+    ]
+    assert family(all_pairs(still)).apart == {frozenset(("mean", "cls")), frozenset(("cls", "avg"))}
