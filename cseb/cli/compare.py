@@ -43,7 +43,7 @@ def compare(
     from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.sources import sources
     from cseb.results.store import Store
-    from cseb.results.study import gather, groups
+    from cseb.results.study import as_it_stands, gather, groups
 
     render = SHEET_FORMATS[one_of(SHEET_FORMATS, format, "--format")]
     one_of(("", "best", "last"), select, "--select")
@@ -53,7 +53,8 @@ def compare(
     store = Store(results)
     records, _ = store.load()
     chosen = cast("Select", select or ("best" if any(record.protocol.dev for record in records) else "last"))
-    several = groups(records) if format not in ("csv", "json") else [records]
+    trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
+    several = groups(trained) if format not in ("csv", "json") else [trained]
     shown = []
     for group in several or [records]:
         if variance:
