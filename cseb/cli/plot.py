@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cseb.results.record import Record, Select
     from cseb.results.tables import Ask
 
-KINDS = ("curves", "gain", "profile", "geometry", "training", "seeds", "sensitivity")
+KINDS = ("curves", "gain", "profile", "geometry", "training", "seeds", "sensitivity", "cd")
 
 
 def plot(
@@ -27,7 +27,7 @@ def plot(
         typer.Option(
             help="curves: score by sentences; gain: over --baseline; profile: how many runs and tasks gain how much; "
             "seeds: each one; training: loss and dev points; sensitivity: score by an option; geometry: alignment and "
-            "uniformity."
+            "uniformity; cd: mean ranks over corpora, at least 8."
         ),
     ] = "curves",
     out: Annotated[Path, typer.Option(help="File to write: .png, .svg or .pdf.")] = Path("plot.png"),
@@ -70,8 +70,9 @@ def plot(
 
 
 def _drawn(kind: str, records: list[Record], ask: Ask, baseline: str, option: str) -> Plot:
-    from cseb.plots import profiles, runs, scores
+    from cseb.plots import critical, profiles, runs, scores
     from cseb.results import kinds
+    from cseb.results.corpora import blocks
     from cseb.results.gains import floor
     from cseb.results.options import varied
     from cseb.results.study import as_it_stands
@@ -79,12 +80,14 @@ def _drawn(kind: str, records: list[Record], ask: Ask, baseline: str, option: st
 
     everything = records
     records = [record for record in records if not as_it_stands(record)] or records
+    select = cast("Select", ask.select)
+    if kind == "cd":
+        return critical.diagram(blocks(records, ask, select))
     study = ask.study(records)
     if baseline and baseline not in {record.method for record in everything}:
         baseline = str(parse_method(baseline))
     if kind in ("curves", "gain", "profile", "seeds", "sensitivity") and not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
-    select = cast("Select", ask.select)
 
     def gain() -> Plot:
         base = baseline or study.methods[0]
