@@ -55,7 +55,7 @@ def test_options_choose_rows_columns_and_spread(folder: Path) -> None:
     ]
     assert rows[0]["best"] == "False"
     assert "62.60 [62.00, 63.20]" in said(folder, "--fraction", "0.01", "--spread", "range")
-    turned = json.loads(
+    [turned] = json.loads(
         said(folder, "--table", "tasks", "--fractions", "0.01", "--by", "task", "--tasks", "sts13,sts12", "-f", "json")
     )
     assert [row["title"] for row in turned["rows"]] == ["sts13", "sts12", "average"]
@@ -76,7 +76,9 @@ def test_rows_are_encoders_where_that_is_asked_for(tmp_path: Path) -> None:
     text = said(folder, "--by", "encoder")
     assert text.count("Shares of the corpus") == 1
     assert text.splitlines()[2].startswith("encoder")
-    assert refused(folder, "-f", "csv").endswith("--by encoder makes rows of them")
+    rows = list(csv.DictReader(io.StringIO(said(folder, "-f", "csv"))))
+    assert [row["encoder"].partition("@")[0] for row in rows] == ["two", "x/one"]
+    assert [one["encoder"].partition("@")[0] for one in json.loads(said(folder, "-f", "json"))] == ["two", "x/one"]
 
 
 def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
@@ -91,6 +93,11 @@ def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
     assert {line.split()[0] for line in below.splitlines()[2:6] if line[:1].isalpha()} == {"encoder", "one", "two"}
     assert "hence no spread" in below
     assert said(folder, "--select", "last", "-f", "html").count("<table") == 3
+    rows = list(csv.DictReader(io.StringIO(said(folder, "--select", "last", "-f", "csv"))))
+    assert [row["row"] for row in rows if row["column"] in ("sts12", "0.1 % (100)")] == ["simcse", "two", "one"]
+    assert {(row["table"], row["corpus"].partition("@")[0]) for row in rows} == {("few-shot", "wiki"), ("per-task", "")}
+    trained, untrained = json.loads(said(folder, "--select", "last", "-f", "json"))
+    assert (trained["name"], untrained["name"], untrained["encoder"]) == ("few-shot", "per-task", "")
 
 
 def test_a_page_holds_all_tables_and_is_written_whole(folder: Path) -> None:

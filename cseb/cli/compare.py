@@ -57,9 +57,8 @@ def compare(
     records, _ = store.load()
     chosen = cast("Select", select or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
-    several = groups(trained) if format not in ("csv", "json") else [trained]
     shown = []
-    for group in several or [records]:
+    for group in groups(trained) or [records]:
         if variance:
             shown += [sources(group, chosen)]
             continue

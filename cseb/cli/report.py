@@ -73,12 +73,11 @@ def report(
 ) -> None:
     """Print the table of a results folder.
 
-    Tables of several encoders or corpora follow each other; csv and json hold one.
+    Tables of several encoders or corpora follow each other; csv and json name both for every number.
     """
     from cseb.results.beside import beside_published
     from cseb.results.kinds import KINDS
     from cseb.results.render import FORMATS
-    from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.store import Store
     from cseb.results.study import as_it_stands, groups
 
@@ -92,7 +91,7 @@ def report(
     ask = asked(methods, fractions, sizes, tasks, select, by=by, spread=spread, mixed=mixed)
     records, problems = Store(results).load(lean=True)
     gc.freeze()  # none of them is garbage, and there may be a hundred thousand
-    several = [records] if format in ("csv", "json") else groups(records, encoders=by == "encoder")
+    several = groups(records, encoders=by == "encoder")
     if methods or fractions or sizes:  # encoders as they stand have none of these
         several = [group for group in several if not all(map(as_it_stands, group))] or several
     special = {"ablation": {"full": _canonical(full)}, "sensitivity": {"option": option}}.get(table, {})
@@ -101,7 +100,6 @@ def report(
         return beside_words(KINDS[kind](group, problems, ask, **special))
 
     pages: list[Group] = []
-    texts: list[str] = []
     for group in several or [[]]:
         standing = bool(group) and all(map(as_it_stands, group))
         mine = replace(ask, by="encoder", select="last") if standing and by == "method" else ask
@@ -118,18 +116,28 @@ def report(
             for one, sheet in zip_longest(tables, sheets)
         ]
         sheets = [sheet for sheet in sheets if sheet.lines]
-        if format == "html":
-            pages.append((tables, sheets, study))
-        else:
-            texts += [] if sheets and format not in TEXT else map(FORMATS[format], tables)
-            texts += [SHEET_FORMATS[format](sheets)] if sheets else []
-    if pages:
+        pages.append((tables, sheets, study))
+    write(_rendered(format, results, pages), out)
+
+
+def _rendered(format: str, results: Path, pages: list[Group]) -> str:
+    """Tables and the sheets that belong to them; csv and json hold either all tables or all sheets."""
+    from cseb.results.render import FORMATS
+    from cseb.results.sheet import SHEET_FORMATS
+
+    if format == "html":
         from cseb.results.html.page import page
 
-        text = page(results, pages)
-    else:
-        text = "\n".join(texts)
-    write(text, out)
+        return page(results, pages)
+    if format in TEXT:
+        texts = [
+            (FORMATS[format](tables), *([SHEET_FORMATS[format](beside)] if beside else []))
+            for tables, beside, _ in pages
+        ]
+        return "\n".join(text for held in texts for text in held)
+    if beside := [sheet for _, sheets, _ in pages for sheet in sheets]:
+        return SHEET_FORMATS[format](beside)
+    return FORMATS[format]([table for tables, _, _ in pages for table in tables])
 
 
 def asked(methods: str, fractions: str, sizes: str, tasks: str, select: str, **others: Any) -> Ask:

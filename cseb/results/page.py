@@ -109,7 +109,8 @@ def _curve(
 ) -> list[Sheet]:
     found = paired.curve(sizes, by_size)
     what = f"{_average(tasks)}, mean height of the curve over the logarithm of {sizes[0]:,} to {sizes[-1]:,} sentences"
-    known: dict[str, Value] = {"sizes": " ".join(map(str, sizes)), "select": wanted.select, "tasks": " ".join(tasks)}
+    known: dict[str, Value] = {"encoder": study.encoder, "corpus": study.corpus, "sizes": " ".join(map(str, sizes))}
+    known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     lacking = next((one.lacking for one in found if one.lacking), "")
     about = About(what=what, where="over all shares", baseline=wanted.baseline, known=known, lacking=lacking)
     shown = list(_column(found, about, wanted, study.methods))
@@ -147,7 +148,8 @@ def _comparable(found: Sequence[Sample], baseline: str) -> bool:
 
 def _about(study: Study, wanted: Wanted, tasks: Sequence[str], size: int, found: Sequence[Sample]) -> About:
     fraction = study.sizes[size]
-    known: dict[str, Value] = {"fraction": fraction, "size": size, "select": wanted.select, "tasks": " ".join(tasks)}
+    known: dict[str, Value] = {"encoder": study.encoder, "corpus": study.corpus, "fraction": fraction, "size": size}
+    known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     return About(
         what=f"{_average(tasks)}, {wanted.select} checkpoint",
         where=f"at {percent(fraction)} of the corpus ({size:,} sentences)",

@@ -71,6 +71,16 @@ class Study:
             for seed in sorted(self.runs.get((method, size), ()))
         ]
 
+    @property
+    def encoder(self) -> str:
+        """The encoder of all rows, "" where rows are encoders."""
+        return "" if self.encoders else tag(self.records[0].encoder)
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that was trained on, "" where none was."""
+        return "" if self.untrained else tag(self.records[0].corpus)
+
     def chosen(self, tasks: Sequence[str] = ()) -> tuple[str, ...]:
         """Tasks to average: those asked for, or those that share the first task's protocol. Raises: BadResults."""
         main = next(iter(self.tasks.values()))
