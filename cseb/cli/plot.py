@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from cseb.cli.report import Checkpoint, Fractions, Methods, Mixed, Results, Sizes, Tasks, asked, settled
+from cseb.cli.planned import plans, settled
+from cseb.cli.report import Checkpoint, Fractions, Methods, Mixed, Results, Sizes, Tasks, asked
 from cseb.errors import BadResults, one_of
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def plot(
 
     ask = asked(methods, fractions, sizes, tasks, select, spread=spread, mixed=mixed)
     records, _ = Store(results).load()
-    ask = settled(ask, results, records)
+    ask = settled(ask, records, plans(results, records))
     with rc_context(style.SETTINGS):
         drawn = _drawn(kind, records, ask, baseline, option)
         style.save(drawn, out)
