@@ -30,7 +30,7 @@ from transformers import AutoModel, AutoTokenizer
 from cseb.embedders import How, find
 from cseb.registry import TASK_GROUPS
 from cseb.tasks.evaluate import load_task, score_all
-from cseb.tasks.names import task_of
+from cseb.tasks.names import parse_tasks
 from cseb.tasks.senteval import YEARS
 
 TASKS = TASK_GROUPS["sts"]
@@ -152,7 +152,7 @@ def ours(folder: str, data_dir: Path, every: int) -> tuple[Sampled, Callable[[],
     pool = encoder.pool
     network = Sampled(lambda ids, mask: pool(encoder.backbone, ids, mask, None), encoder.config.hidden_size, every)
     encoder.pool = lambda backbone, ids, mask, anchor: network(ids, mask)
-    loaded = [(task_of(name), load_task(name, data_dir)) for name in TASKS]
+    loaded = [(task, load_task(task, data_dir)) for task in parse_tasks(",".join(TASKS))]
 
     def run() -> Scores:
         outcomes = score_all(loaded, embed)
