@@ -14,7 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cseb.launch import Broken, Event, Finished, Started, Watch
+from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.plan import Job, Progress
 from cseb.results.record import Record, Select
 

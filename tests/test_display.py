@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from cseb.display import Board, duration, mean_points, percent, picture, watching
-from cseb.launch import Broken, Event, Finished, Started
+from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.plan import Job, Progress
 from tests.standin_jobs import job, record
 

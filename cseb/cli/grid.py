@@ -16,7 +16,7 @@ from cseb.streams import ALL, VARIED
 
 if TYPE_CHECKING:
     from cseb.benchmark import Benchmark
-    from cseb.launch import Summary
+    from cseb.launchers.events import Summary
     from cseb.plan import Job
     from cseb.results.record import Record, Vary
     from cseb.results.store import Store
@@ -158,7 +158,8 @@ class Grid:
     def run(self, quiet: bool, models: Path | None = None) -> Summary:
         """Run what is to be run. Whatever a user can mend is said before anything trains."""
         from cseb import display, plan
-        from cseb.launch import launch
+        from cseb.launchers import launch
+        from cseb.launchers.local import Local
 
         _check_parts(self.todo)
         self.store.prepare()
@@ -168,7 +169,7 @@ class Grid:
         seconds = plan.estimate(self.jobs, list(self.records.values()))
         board = display.Board(jobs, done, seconds, self.workers, failed=failed)
         with display.watching(board, quiet=quiet) as watch:
-            return launch(self.todo, self.store, self.workers, watch, models=models)
+            return launch(self.todo, self.store, Local(self.workers), watch, models=models)
 
     def listing(self) -> str:
         """One line for each job, and how long those without a record are likely to take."""

@@ -1,0 +1,165 @@
+"""Jobs on this machine, in this process or in workers.
+
+The parent holds the queue and hands each worker one job at a time over a pipe of its own: no lock is shared, so a
+worker that is killed can take nothing with it but its job. Torch is loaded in the workers only.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from cseb.launchers.events import Broken, Finished, Started, Watch
+from cseb.launchers.signals import Stop, signals_wait
+from cseb.launchers.task import Task
+from cseb.plan import Job, Progress
+
+PATIENCE = 3.0  # seconds a worker is given to end before it is killed
+# glibc raises these by itself until freed tensors are never given back: a worker grew by a sixth in thirty jobs
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(16 << 20)}
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """`workers` jobs at a time; one means this very process."""
+
+    workers: int = 1
+
+    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+        """Try each job once."""
+        if self.workers == 1:
+            _here(task, jobs, tell)
+        else:
+            _elsewhere(task, jobs, tell, min(self.workers, len(jobs)))
+
+
+def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+    for job in jobs:
+        tell(Started(job.key))
+        tell(task.attempt(job, tell))
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A process, our end of its pipe, and the job it holds."""
+
+    process: BaseProcess
+    pipe: Connection
+    job: Job
+
+
+def _elsewhere(task: Task, jobs: Sequence[Job], tell: Watch, workers: int) -> None:
+    waiting = deque(jobs)
+    busy: dict[Connection, _Worker] = {}
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < workers:
+                worker = _start(task, waiting.popleft())
+                busy[worker.pipe] = worker
+                tell(Started(worker.job.key))
+            for pipe in wait(list(busy)):
+                assert isinstance(pipe, Connection)  # nothing else was waited for
+                worker = busy[pipe]
+                event = _next(worker)
+                tell(event)
+                if isinstance(event, Progress):
+                    continue
+                if waiting and _hand_over(worker, waiting[0]):
+                    waiting.popleft()
+                    tell(Started(worker.job.key))
+                else:
+                    del busy[pipe]
+                    _end(worker)
+    finally:
+        with signals_wait():  # a second Ctrl-C must not keep the workers from being ended
+            for worker in busy.values():
+                worker.process.terminate()
+            for worker in busy.values():
+                _end(worker)
+
+
+def _start(task: Task, job: Job) -> _Worker:
+    """A new process with its first job: each start uses up a job, so workers that cannot live do not go on forever.
+
+    Ctrl-C reaches the whole group of processes; only the parent answers it.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    for name, value in MALLOC.items():
+        os.environ.setdefault(name, value)  # read when a process starts
+    resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
+    process = context.Process(target=_work, args=(theirs, task, job.protocol.threads), daemon=True)
+    with signals_wait() as heard:
+        process.start()
+    if heard:
+        process.terminate()
+        raise Stop
+    theirs.close()
+    worker = _Worker(process, ours, job)
+    _hand_over(worker, job)
+    return worker
+
+
+def _hand_over(worker: _Worker, job: Job) -> bool:
+    """Give a job to a worker that is free; False when it is gone."""
+    worker.job = job
+    try:
+        worker.pipe.send(job)
+    except OSError:
+        return False
+    return True
+
+
+def _next(worker: _Worker) -> Progress | Finished | Broken:
+    """What the worker says, or that it is dead."""
+    try:
+        event = worker.pipe.recv()
+        assert isinstance(event, Progress | Finished | Broken)
+        return event
+    except (EOFError, OSError):
+        worker.process.join(PATIENCE)
+        code = worker.process.exitcode
+        if code is None or code >= 0:
+            return Broken(worker.job.key, "died", f"the worker ended with exit code {code}")
+        cause = f"the worker was killed by {signal.Signals(-code).name}"
+        hint = "; out of memory? try fewer --workers" if -code == signal.SIGKILL else ""
+        return Broken(worker.job.key, "died", cause + hint)
+
+
+def _end(worker: _Worker) -> None:
+    """No process is left behind: a closed pipe tells a worker to leave, and one that does not is killed."""
+    worker.pipe.close()
+    worker.process.join(PATIENCE)
+    if worker.process.is_alive():
+        worker.process.kill()
+        worker.process.join()
+    worker.process.close()
+
+
+def _work(pipe: Connection, task: Task, threads: int) -> None:
+    """A worker's life: jobs in, events out, until the pipe is closed."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
+        os.environ[name] = str(threads)  # read when torch and tokenizers are loaded, which is not yet
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    try:
+        while True:
+            job = pipe.recv()
+            pipe.send(task.attempt(job, pipe.send))
+    except (EOFError, OSError):
+        return
+
+
+def _leave_with_parent() -> None:
+    """A parent that is killed cannot say goodbye; its workers notice, even in the middle of a long step."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
