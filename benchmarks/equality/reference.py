@@ -1,6 +1,6 @@
 """Are transfer accuracies those of the reference? SentEval's own code beside ours, on the same vectors.
 
-    python benchmarks/equality/reference.py --senteval FOLDER --data-dir SENTEVAL [--encoder FOLDER] --tasks mr-fast,trec
+    python benchmarks/equality/reference.py --senteval FOLDER --data-dir SENTEVAL [--encoder FOLDER] [--tasks trec]
 
 FOLDER is `SentEval` of the SimCSE repository: its files are read, ordered and split by its own code, its classifiers
 trained on the CPU. The vectors are those of `--encoder` with mean pooling (encoded once, kept in `--cache`), or
@@ -62,10 +62,9 @@ def reference(folder: Path, data_dir: Path, embed: Embed, task: str) -> dict[str
     import senteval
     from senteval.tools import classifier, relatedness
 
-    seeds = types.SimpleNamespace(
-        FloatTensor=torch.FloatTensor, manual_seed=lambda seed: None, is_available=lambda: True
-    )
-    there = types.SimpleNamespace(**vars(torch) | {"device": lambda name: torch.device("cpu"), "cuda": seeds})
+    cuda = {"FloatTensor": torch.FloatTensor, "manual_seed": lambda seed: None, "is_available": lambda: True}
+    on_cpu = {"device": lambda name: torch.device("cpu"), "cuda": types.SimpleNamespace(**cuda)}
+    there = types.SimpleNamespace(**vars(torch) | on_cpu)
     classifier.torch = relatedness.torch = there
     root = Path(tempfile.mkdtemp())
     (root / "downstream").symlink_to(data_dir.resolve())
@@ -78,7 +77,8 @@ def reference(folder: Path, data_dir: Path, embed: Embed, task: str) -> dict[str
     }
     batcher = lambda _, batch: embed([" ".join(tokens) for tokens in batch])  # noqa: E731
     found: dict[str, Any] = senteval.engine.SE(params, batcher, None).eval(NAMES[task.removesuffix("-fast")])
-    return {ours: float(found[theirs]) for theirs, ours in FIGURES.items() if theirs in found}
+    scale = {name: 100 for name in ("spearman", "pearson")}
+    return {ours: scale.get(ours, 1) * float(found[theirs]) for theirs, ours in FIGURES.items() if theirs in found}
 
 
 def main() -> None:
@@ -100,11 +100,11 @@ def main() -> None:
         loaded = task.load(options.data_dir)
         embed(loaded.sentences())
         begun = time.process_time()
-        ours = dict(loaded.outcome(loaded.items(embed)).detail)
+        ours = {name: value or 0.0 for name, value in loaded.outcome(loaded.items(embed)).detail.items()}
         between = time.process_time()
         theirs = reference(options.senteval, options.data_dir, embed, task.name)
         seconds = between - begun, time.process_time() - between
-        apart = max(abs(ours[name] - value) for name, value in theirs.items() if ours.get(name) is not None)
+        apart = max(abs(ours[name] - value) for name, value in theirs.items())
         differ += apart > 0.005
         print(f"{task.name:16s} apart by {apart:.4f}; CPU s cseb {seconds[0]:.1f}, reference {seconds[1]:.1f}")
         for side, values in (("cseb", ours), ("reference", theirs)):
