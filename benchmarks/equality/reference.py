@@ -77,7 +77,7 @@ def reference(folder: Path, data_dir: Path, embed: Embed, task: str) -> dict[str
     }
     batcher = lambda _, batch: embed([" ".join(tokens) for tokens in batch])  # noqa: E731
     found: dict[str, Any] = senteval.engine.SE(params, batcher, None).eval(NAMES[task.removesuffix("-fast")])
-    scale = {name: 100 for name in ("spearman", "pearson")}
+    scale = dict.fromkeys(("spearman", "pearson"), 100)
     return {ours: scale.get(ours, 1) * float(found[theirs]) for theirs, ours in FIGURES.items() if theirs in found}
 
 
