@@ -122,7 +122,7 @@ PRESETS = Registry(
             *("smooth", "js_consistency", "neg_entropy", "mixed_infonce"),
             *("prompts", "negated_prompts", "repeated", "cnn_mean", "group_whiten", "relu_mlp", "teacher", "whiten"),
             *("momentum_nce", "bidir_margin", "each_nce", "jsd_local_global", "debiased_nce", "virtual_nt_xent"),
-            *("rank_mse", "listwise_ce", "flow"),
+            *("rank_mse", "listwise_ce", "flow", "rank_mix"),
             *("recipe",),
         )
     },
@@ -202,7 +202,14 @@ SLOTS = {
             "peer_encoder": "cseb.parts.networks:PeerEncoder",
         },
     ),
-    "post": Registry("post-processor", {"whiten": "cseb.parts.posts:Whiten", "flow": "cseb.parts.flow:Flow"}),
+    "post": Registry(
+        "post-processor",
+        {
+            "whiten": "cseb.parts.posts:Whiten",
+            "flow": "cseb.parts.flow:Flow",
+            "rank_mix": "cseb.parts.posts:RankMix",
+        },
+    ),
     "terms": Registry(
         "term",
         {
