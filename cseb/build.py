@@ -95,10 +95,10 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
         for weighted in terms:
             if isinstance(weighted.term, Founded):
                 weighted.term.found(encoder)
+        encoder.post = None if method.post is None else _live(method.post, shape, seed=stream_seed(seed, INIT))
     if method.regulariser is not None:
         regulariser: Regulariser = _live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
-    encoder.post = None if method.post is None else _live(method.post, shape)
     methods, until = _stages(method, shape, terms)
     stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
     further = None if network is None else network(encoder)
@@ -207,15 +207,16 @@ def _weighted(part: Part, shape: Shape, steps: int) -> Weighted:
     return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape, steps=steps))
 
 
-def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), steps: int = 0) -> Any:
+def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), steps: int = 0, seed: int = 0) -> Any:
     """The object a part names, built from its options, and from what its constructor asks for by name.
 
-    It may ask for `shape`; a view maker for `needs`, what the terms want of the encoder; a term for `run_steps`.
+    It may ask for `shape`; a view maker for `needs`, what the terms want of the encoder; a term for `run_steps`; what
+    is fitted after training for `run_seed`.
     """
     made = SLOTS[slot_of(part.name)][part.name]
     options = dict(part.options)
     allowed = dict(inspect.signature(made).parameters) if made.__init__ is not object.__init__ else {}
-    told = {"shape": shape, "needs": needs, "run_steps": steps}
+    told = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
     asked = {name: told[name] for name in told if allowed.pop(name, None) is not None}
     if nn.Module in made.__mro__ and "__init__" not in vars(made):
         allowed = {}  # nn.Module's own signature takes anything

@@ -205,12 +205,16 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
 
 def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
     """The method at this share. The scale shortens training, so of a method with nothing to train it leaves all."""
-    if not method.at(fraction).terms:
-        return method.at(fraction, [edit for edit in scale if slot_of(edit.part.name) == "post"])
-    if steps is not None:
+    typed = method.at(fraction)
+    if not typed.terms:
+        scale = [edit for edit in scale if slot_of(edit.part.name) == "post"]
+    elif steps is not None:
         own = recipe_of(replace(method, edits=()).at(fraction, scale))
         warmup = own.warmup * steps // max(own.steps, 1)
         scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
+    if steps is not None:  # the models trained first, and what is fitted by steps of its own afterwards
+        others = (held for held in (typed.stages if steps else None, typed.post) if held is not None)
+        scale = (*scale, *(Edit("~", part(held.name, steps=steps)) for held in others if "steps" in dict(held.options)))
     return method.at(fraction, scale)
 
 

@@ -12,7 +12,7 @@ import pytest
 from cseb.benchmark import Benchmark, load, override
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData, CsebError
-from cseb.plan import estimate, plan
+from cseb.plan import Job, estimate, plan
 from cseb.results.record import Cost
 from cseb.spec import parse_method
 from tests import standin_jobs
@@ -75,6 +75,25 @@ def test_steps_shorten_the_warm_up_in_proportion(make: Make) -> None:
     ]
     assert (micse.recipe.steps, micse.recipe.warmup) == (80, 1)  # 250 of 20,000 steps
     assert (typed.recipe.steps, typed.recipe.warmup) == (80, 3)
+
+
+def test_steps_are_those_of_every_stage_too(make: Make) -> None:
+    """Of a teacher, of RCL's entropy models and of a flow; an untrained method without one has none at all."""
+    texts = "rankencoder", "rankencoder+teacher(steps=9)", "rcl-unsup", "bert-flow", "simcse+flow", "cls"
+
+    def settled(**changes: Any) -> list[Job]:
+        grid = make(methods=",".join(texts), scale="teacher(steps=70), recipe(batch_size=32)", seeds=1, **changes)
+        return plan(grid)[: len(texts)]
+
+    def lengths(job: Job) -> list[Any]:
+        held = (job.method.stages, job.method.recipe, job.method.post)
+        return [dict(one.options).get("steps") if one else None for one in held]
+
+    assert [lengths(job) for job in settled(steps=8)] == [
+        [8, 8, None], [9, 8, None], [8, 8, None], [None, 0, 8], [None, 8, 8], [None, 0, None],
+    ]  # fmt: skip
+    assert lengths(settled()[0])[0] == 70
+    assert [lengths(job) for job in settled(steps=0)[::3]] == [[70, 0, None], [None, 0, 0]]  # no stage is trained then
 
 
 def test_what_the_user_typed_wins_over_the_scale(make: Make) -> None:
