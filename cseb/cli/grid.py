@@ -72,6 +72,7 @@ def run(
     """
     from cseb import benchmark as benchmarks
     from cseb.cli import several
+    from cseb.launchers.task import first
     from cseb.plan import plan
     from cseb.results.store import Store
     from cseb.tasks.names import spoken
@@ -109,7 +110,7 @@ def run(
     )
     at_once = 1 if together > 1 else workers_of(workers, threads, where)
     grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
-    quiet = quiet or not several.first()
+    quiet = quiet or not first()
     for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
         typer.echo(line, err=True)
     if dry_run:
@@ -163,13 +164,28 @@ class Grid:
 
         _check_parts(self.todo)
         self.store.prepare()
-        _write(self.store.folder / f"benchmark-{self.benchmark.name}.yaml", self.benchmark)
+        self._leave_plan()
         jobs, failed = {job.key: job for job in self.jobs}, self.failed
         done = set(jobs) - {job.key for job in self.todo} - failed
         seconds = plan.estimate(self.jobs, list(self.records.values()))
         board = display.Board(jobs, done, seconds, self.workers, failed=failed)
         with display.watching(board, quiet=quiet) as watch:
-            return launch(self.todo, self.store, Local(self.workers), watch, models=models)
+            again = frozenset(self.records) & {job.key for job in self.todo}
+            return launch(self.todo, self.store, Local(self.workers), watch, models=models, again=again)
+
+    def _leave_plan(self) -> None:
+        """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""
+        from cseb import benchmark as benchmarks
+        from cseb.cli.status import plan_text
+        from cseb.data.files import write_whole
+
+        name, folder = self.benchmark.name, self.store.folder
+        files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), f"plan-{name}.tsv": plan_text(self.jobs)}
+        for file, content in files.items():
+            try:
+                write_whole(folder / file, [content.encode()])
+            except OSError as error:
+                raise BadResults(f"{folder / file} cannot be written: {error.strerror or error}") from error
 
     def listing(self) -> str:
         """One line for each job, and how long those without a record are likely to take."""
@@ -254,14 +270,3 @@ def workers_of(text: str, threads: int, device: str) -> int:
 def _cores() -> int:
     """Cores this process may use, which in a container are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _write(path: Path, benchmark: Benchmark) -> None:
-    """The benchmark as it was run, beside its records; `cseb run` takes it as it takes any other."""
-    from cseb import benchmark as benchmarks
-    from cseb.data.files import write_whole
-
-    try:
-        write_whole(path, [benchmarks.text(benchmark).encode()])
-    except OSError as error:
-        raise BadResults(f"{path} cannot be written: {error.strerror or error}") from error

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cseb.launchers.events import Broken, Finished, Started, Watch
+from cseb.launchers.heartbeat import next_job
 from cseb.launchers.signals import Stop, signals_wait
 from cseb.launchers.task import Task
 from cseb.plan import Job, Progress
@@ -42,7 +43,9 @@ class Local:
 
 
 def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
-    for job in jobs:
+    waiting = deque(jobs)
+    while waiting:
+        job = next_job(task.store.folder, waiting)
         tell(Started(job.key))
         tell(task.attempt(job, tell))
 
@@ -62,7 +65,7 @@ def _elsewhere(task: Task, jobs: Sequence[Job], tell: Watch, workers: int) -> No
     try:
         while waiting or busy:
             while waiting and len(busy) < workers:
-                worker = _start(task, waiting.popleft())
+                worker = _start(task, next_job(task.store.folder, waiting))
                 busy[worker.pipe] = worker
                 tell(Started(worker.job.key))
             for pipe in wait(list(busy)):
@@ -72,12 +75,14 @@ def _elsewhere(task: Task, jobs: Sequence[Job], tell: Watch, workers: int) -> No
                 tell(event)
                 if isinstance(event, Progress):
                     continue
-                if waiting and _hand_over(worker, waiting[0]):
-                    waiting.popleft()
-                    tell(Started(worker.job.key))
-                else:
-                    del busy[pipe]
-                    _end(worker)
+                if waiting:
+                    job = next_job(task.store.folder, waiting)
+                    if _hand_over(worker, job):
+                        tell(Started(job.key))
+                        continue
+                    waiting.appendleft(job)
+                del busy[pipe]
+                _end(worker)
     finally:
         with signals_wait():  # a second Ctrl-C must not keep the workers from being ended
             for worker in busy.values():
