@@ -171,7 +171,8 @@ class Grid:
         board = display.Board(jobs, done, seconds, self.workers, failed=failed)
         with display.watching(board, quiet=quiet) as watch:
             again = frozenset(self.records) & {job.key for job in self.todo}
-            return launch(self.todo, self.store, Local(self.workers), watch, models=models, again=again)
+            todo = plan.longest_first(self.todo, seconds, self.workers)
+            return launch(todo, self.store, Local(self.workers), watch, models=models, again=again)
 
     def _leave_plan(self) -> None:
         """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""
