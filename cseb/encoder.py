@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokeni
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.errors import BadData, BadSpec
+from cseb.kernels import FastLinear
 from cseb.language import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.parts import (
     ATTENTIONS,
@@ -153,18 +154,20 @@ class Encoder(nn.Module):
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
-        outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
+        with FastLinear():
+            outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
         states: Tensor = outputs.last_hidden_state
         return states
 
     def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor) -> Any:
-        return backbone(
-            input_ids=ids,
-            attention_mask=mask,
-            output_hidden_states=LAYERS in self.needs,
-            output_attentions=ATTENTIONS in self.needs and self.training,
-            return_dict=True,
-        )
+        with FastLinear():
+            return backbone(
+                input_ids=ids,
+                attention_mask=mask,
+                output_hidden_states=LAYERS in self.needs,
+                output_attentions=ATTENTIONS in self.needs and self.training,
+                return_dict=True,
+            )
 
     def _pooled(self, outputs: Any, mask: Tensor, anchor: Tensor) -> Tensor:
         layers = outputs.hidden_states if LAYERS in self.needs else (outputs.last_hidden_state,)
