@@ -74,6 +74,18 @@ def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> N
     assert store.keys() == {job.key for job in grid if job.label != label}
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_job_that_hangs_is_ended_and_the_others_go_on(store: Store, workers: int) -> None:
+    grid, events = jobs("a", "slow", "b", "c"), list[Event]()
+    started = time.monotonic()
+    summary = launch(grid, store, Local(workers), events.append, time_limit=5.0, target=standin_jobs.TARGET)
+    assert time.monotonic() - started < 30
+    assert (summary.done, summary.failed, summary.exit_code) == (3, 1, 1)
+    (broken,) = [event for event in events if isinstance(event, Broken)]
+    assert (broken.key, broken.kind, broken.reason) == (grid[1].key, "late", "no end after 5 s (--time-limit)")
+    assert not workers_of(os.getpid())
+
+
 def test_workers_that_cannot_even_start_end_the_grid(store: Store) -> None:
     summary = launch(jobs("a", "b", "c"), store, Local(2), lambda event: None, target="no_such_module:run")
     assert (summary.done, summary.failed, summary.exit_code) == (0, 3, 1)

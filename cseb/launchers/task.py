@@ -24,13 +24,15 @@ class Task:
     """What is the same for all jobs; travels to the workers once.
 
     target: "module:function" that runs one job; tests name a stand-in. models: where trained encoders are kept, if
-    anywhere. again: keys of jobs to run although they have a record.
+    anywhere. again: keys of jobs to run although they have a record. time_limit: seconds after which whoever started a
+    worker shall take its job for hung and kill it; a job cannot do that itself.
     """
 
     target: str
     store: Store
     models: Path | None = None
     again: frozenset[str] = frozenset()
+    time_limit: float | None = None
 
     def attempt(self, job: Job, watch: Callable[[Progress], None]) -> Finished | Broken:
         """Run one job, unless another launcher has done so meanwhile; its heartbeat is kept while it runs.
