@@ -29,12 +29,12 @@ class Finished:
 class Broken:
     """A job left no record.
 
-    By a mistake the user can mend, a bug of ours (detail: its traceback), the death of its worker, or because it came
-    to no end in time.
+    By a mistake the user can mend, a bug of ours (detail: its traceback), want of memory, the death of its worker, or
+    because it came to no end in time.
     """
 
     key: str
-    kind: Literal["user", "bug", "died", "late"]
+    kind: Literal["user", "bug", "memory", "died", "late"]
     reason: str
     detail: str = ""
 

@@ -19,6 +19,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from cseb.errors import OUT_OF_MEMORY
 from cseb.launchers.events import Broken, Finished, Started, Watch
 from cseb.launchers.heartbeat import next_job
 from cseb.launchers.signals import Stop, signals_wait
@@ -112,7 +113,7 @@ class _Pool:
         self.tell(event)
         if isinstance(event, Progress):
             return
-        if self.waiting:
+        if self.waiting and not _spent(event):
             job = next_job(self.task.store.folder, self.waiting)
             if worker.hand_over(job):
                 self.tell(Started(job.key))
@@ -171,6 +172,13 @@ def _next(worker: _Worker) -> Progress | Finished | Broken:
         cause = f"the worker was killed by {signal.Signals(-code).name}"
         hint = "; out of memory? try fewer --workers" if -code == signal.SIGKILL else ""
         return Broken(worker.job.key, "died", cause + hint)
+
+
+def _spent(event: Finished | Broken) -> bool:
+    """Whether a worker had too little memory: what it holds may be in pieces, and a fresh one starts without."""
+    if isinstance(event, Broken):
+        return event.kind == "memory"
+    return event.record.failure is not None and event.record.failure.reason.startswith(OUT_OF_MEMORY)
 
 
 def _end(worker: _Worker) -> None:

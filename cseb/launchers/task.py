@@ -10,11 +10,11 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from cseb.errors import CsebError
+from cseb.errors import OUT_OF_MEMORY, CsebError, memory_ran_out
 from cseb.launchers.events import Broken, Finished
 from cseb.launchers.heartbeat import beating
 from cseb.plan import Job, Progress
-from cseb.results.store import Store
+from cseb.results.store import Store, plain
 
 RUN_JOB = "cseb.run:run_job"
 
@@ -51,6 +51,8 @@ class Task:
         except Exception as error:
             if job.protocol.processes > 1:  # the others wait for this one: all of them have to end
                 raise
+            if memory_ran_out(error):  # before training, or there was not even enough for a record
+                return Broken(job.key, "memory", f"{OUT_OF_MEMORY}: {plain(str(error)) or type(error).__name__}")
             return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
 
 
