@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -164,6 +165,22 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
         near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
         found[job.key] = fmean(near) if near else None
     return found
+
+
+def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
+    """The order to run jobs in, so that no long one is left over at the end while other workers have nothing to do.
+
+    Seed stays before seed, so that a grid that is stopped early is a whole grid of fewer seeds; but with so many jobs
+    `at_once` that a seed is two rounds or less, that would cost up to half as much again, and seeds are mixed. Jobs of
+    unknown length come first, those with more sentences to train on first among them.
+    """
+    rounds = len(jobs) / max(1, len({job.seed for job in jobs})) / max(1, at_once)
+
+    def place(job: Job) -> tuple[int, float, int]:
+        known, recipe = seconds.get(job.key), job.recipe
+        return job.seed if rounds > 2 else 0, -(math.inf if known is None else known), -recipe.steps * recipe.batch_size
+
+    return sorted(jobs, key=place)
 
 
 def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:

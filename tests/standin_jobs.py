@@ -74,6 +74,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             raise BadData("the corpus is gone")
         case "bug":
             raise ZeroDivisionError("a bug of ours")
+        case "memory":
+            raise MemoryError
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         case "left":

@@ -51,6 +51,7 @@ def test_each_job_is_run_once_and_told(store: Store, workers: int) -> None:
     [
         ("mistake", "user", 2, "the corpus is gone"),
         ("bug", "bug", 1, "ZeroDivisionError: a bug of ours"),
+        ("memory", "memory", 1, "out of memory: MemoryError"),
     ],
 )
 def test_an_exception_costs_one_job(store: Store, workers: int, label: str, kind: str, code: int, reason: str) -> None:
@@ -72,6 +73,30 @@ def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> N
     assert {event.key for event in broken} == {grid[1].key, grid[3].key}
     assert all(event.kind == "died" and reason in event.reason for event in broken)
     assert store.keys() == {job.key for job in grid if job.label != label}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_job_that_hangs_is_ended_and_the_others_go_on(store: Store, workers: int) -> None:
+    grid, events = jobs("a", "slow", "b", "c"), list[Event]()
+    started = time.monotonic()
+    summary = launch(grid, store, Local(workers), events.append, time_limit=5.0, target=standin_jobs.TARGET)
+    assert time.monotonic() - started < 30
+    assert (summary.done, summary.failed, summary.exit_code) == (3, 1, 1)
+    (broken,) = [event for event in events if isinstance(event, Broken)]
+    assert (broken.key, broken.kind, broken.reason) == (grid[1].key, "late", "no end after 5 s (--time-limit)")
+    assert not workers_of(os.getpid())
+
+
+def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(store: Store) -> None:
+    seen: set[int] = set()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Progress):
+            seen.update(one.pid for one in workers_of(os.getpid()))
+
+    grid = jobs("a", "memory", "b", "c", "d", "e")
+    summary = launch(grid, store, Local(2), watch, target=standin_jobs.TARGET)
+    assert (summary.done, len(seen)) == (5, 3)
 
 
 def test_workers_that_cannot_even_start_end_the_grid(store: Store) -> None:

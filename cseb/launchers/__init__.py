@@ -33,12 +33,13 @@ def launch(
     watch: Watch,
     *,
     models: Path | None = None,
+    again: frozenset[str] = frozenset(),
+    time_limit: float | None = None,
     target: str = RUN_JOB,
 ) -> Summary:
-    """Try every job and tell `watch` what happens.
+    """Try every job and tell `watch` what happens; one that gets a record meanwhile from elsewhere is done.
 
-    Ctrl-C and SIGTERM end what runs and are told in the summary. models: where trained encoders are saved, if at all.
-    target: "module:function" that runs one job; tests name a stand-in.
+    Ctrl-C and SIGTERM end what runs and are told in the summary. The options are those of Task.
     """
     summary = Summary(total=len(jobs))
 
@@ -49,7 +50,7 @@ def launch(
 
     try:
         with on_signals(stop):
-            launcher.run(Task(target, store, models), jobs, tell)
+            launcher.run(Task(target, store, models, again, time_limit), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)
     return summary

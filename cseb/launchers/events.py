@@ -27,10 +27,14 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A job left no record: a mistake the user can mend, a bug of ours (detail: its traceback), or a dead worker."""
+    """A job left no record.
+
+    By a mistake the user can mend, a bug of ours (detail: its traceback), want of memory, the death of its worker, or
+    because it came to no end in time.
+    """
 
     key: str
-    kind: Literal["user", "bug", "died"]
+    kind: Literal["user", "bug", "memory", "died", "late"]
     reason: str
     detail: str = ""
 

@@ -6,18 +6,22 @@ worker that is killed can take nothing with it but its job. Torch is loaded in t
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
+from cseb.errors import OUT_OF_MEMORY
 from cseb.launchers.events import Broken, Finished, Started, Watch
+from cseb.launchers.heartbeat import next_job
 from cseb.launchers.signals import Stop, signals_wait
 from cseb.launchers.task import Task
 from cseb.plan import Job, Progress
@@ -29,68 +33,116 @@ MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """`workers` jobs at a time; one means this very process."""
+    """`workers` jobs at a time; one means this very process, unless a time limit makes it one that can be killed."""
 
     workers: int = 1
 
     def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job once."""
-        if self.workers == 1:
+        if self.workers == 1 and task.time_limit is None:
             _here(task, jobs, tell)
         else:
-            _elsewhere(task, jobs, tell, min(self.workers, len(jobs)))
+            _Pool(task, tell, deque(jobs), self.workers).run()
 
 
 def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
-    for job in jobs:
+    waiting = deque(jobs)
+    while waiting:
+        job = next_job(task.store.folder, waiting)
         tell(Started(job.key))
         tell(task.attempt(job, tell))
 
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, our end of its pipe, and the job it holds."""
+    """A process, our end of its pipe, the job it holds and since when, by a clock that does not jump."""
 
     process: BaseProcess
     pipe: Connection
     job: Job
+    since: float = 0.0
+
+    def hand_over(self, job: Job) -> bool:
+        """Give it a job when it is free; False when it is gone."""
+        self.job, self.since = job, time.monotonic()
+        try:
+            self.pipe.send(job)
+        except OSError:
+            return False
+        return True
 
 
-def _elsewhere(task: Task, jobs: Sequence[Job], tell: Watch, workers: int) -> None:
-    waiting = deque(jobs)
-    busy: dict[Connection, _Worker] = {}
-    try:
-        while waiting or busy:
-            while waiting and len(busy) < workers:
-                worker = _start(task, waiting.popleft())
-                busy[worker.pipe] = worker
-                tell(Started(worker.job.key))
-            for pipe in wait(list(busy)):
-                assert isinstance(pipe, Connection)  # nothing else was waited for
-                worker = busy[pipe]
-                event = _next(worker)
-                tell(event)
-                if isinstance(event, Progress):
-                    continue
-                if waiting and _hand_over(worker, waiting[0]):
-                    waiting.popleft()
-                    tell(Started(worker.job.key))
-                else:
-                    del busy[pipe]
+@dataclass(slots=True)
+class _Pool:
+    """The queue and the workers that are busy with it."""
+
+    task: Task
+    tell: Watch
+    waiting: deque[Job]
+    workers: int
+    busy: dict[Connection, _Worker] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Until every job has been tried; whatever ends this ends the workers too."""
+        try:
+            while self.waiting or self.busy:
+                while self.waiting and len(self.busy) < self.workers:
+                    self._start()
+                for pipe in wait(list(self.busy), self._patience()):
+                    assert isinstance(pipe, Connection)  # nothing else was waited for
+                    self._hear(self.busy[pipe])
+                for worker in self._late():
+                    self._stop(worker)
+        finally:
+            with signals_wait():  # a second Ctrl-C must not keep the workers from being ended
+                for worker in self.busy.values():
+                    worker.process.terminate()
+                for worker in self.busy.values():
                     _end(worker)
-    finally:
-        with signals_wait():  # a second Ctrl-C must not keep the workers from being ended
-            for worker in busy.values():
-                worker.process.terminate()
-            for worker in busy.values():
-                _end(worker)
+
+    def _start(self) -> None:
+        """A new worker: each start uses up a job, so workers that cannot live do not go on forever."""
+        job = next_job(self.task.store.folder, self.waiting)
+        worker = _started(self.task, job)
+        self.busy[worker.pipe] = worker
+        worker.hand_over(job)
+        self.tell(Started(job.key))
+
+    def _hear(self, worker: _Worker) -> None:
+        event = _next(worker)
+        self.tell(event)
+        if isinstance(event, Progress):
+            return
+        if self.waiting and not _spent(event):
+            job = next_job(self.task.store.folder, self.waiting)
+            if worker.hand_over(job):
+                self.tell(Started(job.key))
+                return
+            self.waiting.appendleft(job)
+        del self.busy[worker.pipe]
+        _end(worker)
+
+    def _patience(self) -> float | None:
+        """Seconds until the next job is too late, None without a limit."""
+        if self.task.time_limit is None:
+            return None
+        oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
+        return max(0.0, oldest + self.task.time_limit - time.monotonic())
+
+    def _late(self) -> list[_Worker]:
+        limit = math.inf if self.task.time_limit is None else self.task.time_limit
+        return [worker for worker in self.busy.values() if time.monotonic() - worker.since >= limit]
+
+    def _stop(self, worker: _Worker) -> None:
+        """A job that hangs would not listen: its process is killed, and another one takes its place."""
+        worker.process.kill()
+        del self.busy[worker.pipe]
+        _end(worker)
+        self.tell(Broken(worker.job.key, "late", f"no end after {self.task.time_limit:g} s (--time-limit)"))
 
 
-def _start(task: Task, job: Job) -> _Worker:
-    """A new process with its first job: each start uses up a job, so workers that cannot live do not go on forever.
-
-    Ctrl-C reaches the whole group of processes; only the parent answers it.
-    """
+def _started(task: Task, job: Job) -> _Worker:
+    """A new process. Ctrl-C reaches the whole group of processes; only the parent answers it."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     for name, value in MALLOC.items():
@@ -103,19 +155,7 @@ def _start(task: Task, job: Job) -> _Worker:
         process.terminate()
         raise Stop
     theirs.close()
-    worker = _Worker(process, ours, job)
-    _hand_over(worker, job)
-    return worker
-
-
-def _hand_over(worker: _Worker, job: Job) -> bool:
-    """Give a job to a worker that is free; False when it is gone."""
-    worker.job = job
-    try:
-        worker.pipe.send(job)
-    except OSError:
-        return False
-    return True
+    return _Worker(process, ours, job)
 
 
 def _next(worker: _Worker) -> Progress | Finished | Broken:
@@ -132,6 +172,13 @@ def _next(worker: _Worker) -> Progress | Finished | Broken:
         cause = f"the worker was killed by {signal.Signals(-code).name}"
         hint = "; out of memory? try fewer --workers" if -code == signal.SIGKILL else ""
         return Broken(worker.job.key, "died", cause + hint)
+
+
+def _spent(event: Finished | Broken) -> bool:
+    """Whether a worker had too little memory: what it holds may be in pieces, and a fresh one starts without."""
+    if isinstance(event, Broken):
+        return event.kind == "memory"
+    return event.record.failure is not None and event.record.failure.reason.startswith(OUT_OF_MEMORY)
 
 
 def _end(worker: _Worker) -> None:
