@@ -89,6 +89,8 @@ def _load(folder: Path, how: How) -> Embed:
         raise BadData(INSTALL) from None
     import torch
 
+    from cseb.kernels import FastLinear
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -105,7 +107,8 @@ def _load(folder: Path, how: How) -> Embed:
         model = model.to(torch.bfloat16)
 
     def embed(sentences: Sequence[str]) -> Vectors:
-        found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False)
+        with FastLinear():
+            found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False)
         return np.asarray(found.float().cpu().numpy(), dtype=np.float32)
 
     return embed
