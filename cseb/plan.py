@@ -14,10 +14,10 @@ import numpy as np
 from cseb.benchmark import Benchmark
 from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import size_of
-from cseb.data.weights import find_encoder
+from cseb.data.weights import content, find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
-from cseb.registry import COLUMNS, scale_of, slot_of
+from cseb.registry import COLUMNS, GENERATORS, scale_of, slot_of
 from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.streams import ALL, Alone, Seed
@@ -51,6 +51,7 @@ class Job:
     tasks: str = ""
     dev: str = ""
     vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
+    outside: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
 
     @property
@@ -65,6 +66,8 @@ class Job:
             "seed": self.seed,
             "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
+        if self.outside:
+            identity["outside"] = {source.name: source.sha256 for source in self.outside}
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
             identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
@@ -78,6 +81,24 @@ class Job:
     def recipe(self) -> Recipe:
         """How this job is trained. Raises: BadSpec."""
         return recipe_of(self.method)
+
+
+def outside(method: Method) -> tuple[Source, ...]:
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData.
+
+    A generator is brought from the hub. Translators that are none of our folders are known by their names alone: where
+    all translations are in the cache, nobody asks for them. A missing file is answered by the part that reads it.
+    """
+    found = []
+    for name, value in method.outside():
+        if name in GENERATORS:
+            try:
+                found.append(Source(name=value, sha256=find_encoder(value)[1]))
+            except BadData as error:
+                raise BadData(f"{name}: generator: {error}; +{name}(generator=self) needs no other model") from None
+        elif Path(value).exists():
+            found.append(Source(name=value, sha256=content(value)))
+    return tuple(found)
 
 
 def recipe_of(method: Method) -> Recipe:
@@ -118,11 +139,17 @@ def plan(
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
+    cells = [
+        (size, fraction, method, settled, outside(settled))
+        for size, fraction in _shares(benchmark, count)
+        for method in methods
+        for settled in [_settled(method, fraction, scale, benchmark.steps)]
+    ]
     jobs = [
         Job(
             benchmark=benchmark.name,
             label=str(method),
-            method=_settled(method, fraction, scale, benchmark.steps),
+            method=settled,
             encoder=Source(name=benchmark.encoder, sha256=weights),
             folder=str(folder),
             corpus=Source(name=corpus.name, sha256=corpus.sha256),
@@ -136,11 +163,11 @@ def plan(
             tasks=benchmark.tasks,
             dev=benchmark.dev,
             vary=vary,
+            outside=read,
             along=along,
         )
         for seed in range(benchmark.seeds)
-        for size, fraction in _shares(benchmark, count)
-        for method in methods
+        for size, fraction, method, settled, read in cells
     ]
     _check(jobs, count)
     for method in methods:

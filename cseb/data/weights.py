@@ -26,11 +26,19 @@ def find_encoder(name: str) -> tuple[Path, str]:
     name: a folder, `microworld` (the embedded one), or a hub name such as org/model or org/model@revision.
     Raises: BadData.
     """
-    folder = _folder(name)
+    folder = locate(name)
     return folder, _sha256(_files(folder, name))
 
 
-def _folder(name: str) -> Path:
+def content(name: str) -> str:
+    """The sha256 of a local file, or of a folder's files that decide what a model does. Raises: BadData."""
+    if (path := Path(name)).is_file():
+        return _sha256([path])
+    return _sha256(_matching(path, (CONFIG, *TOKENIZER, *WEIGHTS, *PICKLES)))
+
+
+def locate(name: str) -> Path:
+    """The folder of an encoder, brought from the hub if need be, without a look at its weights. Raises: BadData."""
     if name == "microworld":
         from cseb.microworld import ENCODER
 
@@ -78,7 +86,11 @@ def _files(folder: Path, name: str) -> list[Path]:
             if pickled
             else f"encoder {name!r}: {folder} has no *.safetensors; the weights belong beside {CONFIG}"
         )
-    found = {path for pattern in (CONFIG, *TOKENIZER, *WEIGHTS) for path in folder.glob(pattern) if path.is_file()}
+    return _matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS))
+
+
+def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
     return sorted(found, key=lambda path: path.name)
 
 
