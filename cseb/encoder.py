@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokeni
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.errors import BadData, BadSpec
+from cseb.kernels import FastLinear
 from cseb.language import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.parts import (
     ATTENTIONS,
@@ -42,6 +43,7 @@ transformers_logging.disable_progress_bar()
 LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
 # Padded tokens encoded at once when embedding: on a CPU what its cache holds, elsewhere what keeps it busy.
 TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 16_384}
+SMALLER = 4  # times, when memory has run out
 SENTENCES_AT_ONCE = 1000  # whose words are looked for together
 
 # Which entries of a configuration are dropout rates; families spell them differently.
@@ -136,6 +138,7 @@ class Encoder(nn.Module):
         self.language = language
         self.language_weights = language_weights  # registered here so that they are trained and moved with the rest
         self.post: Post | None = None  # fitted on the training sentences, applied at test
+        self.smaller = 1  # times that batches are smaller at test, since memory has run out
 
     def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         """Pooled vectors (B, D) of token ids (B, T) under any copy of the backbone."""
@@ -153,18 +156,20 @@ class Encoder(nn.Module):
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
-        outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
+        with FastLinear():
+            outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
         states: Tensor = outputs.last_hidden_state
         return states
 
     def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor) -> Any:
-        return backbone(
-            input_ids=ids,
-            attention_mask=mask,
-            output_hidden_states=LAYERS in self.needs,
-            output_attentions=ATTENTIONS in self.needs and self.training,
-            return_dict=True,
-        )
+        with FastLinear():
+            return backbone(
+                input_ids=ids,
+                attention_mask=mask,
+                output_hidden_states=LAYERS in self.needs,
+                output_attentions=ATTENTIONS in self.needs and self.training,
+                return_dict=True,
+            )
 
     def _pooled(self, outputs: Any, mask: Tensor, anchor: Tensor) -> Tensor:
         layers = outputs.hidden_states if LAYERS in self.needs else (outputs.last_hidden_state,)
@@ -249,7 +254,10 @@ class Encoder(nn.Module):
 
     @torch.inference_mode()
     def vectors(self, tokens: Tokens, with_head: bool) -> npt.NDArray[np.float32]:
-        """N tokenised sentences to (N, D), same order, without dropout."""
+        """N tokenised sentences to (N, D), same order, without dropout.
+
+        When a GPU's memory runs out, smaller batches are tried, once in the life of an encoder: `smaller` says so.
+        """
         was_training = self.training
         self.eval()
         at_once = TOKENS_PER_BATCH.get(self.device.type, 4096)
@@ -258,10 +266,14 @@ class Encoder(nn.Module):
         at = 0
         while at < len(order):
             width = max(int(tokens.lengths()[order[at]]), self.shortest)
-            rows = order[at : at + max(at_once // width, 1)]
-            batch = tensors(tokens.batch(rows, self.shortest), self.device)
-            h = self.pool(self.backbone, batch[0], batch[1], batch[3])
-            found.append((rows, (self.head(h) if with_head else h).float().cpu().numpy()))
+            rows = order[at : at + max(at_once // self.smaller // width, 1)]
+            try:
+                found.append((rows, self._some(tokens.batch(rows, self.shortest), with_head)))
+            except torch.OutOfMemoryError:
+                if self.smaller > 1:
+                    raise
+                self.smaller = SMALLER
+                continue
             at += len(rows)
         self.train(was_training)
         if not found:
@@ -270,6 +282,11 @@ class Encoder(nn.Module):
         for rows, vectors in found:
             result[rows] = vectors
         return result
+
+    def _some(self, padded: Padded, with_head: bool) -> npt.NDArray[np.float32]:
+        ids, mask, _, anchor = tensors(padded, self.device)
+        h = self.pool(self.backbone, ids, mask, anchor)
+        return (self.head(h) if with_head else h).float().cpu().numpy()
 
     @property
     def shortest(self) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -13,11 +14,12 @@ import numpy as np
 
 from cseb.benchmark import Benchmark
 from cseb.data.corpus import Corpus, read_corpus
+from cseb.data.outside import contents
 from cseb.data.subset import size_of
-from cseb.data.weights import content, find_encoder
+from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.recipe import Recipe
-from cseb.registry import COLUMNS, GENERATORS, scale_of, slot_of
+from cseb.registry import COLUMNS, scale_of, slot_of
 from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.streams import ALL, Alone, Seed
@@ -84,21 +86,8 @@ class Job:
 
 
 def outside(method: Method) -> tuple[Source, ...]:
-    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData.
-
-    A generator is brought from the hub. Translators that are none of our folders are known by their names alone: where
-    all translations are in the cache, nobody asks for them. A missing file is answered by the part that reads it.
-    """
-    found = []
-    for name, value in method.outside():
-        if name in GENERATORS:
-            try:
-                found.append(Source(name=value, sha256=find_encoder(value)[1]))
-            except BadData as error:
-                raise BadData(f"{name}: generator: {error}; +{name}(generator=self) needs no other model") from None
-        elif Path(value).exists():
-            found.append(Source(name=value, sha256=content(value)))
-    return tuple(found)
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
 
 
 def recipe_of(method: Method) -> Recipe:
@@ -191,6 +180,22 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
         near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
         found[job.key] = fmean(near) if near else None
     return found
+
+
+def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
+    """The order to run jobs in, so that no long one is left over at the end while other workers have nothing to do.
+
+    Seed stays before seed, so that a grid that is stopped early is a whole grid of fewer seeds; but with so many jobs
+    `at_once` that a seed is two rounds or less, that would cost up to half as much again, and seeds are mixed. Jobs of
+    unknown length come first, those with more sentences to train on first among them.
+    """
+    rounds = len(jobs) / max(1, len({job.seed for job in jobs})) / max(1, at_once)
+
+    def place(job: Job) -> tuple[int, float, int]:
+        known, recipe = seconds.get(job.key), job.recipe
+        return job.seed if rounds > 2 else 0, -(math.inf if known is None else known), -recipe.steps * recipe.batch_size
+
+    return sorted(jobs, key=place)
 
 
 def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:

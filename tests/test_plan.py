@@ -12,7 +12,7 @@ import pytest
 from cseb.benchmark import Benchmark, load, override
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData, CsebError
-from cseb.plan import Job, estimate, plan
+from cseb.plan import Job, estimate, longest_first, plan
 from cseb.results.record import Cost
 from cseb.spec import parse_method
 from tests import standin_jobs
@@ -284,3 +284,20 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
     assert [one.key == other.key for one, other in zip(before, after, strict=True)] == [False] * 3 + [True] * 2
     with pytest.raises(BadData, match=r"rtd: generator: .*no such folder.*\+rtd\(generator=self\) needs no other"):
         plan(make(methods="diffcse+rtd(generator='./nowhere')"))
+
+
+def test_long_jobs_are_run_first_seed_by_seed(make: Make) -> None:
+    jobs = plan(make(methods="cls,simcse+recipe(steps=70),micse,msse"))
+    took = {"micse": 50.0, "simcse+recipe(steps=70)": 80.0}
+    seconds = {job.key: took.get(job.label) for job in jobs}
+    order = longest_first(jobs, seconds, 2)
+    labels = ["msse", "cls", "simcse+recipe(steps=70)", "micse"]  # msse and cls: unknown; cls trains nothing
+    assert [job.label for job in order] == [label for seed in range(2) for label in labels for share in range(2)]
+    assert [job.seed for job in order] == sorted(job.seed for job in jobs)
+    assert {job.key for job in order} == {job.key for job in jobs}
+
+
+def test_a_launcher_with_room_for_all_jobs_takes_the_long_ones_of_every_seed_first(make: Make) -> None:
+    jobs = plan(make(methods="simcse,micse"))
+    seconds = {job.key: 50.0 if job.label == "micse" else 20.0 for job in jobs}
+    assert [job.label for job in longest_first(jobs, seconds, 16)] == ["micse"] * 4 + ["simcse"] * 4

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from cseb import train as training
 from cseb.benchmark import load, override
 from cseb.embedders import How, find
+from cseb.encoder import Encoder
 from cseb.errors import BadData
 from cseb.evaluate import evaluate
 from cseb.plan import Job, Progress, plan
@@ -231,3 +233,73 @@ def prepared(folder: Path) -> Store:
     store = Store(folder)
     store.prepare()
     return store
+
+
+CUDA = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ...")
+CPU = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+
+
+@pytest.mark.parametrize("error", [CUDA, CPU, MemoryError()])
+def test_too_little_memory_is_a_failed_record(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    (job,) = jobs(f"simcse{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    step = torch.optim.AdamW.step
+    steps = []
+
+    def stepping(*args: object, **options: object) -> object:
+        steps.append(0)
+        if len(steps) == 5:
+            raise error
+        return step(*args, **options)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", stepping)
+    record = run_job(job, store, lambda seen: None)
+    assert store.read(job.key) == record
+    assert (record.status, record.scores, len(steps)) == ("failed", (), 5)
+    assert record.failure is not None
+    assert record.failure.step == 3  # the last that was looked at
+    assert record.failure.reason.startswith(f"out of memory: {str(error)[:60] or 'MemoryError'}")
+    assert "--retry-failed" in record.failure.reason
+
+
+def test_another_error_while_training_is_no_record(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = jobs(f"simcse{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+
+    def train(*_: object) -> None:
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(training, "train", train)
+    with pytest.raises(RuntimeError, match="shapes"):
+        run_job(job, store, lambda seen: None)
+    assert not store.keys()
+
+
+def test_a_smaller_batch_at_test_is_written_down(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = jobs(f"simcse{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    usual = run_job(job, store, lambda seen: None)
+    pool, called = Encoder.pool, []
+
+    def once(*args: object) -> object:
+        called.append(0)
+        if len(called) == 1:
+            raise CUDA
+        return pool(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Encoder, "pool", once)
+    record = run_job(job, store, lambda seen: None)
+    assert record.status == "done"
+    assert usual.trace is not None
+    assert record.trace is not None
+    assert record.trace.notes == (*usual.trace.notes, "scored in batches 4 times smaller, for want of memory")
+    assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike

@@ -28,6 +28,9 @@ def compare(
     ] = "",
     margin: Annotated[float, typer.Option(min=0, help="Points below which a difference does not matter.")] = 0.5,
     singles: Annotated[bool, typer.Option("--single-tasks", help="Single tasks too, exploratory.")] = False,
+    aso: Annotated[
+        bool, typer.Option("--aso", help="Almost stochastic order too, from five seeds on; descriptive.")
+    ] = False,
     variance: Annotated[
         bool, typer.Option("--variance", help="Where the spread comes from, for runs made with --vary.")
     ] = False,
@@ -54,9 +57,8 @@ def compare(
     records, _ = store.load()
     chosen = cast("Select", select or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
-    several = groups(trained) if format not in ("csv", "json") else [trained]
     shown = []
-    for group in several or [records]:
+    for group in groups(trained) or [records]:
         if variance:
             shown += [sources(group, chosen)]
             continue
@@ -68,6 +70,7 @@ def compare(
             tasks=_named(tasks, study.tasks),
             margin=margin,
             singles=singles,
+            aso=aso,
         )
         found = sheets(study, wanted, evidence(store, group, data_dir))
         said = look(results, study)

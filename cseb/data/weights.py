@@ -27,14 +27,7 @@ def find_encoder(name: str) -> tuple[Path, str]:
     Raises: BadData.
     """
     folder = locate(name)
-    return folder, _sha256(_files(folder, name))
-
-
-def content(name: str) -> str:
-    """The sha256 of a local file, or of a folder's files that decide what a model does. Raises: BadData."""
-    if (path := Path(name)).is_file():
-        return _sha256([path])
-    return _sha256(_matching(path, (CONFIG, *TOKENIZER, *WEIGHTS, *PICKLES)))
+    return folder, sha256_of(_files(folder, name))
 
 
 def locate(name: str) -> Path:
@@ -86,15 +79,16 @@ def _files(folder: Path, name: str) -> list[Path]:
             if pickled
             else f"encoder {name!r}: {folder} has no *.safetensors; the weights belong beside {CONFIG}"
         )
-    return _matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS))
+    return matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS))
 
 
-def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    """Files of a folder that match one of the patterns, by name."""
     found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
     return sorted(found, key=lambda path: path.name)
 
 
-def _sha256(files: Iterable[Path]) -> str:
+def sha256_of(files: Iterable[Path]) -> str:
     """Names, lengths and bytes; the length keeps one file from running into the next."""
     total = hashlib.sha256()
     for path in files:

@@ -19,7 +19,7 @@ from cseb.results.record import Select
 from cseb.results.sheet import Sheet, Value
 from cseb.results.store import plain
 from cseb.results.study import Study, percent, tag
-from cseb.statistics.paired import MARGIN
+from cseb.statistics.paired import FEWEST_JUDGED, MARGIN
 
 FAVOURITE = "simcse"  # the baseline where none is named and the study has it
 
@@ -29,7 +29,8 @@ class Wanted:
     """What is to be compared.
 
     baseline: a method as typed, "" for all pairs. fractions: () for all. tasks: as records name them, () for those that
-    share the first one's protocol. singles: whether single tasks are shown as well.
+    share the first one's protocol. singles: whether single tasks are shown as well. aso: almost
+    stochastic order.
     """
 
     baseline: str
@@ -38,6 +39,7 @@ class Wanted:
     tasks: Sequence[str] = ()
     margin: float = MARGIN
     singles: bool = False
+    aso: bool = False
 
 
 def sheets(study: Study, wanted: Wanted, evidence: Evidence) -> list[Sheet]:
@@ -88,8 +90,10 @@ def _column(found: Sequence[Sample], about: About, wanted: Wanted, methods: Sequ
     chosen = paired.family(paired.against(wanted.baseline, found), wanted.margin) if wanted.baseline else everyone
     if not chosen.pairs:
         return
-    yield effects(chosen, about, (*_unequal(found), *_absent(methods, found)))
-    yield from filter(None, (chances(chosen, about), ranks(found, everyone, about)))
+    likely = chances(chosen, about, aso=wanted.aso)
+    too_few = (f"No almost stochastic order below {FEWEST_JUDGED} seeds.",) if wanted.aso and not likely else ()
+    yield effects(chosen, about, (*_unequal(found), *_absent(methods, found), *too_few))
+    yield from filter(None, (likely, ranks(found, everyone, about)))
 
 
 def _singles(study: Study, wanted: Wanted, size: int, tasks: Sequence[str], evidence: Evidence) -> Sheet:
@@ -105,7 +109,8 @@ def _curve(
 ) -> list[Sheet]:
     found = paired.curve(sizes, by_size)
     what = f"{_average(tasks)}, mean height of the curve over the logarithm of {sizes[0]:,} to {sizes[-1]:,} sentences"
-    known: dict[str, Value] = {"sizes": " ".join(map(str, sizes)), "select": wanted.select, "tasks": " ".join(tasks)}
+    known: dict[str, Value] = {"encoder": study.encoder, "corpus": study.corpus, "sizes": " ".join(map(str, sizes))}
+    known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     lacking = next((one.lacking for one in found if one.lacking), "")
     about = About(what=what, where="over all shares", baseline=wanted.baseline, known=known, lacking=lacking)
     shown = list(_column(found, about, wanted, study.methods))
@@ -143,7 +148,8 @@ def _comparable(found: Sequence[Sample], baseline: str) -> bool:
 
 def _about(study: Study, wanted: Wanted, tasks: Sequence[str], size: int, found: Sequence[Sample]) -> About:
     fraction = study.sizes[size]
-    known: dict[str, Value] = {"fraction": fraction, "size": size, "select": wanted.select, "tasks": " ".join(tasks)}
+    known: dict[str, Value] = {"encoder": study.encoder, "corpus": study.corpus, "fraction": fraction, "size": size}
+    known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     return About(
         what=f"{_average(tasks)}, {wanted.select} checkpoint",
         where=f"at {percent(fraction)} of the corpus ({size:,} sentences)",
