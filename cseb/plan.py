@@ -14,6 +14,7 @@ import numpy as np
 
 from cseb.benchmark import Benchmark
 from cseb.data.corpus import Corpus, read_corpus
+from cseb.data.outside import contents
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
@@ -52,6 +53,7 @@ class Job:
     tasks: str = ""
     dev: str = ""
     vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
+    outside: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
 
     @property
@@ -66,6 +68,8 @@ class Job:
             "seed": self.seed,
             "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
+        if self.outside:
+            identity["outside"] = {source.name: source.sha256 for source in self.outside}
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
             identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
@@ -79,6 +83,11 @@ class Job:
     def recipe(self) -> Recipe:
         """How this job is trained. Raises: BadSpec."""
         return recipe_of(self.method)
+
+
+def outside(method: Method) -> tuple[Source, ...]:
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
 
 
 def recipe_of(method: Method) -> Recipe:
@@ -119,11 +128,17 @@ def plan(
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
+    cells = [
+        (size, fraction, method, settled, outside(settled))
+        for size, fraction in _shares(benchmark, count)
+        for method in methods
+        for settled in [_settled(method, fraction, scale, benchmark.steps)]
+    ]
     jobs = [
         Job(
             benchmark=benchmark.name,
             label=str(method),
-            method=_settled(method, fraction, scale, benchmark.steps),
+            method=settled,
             encoder=Source(name=benchmark.encoder, sha256=weights),
             folder=str(folder),
             corpus=Source(name=corpus.name, sha256=corpus.sha256),
@@ -137,11 +152,11 @@ def plan(
             tasks=benchmark.tasks,
             dev=benchmark.dev,
             vary=vary,
+            outside=read,
             along=along,
         )
         for seed in range(benchmark.seeds)
-        for size, fraction in _shares(benchmark, count)
-        for method in methods
+        for size, fraction, method, settled, read in cells
     ]
     _check(jobs, count)
     for method in methods:

@@ -349,6 +349,15 @@ DATA_SEEN: Mapping[str, str] = {
 }
 OWN: Mapping[str, tuple[str, str]] = {"rtd": ("generator", "self")}  # with this option it looks at the subset alone
 
+# Options that name files and models from elsewhere. What these hold belongs to the identity of a job.
+OUTSIDE: Mapping[str, tuple[str, ...]] = {
+    "paraphrase": ("file",),
+    "unit_halves": ("file",),
+    "back_translation": ("forward", "backward"),
+    "rtd": ("generator",),
+}
+GENERATORS = ("rtd",)  # these models are read like encoders, from the hub too
+
 
 def slot_of(name: str) -> str:
     """The slot a part of this name goes into. Raises: UnknownName."""

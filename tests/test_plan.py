@@ -249,6 +249,43 @@ def test_geometry_does_not_choose_a_checkpoint(make: Make) -> None:
         plan(make(dev="mw-alignment"))
 
 
+def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, tmp_path: Path) -> None:
+    """The content of a generator, a file of paraphrases, a translator's folder; not the files of other methods."""
+    model, translator, pairs = tmp_path / "generator", tmp_path / "translator", tmp_path / "pairs.tsv"
+    for folder in (model, translator):
+        folder.mkdir()
+        for name in ("config.json", "model.safetensors", "README.md"):
+            (folder / name).write_text(name)
+    pairs.write_text("a\tb\n")
+    texts = [
+        f"diffcse+rtd(generator='{model}')",
+        f"simcse+paraphrase(file='{pairs}')",
+        f"simcse+back_translation(forward='{translator}')",
+        "simcse",
+        "diffcse+rtd(generator=self)",
+    ]
+
+    def planned() -> list[Job]:
+        return plan(make(methods=",".join(texts), fractions=[0.5], seeds=1))
+
+    before = planned()
+    assert [[one.name for one in job.outside] for job in before] == [
+        [str(model)],
+        [str(pairs)],
+        [str(translator)],
+        [],
+        [],
+    ]
+    assert before[0].outside[0].sha256 == find_encoder(str(model))[1]
+    for change in (model / "model.safetensors", pairs, translator / "config.json"):
+        change.write_text("c\td\n")
+    (model / "README.md").write_text("more words")
+    after = planned()
+    assert [one.key == other.key for one, other in zip(before, after, strict=True)] == [False] * 3 + [True] * 2
+    with pytest.raises(BadData, match=r"rtd: generator: .*no such folder.*\+rtd\(generator=self\) needs no other"):
+        plan(make(methods="diffcse+rtd(generator='./nowhere')"))
+
+
 def test_long_jobs_are_run_first_seed_by_seed(make: Make) -> None:
     jobs = plan(make(methods="cls,simcse+recipe(steps=70),micse,msse"))
     took = {"micse": 50.0, "simcse+recipe(steps=70)": 80.0}
