@@ -51,8 +51,8 @@ class Benchmark(BaseModel):
     """A grid of methods x shares of one corpus x seeds, and how its encoders are scored.
 
     methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". steps: the
-    length of every method that trains, its warm-up shortened or stretched in proportion; what a method's own text says
-    wins over both.
+    length of every method that trains, its warm-up shortened or stretched in proportion, of each model it trains first,
+    and of a flow; what a method's own text says wins over both.
     fractions or sizes: shares of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
     pairs that choose the `best` checkpoint, or "". tolerance: points an average may move in
     `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).

@@ -8,15 +8,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import fmean
+from typing import Protocol
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cseb.launch import Broken, Event, Finished, Started, Watch
-from cseb.plan import Job, Progress
+from cseb.launchers.events import Broken, Event, Finished, Started, Watch
+from cseb.plan import Progress
 from cseb.results.record import Record, Select
+
+
+class Cell(Protocol):
+    """What the picture needs to know of a job."""
+
+    @property
+    def label(self) -> str: ...  # noqa: D102 (the method, as typed)
+    @property
+    def fraction(self) -> float: ...  # noqa: D102
+    @property
+    def seed(self) -> int: ...  # noqa: D102
 
 
 @dataclass(slots=True)
@@ -24,16 +36,17 @@ class Board:
     """The state of every job of the grid, kept up to date by events; another thread may be drawing it meanwhile.
 
     jobs: by key. done: keys that had a record before. seconds: what each job is likely to take, None if unknown.
+    since: when each running job was started, by `clock`.
     """
 
-    jobs: Mapping[str, Job]
+    jobs: Mapping[str, Cell]
     done: set[str]
     seconds: Mapping[str, float | None]
     workers: int
     clock: Callable[[], float] = time.monotonic
     failed: set[str] = field(default_factory=set)
     running: dict[str, Progress] = field(default_factory=dict)
-    _since: dict[str, float] = field(default_factory=dict)
+    since: dict[str, float] = field(default_factory=dict)
     _took: dict[str, list[float]] = field(default_factory=dict)  # by method
 
     def update(self, event: Event) -> None:
@@ -42,7 +55,7 @@ class Board:
             case Started(key):
                 self.done.discard(key)  # a fresh run of a job that has a record already
                 self.failed.discard(key)
-                self._since[key] = self.clock()
+                self.since[key] = self.clock()
                 self.running[key] = Progress(key, 0, 0, None, None)
             case Progress(key=key):
                 self.running[key] = event
@@ -50,17 +63,18 @@ class Board:
                 self.running.pop(key, None)
                 good = isinstance(event, Finished) and event.record.status == "done"
                 (self.done if good else self.failed).add(key)
-                if good and key in self._since:
-                    self._took.setdefault(self.jobs[key].label, []).append(self.clock() - self._since[key])
+                if isinstance(event, Finished) and good:  # its own word: it may have been run by another launcher
+                    cost = event.record.cost
+                    self._took.setdefault(self.jobs[key].label, []).append(cost.train_seconds + cost.score_seconds)
 
     def elapsed(self, key: str) -> float:
         """Seconds a running job has taken so far."""
-        return self.clock() - self._since[key]
+        return self.clock() - self.since[key]
 
     def seconds_left(self) -> float | None:
         """Seconds until the grid is finished, None while nothing is known: all jobs' expected time over the workers."""
         ended, running = self.done | self.failed, dict(self.running)
-        expected = {key: self._expected(job) for key, job in self.jobs.items() if key not in ended}
+        expected = {key: self._expected(key) for key in self.jobs if key not in ended}
         known = [seconds for seconds in expected.values() if seconds is not None] or [
             self.elapsed(key) * seen.steps / seen.step for key, seen in running.items() if seen.step
         ]
@@ -72,9 +86,9 @@ class Board:
             total += max(0.0, whole - self.elapsed(key)) if key in running else whole
         return total / max(1, min(self.workers, len(expected)))
 
-    def _expected(self, job: Job) -> float | None:
-        took = self._took.get(job.label)
-        return fmean(took) if took else self.seconds.get(job.key)
+    def _expected(self, key: str) -> float | None:
+        took = self._took.get(self.jobs[key].label)
+        return fmean(took) if took else self.seconds.get(key)
 
 
 @contextmanager
@@ -186,14 +200,16 @@ def _cell(board: Board, keys: Sequence[str]) -> Text:
 def _running(board: Board) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(overflow="ellipsis")
-    for _ in range(4):
+    for _ in range(5):
         table.add_column(no_wrap=True, justify="right")
     for key, progress in list(board.running.items()):
         job = board.jobs[key]
         step = f"step {progress.step}/{progress.steps}" if progress.steps else "starting"
         loss = "" if progress.loss is None else f"loss {progress.loss:.3f}"
         dev = "" if progress.dev is None else f"dev {progress.dev:.2f}"
-        table.add_row(Text(job.label), f"{percent(job.fraction)} seed {job.seed}", step, loss, dev)
+        table.add_row(
+            Text(job.label), f"{percent(job.fraction)} seed {job.seed}", duration(board.elapsed(key)), step, loss, dev
+        )
     return table
 
 

@@ -40,6 +40,24 @@ class UnknownName(CsebError):
         super().__init__(f"no {kind} is called {name!r}; {did_you_mean(name, known)}")
 
 
+OUT_OF_MEMORY = "out of memory"  # how the reason begins when a job had too little
+
+
+def memory_ran_out(error: BaseException) -> bool:
+    """Whether an exception says so: Python's, PyTorch's on a GPU, or the plain RuntimeError of PyTorch on a CPU."""
+    said = str(error)
+    return (
+        isinstance(error, MemoryError)
+        or type(error).__name__ == "OutOfMemoryError"
+        or (isinstance(error, RuntimeError) and ("can't allocate memory" in said or "not enough memory" in said))
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """What a library's exception says, on one line of at most 200 characters."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The nearest known names, or all of them when none is near."""
     names = sorted(known)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -13,6 +14,7 @@ import numpy as np
 
 from cseb.benchmark import Benchmark
 from cseb.data.corpus import Corpus, read_corpus
+from cseb.data.outside import contents
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
@@ -51,6 +53,7 @@ class Job:
     tasks: str = ""
     dev: str = ""
     vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
+    outside: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
 
     @property
@@ -65,6 +68,8 @@ class Job:
             "seed": self.seed,
             "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
         }
+        if self.outside:
+            identity["outside"] = {source.name: source.sha256 for source in self.outside}
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
             identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
@@ -78,6 +83,11 @@ class Job:
     def recipe(self) -> Recipe:
         """How this job is trained. Raises: BadSpec."""
         return recipe_of(self.method)
+
+
+def outside(method: Method) -> tuple[Source, ...]:
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
 
 
 def recipe_of(method: Method) -> Recipe:
@@ -118,11 +128,17 @@ def plan(
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
+    cells = [
+        (size, fraction, method, settled, outside(settled))
+        for size, fraction in _shares(benchmark, count)
+        for method in methods
+        for settled in [_settled(method, fraction, scale, benchmark.steps)]
+    ]
     jobs = [
         Job(
             benchmark=benchmark.name,
             label=str(method),
-            method=_settled(method, fraction, scale, benchmark.steps),
+            method=settled,
             encoder=Source(name=benchmark.encoder, sha256=weights),
             folder=str(folder),
             corpus=Source(name=corpus.name, sha256=corpus.sha256),
@@ -136,11 +152,11 @@ def plan(
             tasks=benchmark.tasks,
             dev=benchmark.dev,
             vary=vary,
+            outside=read,
             along=along,
         )
         for seed in range(benchmark.seeds)
-        for size, fraction in _shares(benchmark, count)
-        for method in methods
+        for size, fraction, method, settled, read in cells
     ]
     _check(jobs, count)
     for method in methods:
@@ -164,6 +180,22 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
         near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
         found[job.key] = fmean(near) if near else None
     return found
+
+
+def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
+    """The order to run jobs in, so that no long one is left over at the end while other workers have nothing to do.
+
+    Seed stays before seed, so that a grid that is stopped early is a whole grid of fewer seeds; but with so many jobs
+    `at_once` that a seed is two rounds or less, that would cost up to half as much again, and seeds are mixed. Jobs of
+    unknown length come first, those with more sentences to train on first among them.
+    """
+    rounds = len(jobs) / max(1, len({job.seed for job in jobs})) / max(1, at_once)
+
+    def place(job: Job) -> tuple[int, float, int]:
+        known, recipe = seconds.get(job.key), job.recipe
+        return job.seed if rounds > 2 else 0, -(math.inf if known is None else known), -recipe.steps * recipe.batch_size
+
+    return sorted(jobs, key=place)
 
 
 def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
@@ -205,12 +237,16 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
 
 def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
     """The method at this share. The scale shortens training, so of a method with nothing to train it leaves all."""
-    if not method.at(fraction).terms:
-        return method.at(fraction, [edit for edit in scale if slot_of(edit.part.name) == "post"])
-    if steps is not None:
+    typed = method.at(fraction)
+    if not typed.terms:
+        scale = [edit for edit in scale if slot_of(edit.part.name) == "post"]
+    elif steps is not None:
         own = recipe_of(replace(method, edits=()).at(fraction, scale))
         warmup = own.warmup * steps // max(own.steps, 1)
         scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
+    if steps is not None:  # the models trained first, and what is fitted by steps of its own afterwards
+        others = (held for held in (typed.stages if steps else None, typed.post) if held is not None)
+        scale = (*scale, *(Edit("~", part(held.name, steps=steps)) for held in others if "steps" in dict(held.options)))
     return method.at(fraction, scale)
 
 

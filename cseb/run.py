@@ -22,11 +22,12 @@ from cseb import train as training
 from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import draw, subset_sha256
 from cseb.encoder import Encoder
+from cseb.errors import OUT_OF_MEMORY, memory_ran_out
 from cseb.export import export
 from cseb.plan import Job, Progress, versioned
 from cseb.processes import share
 from cseb.results.record import Cost, Failure, Origin, Record, Score, Select, Subset, Trace
-from cseb.results.store import Items, Store
+from cseb.results.store import Items, Store, plain
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Loaded, Outcome, Task
@@ -37,8 +38,9 @@ LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformer
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
     """Train and score one job, write its record and return it. models: where trained encoders are kept, if anywhere.
 
-    A loss that is not finite gives a record with status "failed". Where several processes share the job, the first one
-    scores and writes; the records of the others are incomplete. Raises: CsebError for what a user can mend.
+    A loss that is not finite, or too little memory, gives a record with status "failed". Where several processes share
+    the job, the first one scores and writes; the records of the others are incomplete. Raises: CsebError for what a
+    user can mend.
     """
     torch.set_num_threads(job.protocol.threads)
     started = datetime.now(UTC)
@@ -48,7 +50,11 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     built = building.build(job.method, Path(job.folder), job.random, job.trust_remote_code)
     clock, cpu, here = time.perf_counter(), time.process_time(), share()
 
+    reached = 0
+
     def look(seen: training.Look) -> None:
+        nonlocal reached
+        reached = seen.step
         watch(Progress(job.key, seen.step, built.recipe.steps, seen.loss, seen.dev))
 
     trace: Trace | None = None
@@ -68,7 +74,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             steps=built.recipe.steps,
             best_step=trained.best_step,
             curve=trained.curve,
-            notes=(*built.notes, *trained.notes),
+            notes=(*built.notes, *trained.notes, *_smaller(built.encoder)),
             along=looks.along([step for step, _, _ in trained.curve]),
         )
         if models is not None and here.main:
@@ -76,6 +82,11 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             export(built.encoder, job, models / job.key)
     except training.Diverged as error:
         failure = Failure(step=error.step, reason=error.reason)
+        train_seconds = time.perf_counter() - clock
+    except (MemoryError, RuntimeError) as error:
+        if not memory_ran_out(error) or here.count > 1:  # where others wait for this process, all of them have to end
+            raise
+        failure = Failure(step=reached, reason=_too_little(error))
         train_seconds = time.perf_counter() - clock
     record = Record(
         key=job.key,
@@ -86,6 +97,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         data_seen=job.method.data_seen(),
         encoder=job.encoder,
         corpus=job.corpus,
+        outside=job.outside,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(sentences)),
         seed=job.seed,
         vary=job.vary,
@@ -104,6 +116,17 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     if here.main:
         store.write(record, items)
     return record
+
+
+def _too_little(error: BaseException) -> str:
+    """Why a job failed that had too little memory. Its batch is part of the method, so only its place can change."""
+    said = plain(str(error)) or type(error).__name__
+    return f"{OUT_OF_MEMORY}: {said}; take fewer jobs at a time or more memory, and run it with --retry-failed"
+
+
+def _smaller(encoder: Encoder) -> list[str]:
+    """What a record must say of how it was scored: other batches round otherwise, in the seventh digit."""
+    return [f"scored in batches {encoder.smaller} times smaller, for want of memory"] if encoder.smaller > 1 else []
 
 
 @functools.lru_cache(maxsize=2)

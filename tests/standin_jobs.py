@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from cseb.errors import BadData
-from cseb.launch import Event, launch
+from cseb.launchers import launch
+from cseb.launchers.events import Event
+from cseb.launchers.local import Local
 from cseb.plan import Job, Progress
 from cseb.results.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
 from cseb.results.store import Store
@@ -72,6 +74,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             raise BadData("the corpus is gone")
         case "bug":
             raise ZeroDivisionError("a bug of ours")
+        case "memory":
+            raise MemoryError
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         case "left":
@@ -80,6 +84,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             raise KeyboardInterrupt
         case "slow":
             time.sleep(60)
+    if job.label == "device":
+        store.write(record(job).model_copy(update={"benchmark": os.environ.get("CUDA_VISIBLE_DEVICES", "")}), {})
+        return store.read(job.key)
     made = record(job, failed="the loss is nan" if job.label == "nan" else "")
     store.write(made, {})
     return made
@@ -96,7 +103,7 @@ def main(folder: str, workers: str) -> None:
     def watch(event: Event) -> None:
         say(type(event).__name__)
 
-    summary = launch(jobs, Store(Path(folder)), int(workers), watch, target=TARGET)
+    summary = launch(jobs, Store(Path(folder)), Local(int(workers)), watch, target=TARGET)
     say("stopped" if summary.stopped else "ended", summary.done)
     sys.exit(summary.exit_code)
 

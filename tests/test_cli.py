@@ -54,7 +54,20 @@ def records(tmp_path: Path) -> list[Record]:
 
 def test_version_and_help() -> None:
     assert call("--version").stdout == f"cseb {cseb.__version__}\n"
-    for command in ("run", "report", "list", "show", "sample", "eval", "check", "audit", "diff", "verify", "rerun"):
+    for command in (
+        "run",
+        "report",
+        "list",
+        "show",
+        "sample",
+        "eval",
+        "status",
+        "check",
+        "audit",
+        "diff",
+        "verify",
+        "rerun",
+    ):
         assert call(command, "--help").exit_code == 0
 
 
@@ -67,6 +80,9 @@ def test_version_and_help() -> None:
         (["run", "--fractions", "1.5"], "fractions.0"),
         (["run", "--fractions", "0.1", "--sizes", "5"], "choose one"),
         (["run", "--workers", "two"], "--workers two"),
+        (["run", "--time-limit", "soon"], "such as 90s, 30m or 2h"),
+        (["run", "--time-limit", "0s"], "above 0"),
+        (["run", "--time-limit", "5m", "--processes", "2", "--dry-run"], "--time-limit watches over jobs of one"),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
         (["show", "micsee"], "did you mean micse"),

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from cseb.display import Board, duration, mean_points, percent, picture, watching
-from cseb.launch import Broken, Event, Finished, Started
+from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.plan import Job, Progress
 from tests.standin_jobs import job, record
 
@@ -122,7 +122,7 @@ def test_time_left_is_what_is_known_over_the_workers() -> None:
     clock.now = 5.0  # a quarter in 5 s: 20 s a job, 75 s of work left on two workers
     assert state.seconds_left() == pytest.approx((15 + 60) / 2)
     clock.now = 10.0
-    state.update(Finished(jobs[0].key, record(jobs[0])))
+    state.update(Finished(jobs[0].key, record(jobs[0], seconds=10.0)))
     assert state.seconds_left() == pytest.approx(30 / 2)
     for one in jobs[1:]:
         state.update(Finished(one.key, record(one)))

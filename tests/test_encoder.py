@@ -3,14 +3,16 @@
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from cseb.build import build, check
-from cseb.encoder import DROPOUTS, shape_of
+from cseb.encoder import DROPOUTS
 from cseb.errors import BadData, BadSpec
+from cseb.pretrained import shape_of
 from cseb.spec import parse_method
 from cseb.train import train
 from tests.conftest import SENTENCES
@@ -86,6 +88,32 @@ def test_a_head_that_is_kept_is_part_of_the_embedding(tiny: Tiny) -> None:
 
 def test_no_sentences_give_no_rows(tiny: Tiny) -> None:
     assert encoder(tiny("bert")).embed([]).shape == (0, 16)
+
+
+def run_out(encoder: Any, times: int) -> list[int]:
+    """Let the next `times` batches run out of memory, as on a GPU; returns the sizes of those that are tried."""
+    whole, tried = encoder.pool, list[int]()
+
+    def pool(backbone: Any, ids: Any, mask: Any, anchor: Any) -> Any:
+        tried.append(len(ids))
+        if len(tried) <= times:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB.")
+        return whole(backbone, ids, mask, anchor)
+
+    encoder.pool = pool
+    return tried
+
+
+def test_when_memory_runs_out_smaller_batches_are_tried_once(tiny: Tiny) -> None:
+    one, sentences = encoder(tiny("bert")), SENTENCES * 4
+    before = one.embed(sentences)
+    tried = run_out(one, times=1)
+    assert np.allclose(one.embed(sentences), before, atol=1e-6)
+    assert one.smaller == 4
+    assert tried[1] == tried[0] // 4
+    run_out(one, times=1)
+    with pytest.raises(torch.OutOfMemoryError):
+        one.embed(sentences)
 
 
 def test_sentences_longer_than_the_positions_are_cut(tiny: Tiny) -> None:

@@ -7,12 +7,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from cseb.launch import Broken, Event, Finished, Started, launch
+from cseb.cli.grid import workers_of as workers_of_grid
+from cseb.errors import BadBenchmark
+from cseb.launchers import launch
+from cseb.launchers.devices import least_used
+from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.local import Local
 from cseb.plan import Job, Progress
 from cseb.results.store import Store
 from tests import standin_jobs
@@ -34,7 +40,7 @@ def jobs(*labels: str) -> list[Job]:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_each_job_is_run_once_and_told(store: Store, workers: int) -> None:
     grid, events = jobs("a", "b", "c", "d", "e"), list[Event]()
-    summary = launch(grid, store, workers, events.append, target=standin_jobs.TARGET)
+    summary = launch(grid, store, Local(workers), events.append, target=standin_jobs.TARGET)
     assert (summary.total, summary.done, summary.exit_code) == (5, 5, 0)
     assert store.keys() == {job.key for job in grid}
     for kind in (Started, Progress, Finished):
@@ -49,11 +55,12 @@ def test_each_job_is_run_once_and_told(store: Store, workers: int) -> None:
     [
         ("mistake", "user", 2, "the corpus is gone"),
         ("bug", "bug", 1, "ZeroDivisionError: a bug of ours"),
+        ("memory", "memory", 1, "out of memory: MemoryError"),
     ],
 )
 def test_an_exception_costs_one_job(store: Store, workers: int, label: str, kind: str, code: int, reason: str) -> None:
     grid, events = jobs("a", label, "b", "c"), list[Event]()
-    summary = launch(grid, store, workers, events.append, target=standin_jobs.TARGET)
+    summary = launch(grid, store, Local(workers), events.append, target=standin_jobs.TARGET)
     assert (summary.done, summary.exit_code) == (3, code)
     (broken,) = [event for event in events if isinstance(event, Broken)]
     assert (broken.key, broken.kind, broken.reason) == (grid[1].key, kind, reason)
@@ -64,7 +71,7 @@ def test_an_exception_costs_one_job(store: Store, workers: int, label: str, kind
 @pytest.mark.parametrize(("label", "reason"), [("killed", "SIGKILL"), ("left", "exit code 3")])
 def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> None:
     grid, events = jobs("a", label, "b", label, "c", "d"), list[Event]()
-    summary = launch(grid, store, 2, events.append, target=standin_jobs.TARGET)
+    summary = launch(grid, store, Local(2), events.append, target=standin_jobs.TARGET)
     assert (summary.done, summary.failed, summary.exit_code) == (4, 2, 1)
     broken = [event for event in events if isinstance(event, Broken)]
     assert {event.key for event in broken} == {grid[1].key, grid[3].key}
@@ -72,19 +79,60 @@ def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> N
     assert store.keys() == {job.key for job in grid if job.label != label}
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_job_that_hangs_is_ended_and_the_others_go_on(store: Store, workers: int) -> None:
+    grid, events = jobs("a", "slow", "b", "c"), list[Event]()
+    started = time.monotonic()
+    summary = launch(grid, store, Local(workers), events.append, time_limit=5.0, target=standin_jobs.TARGET)
+    assert time.monotonic() - started < 30
+    assert (summary.done, summary.failed, summary.exit_code) == (3, 1, 1)
+    (broken,) = [event for event in events if isinstance(event, Broken)]
+    assert (broken.key, broken.kind, broken.reason) == (grid[1].key, "late", "no end after 5 s (--time-limit)")
+    assert not workers_of(os.getpid())
+
+
+def test_each_worker_sees_one_gpu_and_several_share_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, GPU-8f1a")
+    cuda = replace(standin_jobs.PROTOCOL, device="cuda")
+    grid = [replace(job, protocol=cuda) for job in jobs("device", "device", "device", "device")]
+    assert workers_of_grid("auto", 1, "cuda", per_gpu=2) == 4
+    launch(grid, store, Local(4), lambda event: None, target=standin_jobs.TARGET)
+    assert sorted(store.read(job.key).benchmark for job in grid) == ["3", "3", "GPU-8f1a", "GPU-8f1a"]
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3, GPU-8f1a"
+    assert least_used(["0", "1", "2"], ["0", "2", "0"]) == "1"
+
+
+@pytest.mark.parametrize(("text", "device"), [("auto", "cpu"), ("3", "cuda")])
+def test_jobs_per_gpu_is_refused_where_it_would_do_nothing(text: str, device: str) -> None:
+    with pytest.raises(BadBenchmark, match="--jobs-per-gpu"):
+        workers_of_grid(text, 1, device, per_gpu=2)
+
+
+def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(store: Store) -> None:
+    seen: set[int] = set()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Progress):
+            seen.update(one.pid for one in workers_of(os.getpid()))
+
+    grid = jobs("a", "memory", "b", "c", "d", "e")
+    summary = launch(grid, store, Local(2), watch, target=standin_jobs.TARGET)
+    assert (summary.done, len(seen)) == (5, 3)
+
+
 def test_workers_that_cannot_even_start_end_the_grid(store: Store) -> None:
-    summary = launch(jobs("a", "b", "c"), store, 2, lambda event: None, target="no_such_module:run")
+    summary = launch(jobs("a", "b", "c"), store, Local(2), lambda event: None, target="no_such_module:run")
     assert (summary.done, summary.failed, summary.exit_code) == (0, 3, 1)
 
 
 def test_a_loss_that_is_no_number_is_a_failed_record(store: Store) -> None:
-    summary = launch(jobs("a", "nan"), store, 1, lambda event: None, target=standin_jobs.TARGET)
+    summary = launch(jobs("a", "nan"), store, Local(1), lambda event: None, target=standin_jobs.TARGET)
     assert (summary.done, summary.failed, summary.exit_code) == (1, 1, 1)
 
 
 def test_ctrl_c_in_this_process_stops_the_grid(store: Store) -> None:
     events = list[Event]()
-    summary = launch(jobs("a", "ctrl-c", "b"), store, 1, events.append, target=standin_jobs.TARGET)
+    summary = launch(jobs("a", "ctrl-c", "b"), store, Local(1), events.append, target=standin_jobs.TARGET)
     assert (summary.done, summary.stopped, summary.exit_code) == (1, True, 130)
 
 
@@ -93,12 +141,12 @@ def test_what_the_display_raises_leaves_no_process(store: Store) -> None:
         raise RuntimeError("the terminal is gone")
 
     with pytest.raises(RuntimeError, match="terminal"):
-        launch(jobs("slow", "slow"), store, 2, watch, target=standin_jobs.TARGET)
+        launch(jobs("slow", "slow"), store, Local(2), watch, target=standin_jobs.TARGET)
     assert not workers_of(os.getpid())
 
 
 def test_no_job_is_no_work(store: Store) -> None:
-    assert launch([], store, 2, lambda event: None, target=standin_jobs.TARGET).exit_code == 0
+    assert launch([], store, Local(2), lambda event: None, target=standin_jobs.TARGET).exit_code == 0
 
 
 @pytest.mark.parametrize("workers", [1, 2])

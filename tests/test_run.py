@@ -5,10 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from cseb import train as training
 from cseb.benchmark import load, override
 from cseb.embedders import How, find
+from cseb.encoder import Encoder
+from cseb.errors import BadData
 from cseb.evaluate import evaluate
 from cseb.plan import Job, Progress, plan
 from cseb.results.record import Record
@@ -140,7 +143,7 @@ def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path
 def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     jobs: Callable[..., list[Job]], tmp_path: Path
 ) -> None:
-    import torch
+    from safetensors.torch import load_file
 
     store = Store(tmp_path / "results")
     store.prepare()
@@ -149,7 +152,7 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
     assert record.status == "done"
     folder = tmp_path / "models" / job.key
-    held = torch.load(folder / "cseb.pt")
+    held = load_file(folder / "cseb.safetensors")
     assert held["post.mean"].shape == (16,)
     assert held["post.map"].shape == (16, 6)
     assert held["pooler.convolutions.1.weight"].shape == (8, 16, 3)
@@ -158,8 +161,30 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     for one in (plain, whitened):
         run_job(one, store, lambda look: None, models=tmp_path / "models")
         is_plain = one is plain  # SentenceTransformer knows of no whitening
-        assert (tmp_path / "models" / one.key / "cseb.pt").exists() is not is_plain
+        assert (tmp_path / "models" / one.key / "cseb.safetensors").exists() is not is_plain
         assert (tmp_path / "models" / one.key / "modules.json").exists() is is_plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6)", "simcse+mlp(keep=true)+flow(levels=2,steps=4,every=2)"],
+)
+def test_what_is_exported_is_scored_again_as_it_was(jobs: Callable[..., list[Job]], tmp_path: Path, text: str) -> None:
+    store, models = Store(tmp_path / "results"), tmp_path / "models"
+    store.prepare()
+    (job,) = jobs(f"{text}{SMALL}")
+    record = run_job(job, store, lambda look: None, models=models)
+    how = How(results=tmp_path)
+    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
+    assert again is not None
+    for score in again.scores:
+        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
+    half = evaluate(find(job.key, How(results=tmp_path, dtype="bf16")), how, "mw-captions", "", store).record
+    assert half is not None
+    assert half.scores[0].value is not None
+    (models / job.key / "cseb.safetensors").unlink()
+    with pytest.raises(BadData, match=r"lacks cseb\.safetensors, where [0-9]+ tensors of pooler, head or"):
+        evaluate(find(job.key, how), how, "mw-captions", "", store, fresh=True)
 
 
 def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
@@ -208,3 +233,73 @@ def prepared(folder: Path) -> Store:
     store = Store(folder)
     store.prepare()
     return store
+
+
+CUDA = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ...")
+CPU = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
+
+
+@pytest.mark.parametrize("error", [CUDA, CPU, MemoryError()])
+def test_too_little_memory_is_a_failed_record(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    (job,) = jobs(f"simcse{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    step = torch.optim.AdamW.step
+    steps = []
+
+    def stepping(*args: object, **options: object) -> object:
+        steps.append(0)
+        if len(steps) == 5:
+            raise error
+        return step(*args, **options)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", stepping)
+    record = run_job(job, store, lambda seen: None)
+    assert store.read(job.key) == record
+    assert (record.status, record.scores, len(steps)) == ("failed", (), 5)
+    assert record.failure is not None
+    assert record.failure.step == 3  # the last that was looked at
+    assert record.failure.reason.startswith(f"out of memory: {str(error)[:60] or 'MemoryError'}")
+    assert "--retry-failed" in record.failure.reason
+
+
+def test_another_error_while_training_is_no_record(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = jobs(f"simcse{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+
+    def train(*_: object) -> None:
+        raise RuntimeError("shapes do not fit")
+
+    monkeypatch.setattr(training, "train", train)
+    with pytest.raises(RuntimeError, match="shapes"):
+        run_job(job, store, lambda seen: None)
+    assert not store.keys()
+
+
+def test_a_smaller_batch_at_test_is_written_down(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = jobs(f"simcse{SMALL}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    usual = run_job(job, store, lambda seen: None)
+    pool, called = Encoder.pool, []
+
+    def once(*args: object) -> object:
+        called.append(0)
+        if len(called) == 1:
+            raise CUDA
+        return pool(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Encoder, "pool", once)
+    record = run_job(job, store, lambda seen: None)
+    assert record.status == "done"
+    assert usual.trace is not None
+    assert record.trace is not None
+    assert record.trace.notes == (*usual.trace.notes, "scored in batches 4 times smaller, for want of memory")
+    assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike

@@ -57,7 +57,7 @@ def bare_steps(folder: Path, sentences: list[str], steps: int, batch: int, paddi
         h = model(input_ids=ids, attention_mask=mask).last_hidden_state[:, 0]
         first, second = torch.tanh(head(h)).chunk(2)
         cosine = F.normalize(first, dim=-1) @ F.normalize(second, dim=-1).T
-        F.cross_entropy(cosine / 0.05, torch.arange(batch)).backward()
+        F.cross_entropy(cosine / 0.05, torch.arange(batch)).backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(weights, 1.0)
         optimizer.step()
         schedule.step()
@@ -115,7 +115,7 @@ def main() -> None:
         runs["sentence-transformers"] = lambda: peer_steps(folder, sentences, *size)
     for run in runs.values():
         run()  # warm: imports, allocator, files
-    seconds = {name: [] for name in runs}
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(options.rounds):
         for name, run in runs.items():
             seconds[name].append(run() / options.steps)

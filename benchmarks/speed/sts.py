@@ -28,9 +28,10 @@ from scipy.stats import spearmanr
 from transformers import AutoModel, AutoTokenizer
 
 from cseb.embedders import How, find
+from cseb.encoder import Encoder
 from cseb.registry import TASK_GROUPS
 from cseb.tasks.evaluate import load_task, score_all
-from cseb.tasks.names import task_of
+from cseb.tasks.names import parse_tasks
 from cseb.tasks.senteval import YEARS
 
 TASKS = TASK_GROUPS["sts"]
@@ -66,7 +67,7 @@ def batcher_of(folder: str, every: int) -> tuple[Sampled, Callable[[object, list
     def read(ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
             states = model(ids, mask, output_hidden_states=True, return_dict=True).last_hidden_state
-        return (states * mask.unsqueeze(-1)).sum(1) / mask.sum(-1).unsqueeze(-1)
+        return torch.Tensor((states * mask.unsqueeze(-1)).sum(1) / mask.sum(-1).unsqueeze(-1))
 
     network = Sampled(read, model.config.hidden_size, every)
 
@@ -111,7 +112,9 @@ def written_out(folder: str, data_dir: Path, every: int) -> tuple[Sampled, Calla
             for rows, counts in parts:
                 for at in range(0, len(rows), 128):
                     block = rows[at : at + 128]
-                    left, right = (batcher(None, [row[side] for row in block]).numpy() for side in (0, 1))
+                    left, right = (
+                        batcher(None, side).numpy() for side in ([r[0] for r in block], [r[1] for r in block])
+                    )
                     for u, v, row in zip(left, right, block, strict=True):
                         cosine = np.nan_to_num(np.dot(u, v) / (np.linalg.norm(u) * np.linalg.norm(v)))
                         if counts:
@@ -140,19 +143,23 @@ def splits(task: str, data_dir: Path) -> Iterator[tuple[list[tuple[list[str], li
     for name in YEARS[year]:
         where = data_dir / f"STS/STS{year}-en-test"
         pairs = (where / f"STS.input.{name}.txt").read_text(encoding="utf-8").splitlines()
-        gold = (where / f"STS.gs.{name}.txt").read_text(encoding="utf-8").splitlines()
-        rows = [(*(s.split() for s in pair.split("\t")), float(g)) for pair, g in zip(pairs, gold, strict=True) if g]
+        ratings = (where / f"STS.gs.{name}.txt").read_text(encoding="utf-8").splitlines()
+        rows: list[tuple[list[str], list[str], float]] = []
+        for pair, rating in zip(pairs, ratings, strict=True):
+            if rating:
+                left, right = pair.split("\t")
+                rows.append((left.split(), right.split(), float(rating)))
         yield sorted(rows, key=lambda row: (len(row[0]), len(row[1]), row[2])), True
 
 
 def ours(folder: str, data_dir: Path, every: int) -> tuple[Sampled, Callable[[], Scores]]:
     """What `cseb eval FOLDER --pooler mean --tasks sts` does once the files are read."""
     embed = find(folder, How(pooler="mean")).open()
-    encoder = embed.__self__
+    encoder: Encoder = embed.__self__  # type: ignore[attr-defined]  # a folder opens as the method of an encoder
     pool = encoder.pool
-    network = Sampled(lambda ids, mask: pool(encoder.backbone, ids, mask, None), encoder.config.hidden_size, every)
-    encoder.pool = lambda backbone, ids, mask, anchor: network(ids, mask)
-    loaded = [(task_of(name), load_task(name, data_dir)) for name in TASKS]
+    network = Sampled(lambda ids, mask: pool(encoder.backbone, ids, mask, ids), encoder.config.hidden_size, every)
+    encoder.pool = lambda backbone, ids, mask, anchor: network(ids, mask)  # type: ignore[method-assign]
+    loaded = [(task, load_task(task, data_dir)) for task in parse_tasks(",".join(TASKS))]
 
     def run() -> Scores:
         outcomes = score_all(loaded, embed)

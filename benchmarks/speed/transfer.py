@@ -64,8 +64,8 @@ def reference(folder: Path) -> Callable[[Vectors, Labels, list[Problem]], list[f
     import torch
 
     inspect.getargspec = inspect.getfullargspec  # type: ignore[attr-defined]
-    torch.Tensor.cuda = lambda self: self  # type: ignore[assignment,method-assign]
-    torch.nn.Module.cuda = lambda self: self  # type: ignore[assignment,method-assign]
+    for kind in (torch.Tensor, torch.nn.Module):
+        setattr(kind, "cuda", lambda self: self)  # noqa: B010 (to mypy it is another type)
     sys.path.insert(0, str(folder))
     import senteval.tools.classifier as theirs
 

@@ -15,6 +15,7 @@ import cseb
 from cseb.cli import audit, check, compare, data, explain, grid, look
 from cseb.cli.plot import plot
 from cseb.cli.report import report
+from cseb.cli.status import status
 from cseb.errors import CsebError
 
 MISTAKE, INTERRUPTED = 2, 130
@@ -51,6 +52,7 @@ def _options(
 
 
 app.command()(grid.run)
+app.command()(status)
 app.command()(report)
 app.command()(plot)
 app.command()(compare.compare)

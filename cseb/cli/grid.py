@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from cseb.errors import BadBenchmark, BadResults, one_of, whole
+from cseb.errors import BadBenchmark, BadResults, BadSpec, one_of, whole
 from cseb.streams import ALL, VARIED
 
 if TYPE_CHECKING:
     from cseb.benchmark import Benchmark
-    from cseb.launch import Summary
+    from cseb.launchers.events import Summary
     from cseb.plan import Job
     from cseb.results.record import Record, Vary
     from cseb.results.store import Store
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
 
 BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
-Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, on a GPU one.")]
+Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads of each job; part of what a record says.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -45,7 +46,9 @@ def run(
     fractions: Annotated[str, typer.Option(help="Shares of the corpus, each in (0, 1], such as 0.001,0.01.")] = "",
     sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, counted from 0.")] = None,
-    steps: Annotated[int | None, typer.Option(min=0, help="Optimiser steps of every method that trains.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=0, help="Optimiser steps of every method that trains, and of each of its stages.")
+    ] = None,
     vary: Annotated[
         str, typer.Option(help="What the seed decides: subset, init, order, dropout, or all of them.")
     ] = "all",
@@ -55,6 +58,12 @@ def run(
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
     ] = False,
     workers: Workers = "auto",
+    time_limit: Annotated[
+        str, typer.Option(help="Longest a job may take, such as 90s, 30m or 2h; then it is ended as hung.")
+    ] = "",
+    jobs_per_gpu: Annotated[
+        int | None, typer.Option(min=1, help="Jobs that share a GPU, with --workers auto; 1 if nothing is said.")
+    ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that share each batch of a job.")] = 1,
     threads: Threads = 1,
     device: Device = "auto",
@@ -72,6 +81,7 @@ def run(
     """
     from cseb import benchmark as benchmarks
     from cseb.cli import several
+    from cseb.launchers.task import first
     from cseb.plan import plan
     from cseb.results.store import Store
     from cseb.tasks.names import spoken
@@ -81,6 +91,9 @@ def run(
         raise typer.Exit(several.start(processes, sys.argv[1:]))
     if processes > 1 and together not in (1, processes):
         raise BadBenchmark(f"--processes {processes}, but {together} processes were started; leave the option out")
+    limit = seconds_of(time_limit)
+    if limit is not None and max(together, processes) > 1:
+        raise BadBenchmark("--time-limit watches over jobs of one process each; leave it or --processes out")
     loaded = benchmarks.load(benchmark)
     merged = benchmarks.override(
         benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded,
@@ -107,15 +120,15 @@ def run(
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
         along=along,
     )
-    at_once = 1 if together > 1 else workers_of(workers, threads, where)
+    at_once = 1 if together > 1 else workers_of(workers, threads, where, jobs_per_gpu)
     grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
-    quiet = quiet or not several.first()
+    quiet = quiet or not first()
     for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
         typer.echo(line, err=True)
     if dry_run:
         typer.echo(grid.listing())
         return
-    summary = grid.run(quiet, results / "models" if save_models else None)
+    summary = grid.run(quiet, results / "models" if save_models else None, limit)
     if not quiet or summary.stopped:
         typer.echo(grid.ending(summary, fresh), err=quiet)
     raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
@@ -155,20 +168,38 @@ class Grid:
         kept = {job.key for job in self.jobs} - {job.key for job in self.todo}
         return {key for key in kept if self.records[key].status == "failed"}
 
-    def run(self, quiet: bool, models: Path | None = None) -> Summary:
-        """Run what is to be run. Whatever a user can mend is said before anything trains."""
+    def run(self, quiet: bool, models: Path | None = None, time_limit: float | None = None) -> Summary:
+        """Run what is to be run. Whatever a user can mend is said before anything trains. time_limit: see Task."""
         from cseb import display, plan
-        from cseb.launch import launch
+        from cseb.launchers import launch
+        from cseb.launchers.local import Local
 
         _check_parts(self.todo)
         self.store.prepare()
-        _write(self.store.folder / f"benchmark-{self.benchmark.name}.yaml", self.benchmark)
+        self._leave_plan()
         jobs, failed = {job.key: job for job in self.jobs}, self.failed
         done = set(jobs) - {job.key for job in self.todo} - failed
         seconds = plan.estimate(self.jobs, list(self.records.values()))
         board = display.Board(jobs, done, seconds, self.workers, failed=failed)
         with display.watching(board, quiet=quiet) as watch:
-            return launch(self.todo, self.store, self.workers, watch, models=models)
+            again = frozenset(self.records) & {job.key for job in self.todo}
+            todo = plan.longest_first(self.todo, seconds, self.workers)
+            where = Local(self.workers)
+            return launch(todo, self.store, where, watch, models=models, again=again, time_limit=time_limit)
+
+    def _leave_plan(self) -> None:
+        """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""
+        from cseb import benchmark as benchmarks
+        from cseb.cli.status import plan_text
+        from cseb.data.files import write_whole
+
+        name, folder = self.benchmark.name, self.store.folder
+        files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), f"plan-{name}.tsv": plan_text(self.jobs)}
+        for file, content in files.items():
+            try:
+                write_whole(folder / file, [content.encode()])
+            except OSError as error:
+                raise BadResults(f"{folder / file} cannot be written: {error.strerror or error}") from error
 
     def listing(self) -> str:
         """One line for each job, and how long those without a record are likely to take."""
@@ -243,24 +274,33 @@ def device_of(name: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def workers_of(text: str, threads: int, device: str) -> int:
-    """How many jobs at a time. Raises: BadSpec."""
-    if text == "auto":
-        return 1 if device == "cuda" else max(1, _cores() // threads)
-    return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
+def workers_of(text: str, threads: int, device: str, per_gpu: int | None = None) -> int:
+    """How many jobs at a time: as many as cores, for one process with several threads is slower (results/speed).
+
+    per_gpu: jobs that share a GPU. Raises: BadBenchmark, BadSpec.
+    """
+    if per_gpu and (text != "auto" or device != "cuda"):
+        found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
+        raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")
+    if text != "auto":
+        return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
+    if device == "cuda":
+        from cseb.launchers.devices import gpus
+
+        return max(1, len(gpus())) * (per_gpu or 1)
+    return max(1, _cores() // threads)
+
+
+def seconds_of(text: str) -> float | None:
+    """Such as 90s, 30m or 2h in seconds, None for "". Raises: BadSpec."""
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text)
+    if found is None or not float(found[1]):
+        raise BadSpec(f"--time-limit is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")
+    return float(found[1]) * {"s": 1, "h": 3600}.get(found[2], 60)
 
 
 def _cores() -> int:
     """Cores this process may use, which in a container are fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _write(path: Path, benchmark: Benchmark) -> None:
-    """The benchmark as it was run, beside its records; `cseb run` takes it as it takes any other."""
-    from cseb import benchmark as benchmarks
-    from cseb.data.files import write_whole
-
-    try:
-        write_whole(path, [benchmarks.text(benchmark).encode()])
-    except OSError as error:
-        raise BadResults(f"{path} cannot be written: {error.strerror or error}") from error

@@ -17,11 +17,6 @@ def started() -> int:
     return int(os.environ.get(COUNT, "1"))
 
 
-def first() -> bool:
-    """Whether this process speaks and writes for all of them."""
-    return os.environ.get(RANK, "0") == "0"
-
-
 def start(count: int, arguments: list[str]) -> int:
     """Run `cseb` with these arguments in `count` processes; returns the exit code of the first.
 

@@ -127,6 +127,11 @@ class Store:
             raise BadResults(str(found))
         return found
 
+    def find(self, key: str) -> Record | None:
+        """The record of a job if there is one that reads well, at the price of one look."""
+        found = _read(self.runs / f"{key}.json")
+        return found if isinstance(found, Record) else None
+
     def read_items(self, key: str) -> dict[str, Items]:
         """Scores per item of one job, named "<task>/<select>". Raises: BadResults."""
         path = self.items / f"{key}.npz"

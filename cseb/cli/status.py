@@ -1,0 +1,163 @@
+"""The command that says what becomes of a grid, from its folder alone: on any host, whoever runs it and however."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cseb.errors import BadResults
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from cseb.display import Board, Cell
+    from cseb.launchers.heartbeat import Beat, Seen
+    from cseb.plan import Job
+    from cseb.results.record import Record
+    from cseb.results.store import Store
+
+REFRESH = 2.0  # seconds between two looks with --watch
+FIELDS = ("key", "method", "fraction", "seed")
+
+
+def status(
+    results: Annotated[Path, typer.Argument(help="Folder of records.")] = Path("results"),
+    watch: Annotated[bool, typer.Option("--watch", help="Keep looking until every job has a record.")] = False,
+) -> None:
+    """Say which jobs are done, running, failed, or stale: begun by a process that has died."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from cseb.launchers.heartbeat import Pulses
+    from cseb.results.store import Store
+
+    if not (store := Store(results)).runs.is_dir():
+        raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
+    folder, pulses, console = Folder(store), Pulses(results), Console(highlight=False)
+    if not watch:
+        console.print(folder.picture(*pulses.settled()))
+        return
+    try:
+        with Live(console=console, auto_refresh=False) as live:
+            while True:
+                live.update(folder.picture(*pulses.look()), refresh=True)
+                if folder.finished():
+                    return
+                time.sleep(REFRESH)
+    except KeyboardInterrupt:  # how one stops to watch
+        return
+
+
+def plan_text(jobs: Iterable[Job]) -> str:
+    """The jobs of a grid, one in a line, as `cseb run` leaves them beside the records."""
+    out = io.StringIO()
+    writer = csv.writer(out, dialect="excel-tab", lineterminator="\n")
+    writer.writerow(FIELDS)
+    writer.writerows((job.key, job.label, job.fraction, job.seed) for job in jobs)
+    return out.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A job as a plan, a record or a heartbeat names it."""
+
+    label: str
+    fraction: float
+    seed: int
+
+
+@dataclass(slots=True)
+class Folder:
+    """What a folder of results holds; a record is read once, however often one looks."""
+
+    store: Store
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def planned(self) -> dict[str, Planned]:
+        """Every job of the grids that were run into this folder, by key; where no plan lies, those with a record."""
+        found: dict[str, Planned] = {}
+        for path in sorted(self.store.folder.glob("plan-*.tsv")):
+            try:
+                with path.open(encoding="utf-8", newline="") as file:
+                    for row in csv.DictReader(file, dialect="excel-tab"):
+                        found[row["key"]] = Planned(row["method"], float(row["fraction"]), int(row["seed"]))
+            except (OSError, ValueError, KeyError, TypeError, csv.Error):  # such as half a file from another program
+                continue
+        named = {key: Planned(one.method, one.subset.fraction, one.seed) for key, one in self.records.items()}
+        return found or {key: one for key, one in named.items() if self.records[key].benchmark != "eval"}
+
+    def look(self) -> None:
+        """Read the records that are new."""
+        keys = self.store.keys()
+        self.records = {key: record for key, record in self.records.items() if key in keys}
+        for key in keys - set(self.records):
+            if (record := self.store.find(key)) is not None:
+                self.records[key] = record
+
+    def finished(self) -> bool:
+        """Whether every planned job has a record."""
+        return set(self.planned()) <= set(self.records)
+
+    def picture(self, alive: Sequence[Seen], silent: Sequence[Seen]) -> RenderableType:
+        """What to show, given the heartbeats of those that are alive and those that are silent."""
+        from rich.console import Group
+        from rich.text import Text
+
+        from cseb import display
+
+        self.look()
+        stale = [seen for seen in silent if seen.beat.key not in self.records]
+        board = self._board({seen.beat.key: seen.beat for seen in alive})
+        lines = [*self._failed(board), *_stale(stale)]
+        return Group(display.picture(board), *(Text(line, style="red", overflow="fold") for line in lines))
+
+    def _board(self, beats: Mapping[str, Beat]) -> Board:
+        from cseb.display import Board
+        from cseb.plan import Progress
+
+        jobs = self.planned()
+        jobs |= {key: Planned(beat.method, beat.fraction, beat.seed) for key, beat in beats.items()}
+        states = {key: record.status for key, record in self.records.items() if key in jobs}
+        running = {key: Progress(key, one.step, one.steps, one.loss, one.dev) for key, one in beats.items()}
+        return Board(
+            jobs,
+            {key for key, state in states.items() if state == "done" and key not in running},
+            self._seconds(jobs),
+            max(1, len(running)),
+            failed={key for key, state in states.items() if state == "failed" and key not in running},
+            running=running,
+            since={key: time.monotonic() - beat.seconds for key, beat in beats.items()},
+        )
+
+    def _seconds(self, jobs: Mapping[str, Planned]) -> dict[str, float | None]:
+        """What each job is likely to take: the mean of its method so far."""
+        took: dict[str, list[float]] = {}
+        for record in self.records.values():
+            if record.status == "done":
+                took.setdefault(record.method, []).append(record.cost.train_seconds + record.cost.score_seconds)
+        mean = {method: sum(seconds) / len(seconds) for method, seconds in took.items()}
+        return {key: mean.get(job.label) for key, job in jobs.items()}
+
+    def _failed(self, board: Board) -> Iterator[str]:
+        for key in sorted(board.failed):
+            failure = self.records[key].failure
+            yield f"failed: {_name(board.jobs[key])}: {failure.reason if failure else 'no reason given'}"
+
+
+def _stale(silent: Sequence[Seen]) -> Iterator[str]:
+    for seen in silent:
+        beat, planned = seen.beat, Planned(seen.beat.method, seen.beat.fraction, seen.beat.seed)
+        yield f"stale: {_name(planned)}: process {beat.pid} on {beat.host} is silent; cseb run goes on from there"
+
+
+def _name(job: Cell) -> str:
+    from cseb.display import percent
+
+    return f"{job.label} {percent(job.fraction)} seed {job.seed}"

@@ -1,0 +1,70 @@
+"""What is told of a grid while it runs, and what is left to say at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from cseb.plan import Progress
+from cseb.results.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job was handed to a worker."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A job has a record; its status may still be `failed`, such as after a loss that is no number."""
+
+    key: str
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A job left no record.
+
+    By a mistake the user can mend, a bug of ours (detail: its traceback), want of memory, the death of its worker, or
+    because it came to no end in time.
+    """
+
+    key: str
+    kind: Literal["user", "bug", "memory", "died", "late"]
+    reason: str
+    detail: str = ""
+
+
+Event = Started | Progress | Finished | Broken
+Watch = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What became of the jobs."""
+
+    total: int
+    done: int = 0
+    failed: int = 0
+    refused: int = 0  # by a mistake the user can mend
+    stopped: bool = False  # by Ctrl-C or SIGTERM
+
+    def after(self, event: Event) -> Summary:
+        """The summary with one more event counted."""
+        match event:
+            case Finished(record=record) if record.status == "done":
+                return replace(self, done=self.done + 1)
+            case Broken(kind="user"):
+                return replace(self, refused=self.refused + 1)
+            case Finished() | Broken():
+                return replace(self, failed=self.failed + 1)
+        return self
+
+    @property
+    def exit_code(self) -> int:
+        """130 stopped, 2 a mistake of the user's, 1 any other failure, 0 all done."""
+        return 130 if self.stopped else 2 if self.refused else 1 if self.failed else 0

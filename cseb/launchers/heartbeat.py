@@ -1,0 +1,203 @@
+"""A small file for each job that runs, rewritten every few seconds: so any host that sees the folder knows of it.
+
+A file that is no longer rewritten belongs to a job whose process has died. Its age is told by the clock of the disk it
+lies on; and because a clock may jump, what looks old is called dead only if it stays as it is while we watch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from cseb.plan import Job, Progress
+
+EVERY = 5.0  # seconds between two beats
+FRESH = 20.0  # seconds within which a beat says that its job is alive, whatever else the machine has to do
+LARGEST = 4096  # bytes of a file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beat:
+    """What a running job says of itself. seconds: since it was started, by a clock that does not jump."""
+
+    key: str
+    method: str
+    fraction: float
+    seed: int
+    host: str
+    pid: int
+    seconds: float
+    step: int = 0
+    steps: int = 0
+    loss: float | None = None
+    dev: float | None = None
+
+
+def folder_of(results: Path) -> Path:
+    """Where the files are, one for each running job: `<key>.json`."""
+    return results / "running"
+
+
+@contextmanager
+def beating(results: Path, job: Job, watch: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
+    """Keep the file of a job while it runs; what comes is `watch`, overheard.
+
+    Nothing here can fail the job or hold it up: a disk that is full, read-only or hangs leaves it without a heartbeat.
+    """
+    started, over = time.monotonic(), threading.Event()
+    seen = Progress(job.key, 0, 0, None, None)
+
+    def overhear(progress: Progress) -> None:
+        nonlocal seen
+        seen = progress
+        watch(progress)
+
+    def now() -> Beat:
+        return Beat(
+            key=job.key,
+            method=job.label,
+            fraction=job.fraction,
+            seed=job.seed,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            seconds=round(time.monotonic() - started, 1),
+            step=seen.step,
+            steps=seen.steps,
+            loss=seen.loss,
+            dev=seen.dev,
+        )
+
+    thread = threading.Thread(target=_beat, args=(folder_of(results), now, over), daemon=True)
+    thread.start()
+    try:
+        yield overhear
+    finally:
+        over.set()
+        thread.join(1.0)  # longer only if the disk hangs
+
+
+def _beat(folder: Path, now: Callable[[], Beat], over: threading.Event) -> None:
+    """A file may say the same as before, but it is a new one each time: its age is that of its last beat."""
+    path = folder / f"{now().key}.json"
+    while True:
+        with contextlib.suppress(OSError):
+            folder.mkdir(exist_ok=True)
+            _write(path, json.dumps(asdict(now())).encode())
+        if over.wait(EVERY):
+            break
+    with contextlib.suppress(OSError):
+        path.unlink()
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Whole or not at all, and without waiting for the disk: nothing is lost with a beat."""
+    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.tmp")
+    try:
+        temporary.write_bytes(content)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A heartbeat as it was found. age: seconds by the clock of the disk, below 0 after a clock was set back."""
+
+    beat: Beat
+    age: float
+    mark: tuple[int, int]  # differs after every beat
+
+    @property
+    def fresh(self) -> bool:
+        """Whether the file itself says that its job is alive; one from the future says nothing."""
+        return -1.0 <= self.age <= FRESH
+
+
+@dataclass(slots=True)
+class Pulses:
+    """The heartbeats in a folder of results, looked at once or again and again."""
+
+    results: Path
+    _marks: dict[str, tuple[int, int]] = field(default_factory=dict)
+    _moved: dict[str, float] = field(default_factory=dict)  # when a beat was last seen to replace another
+
+    def look(self) -> tuple[list[Seen], list[Seen]]:
+        """The jobs that are alive, and those that are silent; files that are no heartbeats are passed over.
+
+        Alive: a fresh file, or one that has changed since the last look, which counts even where clocks are wrong.
+        """
+        folder, clock = folder_of(self.results), time.monotonic()
+        paths = [path for path in _listed(folder) if path.suffix == ".json" and not path.name.startswith(".")]
+        now = _now(folder) if paths else 0.0
+        found = [seen for path in paths if (seen := _seen(path, now)) is not None]
+        for seen in found:
+            if self._marks.setdefault(seen.beat.key, seen.mark) != seen.mark:
+                self._marks[seen.beat.key], self._moved[seen.beat.key] = seen.mark, clock
+        alive = [seen for seen in found if seen.fresh or clock - self._moved.get(seen.beat.key, -FRESH) < FRESH]
+        return alive, [seen for seen in found if seen not in alive]
+
+    def settled(self, patience: float = 1.5 * EVERY) -> tuple[list[Seen], list[Seen]]:
+        """As `look`, but nothing is called silent before it has been watched for `patience` seconds."""
+        alive, silent = self.look()
+        if silent:
+            time.sleep(patience)
+            alive, silent = self.look()
+        return alive, silent
+
+
+def next_job(results: Path, waiting: deque[Job]) -> Job:
+    """Take the first job that no live process is running, as far as the files tell without waiting; else the first.
+
+    So several launchers on one folder share its jobs, and only at the very end two of them may run the same one.
+    """
+    keys = {path.stem for path in _listed(folder_of(results))}
+    if any(job.key in keys for job in waiting):
+        running = {seen.beat.key for seen in Pulses(results).look()[0]}
+        for job in waiting:
+            if job.key not in running:
+                waiting.remove(job)
+                return job
+    return waiting.popleft()
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _seen(path: Path, now: float) -> Seen | None:
+    try:
+        with path.open("rb") as file:
+            found = os.fstat(file.fileno())
+            beat = Beat(**json.loads(file.read(LARGEST)))
+    except (OSError, ValueError, TypeError):  # gone meanwhile, or not one of ours
+        return None
+    if path.stem != beat.key:
+        return None
+    return Seen(beat, now - found.st_mtime, (found.st_ino, found.st_mtime_ns))
+
+
+def _now(folder: Path) -> float:
+    """The time by the clock of the disk; by our own where nothing may be written."""
+    probe = folder / f".probe.{uuid.uuid4().hex}.tmp"
+    try:
+        with probe.open("xb") as file:
+            file.write(b"\n")  # an empty file may be stamped by this host, not by the one with the disk
+        return probe.stat().st_mtime
+    except OSError:
+        return time.time()
+    finally:
+        with contextlib.suppress(OSError):
+            probe.unlink(missing_ok=True)

@@ -1,0 +1,221 @@
+"""Jobs on this machine, in this process or in workers.
+
+The parent holds the queue and hands each worker one job at a time over a pipe of its own: no lock is shared, so a
+worker that is killed can take nothing with it but its job. Torch is loaded in the workers only.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from cseb.errors import OUT_OF_MEMORY
+from cseb.launchers.devices import VISIBLE, gpus, least_used
+from cseb.launchers.events import Broken, Finished, Started, Watch
+from cseb.launchers.heartbeat import next_job
+from cseb.launchers.signals import Stop, signals_wait
+from cseb.launchers.task import Task
+from cseb.plan import Job, Progress
+
+PATIENCE = 3.0  # seconds a worker is given to end before it is killed
+# glibc raises these by itself until freed tensors are never given back: a worker grew by a sixth in thirty jobs
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(16 << 20)}
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """`workers` jobs at a time; one means this very process, unless a time limit makes it one that can be killed."""
+
+    workers: int = 1
+
+    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+        """Try each job once."""
+        if self.workers == 1 and task.time_limit is None:
+            _here(task, jobs, tell)
+        else:
+            names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
+            _Pool(task, tell, deque(jobs), self.workers, names).run()
+
+
+def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+    waiting = deque(jobs)
+    while waiting:
+        job = next_job(task.store.folder, waiting)
+        tell(Started(job.key))
+        tell(task.attempt(job, tell))
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A process, our end of its pipe, the job it holds and since when, by a clock that does not jump.
+
+    gpu: the one it sees, "" for all or none.
+    """
+
+    process: BaseProcess
+    pipe: Connection
+    gpu: str
+    job: Job
+    since: float = 0.0
+
+    def hand_over(self, job: Job) -> bool:
+        """Give it a job when it is free; False when it is gone."""
+        self.job, self.since = job, time.monotonic()
+        try:
+            self.pipe.send(job)
+        except OSError:
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class _Pool:
+    """The queue and the workers that are busy with it."""
+
+    task: Task
+    tell: Watch
+    waiting: deque[Job]
+    workers: int
+    gpus: Sequence[str] = ()
+    busy: dict[Connection, _Worker] = field(default_factory=dict)
+
+    def run(self) -> None:
+        """Until every job has been tried; whatever ends this ends the workers too."""
+        try:
+            while self.waiting or self.busy:
+                while self.waiting and len(self.busy) < self.workers:
+                    self._start()
+                for pipe in wait(list(self.busy), self._patience()):
+                    assert isinstance(pipe, Connection)  # nothing else was waited for
+                    self._hear(self.busy[pipe])
+                for worker in self._late():
+                    self._stop(worker)
+        finally:
+            with signals_wait():  # a second Ctrl-C must not keep the workers from being ended
+                for worker in self.busy.values():
+                    worker.process.terminate()
+                for worker in self.busy.values():
+                    _end(worker)
+
+    def _start(self) -> None:
+        """A new worker: each start uses up a job, so workers that cannot live do not go on forever."""
+        job = next_job(self.task.store.folder, self.waiting)
+        worker = _started(self.task, job, least_used(self.gpus, [each.gpu for each in self.busy.values()]))
+        self.busy[worker.pipe] = worker
+        worker.hand_over(job)
+        self.tell(Started(job.key))
+
+    def _hear(self, worker: _Worker) -> None:
+        event = _next(worker)
+        self.tell(event)
+        if isinstance(event, Progress):
+            return
+        if self.waiting and not _spent(event):
+            job = next_job(self.task.store.folder, self.waiting)
+            if worker.hand_over(job):
+                self.tell(Started(job.key))
+                return
+            self.waiting.appendleft(job)
+        del self.busy[worker.pipe]
+        _end(worker)
+
+    def _patience(self) -> float | None:
+        """Seconds until the next job is too late, None without a limit."""
+        if self.task.time_limit is None:
+            return None
+        oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
+        return max(0.0, oldest + self.task.time_limit - time.monotonic())
+
+    def _late(self) -> list[_Worker]:
+        limit = math.inf if self.task.time_limit is None else self.task.time_limit
+        return [worker for worker in self.busy.values() if time.monotonic() - worker.since >= limit]
+
+    def _stop(self, worker: _Worker) -> None:
+        """A job that hangs would not listen: its process is killed, and another one takes its place."""
+        worker.process.kill()
+        del self.busy[worker.pipe]
+        _end(worker)
+        self.tell(Broken(worker.job.key, "late", f"no end after {self.task.time_limit:g} s (--time-limit)"))
+
+
+def _started(task: Task, job: Job, gpu: str) -> _Worker:
+    """A new process. Ctrl-C reaches the whole group of processes; only the parent answers it."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    for name, value in MALLOC.items():
+        os.environ.setdefault(name, value)  # read when a process starts
+    resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
+    process = context.Process(target=_work, args=(theirs, task, job.protocol.threads, gpu), daemon=True)
+    with signals_wait() as heard:
+        process.start()
+    if heard:
+        process.terminate()
+        raise Stop
+    theirs.close()
+    return _Worker(process, ours, gpu, job)
+
+
+def _next(worker: _Worker) -> Progress | Finished | Broken:
+    """What the worker says, or that it is dead."""
+    try:
+        event = worker.pipe.recv()
+        assert isinstance(event, Progress | Finished | Broken)
+        return event
+    except (EOFError, OSError):
+        worker.process.join(PATIENCE)
+        code = worker.process.exitcode
+        if code is None or code >= 0:
+            return Broken(worker.job.key, "died", f"the worker ended with exit code {code}")
+        cause = f"the worker was killed by {signal.Signals(-code).name}"
+        hint = "; out of memory? try fewer --workers" if -code == signal.SIGKILL else ""
+        return Broken(worker.job.key, "died", cause + hint)
+
+
+def _spent(event: Finished | Broken) -> bool:
+    """Whether a worker had too little memory: what it holds may be in pieces, and a fresh one starts without."""
+    if isinstance(event, Broken):
+        return event.kind == "memory"
+    return event.record.failure is not None and event.record.failure.reason.startswith(OUT_OF_MEMORY)
+
+
+def _end(worker: _Worker) -> None:
+    """No process is left behind: a closed pipe tells a worker to leave, and one that does not is killed."""
+    worker.pipe.close()
+    worker.process.join(PATIENCE)
+    if worker.process.is_alive():
+        worker.process.kill()
+        worker.process.join()
+    worker.process.close()
+
+
+def _work(pipe: Connection, task: Task, threads: int, gpu: str) -> None:
+    """A worker's life: jobs in, events out, until the pipe is closed."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
+        os.environ[name] = str(threads)  # read when torch and tokenizers are loaded, which is not yet
+    if gpu:
+        os.environ[VISIBLE] = gpu
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    try:
+        while True:
+            job = pipe.recv()
+            pipe.send(task.attempt(job, pipe.send))
+    except (EOFError, OSError):
+        return
+
+
+def _leave_with_parent() -> None:
+    """A parent that is killed cannot say goodbye; its workers notice, even in the middle of a long step."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,61 @@
+"""One job, tried: whatever goes wrong becomes an event."""
+
+from __future__ import annotations
+
+import os
+import pkgutil
+import traceback
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+from cseb.errors import OUT_OF_MEMORY, CsebError, memory_ran_out
+from cseb.launchers.events import Broken, Finished
+from cseb.launchers.heartbeat import beating
+from cseb.plan import Job, Progress
+from cseb.results.store import Store, plain
+
+RUN_JOB = "cseb.run:run_job"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is the same for all jobs; travels to the workers once.
+
+    target: "module:function" that runs one job; tests name a stand-in. models: where trained encoders are kept, if
+    anywhere. again: keys of jobs to run although they have a record. time_limit: seconds after which whoever started a
+    worker shall take its job for hung and kill it; a job cannot do that itself.
+    """
+
+    target: str
+    store: Store
+    models: Path | None = None
+    again: frozenset[str] = frozenset()
+    time_limit: float | None = None
+
+    def attempt(self, job: Job, watch: Callable[[Progress], None]) -> Finished | Broken:
+        """Run one job, unless another launcher has done so meanwhile; its heartbeat is kept while it runs.
+
+        Whatever goes wrong becomes an event, and the grid goes on.
+        """
+        alone = job.protocol.processes == 1  # else one might find a record that the others do not see yet
+        if alone and job.key not in self.again and (found := self.store.find(job.key)) is not None:
+            return Finished(job.key, found)
+        try:
+            run_job = pkgutil.resolve_name(self.target)
+            with beating(self.store.folder, job, watch) if first() else nullcontext(watch) as overheard:
+                return Finished(job.key, run_job(job, self.store, overheard, models=self.models))
+        except CsebError as error:
+            return Broken(job.key, "user", str(error))
+        except Exception as error:
+            if job.protocol.processes > 1:  # the others wait for this one: all of them have to end
+                raise
+            if memory_ran_out(error):  # before training, or there was not even enough for a record
+                return Broken(job.key, "memory", f"{OUT_OF_MEMORY}: {plain(str(error)) or type(error).__name__}")
+            return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
+
+
+def first() -> bool:
+    """Whether this process is the one that writes, of those that share a job."""
+    return os.environ.get("RANK", "0") == "0"

@@ -1,0 +1,217 @@
+"""What a folder says of a grid that runs somewhere: done, running, failed, stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from cseb.cli.status import Folder, plan_text
+from cseb.launchers import heartbeat, launch
+from cseb.launchers.events import Event, Finished
+from cseb.launchers.heartbeat import Pulses, beating, folder_of, next_job
+from cseb.launchers.local import Local
+from cseb.plan import Job, Progress
+from cseb.results.store import Store
+from tests import standin_jobs
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store(tmp_path / "results")
+    made.prepare()
+    return made
+
+
+def until(true: Callable[[], bool], seconds: float = 5.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def beats(store: Store) -> list[Path]:
+    return sorted(folder_of(store.folder).glob("*.json"))
+
+
+def shown(store: Store, pulses: Pulses | None = None) -> str:
+    console = Console(width=100, highlight=False)
+    with console.capture() as captured:
+        console.print(Folder(store).picture(*(pulses or Pulses(store.folder)).look()))
+    return captured.get()
+
+
+def shift(path: Path, seconds: float) -> None:
+    """As if the clock had been set meanwhile."""
+    then = path.stat().st_mtime + seconds
+    os.utime(path, (then, then))
+
+
+def test_a_running_job_has_a_file_that_is_gone_at_its_end(store: Store) -> None:
+    job = standin_jobs.job("simcse", 3)
+    with beating(store.folder, job, lambda progress: None) as watch:
+        until(lambda: len(beats(store)) == 1)
+        watch(Progress(job.key, 20, 50, 0.5, 61.0))
+        assert json.loads(beats(store)[0].read_text())["pid"] == os.getpid()
+        ((seen,), silent) = Pulses(store.folder).look()
+        assert (seen.beat.key, seen.beat.method, seen.beat.seed, silent) == (job.key, "simcse", 3, [])
+    assert not list(folder_of(store.folder).iterdir())
+
+
+def test_every_beat_tells_how_far_the_job_is(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeat, "EVERY", 0.02)
+    job, heard = standin_jobs.job("simcse"), list[Progress]()
+    with beating(store.folder, job, heard.append) as watch:
+        watch(Progress(job.key, 20, 50, 0.5, 61.0))
+        until(lambda: bool(beats(store)) and json.loads(beats(store)[0].read_text())["step"] == 20)
+        assert "step 20/50" in shown(store)
+    assert [progress.step for progress in heard] == [20]
+
+
+@pytest.mark.parametrize("way", ["no folder", "file in the way", "read-only"])
+def test_a_heartbeat_that_cannot_be_written_costs_nothing(
+    store: Store, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if way == "file in the way":
+        folder_of(store.folder).write_text("")
+    if way == "read-only":  # root may write anywhere, so the refusal is made up
+        monkeypatch.setattr(heartbeat, "_write", lambda path, content: (_ for _ in ()).throw(OSError(30, "read-only")))
+    results = store.folder / "missing" if way == "no folder" else store.folder
+    started = time.monotonic()
+    with beating(results, standin_jobs.job("a"), lambda progress: None) as watch:
+        watch(Progress("a", 1, 2, None, None))
+    assert time.monotonic() - started < 0.5
+
+
+def test_a_disk_that_hangs_holds_up_a_job_for_a_second_at_most(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = threading.Event()
+    monkeypatch.setattr(heartbeat, "_write", lambda path, content: free.wait(20))
+    started = time.monotonic()
+    with beating(store.folder, standin_jobs.job("a"), lambda progress: None):
+        pass
+    assert time.monotonic() - started < 2
+    free.set()
+
+
+@pytest.mark.parametrize("jump", [-7200.0, 7200.0])
+def test_a_clock_that_is_set_makes_no_running_job_stale(store: Store, jump: float) -> None:
+    """All files of the past lie in the future or long ago; the next beat tells."""
+    job, pulses = standin_jobs.job("simcse"), Pulses(store.folder)
+    with beating(store.folder, job, lambda progress: None):
+        until(lambda: len(beats(store)) == 1)
+        shift(beats(store)[0], jump)
+        assert [len(some) for some in pulses.look()] == [0, 1]
+        path = beats(store)[0]
+        heartbeat._write(path, path.read_bytes())  # the next beat, by a clock that has still not been set right
+        shift(path, jump)
+        assert [len(some) for some in pulses.look()] == [1, 0]
+
+
+def test_a_job_whose_process_died_is_stale_until_it_has_a_record(store: Store) -> None:
+    job = standin_jobs.job("simcse", 4)
+    (store.folder / "plan-mine.tsv").write_text(plan_text([job]))
+    killed = (
+        "import os, sys, time\nfrom pathlib import Path\n"
+        "from cseb.launchers.heartbeat import beating\nfrom tests import standin_jobs\n"
+        "with beating(Path(sys.argv[1]), standin_jobs.job('simcse', 4), print):\n    time.sleep(0.3)\n    os._exit(1)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(store.folder)], cwd=ROOT, check=False, timeout=60)
+    shift(beats(store)[0], -60)
+    text = " ".join(shown(store).split())
+    assert "stale: simcse 10 % seed 4: process" in text
+    assert "0 of 1 done" in text
+    assert len(Pulses(store.folder).settled(patience=0.1)[1]) == 1
+    store.write(standin_jobs.record(job), {})
+    assert "stale" not in shown(store)
+
+
+def test_done_failed_and_waiting_jobs_are_counted_by_the_plan(store: Store) -> None:
+    jobs = [standin_jobs.job(label, seed) for label in ("simcse", "micse") for seed in range(3)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
+    for one in jobs[:3]:
+        store.write(standin_jobs.record(one), {})
+    store.write(standin_jobs.record(jobs[3], failed="the loss is nan"), {})
+    (store.runs / f"{'f' * 16}.json").write_text("garbage")
+    lines = shown(store).splitlines()
+    assert lines[0] == "3 of 6 done, 1 failed"
+    assert [line.split() for line in lines[2:4]] == [["simcse", "3/3"], ["micse", "!1", "0/3"]]
+    assert lines[-1] == "failed: micse 10 % seed 0: the loss is nan"
+
+
+def test_what_is_no_heartbeat_is_passed_over(store: Store) -> None:
+    folder = folder_of(store.folder)
+    folder.mkdir()
+    for name, text in {
+        "a.json": "",
+        "b.json": "[]",
+        "c.json": '{"key": "c"}',
+        "d.txt": "",
+        "e.json": "{" * 9999,
+    }.items():
+        (folder / name).write_text(text)
+    (folder / "g.json").mkdir()
+    assert Pulses(store.folder).look() == ([], [])
+
+
+def test_a_job_that_another_process_runs_is_taken_last(store: Store) -> None:
+    jobs = [standin_jobs.job(label) for label in ("a", "b", "c")]
+    waiting = deque(jobs)
+    with beating(store.folder, jobs[0], lambda progress: None):
+        until(lambda: len(beats(store)) == 1)
+        assert [next_job(store.folder, waiting).label for _ in jobs] == ["b", "c", "a"]
+        shift(beats(store)[0], -3600)  # of a process that has died
+        assert next_job(store.folder, deque(jobs)).label == "a"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_record_that_appears_meanwhile_is_taken_as_it_is(store: Store, workers: int) -> None:
+    jobs, events = [standin_jobs.job(label) for label in ("a", "b", "c")], list[Event]()
+    before = standin_jobs.record(jobs[2], value=12.5)
+
+    def watch(event: Event) -> None:
+        events.append(event)
+        if len(events) == 1:  # another launcher on this folder
+            store.write(before, {})
+
+    summary = launch(jobs, store, Local(workers), watch, target=standin_jobs.TARGET)
+    assert summary.done == 3
+    (last,) = [event for event in events if isinstance(event, Finished) and event.key == jobs[2].key]
+    assert last.record == before == store.read(jobs[2].key)
+
+
+def test_a_job_that_is_to_be_run_again_is(store: Store) -> None:
+    job = standin_jobs.job("a")
+    store.write(standin_jobs.record(job, value=12.5), {})
+    launch([job], store, Local(1), lambda e: None, again=frozenset({job.key}), target=standin_jobs.TARGET)
+    assert store.read(job.key).scores[0].value == 50.0
+
+
+def cseb(*arguments: str) -> subprocess.CompletedProcess[str]:
+    script = "import sys\nfrom cseb.cli import main\ntry:\n    main()\nfinally:\n    assert 'torch' not in sys.modules"
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_the_command_needs_no_torch_and_ends_when_all_is_done(store: Store) -> None:
+    jobs: list[Job] = [standin_jobs.job("simcse", seed) for seed in range(2)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
+    for one in jobs:
+        store.write(standin_jobs.record(one), {})
+    for options in ([], ["--watch"]):
+        ran = cseb("status", str(store.folder), *options)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        assert "2 of 2 done" in ran.stdout
+    missing = cseb("status", str(store.folder / "nowhere"))
+    assert missing.returncode == 2
+    assert missing.stderr.count("\n") == 1
