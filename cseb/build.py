@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from cseb import encoder as encoders
+from cseb import pretrained
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
 from cseb.parts import (
@@ -70,7 +70,7 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
     sentences: how many the subset has, where that is known.
     """
     recipe: Recipe = _live(method.recipe, None)
-    shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
+    shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         _, _, _, memory, terms, _ = _parts(method, recipe, shape)
         stages, _ = _stages(method, shape, terms)
@@ -85,13 +85,13 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
 def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False) -> Built:
     """Load the encoder and attach every part; new weights come from the seed's own stream. Raises: BadSpec, BadData."""
     recipe: Recipe = _live(method.recipe, None)
-    shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
+    shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
         network: Network | None = None if method.network is None else _live(method.network, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms), network.needs if network else ())
-        encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
+        encoder, notes = pretrained.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
         for weighted in terms:
             if isinstance(weighted.term, Founded):
                 weighted.term.found(encoder)

@@ -53,6 +53,11 @@ def memory_ran_out(error: BaseException) -> bool:
     )
 
 
+def first_line(error: BaseException) -> str:
+    """What a library's exception says, on one line of at most 200 characters."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The nearest known names, or all of them when none is near."""
     names = sorted(known)

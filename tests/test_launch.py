@@ -7,12 +7,16 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
+from cseb.cli.grid import workers_of as workers_of_grid
+from cseb.errors import BadBenchmark
 from cseb.launchers import launch
+from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
 from cseb.plan import Job, Progress
@@ -85,6 +89,23 @@ def test_a_job_that_hangs_is_ended_and_the_others_go_on(store: Store, workers: i
     (broken,) = [event for event in events if isinstance(event, Broken)]
     assert (broken.key, broken.kind, broken.reason) == (grid[1].key, "late", "no end after 5 s (--time-limit)")
     assert not workers_of(os.getpid())
+
+
+def test_each_worker_sees_one_gpu_and_several_share_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, GPU-8f1a")
+    cuda = replace(standin_jobs.PROTOCOL, device="cuda")
+    grid = [replace(job, protocol=cuda) for job in jobs("device", "device", "device", "device")]
+    assert workers_of_grid("auto", 1, "cuda", per_gpu=2) == 4
+    launch(grid, store, Local(4), lambda event: None, target=standin_jobs.TARGET)
+    assert sorted(store.read(job.key).benchmark for job in grid) == ["3", "3", "GPU-8f1a", "GPU-8f1a"]
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "3, GPU-8f1a"
+    assert least_used(["0", "1", "2"], ["0", "2", "0"]) == "1"
+
+
+@pytest.mark.parametrize(("text", "device"), [("auto", "cpu"), ("3", "cuda")])
+def test_jobs_per_gpu_is_refused_where_it_would_do_nothing(text: str, device: str) -> None:
+    with pytest.raises(BadBenchmark, match="--jobs-per-gpu"):
+        workers_of_grid(text, 1, device, per_gpu=2)
 
 
 def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(store: Store) -> None:

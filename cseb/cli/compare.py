@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from cseb.cli.report import Methods, parsed
 from cseb.errors import BadBenchmark, one_of
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ def compare(
     *,
     baseline: Annotated[str, typer.Option(help="The method to compare with; simcse where there is one.")] = "",
     all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every two methods in place of a baseline.")] = False,
+    methods: Methods = "",
     fraction: Annotated[str, typer.Option(help="Shares of the corpus, such as 0.001,0.01; all by default.")] = "",
     tasks: Annotated[str, typer.Option(help="Tasks to average; by default all that are scored alike.")] = "",
     select: Annotated[
@@ -46,7 +49,7 @@ def compare(
     from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.sources import sources
     from cseb.results.store import Store
-    from cseb.results.study import as_it_stands, gather, groups
+    from cseb.results.study import as_it_stands, choose, gather, groups
 
     render = SHEET_FORMATS[one_of(SHEET_FORMATS, format, "--format")]
     one_of(("", "best", "last"), select, "--select")
@@ -54,11 +57,12 @@ def compare(
         raise BadBenchmark("both --baseline and --all-pairs are given; choose one")
     shares = _shares(fraction)
     store = Store(results)
-    records, _ = store.load()
+    records, _ = store.load(lean=True)
+    gc.freeze()  # none of them is garbage
     chosen = cast("Select", select or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
     shown = []
-    for group in groups(trained) or [records]:
+    for group in groups(choose(trained, parsed(methods))) or [records]:
         if variance:
             shown += [sources(group, chosen)]
             continue

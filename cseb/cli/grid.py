@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
 
 BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
-Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, on a GPU one.")]
+Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
 Threads = Annotated[int, typer.Option(min=1, help="CPU threads of each job; part of what a record says.")]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -61,6 +61,9 @@ def run(
     time_limit: Annotated[
         str, typer.Option(help="Longest a job may take, such as 90s, 30m or 2h; then it is ended as hung.")
     ] = "",
+    jobs_per_gpu: Annotated[
+        int | None, typer.Option(min=1, help="Jobs that share a GPU, with --workers auto; 1 if nothing is said.")
+    ] = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that share each batch of a job.")] = 1,
     threads: Threads = 1,
     device: Device = "auto",
@@ -117,7 +120,7 @@ def run(
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
         along=along,
     )
-    at_once = 1 if together > 1 else workers_of(workers, threads, where)
+    at_once = 1 if together > 1 else workers_of(workers, threads, where, jobs_per_gpu)
     grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
     quiet = quiet or not first()
     for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
@@ -271,11 +274,21 @@ def device_of(name: str) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def workers_of(text: str, threads: int, device: str) -> int:
-    """How many jobs at a time. Raises: BadSpec."""
-    if text == "auto":
-        return 1 if device == "cuda" else max(1, _cores() // threads)
-    return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
+def workers_of(text: str, threads: int, device: str, per_gpu: int | None = None) -> int:
+    """How many jobs at a time: as many as cores, for one process with several threads is slower (results/speed).
+
+    per_gpu: jobs that share a GPU. Raises: BadBenchmark, BadSpec.
+    """
+    if per_gpu and (text != "auto" or device != "cuda"):
+        found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
+        raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")
+    if text != "auto":
+        return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
+    if device == "cuda":
+        from cseb.launchers.devices import gpus
+
+        return max(1, len(gpus())) * (per_gpu or 1)
+    return max(1, _cores() // threads)
 
 
 def seconds_of(text: str) -> float | None:

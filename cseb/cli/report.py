@@ -174,7 +174,7 @@ def asked(methods: str, fractions: str, sizes: str, tasks: str, select: str, **o
 
     names = [name.strip() for name in tasks.split(",") if name.strip()]
     return Ask(
-        methods=_methods(methods),
+        methods=parsed(methods),
         fractions=tuple(map(float, _numbers(fractions, float, "--fractions"))),
         sizes=tuple(map(int, _numbers(sizes, int, "--sizes"))),
         tasks=tuple(task for name in names for task in TASK_GROUPS.get(name, (name,))),
@@ -236,14 +236,15 @@ def _each_size(ask: Ask, study: Study) -> list[Ask]:
     return [replace(ask, fractions=(), sizes=(size,)) for size in study.sizes]
 
 
-def _methods(text: str) -> tuple[str, ...]:
+def parsed(text: str) -> tuple[str, ...]:
+    """Methods as typed, as records name them. Raises: BadSpec, UnknownName."""
     from cseb.spec import parse_methods
 
     return tuple(map(str, parse_methods(text))) if text.strip() else ()
 
 
 def _canonical(text: str) -> str:
-    return (*_methods(text), "")[0]
+    return (*parsed(text), "")[0]
 
 
 def _numbers(text: str, kind: type, option: str) -> list[Any]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from cseb.errors import BadData
+from cseb.errors import BadData, first_line
 
 CONFIG = "config.json"
 TOKENIZER = (
@@ -60,7 +60,7 @@ def _download(name: str) -> Path:
         folder = snapshot_download(repository, revision=revision or None, allow_patterns=[CONFIG, *TOKENIZER, *WEIGHTS])
     except Exception as error:  # the hub client raises a dozen kinds, its HTTP library more; all mean "not here"
         raise BadData(
-            f"encoder {name!r}: no such folder, and it cannot be had from the hub ({_first_line(error)}). Without "
+            f"encoder {name!r}: no such folder, and it cannot be had from the hub ({first_line(error)}). Without "
             f"network, put {CONFIG}, the tokenizer files and *.safetensors into a folder and give its path, or use "
             "`microworld`, which needs none"
         ) from error
@@ -100,8 +100,3 @@ def sha256_of(files: Iterable[Path]) -> str:
         except OSError as error:
             raise BadData(f"encoder file {path} cannot be read: {error.strerror}") from error
     return total.hexdigest()
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cseb.errors import OUT_OF_MEMORY
+from cseb.launchers.devices import VISIBLE, gpus, least_used
 from cseb.launchers.events import Broken, Finished, Started, Watch
 from cseb.launchers.heartbeat import next_job
 from cseb.launchers.signals import Stop, signals_wait
@@ -42,7 +43,8 @@ class Local:
         if self.workers == 1 and task.time_limit is None:
             _here(task, jobs, tell)
         else:
-            _Pool(task, tell, deque(jobs), self.workers).run()
+            names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
+            _Pool(task, tell, deque(jobs), self.workers, names).run()
 
 
 def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
@@ -55,10 +57,14 @@ def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, our end of its pipe, the job it holds and since when, by a clock that does not jump."""
+    """A process, our end of its pipe, the job it holds and since when, by a clock that does not jump.
+
+    gpu: the one it sees, "" for all or none.
+    """
 
     process: BaseProcess
     pipe: Connection
+    gpu: str
     job: Job
     since: float = 0.0
 
@@ -80,6 +86,7 @@ class _Pool:
     tell: Watch
     waiting: deque[Job]
     workers: int
+    gpus: Sequence[str] = ()
     busy: dict[Connection, _Worker] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -103,7 +110,7 @@ class _Pool:
     def _start(self) -> None:
         """A new worker: each start uses up a job, so workers that cannot live do not go on forever."""
         job = next_job(self.task.store.folder, self.waiting)
-        worker = _started(self.task, job)
+        worker = _started(self.task, job, least_used(self.gpus, [each.gpu for each in self.busy.values()]))
         self.busy[worker.pipe] = worker
         worker.hand_over(job)
         self.tell(Started(job.key))
@@ -141,21 +148,21 @@ class _Pool:
         self.tell(Broken(worker.job.key, "late", f"no end after {self.task.time_limit:g} s (--time-limit)"))
 
 
-def _started(task: Task, job: Job) -> _Worker:
+def _started(task: Task, job: Job, gpu: str) -> _Worker:
     """A new process. Ctrl-C reaches the whole group of processes; only the parent answers it."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     for name, value in MALLOC.items():
         os.environ.setdefault(name, value)  # read when a process starts
     resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
-    process = context.Process(target=_work, args=(theirs, task, job.protocol.threads), daemon=True)
+    process = context.Process(target=_work, args=(theirs, task, job.protocol.threads, gpu), daemon=True)
     with signals_wait() as heard:
         process.start()
     if heard:
         process.terminate()
         raise Stop
     theirs.close()
-    return _Worker(process, ours, job)
+    return _Worker(process, ours, gpu, job)
 
 
 def _next(worker: _Worker) -> Progress | Finished | Broken:
@@ -191,10 +198,12 @@ def _end(worker: _Worker) -> None:
     worker.process.close()
 
 
-def _work(pipe: Connection, task: Task, threads: int) -> None:
+def _work(pipe: Connection, task: Task, threads: int, gpu: str) -> None:
     """A worker's life: jobs in, events out, until the pipe is closed."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = str(threads)  # read when torch and tokenizers are loaded, which is not yet
+    if gpu:
+        os.environ[VISIBLE] = gpu
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
         while True:

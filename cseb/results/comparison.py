@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cseb.results.paired import Family, Pair
 from cseb.results.sheet import Line, Sheet, Value
@@ -60,14 +61,17 @@ def effects(found: Family, about: About, notes: Sequence[str] = ()) -> Sheet:
     )
 
 
-def chances(found: Family, about: About, *, aso: bool = False) -> Sheet | None:
+def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> Sheet | None:
     """The same differences as probabilities, and what this many seeds could have found; None below five seeds.
 
-    aso: with the bound of almost stochastic order, which is no probability but as descriptive.
+    shown: what `effects` makes of them. aso: with the bound of almost stochastic order, which is no probability but as
+    descriptive.
     """
-    told = [one for one in found.pairs if one.found.n >= FEWEST_JUDGED and one.found.chances() is not None]
-    if not told:
+    both = list(zip(found.pairs, shown.lines, strict=True))
+    both = [(one, line) for one, line in both if one.found.n >= FEWEST_JUDGED and one.found.chances() is not None]
+    if not both:
         return None
+    told = [one for one, _ in both]
     margin = f"{found.margin:g}"
     heads = (
         "method" if about.baseline else "methods",
@@ -79,7 +83,7 @@ def chances(found: Family, about: About, *, aso: bool = False) -> Sheet | None:
         name="chances",
         title=f"The same in probabilities {about.where}, {about.what}",
         heads=heads,
-        lines=tuple(_chance(one, found, about, aso=aso) for one in told),
+        lines=tuple(_chance(one, found, about, line.values, aso=aso) for one, line in both),
         notes=(
             f"P: posterior of the true difference, reference prior, for {_scopes(told)}; margin {margin} points.",
             f"P(run above run): over all pairs of runs; Bouthillier et al. 2021 call {MEANINGFUL:g} meaningful.",
@@ -105,6 +109,7 @@ def values(one: Pair, found: Family, about: About) -> dict[str, Value]:
     return known | {"p_sign_flip": sign_flip(told.differences), "detectable": told.design.detectable()}
 
 
+@lru_cache(maxsize=2**16)  # asked for by the line, by its values and by the notes
 def settle(one: Pair, found: Family) -> str:
     """How many seeds would settle an effect of the size that was found, or why none would; -- if it is settled."""
     effect, design = abs(one.found.mean), one.found.design
@@ -170,7 +175,7 @@ def _effect(one: Pair, found: Family, about: About) -> tuple[str, ...]:
     return (name_of(one, about), f"{told.mean:+.2f}", *reaches, wins, p, verdict(one, found.margin), settle(one, found))
 
 
-def _chance(one: Pair, found: Family, about: About, *, aso: bool) -> Line:
+def _chance(one: Pair, found: Family, about: About, known: Mapping[str, Value], *, aso: bool) -> Line:
     told = one.found
     shares = [probability(chance) for chance in told.chances(found.margin) or ()]
     detectable = told.design.detectable()
@@ -181,10 +186,9 @@ def _chance(one: Pair, found: Family, about: About, *, aso: bool) -> Line:
         probability(sign_flip(told.differences)),
         NONE if detectable is None else f"{detectable:.2f}",
     )
-    known = values(one, found, about)
     if aso:
         bound = eps_min(told.b, told.a)
-        cells, known = (*cells, f"{bound:.2f}"), known | {"aso": bound}
+        cells, known = (*cells, f"{bound:.2f}"), {**known, "aso": bound}
     return Line(cells=cells, values=known)
 
 

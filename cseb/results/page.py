@@ -12,6 +12,7 @@ from cseb.errors import BadResults, did_you_mean
 from cseb.results import paired
 from cseb.results.comparison import About, chances, clusters_in_words, effects
 from cseb.results.evidence import Evidence
+from cseb.results.marks import MOST
 from cseb.results.notes import signature
 from cseb.results.paired import Family, Sample
 from cseb.results.ranking import ranks, single_tasks, where_curves_cross
@@ -21,6 +22,7 @@ from cseb.results.store import plain
 from cseb.results.study import Study, percent, tag
 from cseb.statistics.paired import FEWEST_JUDGED, MARGIN
 
+UNRANKED = f"No groups and ranks of more than {MOST} methods, whose pairs are too many to tell apart; see --methods."
 FAVOURITE = "simcse"  # the baseline where none is named and the study has it
 
 
@@ -86,14 +88,19 @@ def _column(found: Sequence[Sample], about: About, wanted: Wanted, methods: Sequ
     """What is said of one set of samples; nothing if there is nothing to compare."""
     if not _comparable(found, wanted.baseline):
         return
-    everyone = paired.family(paired.all_pairs(found), wanted.margin)
-    chosen = paired.family(paired.against(wanted.baseline, found), wanted.margin) if wanted.baseline else everyone
+    chosen = paired.family(_pairs(found, wanted.baseline), wanted.margin)
     if not chosen.pairs:
         return
-    likely = chances(chosen, about, aso=wanted.aso)
-    too_few = (f"No almost stochastic order below {FEWEST_JUDGED} seeds.",) if wanted.aso and not likely else ()
-    yield effects(chosen, about, (*_unequal(found), *_absent(methods, found), *too_few))
-    yield from filter(None, (likely, ranks(found, everyone, about)))
+    few = len(found) <= MOST
+    shown = effects(chosen, about, (*_unequal(found), *_absent(methods, found), *([] if few else [UNRANKED])))
+    likely = chances(chosen, about, shown, aso=wanted.aso)
+    if wanted.aso and not likely:
+        too_few = f"No almost stochastic order below {FEWEST_JUDGED} seeds."
+        shown = replace(shown, notes=(*shown.notes, too_few))
+    yield from filter(None, (shown, likely))
+    everyone = paired.family(paired.all_pairs(found), wanted.margin) if few else None
+    if everyone and (ranked := ranks(found, everyone, about)):
+        yield ranked
 
 
 def _singles(study: Study, wanted: Wanted, size: int, tasks: Sequence[str], evidence: Evidence) -> Sheet:
@@ -124,10 +131,10 @@ def _curve(
 def _covariances(families: Sequence[Family], by_size: Sequence[Sequence[Sample]]) -> dict[tuple[str, str], np.ndarray]:
     """Covariance over items of the mean differences at all sizes, (F, F), of pairs whose items are known."""
     found = {}
+    known = [{one.method: one for one in samples if one.shares} for samples in by_size]
     for a, b in {(one.a, one.b) for each in families for one in each.pairs}:
         rows = []
-        for samples in by_size:
-            held = {one.method: one for one in samples if one.shares}
+        for held in known:
             if a in held and b in held:
                 seeds = sorted(set(held[a].points) & set(held[b].points))
                 rows.append(np.mean([held[b].shares[seed] - held[a].shares[seed] for seed in seeds], axis=0))
@@ -173,7 +180,8 @@ def _unequal(found: Sequence[Sample]) -> list[str]:
 
 def _absent(methods: Sequence[str], found: Sequence[Sample]) -> list[str]:
     """Methods that are not compared because they have no points here."""
-    named = [plain(method) for method in methods if method not in {one.method for one in found}]
+    there = {one.method for one in found}
+    named = [plain(method) for method in methods if method not in there]
     return [f"Without any points here, not compared: {', '.join(named)}."] if named else []
 
 

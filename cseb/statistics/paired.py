@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from cseb.statistics.intervals import LEVEL, Floats, Interval, around, sd
+from cseb.statistics.intervals import LEVEL, Floats, Interval, around, below, sd
 from cseb.statistics.power import Design
 
 Scope = Literal["seeds", "items", "seeds and items"]
@@ -100,27 +100,22 @@ class Comparison:
     @property
     def p(self) -> float | None:
         """Two-sided p-value of no difference, for `scope`; None below FEWEST_TESTED seeds or if nothing varies."""
-        from scipy import stats
-
         if self.scope is None or self.n < FEWEST_TESTED:
             return None
         if (variance := self.variance(self.scope)) == 0:
             return 1.0 if abs(self.mean) <= STILL else 0.0
         statistic, df = abs(self.mean) / sqrt(variance), self.df(self.scope)
-        return float(2 * (stats.norm.sf(statistic) if df == inf else stats.t.sf(statistic, df)))
+        return 2 * below(-statistic, df)
 
     def chances(self, margin: float = MARGIN) -> tuple[float, float, float] | None:
         """Posterior probabilities that the difference is below -margin, within it, above it; None without a spread.
 
         Under the reference prior the posterior is the same t distribution that the interval comes from.
         """
-        from scipy import stats
-
         if self.scope is None or (variance := self.variance(self.scope)) == 0:
             return None
         df, scale = self.df(self.scope), sqrt(variance)
-        known = stats.norm(self.mean, scale) if df == inf else stats.t(df, self.mean, scale)
-        low, high = float(known.cdf(-margin)), float(known.sf(margin))
+        low, high = below((-margin - self.mean) / scale, df), below((self.mean - margin) / scale, df)
         return low, 1 - low - high, high
 
     def verdict(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Verdict:
