@@ -1,4 +1,7 @@
-"""Backbone, pooler and head as one encoder: with language.py and two parts the only files that know transformers."""
+"""Backbone, pooler and head as one encoder.
+
+With language.py, tokenizer.py and two parts the only files that know transformers.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,11 @@ import numpy.typing as npt
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
+from cseb import tokenizer as tokenizers
 from cseb.data.tokens import Padded, Tokens
-from cseb.errors import BadData, BadSpec
+from cseb.errors import BadData, BadSpec, first_line
 from cseb.kernels import FastLinear
 from cseb.language import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.parts import (
@@ -70,7 +74,7 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
     try:
         config = AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
     except Exception as error:  # transformers raises whatever its parsers do
-        raise BadData(f"encoder {folder}: config.json cannot be used: {_first_line(error)}") from None
+        raise BadData(f"encoder {folder}: config.json cannot be used: {first_line(error)}") from None
     if dropout != "model":
         for name in DROPOUTS:
             if hasattr(config, name):
@@ -81,7 +85,7 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
 def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
     """What parts may ask of an encoder, read from its small files alone. Raises: BadData."""
     config = configuration(folder, dropout, trust_remote_code)
-    tokenizer, weights = _tokenizer(folder, trust_remote_code), _weight_names(folder)
+    tokenizer, weights = tokenizers.read(folder, trust_remote_code), _weight_names(folder)
     try:
         return Shape(
             width=config.hidden_size,
@@ -185,22 +189,13 @@ class Encoder(nn.Module):
         prompt_before, prompt_after, anchor = self._prompt(len(before), len(after), template or self.pooler.template)
         room = max(longest - len(before) - len(after), 1)
         texts = [text for text in sentences if isinstance(text, str)]
-        read = iter(self._own(texts) if texts else [])
+        read = iter(tokenizers.own_ids(self.tokenizer, texts) if texts else [])
         own = (next(read) if isinstance(text, str) else text for text in sentences)
         rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in own]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
         prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
         return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
-
-    def _own(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text without special ones, uncut."""
-        if not self.tokenizer.is_fast:
-            return self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
-        backend = self.tokenizer.backend_tokenizer  # without the positions and batches that nobody looks at
-        backend.no_truncation()
-        backend.no_padding()
-        return [found.ids for found in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
     def offsets(self, sentences: Sequence[str]) -> list[list[tuple[int, int]]]:
         """First character and the one behind the last of every token of every sentence's own, uncut."""
@@ -375,27 +370,19 @@ def load(
                 backbone, missing = _pretrained(AutoModel, folder, options)
                 missing = [name for name in missing if "pooler" not in name]
         except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
-            raise BadData(f"encoder {folder} cannot be loaded: {_first_line(error)}") from None
+            raise BadData(f"encoder {folder} cannot be loaded: {first_line(error)}") from None
     if missing:
         shown = ", ".join(sorted(missing)[:3])
         raise BadData(f"encoder {folder} lacks {len(missing)} of its weights, such as {shown}; get its files again")
     if LANGUAGE in needs and language is None:
         language = weights = TiedOutput(backbone.get_input_embeddings())
         notes.append("language: the checkpoint has no masked-LM head; word embeddings and a new bias take its place")
-    tokenizer = _tokenizer(folder, trust_remote_code)
-    return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
+    return Encoder(backbone, tokenizers.read(folder, trust_remote_code), pooler, head, needs, language, weights), notes
 
 
 def _pretrained(kind: Any, folder: Path, options: dict[str, Any]) -> tuple[Any, list[str]]:
     model, info = kind.from_pretrained(folder, output_loading_info=True, use_safetensors=True, **options)
     return model, sorted(info["missing_keys"])
-
-
-def _tokenizer(folder: Path, trust_remote_code: bool) -> Any:
-    try:
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
-    except Exception as error:  # transformers raises whatever its parsers do
-        raise BadData(f"encoder {folder}: its tokenizer cannot be loaded: {_first_line(error)}") from None
 
 
 def _weight_names(folder: Path) -> list[str]:
@@ -407,9 +394,5 @@ def _weight_names(folder: Path) -> list[str]:
             with safe_open(file, framework="pt") as weights:
                 names += weights.keys()
         except (SafetensorError, OSError) as error:
-            raise BadData(f"{file} is no safetensors file: {_first_line(error)}") from None
+            raise BadData(f"{file} is no safetensors file: {first_line(error)}") from None
     return names
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]

@@ -40,6 +40,11 @@ class UnknownName(CsebError):
         super().__init__(f"no {kind} is called {name!r}; {did_you_mean(name, known)}")
 
 
+def first_line(error: BaseException) -> str:
+    """What other people's exceptions say, on one line."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
+
+
 OUT_OF_MEMORY = "out of memory"  # how the reason begins when a job had too little
 
 
