@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
 from typing import Literal
 
@@ -21,7 +22,7 @@ ENUMERATED = 12  # seeds up to which all sign flips are gone through
 STILL = 1e-9  # points; differences that vary less than this do not vary with the seed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is asked for again and again is kept
 class Comparison:
     """Method B against method A.
 
@@ -36,7 +37,7 @@ class Comparison:
     b: Floats
     items: float | None = None
 
-    @property
+    @cached_property
     def differences(self) -> Floats:
         """B less A, (n,)."""
         return self.b - self.a
@@ -46,12 +47,17 @@ class Comparison:
         """Seeds that both methods have."""
         return len(self.a)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean difference in points."""
         return float(self.differences.mean())
 
-    @property
+    @cached_property
+    def sd(self) -> float:
+        """Sample standard deviation of the differences; NaN below two seeds."""
+        return sd(self.differences)
+
+    @cached_property
     def moves(self) -> bool:
         """Whether the difference varies with the seed: that of two encoders that are not trained does not."""
         return self.n > 1 and float(np.ptp(self.differences)) > STILL
@@ -81,7 +87,7 @@ class Comparison:
 
     def variance(self, scope: Scope) -> float:
         """Of the mean difference, as far as `scope` makes it vary, in points squared."""
-        seeds = sd(self.differences) ** 2 / self.n if scope != "items" else 0.0
+        seeds = self.sd**2 / self.n if scope != "items" else 0.0
         return seeds + ((self.items or 0.0) if scope != "seeds" else 0.0)
 
     def df(self, scope: Scope) -> float:
@@ -133,7 +139,7 @@ class Comparison:
     @property
     def design(self) -> Design:
         """What this study can find, and what a longer one could."""
-        return Design(self.n, sd(self.differences) if self.moves else 0.0, self.items or 0.0)
+        return Design(self.n, self.sd if self.moves else 0.0, self.items or 0.0)
 
 
 def sign_flip(differences: Floats) -> float | None:

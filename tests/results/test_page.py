@@ -158,6 +158,13 @@ def test_a_method_without_points_is_named_and_nothing_is_resampled_from_nothing(
     assert [one.name for one in shown] == ["effects"] * 3
 
 
+def test_hundreds_of_methods_are_compared_with_a_baseline_and_not_with_each_other() -> None:
+    shown = page(effects={"simcse": 0, **{f"m{place}": place for place in range(41)}}, sizes=(100, 1000))
+    assert [one.name for one in shown] == ["effects", "chances"] * 3
+    assert len(shown[0].lines) == 41
+    assert "No groups and ranks of more than 40 methods, whose pairs are too many" in " ".join(shown[0].notes)
+
+
 def test_every_format_holds_every_row() -> None:
     shown = page(effects={"simcse": 0, "micse+ami(layers=(7,8))": 1, "50%_&_#1|x": 2})
     for name, render in SHEET_FORMATS.items():
