@@ -42,6 +42,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,6
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]*$")]
 Filled = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
 Texts = Annotated[Filled, BeforeValidator(_joined)]
+Layout = Annotated[str, StringConstraints(pattern=r"^(few-shot|tasks|(ablation|sensitivity)( \S+)?)?$")]
 Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_numbers)]
 
@@ -50,11 +51,12 @@ class Benchmark(BaseModel):
     """A grid of methods x shares of one corpus x seeds, and how its encoders are scored.
 
     methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". steps: the
-    length of every method that trains, its warm-up shortened or stretched in proportion; what a method's own text says
-    wins over both.
+    length of every method that trains, its warm-up shortened or stretched in proportion, of each model it trains first,
+    and of a flow; what a method's own text says wins over both.
     fractions or sizes: shares of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
     pairs that choose the `best` checkpoint, or "". tolerance: points an average may move in
     `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).
+    table: how `cseb report` lays it out: few-shot, tasks, ablation METHOD or sensitivity OPTION.
     For `--on`: elsewhere, the methods of a grid that moves, where `methods` has sizes or budgets that fit its own
     encoder and corpus alone; triples, the corpus of a stage for methods that train on labelled pairs or triples.
     """
@@ -77,6 +79,7 @@ class Benchmark(BaseModel):
     steps: Annotated[int, Field(ge=0)] | None = None
     elsewhere: Annotated[Line, BeforeValidator(_joined)] = ""
     triples: Line = ""
+    table: Layout = ""
     tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
     notes: str = ""
 

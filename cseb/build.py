@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from cseb import encoder as encoders
+from cseb import pretrained
 from cseb.encoder import Encoder
 from cseb.errors import BadSpec, did_you_mean, number
 from cseb.parts import (
@@ -70,7 +70,7 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
     sentences: how many the subset has, where that is known.
     """
     recipe: Recipe = _live(method.recipe, None)
-    shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
+    shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         _, _, _, memory, terms, _ = _parts(method, recipe, shape)
         stages, _ = _stages(method, shape, terms)
@@ -85,20 +85,20 @@ def check(method: Method, folder: Path, trust_remote_code: bool = False, sentenc
 def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False) -> Built:
     """Load the encoder and attach every part; new weights come from the seed's own stream. Raises: BadSpec, BadData."""
     recipe: Recipe = _live(method.recipe, None)
-    shape = encoders.shape_of(folder, recipe.dropout, trust_remote_code)
+    shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape)
         network: Network | None = None if method.network is None else _live(method.network, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms), network.needs if network else ())
-        encoder, notes = encoders.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
+        encoder, notes = pretrained.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
         for weighted in terms:
             if isinstance(weighted.term, Founded):
                 weighted.term.found(encoder)
+        encoder.post = None if method.post is None else _live(method.post, shape, seed=stream_seed(seed, INIT))
     if method.regulariser is not None:
         regulariser: Regulariser = _live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
-    encoder.post = None if method.post is None else _live(method.post, shape)
     methods, until = _stages(method, shape, terms)
     stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
     further = None if network is None else network(encoder)
@@ -207,15 +207,16 @@ def _weighted(part: Part, shape: Shape, steps: int) -> Weighted:
     return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape, steps=steps))
 
 
-def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), steps: int = 0) -> Any:
+def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), steps: int = 0, seed: int = 0) -> Any:
     """The object a part names, built from its options, and from what its constructor asks for by name.
 
-    It may ask for `shape`; a view maker for `needs`, what the terms want of the encoder; a term for `run_steps`.
+    It may ask for `shape`; a view maker for `needs`, what the terms want of the encoder; a term for `run_steps`; what
+    is fitted after training for `run_seed`.
     """
     made = SLOTS[slot_of(part.name)][part.name]
     options = dict(part.options)
     allowed = dict(inspect.signature(made).parameters) if made.__init__ is not object.__init__ else {}
-    told = {"shape": shape, "needs": needs, "run_steps": steps}
+    told = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
     asked = {name: told[name] for name in told if allowed.pop(name, None) is not None}
     if nn.Module in made.__mro__ and "__init__" not in vars(made):
         allowed = {}  # nn.Module's own signature takes anything

@@ -40,11 +40,6 @@ class UnknownName(CsebError):
         super().__init__(f"no {kind} is called {name!r}; {did_you_mean(name, known)}")
 
 
-def first_line(error: BaseException) -> str:
-    """What other people's exceptions say, on one line."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]
-
-
 OUT_OF_MEMORY = "out of memory"  # how the reason begins when a job had too little
 
 
@@ -56,6 +51,11 @@ def memory_ran_out(error: BaseException) -> bool:
         or type(error).__name__ == "OutOfMemoryError"
         or (isinstance(error, RuntimeError) and ("can't allocate memory" in said or "not enough memory" in said))
     )
+
+
+def first_line(error: BaseException) -> str:
+    """What a library's exception says, on one line of at most 200 characters."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from cseb.encoder import Encoder
@@ -14,13 +14,15 @@ from cseb.plan import Job
 
 # The pooling modes of sentence-transformers that mean the same as ours.
 POOLING = {"cls": "cls", "mean": "mean"}
+HELD = "cseb.safetensors"
 
 
 def export(encoder: Encoder, job: Job, folder: Path) -> None:
     """Write the encoder as scored: weights, tokenizer, and `cseb.json` with pooler, head and origin.
 
-    `cseb.pt` has what pooler, head and post-processor hold at test, where they hold anything. With pooler cls or mean
-    and neither of the others at test, SentenceTransformer(folder) gives the vectors that cseb scored.
+    `cseb.safetensors` has what pooler, head and post-processor hold at test, where they hold anything; `cseb eval
+    FOLDER` reads it. With pooler cls or mean and neither of the others at test, SentenceTransformer(folder) gives the
+    vectors that cseb scored.
     """
     encoder.save(folder)
     about = {
@@ -33,17 +35,18 @@ def export(encoder: Encoder, job: Job, folder: Path) -> None:
         "seed": job.seed,
         "pooler": str(job.method.pooler),
         "head_at_test": encoder.head.keep,
+        "head": str(job.method.head),
         "post": str(job.method.post) if job.method.post else None,
     }
     (folder / "cseb.json").write_text(json.dumps(about, indent=2) + "\n")
     held = {
-        f"{name}.{key}": value
+        f"{name}.{key}": value.contiguous()
         for name in ("pooler", "post", *(["head"] if encoder.head.keep else []))
         if isinstance(module := getattr(encoder, name), nn.Module)
         for key, value in module.state_dict().items()
     }
     if held:
-        torch.save(held, folder / "cseb.pt")
+        save_file(held, folder / HELD)
     pooling = POOLING.get(job.method.pooler.name)
     if pooling is None or encoder.head.keep or encoder.post is not None:
         return

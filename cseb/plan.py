@@ -16,6 +16,7 @@ import numpy as np
 
 from cseb.benchmark import Benchmark
 from cseb.data.corpus import Corpus, read_corpus
+from cseb.data.outside import contents
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
@@ -54,6 +55,7 @@ class Job:
     tasks: str = ""
     dev: str = ""
     vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
+    outside: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
 
     @cached_property
@@ -68,6 +70,8 @@ class Job:
             "seed": self.seed,
             "protocol": {k: v for k, v in _fields(self.protocol).items() if (k, v) != ("processes", 1)},
         }
+        if self.outside:
+            identity["outside"] = {source.name: source.sha256 for source in self.outside}
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
             identity["vary"] = self.vary
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
@@ -86,6 +90,11 @@ class Job:
 @lru_cache(maxsize=16)  # the jobs of a grid share one
 def _fields(protocol: Protocol) -> dict[str, Any]:
     return asdict(protocol)
+
+
+def outside(method: Method) -> tuple[Source, ...]:
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
 
 
 def recipe_of(method: Method) -> Recipe:
@@ -125,21 +134,22 @@ def plan(
         load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
-    count, shares = len(corpus), _shares(benchmark, len(corpus))
+    count = len(corpus)
     sources = {
         "encoder": Source(name=benchmark.encoder, sha256=weights),
         "corpus": Source(name=corpus.name, sha256=corpus.sha256),
     }
-    settled = [  # once for all seeds
-        (size, fraction, method, _settled(method, fraction, scale, benchmark.steps))
-        for size, fraction in shares
+    cells = [  # once for all seeds
+        (size, fraction, method, settled, outside(settled))
+        for size, fraction in _shares(benchmark, count)
         for method in methods
+        for settled in [_settled(method, fraction, scale, benchmark.steps)]
     ]
     jobs = [
         Job(
             benchmark=benchmark.name,
             label=str(method),
-            method=at_share,
+            method=settled,
             **sources,
             folder=str(folder),
             column=benchmark.column,
@@ -152,10 +162,11 @@ def plan(
             tasks=benchmark.tasks,
             dev=benchmark.dev,
             vary=vary,
+            outside=read,
             along=along,
         )
         for seed in range(benchmark.seeds)
-        for size, fraction, method, at_share in settled
+        for size, fraction, method, settled, read in cells
     ]
     _check(jobs, count)
     for method in methods:
@@ -238,12 +249,16 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
 
 def _settled(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
     """The method at this share. The scale shortens training, so of a method with nothing to train it leaves all."""
-    if not method.at(fraction).terms:
-        return method.at(fraction, [edit for edit in scale if slot_of(edit.part.name) == "post"])
-    if steps is not None:
+    typed = method.at(fraction)
+    if not typed.terms:
+        scale = [edit for edit in scale if slot_of(edit.part.name) == "post"]
+    elif steps is not None:
         own = recipe_of(replace(method, edits=()).at(fraction, scale))
         warmup = own.warmup * steps // max(own.steps, 1)
         scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
+    if steps is not None:  # the models trained first, and what is fitted by steps of its own afterwards
+        others = (held for held in (typed.stages if steps else None, typed.post) if held is not None)
+        scale = (*scale, *(Edit("~", part(held.name, steps=steps)) for held in others if "steps" in dict(held.options)))
     return method.at(fraction, scale)
 
 

@@ -89,6 +89,7 @@ METHODS = Registry(
         "sncse": "cseb.methods.negation:SNCSE",
         "promptbert": "cseb.methods.prompts:PROMPTBERT",
         "bert-whitening": "cseb.methods.whitening:BERT_WHITENING",
+        "bert-flow": "cseb.methods.whitening:BERT_FLOW",
         "whitenedcse": "cseb.methods.whitening:WHITENEDCSE",
         "isbert": "cseb.methods.local:IS_BERT",
         "dclr": "cseb.methods.debiasing:DCLR",
@@ -121,7 +122,7 @@ PRESETS = Registry(
             *("smooth", "js_consistency", "neg_entropy", "mixed_infonce"),
             *("prompts", "negated_prompts", "repeated", "cnn_mean", "group_whiten", "relu_mlp", "teacher", "whiten"),
             *("momentum_nce", "bidir_margin", "each_nce", "jsd_local_global", "debiased_nce", "virtual_nt_xent"),
-            *("rank_mse", "listwise_ce"),
+            *("rank_mse", "listwise_ce", "flow", "rank_mix"),
             *("recipe",),
         )
     },
@@ -201,7 +202,14 @@ SLOTS = {
             "peer_encoder": "cseb.parts.networks:PeerEncoder",
         },
     ),
-    "post": Registry("post-processor", {"whiten": "cseb.parts.posts:Whiten"}),
+    "post": Registry(
+        "post-processor",
+        {
+            "whiten": "cseb.parts.posts:Whiten",
+            "flow": "cseb.parts.flow:Flow",
+            "rank_mix": "cseb.parts.posts:RankMix",
+        },
+    ),
     "terms": Registry(
         "term",
         {
@@ -340,6 +348,15 @@ DATA_SEEN: Mapping[str, str] = {
     "rtd": "external",
 }
 OWN: Mapping[str, tuple[str, str]] = {"rtd": ("generator", "self")}  # with this option it looks at the subset alone
+
+# Options that name files and models from elsewhere. What these hold belongs to the identity of a job.
+OUTSIDE: Mapping[str, tuple[str, ...]] = {
+    "paraphrase": ("file",),
+    "unit_halves": ("file",),
+    "back_translation": ("forward", "backward"),
+    "rtd": ("generator",),
+}
+GENERATORS = ("rtd",)  # these models are read like encoders, from the hub too
 
 
 def slot_of(name: str) -> str:

@@ -97,6 +97,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         data_seen=job.method.data_seen(),
         encoder=job.encoder,
         corpus=job.corpus,
+        outside=job.outside,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(sentences)),
         seed=job.seed,
         vary=job.vary,

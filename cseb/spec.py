@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cseb.errors import BadSpec, UnknownName, did_you_mean
-from cseb.registry import DATA_SEEN, METHODS, OWN, PRESETS, SLOTS, VERSIONS, slot_of
+from cseb.registry import DATA_SEEN, METHODS, OUTSIDE, OWN, PRESETS, SLOTS, VERSIONS, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
@@ -118,6 +118,16 @@ class Method:
         outside = (part for part in self.parts() if OWN.get(part.name) not in part.options)
         seen = {"subset", *(DATA_SEEN[part.name] for part in outside if part.name in DATA_SEEN)}
         return tuple(sorted(seen)) if self.terms or self.post else ()
+
+    def outside(self) -> tuple[tuple[str, str], ...]:
+        """(part, file or model from elsewhere that it names), each once: ("rtd", "distilbert-base-uncased")."""
+        named = (
+            (part.name, str(value))
+            for part in self.parts()
+            for key, value in part.options
+            if key in OUTSIDE.get(part.name, ()) and value and OWN.get(part.name) != (key, value)
+        )
+        return tuple(dict.fromkeys(named))
 
 
 def parse_methods(text: str) -> list[Method]:

@@ -58,6 +58,7 @@ def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Pat
         ({"seeds": ...}, ["seeds", "missing"]),
         ({"seeds": 0}, ["seeds", "0"]),
         ({"seeds": True}, ["seeds"]),
+        ({"table": "tasks by method"}, ["table", "tasks by method"]),
         ({"seeds": "3"}, ["seeds", "'3'"]),
         ({"fractions": [0.1, 1.5]}, ["fractions.1", "1.5"]),
         ({"fractions": [0]}, ["fractions.0"]),

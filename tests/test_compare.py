@@ -54,6 +54,7 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     )
     assert row["items_low"] < row["mean"] < row["items_high"]
     assert call("compare", results, "--format", "json").stdout == found.stdout
+    assert call("compare", results, "--methods", "micse,simcse", "--format", "json").stdout == found.stdout
     shown = call("compare", results, "--all-pairs", "--single-tasks", "--fraction", "0.001", "--tasks", "mw-captions")
     assert shown.exit_code == 0, shown.output
     assert "simcse - micse" in shown.stdout
@@ -87,6 +88,7 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
     [
         (["--baseline", "simcs"], "did you mean simcse"),
         (["--baseline", "simcse", "--all-pairs"], "choose one"),
+        (["--methods", "msse"], "no record is of the method 'msse'"),
         (["--fraction", "a"], "0.001,0.01"),
         (["--fraction", "0.7"], "known: 0.001"),
         (["--select", "first"], "'last'"),

@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from cseb.build import build, check
-from cseb.encoder import DROPOUTS, shape_of
+from cseb.encoder import DROPOUTS
 from cseb.errors import BadData, BadSpec
+from cseb.pretrained import shape_of
 from cseb.spec import parse_method
 from cseb.train import train
 from tests.conftest import SENTENCES

@@ -121,8 +121,8 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
     assert (first.method, first.resolved, first.data_seen) == (job.label, job.method.resolved(), ("subset",))
     assert table(second)["mw-captions"] == f"{first.scores[0].value:.2f}"  # not trained yet: the same vectors
     about = json.loads((folder / "cseb.json").read_text())
-    (folder / "cseb.json").write_text(json.dumps({**about, "head_at_test": True}))
-    assert "whose head counts at test and is not in the folder" in call(folder).stderr
+    (folder / "cseb.json").write_text(json.dumps({**about, "head_at_test": True, "head": "mlp(keep=True)"}))
+    assert "lacks cseb.safetensors, where 2 tensors of pooler, head" in call(folder, "--fresh").stderr
     (folder / "cseb.json").write_text("{")
     assert "cseb.json cannot be read" in call(folder).stderr
     missing = call("0123456789abcdef")

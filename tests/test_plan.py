@@ -12,7 +12,7 @@ import pytest
 from cseb.benchmark import Benchmark, load, override
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData, CsebError
-from cseb.plan import estimate, longest_first, plan
+from cseb.plan import Job, estimate, longest_first, plan
 from cseb.results.record import Cost
 from cseb.spec import parse_method
 from tests import standin_jobs
@@ -75,6 +75,25 @@ def test_steps_shorten_the_warm_up_in_proportion(make: Make) -> None:
     ]
     assert (micse.recipe.steps, micse.recipe.warmup) == (80, 1)  # 250 of 20,000 steps
     assert (typed.recipe.steps, typed.recipe.warmup) == (80, 3)
+
+
+def test_steps_are_those_of_every_stage_too(make: Make) -> None:
+    """Of a teacher, of RCL's entropy models and of a flow; an untrained method without one has none at all."""
+    texts = "rankencoder", "rankencoder+teacher(steps=9)", "rcl-unsup", "bert-flow", "simcse+flow", "cls"
+
+    def settled(**changes: Any) -> list[Job]:
+        grid = make(methods=",".join(texts), scale="teacher(steps=70), recipe(batch_size=32)", seeds=1, **changes)
+        return plan(grid)[: len(texts)]
+
+    def lengths(job: Job) -> list[Any]:
+        held = (job.method.stages, job.method.recipe, job.method.post)
+        return [dict(one.options).get("steps") if one else None for one in held]
+
+    assert [lengths(job) for job in settled(steps=8)] == [
+        [8, 8, None], [9, 8, None], [8, 8, None], [None, 0, 8], [None, 8, 8], [None, 0, None],
+    ]  # fmt: skip
+    assert lengths(settled()[0])[0] == 70
+    assert [lengths(job) for job in settled(steps=0)[::3]] == [[70, 0, None], [None, 0, 0]]  # no stage is trained then
 
 
 def test_what_the_user_typed_wins_over_the_scale(make: Make) -> None:
@@ -228,6 +247,43 @@ def test_a_task_file_is_known_by_what_it_says_wherever_it_lies(make: Make, tmp_p
 def test_geometry_does_not_choose_a_checkpoint(make: Make) -> None:
     with pytest.raises(BadBenchmark, match="whose figure is 0 to 4, lower is better; a task in points"):
         plan(make(dev="mw-alignment"))
+
+
+def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, tmp_path: Path) -> None:
+    """The content of a generator, a file of paraphrases, a translator's folder; not the files of other methods."""
+    model, translator, pairs = tmp_path / "generator", tmp_path / "translator", tmp_path / "pairs.tsv"
+    for folder in (model, translator):
+        folder.mkdir()
+        for name in ("config.json", "model.safetensors", "README.md"):
+            (folder / name).write_text(name)
+    pairs.write_text("a\tb\n")
+    texts = [
+        f"diffcse+rtd(generator='{model}')",
+        f"simcse+paraphrase(file='{pairs}')",
+        f"simcse+back_translation(forward='{translator}')",
+        "simcse",
+        "diffcse+rtd(generator=self)",
+    ]
+
+    def planned() -> list[Job]:
+        return plan(make(methods=",".join(texts), fractions=[0.5], seeds=1))
+
+    before = planned()
+    assert [[one.name for one in job.outside] for job in before] == [
+        [str(model)],
+        [str(pairs)],
+        [str(translator)],
+        [],
+        [],
+    ]
+    assert before[0].outside[0].sha256 == find_encoder(str(model))[1]
+    for change in (model / "model.safetensors", pairs, translator / "config.json"):
+        change.write_text("c\td\n")
+    (model / "README.md").write_text("more words")
+    after = planned()
+    assert [one.key == other.key for one, other in zip(before, after, strict=True)] == [False] * 3 + [True] * 2
+    with pytest.raises(BadData, match=r"rtd: generator: .*no such folder.*\+rtd\(generator=self\) needs no other"):
+        plan(make(methods="diffcse+rtd(generator='./nowhere')"))
 
 
 def test_long_jobs_are_run_first_seed_by_seed(make: Make) -> None:

@@ -9,11 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
+from cseb import benchmark as benchmarks
 from cseb.cli import app
+from cseb.cli.planned import layout
+from cseb.data import shipped
+from cseb.results.kinds import KINDS
 from cseb.results.record import Record
 from cseb.results.store import Store
+from cseb.spec import parse_methods
 from tests.results.factory import grid, record
 from tests.results.test_kinds import heated
 
@@ -55,7 +61,7 @@ def test_options_choose_rows_columns_and_spread(folder: Path) -> None:
     ]
     assert rows[0]["best"] == "False"
     assert "62.60 [62.00, 63.20]" in said(folder, "--fraction", "0.01", "--spread", "range")
-    turned = json.loads(
+    [turned] = json.loads(
         said(folder, "--table", "tasks", "--fractions", "0.01", "--by", "task", "--tasks", "sts13,sts12", "-f", "json")
     )
     assert [row["title"] for row in turned["rows"]] == ["sts13", "sts12", "average"]
@@ -76,7 +82,9 @@ def test_rows_are_encoders_where_that_is_asked_for(tmp_path: Path) -> None:
     text = said(folder, "--by", "encoder")
     assert text.count("Shares of the corpus") == 1
     assert text.splitlines()[2].startswith("encoder")
-    assert refused(folder, "-f", "csv").endswith("--by encoder makes rows of them")
+    rows = list(csv.DictReader(io.StringIO(said(folder, "-f", "csv"))))
+    assert [row["encoder"].partition("@")[0] for row in rows] == ["two", "x/one"]
+    assert [one["encoder"].partition("@")[0] for one in json.loads(said(folder, "-f", "json"))] == ["two", "x/one"]
 
 
 def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
@@ -91,6 +99,65 @@ def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
     assert {line.split()[0] for line in below.splitlines()[2:6] if line[:1].isalpha()} == {"encoder", "one", "two"}
     assert "hence no spread" in below
     assert said(folder, "--select", "last", "-f", "html").count("<table") == 3
+    rows = list(csv.DictReader(io.StringIO(said(folder, "--select", "last", "-f", "csv"))))
+    assert [row["row"] for row in rows if row["column"] in ("sts12", "0.1 % (100)")] == ["simcse", "two", "one"]
+    assert {(row["table"], row["corpus"].partition("@")[0]) for row in rows} == {("few-shot", "wiki"), ("per-task", "")}
+    trained, untrained = json.loads(said(folder, "--select", "last", "-f", "json"))
+    assert (trained["name"], untrained["name"], untrained["encoder"]) == ("few-shot", "per-task", "")
+
+
+def heats() -> list[Record]:
+    return [
+        record("simcse+ami", size=100),
+        *(heated(t, 60.0 + t, seed).model_copy(update={"benchmark": "heat"}) for t in (0.1, 0.05) for seed in range(2)),
+    ]
+
+
+def laid_out(folder: Path, name: str, table: str, methods: list[str]) -> None:
+    fields = {"name": name, "methods": methods, "encoder": "bert", "corpus": "my.txt", "sizes": [100], "seeds": 2}
+    (folder / f"benchmark-{name}.yaml").write_text(yaml.safe_dump(fields | {"tasks": "sts", "table": table}))
+
+
+def test_a_benchmark_says_how_its_report_is_laid_out(tmp_path: Path) -> None:
+    methods = sorted({one.method for one in heats()[1:]})
+    folder = stored(tmp_path / "one", heats()[1:])
+    laid_out(folder, "heat", "sensitivity infonce.temperature", methods)
+    assert said(folder).startswith("infonce.temperature, average of 3 tasks")
+    assert said(folder, "--table", "few-shot").startswith("Shares of the corpus")
+    laid_out(folder, "heat", "sensitivity infonce.temp", methods)
+    text = " ".join(said(folder).split())
+    assert text.startswith("Shares of the corpus")
+    assert "Not as the benchmark lays it out (sensitivity): these methods have no option 'infonce.temp'" in text
+    assert "no option" in refused(folder, "--table", "sensitivity", "--option", "infonce.temp")
+
+
+def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path) -> None:
+    folder = stored(tmp_path / "two", heats())
+    methods = sorted({one.method for one in heats()[1:]})
+    laid_out(folder, "heat", "sensitivity", methods)
+    laid_out(folder, "demo", "ablation", ["simcse+ami", methods[0]])
+    assert "simcse+ami" in said(folder)
+    assert said(folder).startswith("Shares of the corpus")
+    assert said(folder, "--benchmark", "heat").startswith("infonce.temperature, average of 3 tasks")
+    rows = list(csv.DictReader(io.StringIO(said(folder, "--benchmark", "demo", "--table", "few-shot", "-f", "csv"))))
+    assert [row["method"] for row in rows] == ["simcse+ami", methods[0]]  # one of them was made for the other benchmark
+    assert "cseb run msse-table4 makes them" in refused(folder, "--benchmark", "msse-table4", "--table", "tasks")
+    assert "no benchmark is called 'nothing'" in refused(folder, "--benchmark", "nothing")
+
+
+@pytest.mark.parametrize("name", shipped.benchmark_names())
+def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str) -> None:
+    """As it is, and in miniature, where some have other methods."""
+    plan = benchmarks.load(name)
+    for one in (plan, benchmarks.moved(plan, benchmarks.load("demo"))):
+        kind, special = layout([one])
+        records = [
+            record(str(method), size=int(1000 * share), resolved=method.at(share).resolved())
+            for method in parse_methods(one.methods)
+            for share in one.fractions or (1.0,)
+        ]
+        if kind:
+            assert KINDS[kind](records, **special).name == {"tasks": "per-task"}.get(kind, kind)
 
 
 def test_a_page_holds_all_tables_and_is_written_whole(folder: Path) -> None:

@@ -14,6 +14,7 @@ from cseb import train as training
 from cseb.benchmark import load, override
 from cseb.embedders import How, find
 from cseb.encoder import Encoder
+from cseb.errors import BadData
 from cseb.evaluate import evaluate
 from cseb.launchers import launch
 from cseb.launchers.local import Local
@@ -147,7 +148,7 @@ def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path
 def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     jobs: Callable[..., list[Job]], tmp_path: Path
 ) -> None:
-    import torch
+    from safetensors.torch import load_file
 
     store = Store(tmp_path / "results")
     store.prepare()
@@ -156,7 +157,7 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
     assert record.status == "done"
     folder = tmp_path / "models" / job.key
-    held = torch.load(folder / "cseb.pt")
+    held = load_file(folder / "cseb.safetensors")
     assert held["post.mean"].shape == (16,)
     assert held["post.map"].shape == (16, 6)
     assert held["pooler.convolutions.1.weight"].shape == (8, 16, 3)
@@ -165,8 +166,30 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
     for one in (plain, whitened):
         run_job(one, store, lambda look: None, models=tmp_path / "models")
         is_plain = one is plain  # SentenceTransformer knows of no whitening
-        assert (tmp_path / "models" / one.key / "cseb.pt").exists() is not is_plain
+        assert (tmp_path / "models" / one.key / "cseb.safetensors").exists() is not is_plain
         assert (tmp_path / "models" / one.key / "modules.json").exists() is is_plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6)", "simcse+mlp(keep=true)+flow(levels=2,steps=4,every=2)"],
+)
+def test_what_is_exported_is_scored_again_as_it_was(jobs: Callable[..., list[Job]], tmp_path: Path, text: str) -> None:
+    store, models = Store(tmp_path / "results"), tmp_path / "models"
+    store.prepare()
+    (job,) = jobs(f"{text}{SMALL}")
+    record = run_job(job, store, lambda look: None, models=models)
+    how = How(results=tmp_path)
+    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
+    assert again is not None
+    for score in again.scores:
+        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
+    half = evaluate(find(job.key, How(results=tmp_path, dtype="bf16")), how, "mw-captions", "", store).record
+    assert half is not None
+    assert half.scores[0].value is not None
+    (models / job.key / "cseb.safetensors").unlink()
+    with pytest.raises(BadData, match=r"lacks cseb\.safetensors, where [0-9]+ tensors of pooler, head or"):
+        evaluate(find(job.key, how), how, "mw-captions", "", store, fresh=True)
 
 
 def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(

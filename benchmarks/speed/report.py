@@ -1,4 +1,6 @@
-"""Time and memory of `cseb report` over many records: `python benchmarks/speed/report.py [RECORDS ...]`.
+"""Time and memory of `cseb report` and `cseb compare` over many records.
+
+    python benchmarks/speed/report.py [RECORDS ...]
 
 The records are as large as those of a real grid: seven STS tasks, two checkpoints, every sub-dataset in the details.
 Each command runs in a process of its own; memory is the peak of its resident set.
@@ -20,7 +22,6 @@ sys.path.insert(0, str(ROOT))
 from cseb.results.record import Cost, Origin, Protocol, Record, Score, Source, Subset, Trace  # noqa: E402
 
 TASKS = tuple(f"{name}@1" for name in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
-LARGE = 20_000  # records; above it one table is enough
 SIZES, SEEDS = (1_000, 5_000, 10_000, 100_000, 1_000_000), 5
 DETAIL = tuple(
     f"{kind}.{how}"
@@ -41,6 +42,7 @@ COMMANDS = {
     "ablation": ["--table", "ablation", "--full", "micse+infonce(temperature=1)", "--format", "csv"],
     "sensitivity": ["--table", "sensitivity", "--format", "json"],
     "html": ["--format", "html"],
+    "compare": ["--baseline", "micse+infonce(temperature=1)"],
 }
 
 
@@ -102,11 +104,11 @@ def write(folder: Path, count: int) -> float:
     return total / count
 
 
-def timed(arguments: list[str]) -> tuple[float, float, float, int]:
+def timed(command: str, arguments: list[str]) -> tuple[float, float, float, int]:
     """Seconds by the clock and of the processor, peak MB and bytes written by one command in a process of its own."""
     before = time.perf_counter()
     child = subprocess.Popen(
-        [sys.executable, "-m", "cseb", "report", *arguments],
+        [sys.executable, "-m", "cseb", command, *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -116,7 +118,7 @@ def timed(arguments: list[str]) -> tuple[float, float, float, int]:
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - before
     if status:
-        raise SystemExit(f"cseb report {' '.join(arguments)} failed")
+        raise SystemExit(f"cseb {command} {' '.join(arguments)} failed")
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, written
 
 
@@ -126,8 +128,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             size = write(Path(place) / "r", count)
             print(f"{count:,} records of {size / 1000:.1f} kB, {len(SIZES)} sizes, {SEEDS} seeds")
-            for name, options in COMMANDS.items() if count <= LARGE else [("few-shot", COMMANDS["few-shot"])]:
-                seconds, cpu, memory, written = timed([str(Path(place) / "r"), *options])
+            for name, options in COMMANDS.items():
+                command = "compare" if name == "compare" else "report"
+                seconds, cpu, memory, written = timed(command, [str(Path(place) / "r"), *options])
                 print(
                     f"  {name:24} {seconds:6.2f} s {cpu:6.2f} s CPU {memory:6.0f} MB, writes {written / 1e6:.1f} MB",
                     flush=True,

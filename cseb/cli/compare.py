@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from cseb.cli.report import Methods, parsed
 from cseb.errors import BadBenchmark, one_of
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ def compare(
     *,
     baseline: Annotated[str, typer.Option(help="The method to compare with; simcse where there is one.")] = "",
     all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every two methods in place of a baseline.")] = False,
+    methods: Methods = "",
     fraction: Annotated[str, typer.Option(help="Shares of the corpus, such as 0.001,0.01; all by default.")] = "",
     tasks: Annotated[str, typer.Option(help="Tasks to average; by default all that are scored alike.")] = "",
     select: Annotated[
@@ -28,6 +31,9 @@ def compare(
     ] = "",
     margin: Annotated[float, typer.Option(min=0, help="Points below which a difference does not matter.")] = 0.5,
     singles: Annotated[bool, typer.Option("--single-tasks", help="Single tasks too, exploratory.")] = False,
+    aso: Annotated[
+        bool, typer.Option("--aso", help="Almost stochastic order too, from five seeds on; descriptive.")
+    ] = False,
     variance: Annotated[
         bool, typer.Option("--variance", help="Where the spread comes from, for runs made with --vary.")
     ] = False,
@@ -43,7 +49,7 @@ def compare(
     from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.sources import sources
     from cseb.results.store import Store
-    from cseb.results.study import as_it_stands, gather, groups
+    from cseb.results.study import as_it_stands, choose, gather, groups
 
     render = SHEET_FORMATS[one_of(SHEET_FORMATS, format, "--format")]
     one_of(("", "best", "last"), select, "--select")
@@ -51,12 +57,12 @@ def compare(
         raise BadBenchmark("both --baseline and --all-pairs are given; choose one")
     shares = _shares(fraction)
     store = Store(results)
-    records, _ = store.load()
+    records, _ = store.load(lean=True)
+    gc.freeze()  # none of them is garbage
     chosen = cast("Select", select or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
-    several = groups(trained) if format not in ("csv", "json") else [trained]
     shown = []
-    for group in several or [records]:
+    for group in groups(choose(trained, parsed(methods))) or [records]:
         if variance:
             shown += [sources(group, chosen)]
             continue
@@ -68,6 +74,7 @@ def compare(
             tasks=_named(tasks, study.tasks),
             margin=margin,
             singles=singles,
+            aso=aso,
         )
         found = sheets(study, wanted, evidence(store, group, data_dir))
         said = look(results, study)

@@ -46,7 +46,9 @@ def run(
     fractions: Annotated[str, typer.Option(help="Shares of the corpus, each in (0, 1], such as 0.001,0.01.")] = "",
     sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, counted from 0.")] = None,
-    steps: Annotated[int | None, typer.Option(min=0, help="Optimiser steps of every method that trains.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=0, help="Optimiser steps of every method that trains, and of each of its stages.")
+    ] = None,
     vary: Annotated[
         str, typer.Option(help="What the seed decides: subset, init, order, dropout, or all of them.")
     ] = "all",

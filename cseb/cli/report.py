@@ -14,8 +14,11 @@ import typer
 from cseb.errors import BadBenchmark, BadResults, one_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cseb.results.html.page import Group
     from cseb.results.record import Record
+    from cseb.results.store import Problem
     from cseb.results.study import Study
     from cseb.results.tables import Ask, Table
 
@@ -38,6 +41,9 @@ Mixed = Annotated[
 def report(
     results: Results = Path("results"),
     *,
+    benchmark: Annotated[
+        str, typer.Option(help="A benchmark, for its records alone and its own layout; a folder of one has it anyway.")
+    ] = "",
     format: Annotated[
         str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")
     ] = "terminal",
@@ -45,7 +51,7 @@ def report(
         str,
         typer.Option(
             help="few-shot: methods by shares; tasks: methods by tasks; ablation: differences to the full method; "
-            "sensitivity: values of one option. html shows few-shot and tasks by default."
+            "sensitivity: values of one option. By default what the benchmark says, or few-shot; html adds tasks."
         ),
     ] = "",
     by: Annotated[str, typer.Option(help="What rows are: method, encoder, fraction or task.")] = "method",
@@ -73,12 +79,12 @@ def report(
 ) -> None:
     """Print the table of a results folder.
 
-    Tables of several encoders or corpora follow each other; csv and json hold one.
+    Tables of several encoders or corpora follow each other; csv and json name both for every number.
     """
+    from cseb.cli.planned import layout, own, plans, settled
     from cseb.results.beside import beside_published
     from cseb.results.kinds import KINDS
     from cseb.results.render import FORMATS
-    from cseb.results.sheet import SHEET_FORMATS
     from cseb.results.store import Store
     from cseb.results.study import as_it_stands, groups
 
@@ -92,44 +98,73 @@ def report(
     ask = asked(methods, fractions, sizes, tasks, select, by=by, spread=spread, mixed=mixed)
     records, problems = Store(results).load(lean=True)
     gc.freeze()  # none of them is garbage, and there may be a hundred thousand
-    several = [records] if format in ("csv", "json") else groups(records, encoders=by == "encoder")
+    if benchmark:
+        [plan] = plans(results, [], benchmark)
+        records = own(records, plan)
+    several = groups(records, encoders=by == "encoder")
     if methods or fractions or sizes:  # encoders as they stand have none of these
         several = [group for group in several if not all(map(as_it_stands, group))] or several
-    special = {"ablation": {"full": _canonical(full)}, "sensitivity": {"option": option}}.get(table, {})
-
-    def shown(kind: str, group: list[Record], ask: Ask) -> Table:
-        return beside_words(KINDS[kind](group, problems, ask, **special))
+    typed = {"ablation": {"full": _canonical(full)}, "sensitivity": {"option": option}}.get(table, {})
 
     pages: list[Group] = []
-    texts: list[str] = []
     for group in several or [[]]:
         standing = bool(group) and all(map(as_it_stands, group))
         mine = replace(ask, by="encoder", select="last") if standing and by == "method" else ask
         claim = "none" if standing and mark == "seeds" else mark  # they have one seed
-        mine = _marking(settled(mine, results, group), claim, results, group, data_dir)
+        planned = plans(results, group, benchmark)
+        mine = _marking(settled(mine, group, planned), claim, results, group, data_dir)
         study = mine.study(group)
-        kinds = [(table or ("tasks" if standing else "few-shot"), mine)]
+        kind, special = (table, typed) if table or format == "html" else layout(planned)
+        tables = [_laid_out(kind or ("tasks" if standing else "few-shot"), group, problems, mine, special, table)]
         if format == "html" and not table and not standing:
-            kinds += [("tasks", one) for one in _each_size(mine, study)]
-        tables = [shown(kind, group, one) for kind, one in kinds]
+            tables += [KINDS["tasks"](group, problems, one) for one in _each_size(mine, study)]
+        tables = [beside_words(one) for one in tables]
         sheets = [beside_published(one, study) for one in tables] if against else []
         tables = [
             one if not against or sheet.lines else replace(one, notes=(*one.notes, *sheet.notes))
             for one, sheet in zip_longest(tables, sheets)
         ]
         sheets = [sheet for sheet in sheets if sheet.lines]
-        if format == "html":
-            pages.append((tables, sheets, study))
-        else:
-            texts += [] if sheets and format not in TEXT else map(FORMATS[format], tables)
-            texts += [SHEET_FORMATS[format](sheets)] if sheets else []
-    if pages:
+        pages.append((tables, sheets, study))
+    write(_rendered(format, results, pages), out)
+
+
+def _laid_out(
+    kind: str, group: list[Record], problems: Sequence[Problem], ask: Ask, special: dict[str, str], table: str
+) -> Table:
+    """The table; where a benchmark asks for a kind that these records cannot fill, few-shot, and why below it.
+
+    table: the kind that was typed, "" where the benchmark's is taken.
+    """
+    from cseb.results.kinds import KINDS
+
+    try:
+        return KINDS[kind](group, problems, ask, **special)
+    except BadResults as error:
+        if table or kind == "few-shot":
+            raise
+        found = KINDS["few-shot"](group, problems, ask)
+        return replace(found, notes=(*found.notes, f"Not as the benchmark lays it out ({kind}): {error}."))
+
+
+def _rendered(format: str, results: Path, pages: list[Group]) -> str:
+    """Tables and the sheets that belong to them; csv and json hold either all tables or all sheets."""
+    from cseb.results.render import FORMATS
+    from cseb.results.sheet import SHEET_FORMATS
+
+    if format == "html":
         from cseb.results.html.page import page
 
-        text = page(results, pages)
-    else:
-        text = "\n".join(texts)
-    write(text, out)
+        return page(results, pages)
+    if format in TEXT:
+        texts = [
+            (FORMATS[format](tables), *([SHEET_FORMATS[format](beside)] if beside else []))
+            for tables, beside, _ in pages
+        ]
+        return "\n".join(text for held in texts for text in held)
+    if beside := [sheet for _, sheets, _ in pages for sheet in sheets]:
+        return SHEET_FORMATS[format](beside)
+    return FORMATS[format]([table for tables, _, _ in pages for table in tables])
 
 
 def asked(methods: str, fractions: str, sizes: str, tasks: str, select: str, **others: Any) -> Ask:
@@ -139,20 +174,13 @@ def asked(methods: str, fractions: str, sizes: str, tasks: str, select: str, **o
 
     names = [name.strip() for name in tasks.split(",") if name.strip()]
     return Ask(
-        methods=_methods(methods),
+        methods=parsed(methods),
         fractions=tuple(map(float, _numbers(fractions, float, "--fractions"))),
         sizes=tuple(map(int, _numbers(sizes, int, "--sizes"))),
         tasks=tuple(task for name in names for task in TASK_GROUPS.get(name, (name,))),
         select=cast(Any, select),
         **others,
     )
-
-
-def settled(ask: Ask, results: Path, records: list[Record]) -> Ask:
-    """With the rows and seeds that were planned, and the checkpoint there is."""
-    order, seeds = _planned(results, records)
-    select = ask.select or ("best" if any(record.protocol.dev for record in records) else "last")
-    return replace(ask, order=tuple(order), seeds=tuple(seeds), select=select)
 
 
 def beside_words(table: Table) -> Table:
@@ -172,22 +200,6 @@ def beside_words(table: Table) -> Table:
 def _whole(points: list[float | None]) -> list[float]:
     known = [point for point in points if point is not None]
     return known if len(known) == len(points) else []
-
-
-def _planned(results: Path, records: list[Record]) -> tuple[list[str], list[int]]:
-    """Methods and seeds that the benchmarks of these records ask for, so that a hole in the table is seen as one."""
-    from cseb import benchmark as benchmarks
-    from cseb.spec import parse_methods
-
-    order: dict[str, None] = {}
-    seeds = {record.seed for record in records}
-    for name in sorted({record.benchmark for record in records}):
-        path = results / f"benchmark-{name}.yaml"
-        if path.is_file():
-            planned = benchmarks.load(str(path))
-            order |= dict.fromkeys(map(str, parse_methods(planned.methods)))
-            seeds |= set(range(planned.seeds))
-    return list(order), sorted(seeds)
 
 
 def write(text: str, out: Path | None) -> None:
@@ -224,14 +236,15 @@ def _each_size(ask: Ask, study: Study) -> list[Ask]:
     return [replace(ask, fractions=(), sizes=(size,)) for size in study.sizes]
 
 
-def _methods(text: str) -> tuple[str, ...]:
+def parsed(text: str) -> tuple[str, ...]:
+    """Methods as typed, as records name them. Raises: BadSpec, UnknownName."""
     from cseb.spec import parse_methods
 
     return tuple(map(str, parse_methods(text))) if text.strip() else ()
 
 
 def _canonical(text: str) -> str:
-    return (*_methods(text), "")[0]
+    return (*parsed(text), "")[0]
 
 
 def _numbers(text: str, kind: type, option: str) -> list[Any]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from cseb.errors import BadData
+from cseb.errors import BadData, first_line
 
 CONFIG = "config.json"
 TOKENIZER = (
@@ -26,11 +26,12 @@ def find_encoder(name: str) -> tuple[Path, str]:
     name: a folder, `microworld` (the embedded one), or a hub name such as org/model or org/model@revision.
     Raises: BadData.
     """
-    folder = _folder(name)
-    return folder, _sha256(_files(folder, name))
+    folder = locate(name)
+    return folder, sha256_of(_files(folder, name))
 
 
-def _folder(name: str) -> Path:
+def locate(name: str) -> Path:
+    """The folder of an encoder, brought from the hub if need be, without a look at its weights. Raises: BadData."""
     if name == "microworld":
         from cseb.microworld import ENCODER
 
@@ -59,7 +60,7 @@ def _download(name: str) -> Path:
         folder = snapshot_download(repository, revision=revision or None, allow_patterns=[CONFIG, *TOKENIZER, *WEIGHTS])
     except Exception as error:  # the hub client raises a dozen kinds, its HTTP library more; all mean "not here"
         raise BadData(
-            f"encoder {name!r}: no such folder, and it cannot be had from the hub ({_first_line(error)}). Without "
+            f"encoder {name!r}: no such folder, and it cannot be had from the hub ({first_line(error)}). Without "
             f"network, put {CONFIG}, the tokenizer files and *.safetensors into a folder and give its path, or use "
             "`microworld`, which needs none"
         ) from error
@@ -78,11 +79,16 @@ def _files(folder: Path, name: str) -> list[Path]:
             if pickled
             else f"encoder {name!r}: {folder} has no *.safetensors; the weights belong beside {CONFIG}"
         )
-    found = {path for pattern in (CONFIG, *TOKENIZER, *WEIGHTS) for path in folder.glob(pattern) if path.is_file()}
+    return matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS))
+
+
+def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    """Files of a folder that match one of the patterns, by name."""
+    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
     return sorted(found, key=lambda path: path.name)
 
 
-def _sha256(files: Iterable[Path]) -> str:
+def sha256_of(files: Iterable[Path]) -> str:
     """Names, lengths and bytes; the length keeps one file from running into the next."""
     total = hashlib.sha256()
     for path in files:
@@ -94,8 +100,3 @@ def _sha256(files: Iterable[Path]) -> str:
         except OSError as error:
             raise BadData(f"encoder file {path} cannot be read: {error.strerror}") from error
     return total.hexdigest()
-
-
-def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0][:200] if lines else type(error).__name__

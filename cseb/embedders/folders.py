@@ -8,10 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import load_file
+
 from cseb import build as building
 from cseb.data.weights import find_encoder
 from cseb.embedders import Embedder, How
+from cseb.encoder import Encoder
 from cseb.errors import BadData, BadResults, CsebError
+from cseb.export import HELD
 from cseb.methods import presets, untrained
 from cseb.registry import METHODS
 from cseb.results.record import Source
@@ -40,7 +44,8 @@ def find(name: str, how: How) -> Embedder:
         return modules.find(path, how)
     folder, sha256 = find_encoder(path)
     method = _untrained(how.pooler or "cls")
-    return _embedder(Source(name=name, sha256=sha256), folder, str(method), method.at(1.0), how, ())
+    headless = replace(method.at(1.0), head=presets.NONE)
+    return _embedder(Source(name=name, sha256=sha256), folder, str(method), headless, how, ())
 
 
 def _untrained(pooler: str) -> Method:
@@ -55,18 +60,16 @@ def _run(path: str, how: How) -> Embedder:
     folder, sha256 = find_encoder(path)
     about = _about(folder / OURS)
     try:
-        label, pooler, head = str(about["method"]), str(about["pooler"]), bool(about["head_at_test"])
-        resolved = str(about["resolved"])
+        label, resolved = str(about["method"]), str(about["resolved"])
+        parts = [about["pooler"], *([about["head"]] if about["head_at_test"] else []), *filter(None, [about["post"]])]
     except KeyError as error:
         raise BadData(f"{folder / OURS} lacks {error}; save the model again, or say --pooler") from None
-    if head:
-        raise BadData(f"{folder} holds the encoder of {label}, whose head counts at test and is not in the folder")
     try:
         seen = parse_method(label).data_seen()
     except CsebError:  # a method of a later version or of another package: its name is shown all the same
         seen = ("subset",)
-    method = parse_method(f"{untrained.CLS.name}+{pooler}").at(1.0)
-    found = _embedder(Source(name=path, sha256=sha256), folder, label, method, how, seen)
+    method = parse_method("+".join([untrained.CLS.name, *map(str, parts)])).at(1.0)
+    found = _embedder(Source(name=path, sha256=sha256), folder, label, method, how, seen, of_ours=True)
     return replace(found, resolved=_with_dtype(resolved, how))
 
 
@@ -81,26 +84,52 @@ def _about(file: Path) -> dict[str, Any]:
 
 
 def _embedder(
-    source: Source, folder: Path, label: str, method: Method, how: How, data_seen: tuple[str, ...]
+    source: Source,
+    folder: Path,
+    label: str,
+    method: Method,
+    how: How,
+    data_seen: tuple[str, ...],
+    of_ours: bool = False,
 ) -> Embedder:
-    headless = replace(method, head=presets.NONE)
+    """of_ours: the folder may hold weights of pooler, head and post-processor as well."""
 
     def load() -> Embed:
         import torch
 
-        built = building.build(headless, folder, 0, how.trust_remote_code)
-        encoder = built.encoder.to(how.device)
-        return (encoder.to(torch.bfloat16) if how.dtype == "bf16" else encoder).embed
+        encoder = building.build(method, folder, 0, how.trust_remote_code).encoder.to(how.device)
+        if how.dtype == "bf16":
+            encoder = encoder.to(torch.bfloat16)
+        if of_ours:
+            _put_back(encoder, folder)
+        return encoder.embed
 
-    building.check(headless, folder, how.trust_remote_code)
+    building.check(method, folder, how.trust_remote_code)
     return Embedder(
         source=source,
         method=label,
-        resolved=_with_dtype(headless.resolved(), how),
+        resolved=_with_dtype(method.resolved(), how),
         open=load,
         data_seen=data_seen,
         notes=("code of the encoder's own was trusted",) if how.trust_remote_code else (),
     )
+
+
+def _put_back(encoder: Encoder, folder: Path) -> None:
+    """What pooler, head and post-processor held when the run was saved. Raises: BadData if some of it is not there."""
+    from torch import nn
+
+    if isinstance(encoder.post, nn.Module):
+        encoder.post.float()  # it works on finished vectors, which are no shorter numbers
+    wanted = {name for name in encoder.state_dict() if name.split(".")[0] in ("pooler", "head", "post")}
+    if not wanted:
+        return
+    file = folder / HELD
+    if not file.is_file():
+        raise BadData(f"{folder} lacks {HELD}, where {len(wanted)} tensors of pooler, head or post-processor belong")
+    encoder.load_state_dict(held := load_file(file), strict=False)
+    if missing := wanted - set(held):
+        raise BadData(f"{file} lacks {sorted(missing)[0]}; save the model again")
 
 
 def _with_dtype(resolved: str, how: How) -> str:

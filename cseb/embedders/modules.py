@@ -13,7 +13,7 @@ import numpy as np
 
 from cseb.data.weights import HUB_NAME
 from cseb.embedders import Embedder, How
-from cseb.errors import BadData, BadSpec
+from cseb.errors import BadData, BadSpec, first_line
 from cseb.results.record import Source
 from cseb.tasks.task import Embed, Vectors
 
@@ -62,7 +62,7 @@ def _folder(name: str) -> Path:
         repository, _, revision = name.partition("@")
         return Path(snapshot_download(repository, revision=revision or None, allow_patterns=[f"*{s}" for s in CONTENT]))
     except Exception as error:  # the hub client raises a dozen kinds; all mean "not here"
-        raise BadData(f"{name}: no such folder, and it cannot be had from the hub ({_first_line(error)})") from None
+        raise BadData(f"{name}: no such folder, and it cannot be had from the hub ({first_line(error)})") from None
 
 
 def _modules(file: Path) -> tuple[str, ...]:
@@ -70,7 +70,7 @@ def _modules(file: Path) -> tuple[str, ...]:
     try:
         return tuple(str(module["type"]).rpartition(".")[2] for module in json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadData(f"{file} cannot be read: {_first_line(error)}") from None
+        raise BadData(f"{file} cannot be read: {first_line(error)}") from None
 
 
 def _prompt(file: Path) -> str:
@@ -89,6 +89,8 @@ def _load(folder: Path, how: How) -> Embed:
         raise BadData(INSTALL) from None
     import torch
 
+    from cseb.kernels import FastLinear
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -100,16 +102,13 @@ def _load(folder: Path, how: How) -> Embed:
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
     except Exception as error:  # the library raises whatever its parsers do
-        raise BadData(f"{folder}: sentence-transformers cannot load it: {_first_line(error)}") from None
+        raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
     if how.dtype == "bf16":
         model = model.to(torch.bfloat16)
 
     def embed(sentences: Sequence[str]) -> Vectors:
-        found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False)
+        with FastLinear():
+            found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False)
         return np.asarray(found.float().cpu().numpy(), dtype=np.float32)
 
     return embed
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:300]

@@ -15,7 +15,7 @@ from cseb.data.corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData, BadResults
 from cseb.explain.story import parts
-from cseb.plan import Job, Progress
+from cseb.plan import Job, Progress, outside
 from cseb.registry import SLOTS, slot_of
 from cseb.results.record import Record, Source
 from cseb.results.store import Items, Store, plain, stale
@@ -39,9 +39,17 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         )
     folder, weights = find_encoder(record.encoder.name)
     corpus = read_corpus(record.corpus.name, column)
-    for kind, there, here in (("encoder", record.encoder, weights), ("corpus", record.corpus, corpus.sha256)):
+    method = method_of(record)
+    now = {source.name: source.sha256 for source in outside(method)}
+    for kind, there, here in (
+        ("encoder", record.encoder, weights),
+        ("corpus", record.corpus, corpus.sha256),
+        *(("file or model", source, now.get(source.name, "")) for source in record.outside),
+    ):
         if there.sha256 != here:
-            raise BadData(f"the {kind} {there.name} has changed: sha256 {here[:8]}, in the record {there.sha256[:8]}")
+            raise BadData(
+                f"the {kind} {there.name} has changed: sha256 {here[:8] or 'none'}, in the record {there.sha256[:8]}"
+            )
     names = [*record.protocol.tasks, *filter(None, [record.protocol.dev])]
     path = Path(data_dir) if data_dir else None
     hashes = "".join(load_task(name.rpartition("@")[0], path).sha256() for name in names)
@@ -50,7 +58,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
     job = Job(
         benchmark=record.benchmark,
         label=record.method,
-        method=method_of(record),
+        method=method,
         encoder=Source(name=record.encoder.name, sha256=weights),
         folder=str(folder),
         corpus=Source(name=corpus.name, sha256=corpus.sha256),
@@ -61,6 +69,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         protocol=record.protocol,
         data_dir=data_dir,
         trust_remote_code=trust_remote_code,
+        outside=record.outside,
     )
     if job.key != record.key:
         raise BadResults(f"record {record.key} does not hold what its key was made of, which would be {job.key}")

@@ -60,6 +60,8 @@ def _job(record: Record, store: Store) -> Iterator[Row]:
     yield "benchmark", plain(record.benchmark)
     yield "encoder", f"{plain(record.encoder.name)}, sha256 {record.encoder.sha256}"
     yield "corpus", f"{plain(record.corpus.name)}, sha256 {record.corpus.sha256}"
+    for one in record.outside:
+        yield "read too", f"{plain(one.name)}, sha256 {one.sha256}"
     yield "sentences", f"{record.subset.size:,}, {percent(record.subset.fraction)}, sha256 {record.subset.sha256}"
     yield "seed", str(record.seed)
     yield "data seen", ", ".join(record.data_seen) or "nothing is trained"

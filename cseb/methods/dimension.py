@@ -33,7 +33,8 @@ MSSE = replace(
 MSSE_RELEASED = replace(
     MSSE,
     name="msse-released",
-    source="released code of MSSE (openreview ICf8y366kK), with the one line mended that cannot run; eq. 2 to 9",
+    source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line mended that cannot run; "
+    "eq. 2 to 9",
     terms=(
         INFONCE,
         DCM.updated(part("dcm", deviation="unbiased", on="first")),

@@ -67,6 +67,10 @@ PEER_ENCODER = part("peer_encoder", pooler="auto", attention_mask=True)  # PCL r
 
 # After training, on the subset's vectors
 WHITEN = part("whiten", dimensions=256, shrink=0.0)  # BERT-whitening release, its demo
+FLOW = part(  # BERT-flow release; one epoch of 10^6 sentences; held_out and every are ours
+    "flow", levels=3, depth=3, width=32, steps=31_250, batch_size=32, learning_rate=1e-3, held_out=0.1, every=250
+)
+RANK_MIX = part("rank_mix", cosine=0.9, corpus=10_000)  # RankEncoder, eq. 7; corpus of the released scripts
 
 # Terms
 INFONCE = part("infonce", weight=1.0, temperature=0.05, negatives="batch", form="released", hard_weight=1.0)  # SimCSE

@@ -1,8 +1,8 @@
-"""Whitening: of finished vectors (BERT-whitening), and as a layer in training (WhitenedCSE)."""
+"""Finished vectors made isotropic (BERT-whitening, BERT-flow), and whitening as a layer in training (WhitenedCSE)."""
 
 from dataclasses import replace
 
-from cseb.methods.presets import EACH_NCE, GROUP_WHITEN, RECIPE, REPEATED, WHITEN
+from cseb.methods.presets import EACH_NCE, FLOW, GROUP_WHITEN, RECIPE, REPEATED, WHITEN
 from cseb.methods.simcse import SIMCSE
 from cseb.methods.untrained import FIRST_LAST
 from cseb.spec import part
@@ -19,6 +19,24 @@ BERT_WHITENING = replace(
         "subset of more sentences, or `shrink` above 0, which the release has not",
         "first_last: first Transformer layer and last; test sentences are not cut at 64 tokens",
         "the release averages correlations of a task's parts; ours pool all pairs, as SimCSE's tables do",
+    ),
+)
+
+BERT_FLOW = replace(
+    FIRST_LAST,
+    name="bert-flow",
+    source="Li et al., EMNLP 2020, arXiv:2011.05864; released code (levels 3, depth 3, width 32)",
+    post=FLOW,
+    deviations=(
+        "flow: fitted on the training subset; the paper takes NLI sentences, or the sentences of the tasks themselves, "
+        "test sentences among them",
+        "flow: a tenth of the subset is held out, and its likelihood chooses the step; the release takes the last one "
+        "(`+flow(held_out=0)`). Steps are those of one epoch of 10^6 sentences at every share",
+        "flow: coordinates are put in a fixed random order before each coupling; steps have Adam's usual constants, a "
+        "ramp over a tenth and a linear fall",
+        "first_last: first Transformer layer and last, which is what the release's `avg-last-2` computes; test "
+        "sentences are not cut at 64 tokens",
+        "published rows are SimCSE's re-run, fitted on NLI; the authors average correlations of a task's parts",
     ),
 )
 

@@ -8,34 +8,53 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cseb.data.weights import find_encoder
+from cseb.data.weights import locate
 from cseb.errors import BadData, BadSpec
 
 ROWS = 32  # filled in at once; logits over a vocabulary are large
 
 
+def find_generator(name: str, folder: Path | None, vocabulary: int) -> Path:
+    """Where a generator lies. name: "self" for the encoder's own `folder`, else a folder or hub name.
+
+    Raises: BadData if there is none, BadSpec if it has another vocabulary.
+    """
+    from transformers import AutoConfig
+
+    if name == "self" and folder is not None:
+        return folder
+    try:
+        place = locate(name)
+        known = AutoConfig.from_pretrained(place).vocab_size
+    except Exception as error:  # transformers raises whatever its parsers do
+        raise BadData(f"generator {name}: {_first_line(error)}; `generator=self` needs no other") from None
+    if known != vocabulary:
+        raise BadSpec(
+            f"generator {name}: knows {known} word pieces, the encoder {vocabulary}; take one of the same vocabulary, "
+            "or generator=self"
+        )
+    return place
+
+
 class Generator(nn.Module):
     """Token ids to the word that fits best at every position, or to one drawn from the model's distribution.
 
-    name: "self" for the files of the encoder that is trained, else a folder or hub name. In training mode its dropout
-    is on. Raises: BadData if it cannot be loaded, BadSpec if it has another vocabulary.
+    In training mode its dropout is on. Raises: BadData if the files at `place` are no masked-language model.
     """
 
-    def __init__(self, name: str, folder: Path | None, vocabulary: int) -> None:
+    def __init__(self, place: Path) -> None:
         super().__init__()
         from transformers import AutoModelForMaskedLM
 
-        place = find_encoder(name)[0] if name != "self" or folder is None else folder
         try:
-            model: Any = AutoModelForMaskedLM.from_pretrained(place, use_safetensors=True, dtype=torch.float32)
-        except Exception as error:  # transformers raises whatever its parsers do
-            reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
-            raise BadData(f"generator {name}: cannot be loaded: {reason}; `generator=self` needs no other") from None
-        if model.config.vocab_size != vocabulary:
-            raise BadSpec(
-                f"generator {name}: knows {model.config.vocab_size} word pieces, the encoder {vocabulary}; take one of "
-                "the same vocabulary, or generator=self"
+            model: Any
+            model, info = AutoModelForMaskedLM.from_pretrained(
+                place, use_safetensors=True, dtype=torch.float32, output_loading_info=True
             )
+        except Exception as error:  # transformers raises whatever its parsers do
+            raise BadData(f"generator {place}: cannot be loaded: {_first_line(error)}; take generator=self") from None
+        if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
+            raise BadData(f"generator {place}: lacks weights such as {missing[0]}; name a model with a masked-LM head")
         self.model = model.requires_grad_(False)
 
     @torch.no_grad()
@@ -50,3 +69,7 @@ class Generator(nn.Module):
             else:
                 found.append(logits.argmax(dim=-1))
         return torch.cat(found)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)[:200]

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cseb.errors import BadSpec, between, whole
 from cseb.parts import Shape
+from cseb.parts.terms.teaching import spaced
 
 SHORTEST = 1e-8  # a vector below this length stays as it is
+AT_ONCE = 256  # vectors whose rankings are made together
 
 
 def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor]:
@@ -63,3 +69,53 @@ class Whiten(nn.Module):
     def forward(self, vectors: Tensor) -> Tensor:
         """(N, D) to (N, dimensions)."""
         return F.normalize((vectors - self.mean) @ self.map, dim=-1, eps=SHORTEST)
+
+
+def average_ranks(values: Tensor) -> Tensor:
+    """The rank of every value in its row, from 0; equal values share the mean of theirs. (B, N) to (B, N)."""
+    ordered, values = values.sort(dim=1).values, values.contiguous()
+    below, not_above = (torch.searchsorted(ordered, values, right=right) for right in (False, True))
+    return (below + not_above - 1).to(values.dtype) / 2
+
+
+class RankMix(nn.Module):
+    """Vectors whose inner product is a sum of two: cosine, and rank correlation of how the subset lies around both.
+
+    The second one is Spearman's, of the cosines to the sentences of the subset: the inner product of centred ranks of
+    length 1. So the score of a pair is exact, and a vector has as many further coordinates as there are sentences;
+    other tasks than rated pairs see them too. cosine: weight of the first summand, the second has what is left of 1.
+    corpus: how many sentences of the subset at most are ranked. Source: Seonwoo et al. 2023 (RankEncoder), eq. 7.
+    """
+
+    def __init__(self, cosine: float, corpus: int, shape: Shape) -> None:
+        super().__init__()
+        self.cosine = between(0, 1, cosine, "rank_mix: cosine")
+        self.size = whole(2, corpus, "rank_mix: corpus")
+        self.corpus: Tensor
+        self.register_buffer("corpus", torch.zeros(0, shape.width))
+
+    def fits(self, sentences: int) -> None:
+        """Raises: BadSpec if there is nothing to rank."""
+        if sentences < 2:
+            raise BadSpec(f"rank_mix: {sentences} sentences cannot be ranked; take more, or take rank_mix out")
+
+    def fit(self, vectors: Tensor) -> None:
+        """Keep the subset's vectors (N, D), or evenly spaced ones of them. Raises: BadSpec, see fits."""
+        self.fits(len(vectors))
+        self.corpus = spaced(vectors, self.size)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(N, D) to (N, D + C), of length 1, C being the sentences that are ranked."""
+        found = vectors.new_empty(len(vectors), sum(self.corpus.shape))
+        for rows in torch.split(torch.arange(len(vectors)), AT_ONCE):
+            plain = F.normalize(vectors[rows], dim=-1)
+            ranks = average_ranks(plain @ self.corpus.T)
+            ranks = F.normalize(ranks - ranks.mean(dim=1, keepdim=True), dim=-1)
+            found[rows] = torch.cat([math.sqrt(self.cosine) * plain, math.sqrt(1 - self.cosine) * ranks], dim=-1)
+        return found
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
+        """How many sentences there were is known from what was saved."""
+        if (held := state_dict.get(f"{prefix}corpus")) is not None:
+            self.corpus = self.corpus.new_empty(held.shape)
+        super()._load_from_state_dict(state_dict, prefix, *rest)

@@ -12,7 +12,7 @@ from cseb.results.published import Printed, departures, published
 from cseb.results.record import Record
 from cseb.results.sheet import Line, Sheet
 from cseb.results.stats import Cell
-from cseb.results.study import Study
+from cseb.results.study import Study, tag
 from cseb.results.tables import Heading, Table
 from cseb.statistics.published import one_run, several_runs
 
@@ -83,6 +83,8 @@ def _line(place: Heading, cell: Cell, record: Record, row: Printed) -> Line:
             "; ".join(otherwise) or "--",
         ),
         values={
+            "encoder": tag(record.encoder),
+            "corpus": tag(record.corpus),
             "method": place.method,
             "fraction": place.fraction,
             "size": place.size,

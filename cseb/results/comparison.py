@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from cseb.results.paired import Family, Pair
 from cseb.results.sheet import Line, Sheet, Value
 from cseb.results.store import plain
 from cseb.results.study import percent
+from cseb.statistics.dominance import THRESHOLD, eps_min
 from cseb.statistics.intervals import LEVEL, Interval
 from cseb.statistics.items import Clusters
 from cseb.statistics.paired import FEWEST_JUDGED, MEANINGFUL, Scope, exact_floor, sign_flip
@@ -16,6 +18,10 @@ from cseb.statistics.power import MOST, POWER
 
 SCOPES: tuple[Scope, ...] = ("seeds", "items", "seeds and items")
 NONE = "--"
+ASO = (
+    "ASO: upper bound of how far the method's runs are from lying above the other's at every quantile (0 above, 1 "
+    f"below); under {THRESHOLD:g} almost stochastically larger. It ignores pairing; descriptive with so few seeds."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,27 +61,35 @@ def effects(found: Family, about: About, notes: Sequence[str] = ()) -> Sheet:
     )
 
 
-def chances(found: Family, about: About) -> Sheet | None:
-    """The same differences as probabilities, and what this many seeds could have found; None below five seeds."""
-    told = [one for one in found.pairs if one.found.n >= FEWEST_JUDGED and one.found.chances() is not None]
-    if not told:
+def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> Sheet | None:
+    """The same differences as probabilities, and what this many seeds could have found; None below five seeds.
+
+    shown: what `effects` makes of them. aso: with the bound of almost stochastic order, which is no probability but as
+    descriptive.
+    """
+    both = list(zip(found.pairs, shown.lines, strict=True))
+    both = [(one, line) for one, line in both if one.found.n >= FEWEST_JUDGED and one.found.chances() is not None]
+    if not both:
         return None
+    told = [one for one, _ in both]
     margin = f"{found.margin:g}"
     heads = (
         "method" if about.baseline else "methods",
         *(f"P(below -{margin})", f"P(within {margin})", f"P(above {margin})"),
         *("P(run above run)", "sign flips, p", "detectable"),
+        *(("ASO",) if aso else ()),
     )
     return Sheet(
         name="chances",
         title=f"The same in probabilities {about.where}, {about.what}",
         heads=heads,
-        lines=tuple(Line(cells=_chance(one, found, about), values=values(one, found, about)) for one in told),
+        lines=tuple(_chance(one, found, about, line.values, aso=aso) for one, line in both),
         notes=(
             f"P: posterior of the true difference, reference prior, for {_scopes(told)}; margin {margin} points.",
             f"P(run above run): over all pairs of runs; Bouthillier et al. 2021 call {MEANINGFUL:g} meaningful.",
             "sign flips: exact two-sided test of the seeds alone, uncorrected.",
             f"detectable: smallest true difference found with {percent(POWER)} power at level {LEVEL:g}, uncorrected.",
+            *((ASO,) if aso else ()),
         ),
     )
 
@@ -95,6 +109,7 @@ def values(one: Pair, found: Family, about: About) -> dict[str, Value]:
     return known | {"p_sign_flip": sign_flip(told.differences), "detectable": told.design.detectable()}
 
 
+@lru_cache(maxsize=2**16)  # asked for by the line, by its values and by the notes
 def settle(one: Pair, found: Family) -> str:
     """How many seeds would settle an effect of the size that was found, or why none would; -- if it is settled."""
     effect, design = abs(one.found.mean), one.found.design
@@ -160,17 +175,21 @@ def _effect(one: Pair, found: Family, about: About) -> tuple[str, ...]:
     return (name_of(one, about), f"{told.mean:+.2f}", *reaches, wins, p, verdict(one, found.margin), settle(one, found))
 
 
-def _chance(one: Pair, found: Family, about: About) -> tuple[str, ...]:
+def _chance(one: Pair, found: Family, about: About, known: Mapping[str, Value], *, aso: bool) -> Line:
     told = one.found
     shares = [probability(chance) for chance in told.chances(found.margin) or ()]
     detectable = told.design.detectable()
-    return (
+    cells = (
         name_of(one, about),
         *shares,
         f"{told.share_of_pairs:.2f}",
         probability(sign_flip(told.differences)),
         NONE if detectable is None else f"{detectable:.2f}",
     )
+    if aso:
+        bound = eps_min(told.b, told.a)
+        cells, known = (*cells, f"{bound:.2f}"), {**known, "aso": bound}
+    return Line(cells=cells, values=known)
 
 
 def _what(found: Family, about: About) -> Iterator[str]:

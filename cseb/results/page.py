@@ -12,6 +12,7 @@ from cseb.errors import BadResults, did_you_mean
 from cseb.results import paired
 from cseb.results.comparison import About, chances, clusters_in_words, effects
 from cseb.results.evidence import Evidence
+from cseb.results.marks import MOST
 from cseb.results.notes import signature
 from cseb.results.paired import Family, Sample
 from cseb.results.ranking import ranks, single_tasks, where_curves_cross
@@ -19,8 +20,9 @@ from cseb.results.record import Select
 from cseb.results.sheet import Sheet, Value
 from cseb.results.store import plain
 from cseb.results.study import Study, percent, tag
-from cseb.statistics.paired import MARGIN
+from cseb.statistics.paired import FEWEST_JUDGED, MARGIN
 
+UNRANKED = f"No groups and ranks of more than {MOST} methods, whose pairs are too many to tell apart; see --methods."
 FAVOURITE = "simcse"  # the baseline where none is named and the study has it
 
 
@@ -29,7 +31,8 @@ class Wanted:
     """What is to be compared.
 
     baseline: a method as typed, "" for all pairs. fractions: () for all. tasks: as records name them, () for those that
-    share the first one's protocol. singles: whether single tasks are shown as well.
+    share the first one's protocol. singles: whether single tasks are shown as well. aso: almost
+    stochastic order.
     """
 
     baseline: str
@@ -38,6 +41,7 @@ class Wanted:
     tasks: Sequence[str] = ()
     margin: float = MARGIN
     singles: bool = False
+    aso: bool = False
 
 
 def sheets(study: Study, wanted: Wanted, evidence: Evidence) -> list[Sheet]:
@@ -84,12 +88,19 @@ def _column(found: Sequence[Sample], about: About, wanted: Wanted, methods: Sequ
     """What is said of one set of samples; nothing if there is nothing to compare."""
     if not _comparable(found, wanted.baseline):
         return
-    everyone = paired.family(paired.all_pairs(found), wanted.margin)
-    chosen = paired.family(paired.against(wanted.baseline, found), wanted.margin) if wanted.baseline else everyone
+    chosen = paired.family(_pairs(found, wanted.baseline), wanted.margin)
     if not chosen.pairs:
         return
-    yield effects(chosen, about, (*_unequal(found), *_absent(methods, found)))
-    yield from filter(None, (chances(chosen, about), ranks(found, everyone, about)))
+    few = len(found) <= MOST
+    shown = effects(chosen, about, (*_unequal(found), *_absent(methods, found), *([] if few else [UNRANKED])))
+    likely = chances(chosen, about, shown, aso=wanted.aso)
+    if wanted.aso and not likely:
+        too_few = f"No almost stochastic order below {FEWEST_JUDGED} seeds."
+        shown = replace(shown, notes=(*shown.notes, too_few))
+    yield from filter(None, (shown, likely))
+    everyone = paired.family(paired.all_pairs(found), wanted.margin) if few else None
+    if everyone and (ranked := ranks(found, everyone, about)):
+        yield ranked
 
 
 def _singles(study: Study, wanted: Wanted, size: int, tasks: Sequence[str], evidence: Evidence) -> Sheet:
@@ -105,7 +116,8 @@ def _curve(
 ) -> list[Sheet]:
     found = paired.curve(sizes, by_size)
     what = f"{_average(tasks)}, mean height of the curve over the logarithm of {sizes[0]:,} to {sizes[-1]:,} sentences"
-    known: dict[str, Value] = {"sizes": " ".join(map(str, sizes)), "select": wanted.select, "tasks": " ".join(tasks)}
+    known: dict[str, Value] = {"encoder": study.encoder, "corpus": study.corpus, "sizes": " ".join(map(str, sizes))}
+    known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     lacking = next((one.lacking for one in found if one.lacking), "")
     about = About(what=what, where="over all shares", baseline=wanted.baseline, known=known, lacking=lacking)
     shown = list(_column(found, about, wanted, study.methods))
@@ -119,10 +131,10 @@ def _curve(
 def _covariances(families: Sequence[Family], by_size: Sequence[Sequence[Sample]]) -> dict[tuple[str, str], np.ndarray]:
     """Covariance over items of the mean differences at all sizes, (F, F), of pairs whose items are known."""
     found = {}
+    known = [{one.method: one for one in samples if one.shares} for samples in by_size]
     for a, b in {(one.a, one.b) for each in families for one in each.pairs}:
         rows = []
-        for samples in by_size:
-            held = {one.method: one for one in samples if one.shares}
+        for held in known:
             if a in held and b in held:
                 seeds = sorted(set(held[a].points) & set(held[b].points))
                 rows.append(np.mean([held[b].shares[seed] - held[a].shares[seed] for seed in seeds], axis=0))
@@ -143,7 +155,8 @@ def _comparable(found: Sequence[Sample], baseline: str) -> bool:
 
 def _about(study: Study, wanted: Wanted, tasks: Sequence[str], size: int, found: Sequence[Sample]) -> About:
     fraction = study.sizes[size]
-    known: dict[str, Value] = {"fraction": fraction, "size": size, "select": wanted.select, "tasks": " ".join(tasks)}
+    known: dict[str, Value] = {"encoder": study.encoder, "corpus": study.corpus, "fraction": fraction, "size": size}
+    known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     return About(
         what=f"{_average(tasks)}, {wanted.select} checkpoint",
         where=f"at {percent(fraction)} of the corpus ({size:,} sentences)",
@@ -167,7 +180,8 @@ def _unequal(found: Sequence[Sample]) -> list[str]:
 
 def _absent(methods: Sequence[str], found: Sequence[Sample]) -> list[str]:
     """Methods that are not compared because they have no points here."""
-    named = [plain(method) for method in methods if method not in {one.method for one in found}]
+    there = {one.method for one in found}
+    named = [plain(method) for method in methods if method not in there]
     return [f"Without any points here, not compared: {', '.join(named)}."] if named else []
 
 

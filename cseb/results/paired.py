@@ -101,10 +101,12 @@ def samples(
 def curve(sizes: Sequence[int], by_size: Sequence[Sequence[Sample]]) -> list[Sample]:
     """Samples of the mean height of each method's curve over sizes, for methods and seeds that have all of them."""
     weights = gain.weights(np.array(sizes, dtype=np.float64))
-    names = [one.method for one in by_size[0] if all(any(one.method == o.method for o in each) for each in by_size)]
+    named = [{one.method: one for one in each} for each in by_size]
     found = []
-    for name in names:
-        row = [next(one for one in each if one.method == name) for each in by_size]
+    for name in named[0]:
+        row = [each[name] for each in named if name in each]
+        if len(row) < len(sizes):
+            continue
         seeds = [seed for seed in row[0].points if all(seed in one.points for one in row)]
         points = {seed: float(sum(w * one.points[seed] for w, one in zip(weights, row, strict=True))) for seed in seeds}
         whole = all(seed in one.shares for one in row for seed in seeds)

@@ -116,6 +116,7 @@ PUBLISHED = {
     "mocose": Own("mocose", encoders=("bert-base",)),
     "sncse": Own("sncse", encoders=("bert-base",)),
     "bert-whitening": Own("whitening"),
+    "bert-flow": Own("flow"),
     "whitenedcse": Own("whitenedcse", encoders=("bert-base",)),
     "isbert": Own("is-bert"),
     "dclr": Own("dclr", encoders=("bert-base",)),

@@ -101,9 +101,9 @@ def where_curves_cross(
 ) -> list[str]:
     """A sentence for each pair of methods whose curves cross. covariance: over items, (F, F), of pairs that have it."""
     sentences = []
+    named = [{(one.a, one.b): one for one in each.pairs} for each in by_size]
     for one in by_size[0].pairs:
-        row = [next((o for o in each.pairs if (o.a, o.b) == (one.a, one.b)), None) for each in by_size]
-        kept = [each for each in row if each is not None]
+        kept = [each[one.a, one.b] for each in named if (one.a, one.b) in each]
         seeds = set.intersection(*(set(each.seeds) for each in kept))
         if len(kept) < len(sizes) or len(seeds) < 2:
             continue

@@ -117,6 +117,7 @@ class Record(BaseModel):
     data_seen: tuple[str, ...]
     encoder: Source
     corpus: Source
+    outside: tuple[Source, ...] = ()  # files and models that the method names
     subset: Subset
     seed: int
     vary: Vary = "all"  # which streams of random numbers the seed decides; the others are those of seed 0

@@ -1,4 +1,4 @@
-"""A table as text: for a terminal, a README, a paper, a spreadsheet or a program. `FORMATS` names them all."""
+"""Tables as text: for a terminal, a README, a paper, a spreadsheet or a program. `FORMATS` names them all."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from cseb.results.figures import BEST, BEYOND
 from cseb.results.latex import latex
@@ -31,15 +31,18 @@ def markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def comma_separated(table: Table) -> str:
-    """One line for each cell, in full precision; empty where there is no number."""
+def comma_separated(tables: Sequence[Table]) -> str:
+    """One line for each cell of every table, in full precision; empty where there is no number."""
     file = io.StringIO()
     writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
     writer.writeheader()
-    for row, column, cell in _cells(table):
+    for table, row, column, cell in _cells(tables):
         place = table.place(row, column)
         writer.writerow(
             {
+                "table": table.name,
+                "encoder": table.encoder,
+                "corpus": table.corpus,
                 "row": row.head.title,
                 "column": column.title,
                 "method": place.method,
@@ -58,11 +61,17 @@ def comma_separated(table: Table) -> str:
     return file.getvalue()
 
 
-def as_json(table: Table) -> str:
-    """Everything there is, with the points of every seed; null where there is no number."""
-    content = {
+def as_json(tables: Sequence[Table]) -> str:
+    """A list of tables, with the points of every seed; null where there is no number."""
+    return json.dumps([_content(table) for table in tables], indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _content(table: Table) -> dict[str, object]:
+    return {
         "name": table.name,
         "title": table.title,
+        "encoder": table.encoder,
+        "corpus": table.corpus,
         "caption": table.caption,
         "columns": [_heading(column) for column in table.columns],
         "rows": [
@@ -84,7 +93,11 @@ def as_json(table: Table) -> str:
         "notes": table.notes,
         "signature": table.signature,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _each(render: Callable[[Table], str]) -> Callable[[Sequence[Table]], str]:
+    """One table below the other."""
+    return lambda tables: "\n".join(map(render, tables))
 
 
 NUMBERS = (
@@ -92,20 +105,36 @@ NUMBERS = (
     *("n", "failed", "collapsed", "missing", "best"),
 )
 FIELDS = (
-    *("row", "column", "method", "minus", "data_seen", "fraction", "size", "select", "tasks"),
+    *(
+        "table",
+        "encoder",
+        "corpus",
+        "row",
+        "column",
+        "method",
+        "minus",
+        "data_seen",
+        "fraction",
+        "size",
+        "select",
+        "tasks",
+    ),
     *(*NUMBERS, "values", "keys", "signature"),
 )
-FORMATS: Mapping[str, Callable[[Table], str]] = {
-    "terminal": terminal,
-    "markdown": markdown,
-    "latex": latex,
+FORMATS: Mapping[str, Callable[[Sequence[Table]], str]] = {
+    "terminal": _each(terminal),
+    "markdown": _each(markdown),
+    "latex": _each(latex),
     "csv": comma_separated,
     "json": as_json,
 }
 
 
-def _cells(table: Table) -> list[tuple[Row, Heading, Cell]]:
-    return [(row, column, cell) for row in table.rows for column, cell in zip(table.columns, row.cells, strict=True)]
+def _cells(tables: Sequence[Table]) -> Iterator[tuple[Table, Row, Heading, Cell]]:
+    for table in tables:
+        for row in table.rows:
+            for column, cell in zip(table.columns, row.cells, strict=True):
+                yield table, row, column, cell
 
 
 def _numbers(cell: Cell) -> dict[str, float | int | bool | None]:

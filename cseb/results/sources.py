@@ -36,7 +36,8 @@ def sources(records: Iterable[Record], select: Select, tasks: Sequence[str] = ()
             points = {
                 source: _points(study.runs.get((method, size), {}), chosen, select) for source, study in studies.items()
             }
-            known: dict[str, Value] = {"method": method, "size": size, "fraction": fraction, "select": select}
+            known: dict[str, Value] = {"encoder": first.encoder, "corpus": first.corpus, "method": method}
+            known |= {"size": size, "fraction": fraction, "select": select}
             for source, found in _parts(points).items():
                 where = f"{plain(method)}, {percent(fraction)}"
                 lines.append(

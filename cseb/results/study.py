@@ -71,6 +71,16 @@ class Study:
             for seed in sorted(self.runs.get((method, size), ()))
         ]
 
+    @property
+    def encoder(self) -> str:
+        """The encoder of all rows, "" where rows are encoders."""
+        return "" if self.encoders else tag(self.records[0].encoder)
+
+    @property
+    def corpus(self) -> str:
+        """The corpus that was trained on, "" where none was."""
+        return "" if self.untrained else tag(self.records[0].corpus)
+
     def chosen(self, tasks: Sequence[str] = ()) -> tuple[str, ...]:
         """Tasks to average: those asked for, or those that share the first task's protocol. Raises: BadResults."""
         main = next(iter(self.tasks.values()))
@@ -143,16 +153,7 @@ def gather(
     if not fresh:
         why = f"all {len(old)} are stale ({old[0]}); run the benchmark again" if old else "run a benchmark first"
         raise BadResults(f"no record to show: {why}")
-    for what, identity, shown in INPUTS[1:] if encoders else INPUTS:
-        if kinds := _kinds(fresh, identity, shown):
-            hint = "; --by encoder makes rows of them" if what == "encoder" else ""
-            raise BadResults(f"records differ in {what}: {kinds}; a table holds one, so keep the others apart{hint}")
-    differing = {what: kinds for what, identity, shown in CONDITIONS if (kinds := _kinds(fresh, identity, shown))}
-    if differing and not mixed:
-        what, kinds = next(iter(differing.items()))
-        raise BadResults(
-            f"records differ in {what}: {kinds}; keep the others in a folder of their own, or mix them with --mixed"
-        )
+    differing = refuse_differences(fresh, INPUTS[1:] if encoders else INPUTS, mixed=mixed)
     row = _encoder_rows(fresh) if encoders else _method
     runs: dict[tuple[str, int], dict[int, Record]] = {}
     twins = 0
@@ -173,6 +174,26 @@ def gather(
         mixed=(*said, *([f"{twins} older records of jobs that have a later one"] if twins else ())),
         encoders=encoders,
     )
+
+
+def refuse_differences(
+    records: list[Record], inputs: Sequence[tuple[str, Identity, Shown]], *, mixed: bool
+) -> dict[str, str]:
+    """What differs in how the records were made, in words by its name; only where `mixed` allows it.
+
+    Raises: BadResults for any difference in `inputs`, and for others that were not allowed.
+    """
+    for what, identity, shown in inputs:
+        if kinds := _kinds(records, identity, shown):
+            hint = "; --by encoder makes rows of them" if what == "encoder" else ""
+            raise BadResults(f"records differ in {what}: {kinds}; a table holds one, so keep the others apart{hint}")
+    differing = {what: kinds for what, identity, shown in CONDITIONS if (kinds := _kinds(records, identity, shown))}
+    if differing and not mixed:
+        what, kinds = next(iter(differing.items()))
+        raise BadResults(
+            f"records differ in {what}: {kinds}; keep the others in a folder of their own, or mix them with --mixed"
+        )
+    return differing
 
 
 def groups(records: Iterable[Record], *, encoders: bool = False) -> list[list[Record]]:

@@ -75,6 +75,7 @@ class Table:
     """What `report` prints, in whatever format.
 
     stub: what rows are. caption: what a cell is; notes: sentences; signature: one line. rest: what all cells share.
+    encoder, corpus: what was trained on what, "" where rows are encoders or nothing was trained.
     """
 
     name: str
@@ -87,6 +88,8 @@ class Table:
     signature: str
     spread: Spread = "std"
     rest: Heading = field(default_factory=lambda: Heading(title=""))
+    encoder: str = ""
+    corpus: str = ""
 
     def place(self, row: Row, column: Heading) -> Heading:
         """All that a cell is about."""
@@ -184,6 +187,8 @@ def tabulate(
         signature=signature(study, sizes, tasks, selects),
         spread=ask.spread,
         rest=rest,
+        encoder=study.encoder,
+        corpus=study.corpus,
     )
 
 

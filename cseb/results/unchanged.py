@@ -43,6 +43,9 @@ def _differences(here: Record, there: Record, digests: Mapping[str, str], held: 
         ours, theirs = getattr(here, name), getattr(there, name)
         if ours.sha256 != theirs.sha256:
             yield f"{name}: {ours.name} {ours.sha256[:8]}, expected {theirs.name} {theirs.sha256[:8]}"
+    for ours, theirs in zip(here.outside, there.outside, strict=False):
+        if ours != theirs:
+            yield f"read too: {ours.name} {ours.sha256[:8]}, expected {theirs.name} {theirs.sha256[:8]}"
     if here.subset.sha256 != there.subset.sha256:
         yield f"subset: {here.subset.sha256[:8]}, expected {there.subset.sha256[:8]}: other sentences are drawn"
     yield from _words(here.resolved, there.resolved)

@@ -54,15 +54,18 @@ def crossings(sizes: Floats, differences: Floats, items: Floats | None = None) -
     axis = np.log10(sizes)
     places = np.linspace(axis[0], axis[-1], STEPS)
     spans = np.array([np.interp(places, axis, row) for row in np.eye(len(axis))]).T  # (STEPS, F)
+    means = spans @ differences.mean(axis=0)
+    turns = np.flatnonzero(np.diff(means >= 0))
+    if not len(turns):
+        return []
     seeds = np.cov(differences, rowvar=False) / len(differences)
-    means, of_seeds = spans @ differences.mean(axis=0), np.einsum("pf,fg,pg->p", spans, seeds, spans)
+    of_seeds = np.einsum("pf,fg,pg->p", spans, seeds, spans)
     of_items = 0.0 if items is None else np.einsum("pf,fg,pg->p", spans, items, spans)
     variance = of_seeds + of_items
     with np.errstate(divide="ignore", invalid="ignore"):
         df = (len(differences) - 1) * (variance / of_seeds) ** 2
     reach = np.array([quantile(float(one) if np.isfinite(one) else np.inf) for one in df])
     unclear = np.abs(means) <= reach * np.sqrt(variance)
-    turns = np.flatnonzero(np.diff(means >= 0))
     return [_crossing(places, means, unclear, int(turn)) for turn in turns]
 
 

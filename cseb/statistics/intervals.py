@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, sqrt
 
 import numpy as np
@@ -47,11 +48,19 @@ def iqm(values: Floats) -> float:
     return float(np.sort(values)[cut : len(values) - cut].mean())
 
 
+@lru_cache(maxsize=4096)  # many comparisons share their degrees of freedom
 def quantile(df: float, level: float = LEVEL) -> float:
     """The number of standard errors an interval of Student's t reaches to either side; df may be infinite."""
-    from scipy import stats
+    from scipy import special
 
-    return float(stats.norm.isf(level / 2) if df == inf else stats.t.isf(level / 2, df))
+    return float(-special.ndtri(level / 2) if df == inf else -special.stdtrit(df, level / 2))
+
+
+def below(statistic: float, df: float) -> float:
+    """Share of Student's t with df degrees of freedom, infinite for the normal distribution, below `statistic`."""
+    from scipy import special
+
+    return float(special.ndtr(statistic) if df == inf else special.stdtr(df, statistic))
 
 
 def around(centre: float, variance: float, df: float, level: float = LEVEL) -> Interval:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
 from typing import Literal
 
 import numpy as np
 
-from cseb.statistics.intervals import LEVEL, Floats, Interval, around, sd
+from cseb.statistics.intervals import LEVEL, Floats, Interval, around, below, sd
 from cseb.statistics.power import Design
 
 Scope = Literal["seeds", "items", "seeds and items"]
@@ -21,7 +22,7 @@ ENUMERATED = 12  # seeds up to which all sign flips are gone through
 STILL = 1e-9  # points; differences that vary less than this do not vary with the seed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is asked for again and again is kept
 class Comparison:
     """Method B against method A.
 
@@ -36,7 +37,7 @@ class Comparison:
     b: Floats
     items: float | None = None
 
-    @property
+    @cached_property
     def differences(self) -> Floats:
         """B less A, (n,)."""
         return self.b - self.a
@@ -46,12 +47,17 @@ class Comparison:
         """Seeds that both methods have."""
         return len(self.a)
 
-    @property
+    @cached_property
     def mean(self) -> float:
         """Mean difference in points."""
         return float(self.differences.mean())
 
-    @property
+    @cached_property
+    def sd(self) -> float:
+        """Sample standard deviation of the differences; NaN below two seeds."""
+        return sd(self.differences)
+
+    @cached_property
     def moves(self) -> bool:
         """Whether the difference varies with the seed: that of two encoders that are not trained does not."""
         return self.n > 1 and float(np.ptp(self.differences)) > STILL
@@ -81,7 +87,7 @@ class Comparison:
 
     def variance(self, scope: Scope) -> float:
         """Of the mean difference, as far as `scope` makes it vary, in points squared."""
-        seeds = sd(self.differences) ** 2 / self.n if scope != "items" else 0.0
+        seeds = self.sd**2 / self.n if scope != "items" else 0.0
         return seeds + ((self.items or 0.0) if scope != "seeds" else 0.0)
 
     def df(self, scope: Scope) -> float:
@@ -100,27 +106,22 @@ class Comparison:
     @property
     def p(self) -> float | None:
         """Two-sided p-value of no difference, for `scope`; None below FEWEST_TESTED seeds or if nothing varies."""
-        from scipy import stats
-
         if self.scope is None or self.n < FEWEST_TESTED:
             return None
         if (variance := self.variance(self.scope)) == 0:
             return 1.0 if abs(self.mean) <= STILL else 0.0
         statistic, df = abs(self.mean) / sqrt(variance), self.df(self.scope)
-        return float(2 * (stats.norm.sf(statistic) if df == inf else stats.t.sf(statistic, df)))
+        return 2 * below(-statistic, df)
 
     def chances(self, margin: float = MARGIN) -> tuple[float, float, float] | None:
         """Posterior probabilities that the difference is below -margin, within it, above it; None without a spread.
 
         Under the reference prior the posterior is the same t distribution that the interval comes from.
         """
-        from scipy import stats
-
         if self.scope is None or (variance := self.variance(self.scope)) == 0:
             return None
         df, scale = self.df(self.scope), sqrt(variance)
-        known = stats.norm(self.mean, scale) if df == inf else stats.t(df, self.mean, scale)
-        low, high = float(known.cdf(-margin)), float(known.sf(margin))
+        low, high = below((-margin - self.mean) / scale, df), below((self.mean - margin) / scale, df)
         return low, 1 - low - high, high
 
     def verdict(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Verdict:
@@ -138,7 +139,7 @@ class Comparison:
     @property
     def design(self) -> Design:
         """What this study can find, and what a longer one could."""
-        return Design(self.n, sd(self.differences) if self.moves else 0.0, self.items or 0.0)
+        return Design(self.n, self.sd if self.moves else 0.0, self.items or 0.0)
 
 
 def sign_flip(differences: Floats) -> float | None:

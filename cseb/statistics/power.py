@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf, isnan, sqrt
 
 from cseb.statistics.intervals import LEVEL, quantile
@@ -43,13 +44,7 @@ class Design:
 
     def detectable(self, level: float = LEVEL, power: float = POWER) -> float | None:
         """The smallest true difference in points found with this power; None with a single seed."""
-        from scipy.optimize import brentq
-
-        if self.df == 0:
-            return None
-        reach = quantile(self.df, level)  # the effect is above it, and not far: five times as much for two seeds
-        shift = brentq(lambda shift: _beyond(shift, self.df, level) - power, reach / 2, 10 * reach)
-        return float(shift) * sqrt(self.variance)
+        return None if self.df == 0 else _shift(self.df, level, power) * sqrt(self.variance)
 
     def seeds_for(self, effect: float, level: float = LEVEL, power: float = POWER) -> int | None:
         """The fewest seeds that find a true difference of `effect` with this power; None above MOST."""
@@ -68,12 +63,21 @@ class Design:
 
 def _beyond(shift: float, df: float, level: float) -> float:
     """Chance that a t statistic whose centre is moved by `shift` standard errors lies beyond the critical values."""
-    from scipy import stats
+    from scipy import special
 
     reach = quantile(df, level)
     if df == inf:
-        return float(stats.norm.sf(reach - shift) + stats.norm.cdf(-reach - shift))
-    above, below = float(stats.nct.sf(reach, df, shift)), float(stats.nct.cdf(-reach, df, shift))
+        return float(special.ndtr(shift - reach) + special.ndtr(-reach - shift))
+    above, below = (float(special.nctdtr(df, side, -reach)) for side in (-shift, shift))
     if isnan(above):  # scipy gives up where the centre is many standard errors off
         above = float(shift > reach)
     return above + (0.0 if isnan(below) else below)
+
+
+@lru_cache(maxsize=4096)  # comparisons of as many seeds share it
+def _shift(df: float, level: float, power: float) -> float:
+    """By how many standard errors the centre of a t statistic must be off to be found with this power."""
+    from scipy.optimize import brentq
+
+    reach = quantile(df, level)  # the shift is above it, and not far: five times as much for two seeds
+    return float(brentq(lambda shift: _beyond(shift, df, level) - power, reach / 2, 10 * reach))

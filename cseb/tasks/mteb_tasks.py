@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cseb.errors import BadData, BadSpec, CsebError, UnknownName
+from cseb.errors import BadData, BadSpec, CsebError, UnknownName, first_line
 from cseb.tasks.names import PREFIX
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
@@ -46,7 +46,7 @@ class MTEBTask:
                 task.load_data()
         except Exception as error:  # each task has a loader of its own
             where = task.metadata.dataset.get("path", "")
-            raise BadData(f"{self.name}: its data {where} cannot be had ({_first_line(error)}); see HF_HOME") from None
+            raise BadData(f"{self.name}: its data {where} cannot be had ({first_line(error)}); see HF_HOME") from None
         return LoadedMTEB(self.name, task)
 
 
@@ -86,7 +86,7 @@ class LoadedMTEB:
         except CsebError:
             raise
         except Exception as error:  # the library is no part of this program
-            raise BadData(f"{self.name}: mteb fails: {type(error).__name__}: {_first_line(error)}") from error
+            raise BadData(f"{self.name}: mteb fails: {type(error).__name__}: {first_line(error)}") from error
         return np.asarray(found, dtype=np.float32)
 
     def outcome(self, items: Items) -> Outcome:
@@ -167,7 +167,3 @@ def _quiet() -> Iterator[None]:
     finally:
         if shown:
             datasets.utils.logging.enable_progress_bar()
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]

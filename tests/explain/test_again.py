@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from cseb import benchmark as benchmarks
 from cseb.cli import app
+from cseb.data.corpus import read_corpus
 from cseb.errors import BadData, BadResults
 from cseb.explain.again import compared, conditions_apart, job_of, method_of
 from cseb.explain.find import find
@@ -98,6 +99,26 @@ def test_what_has_changed_since_is_said(ran: Path) -> None:
         job_of(one.model_copy(update={"protocol": replace(one.protocol, processes=2)}), "", "")
     with pytest.raises(BadResults, match="does not hold what its key was made of"):
         job_of(one.model_copy(update={"seed": 5}), "", "")
+
+
+def test_a_file_that_a_method_reads_is_named_and_has_to_be_the_same(tmp_path: Path) -> None:
+    pairs, results = tmp_path / "pairs.tsv", tmp_path / "results"
+    sentences = read_corpus("microworld:100", "").take(range(100))
+    pairs.write_text("".join(f"{sentence}\t{sentence}\n" for sentence in sentences))
+    method = f"simcse+paraphrase(file='{pairs}')+recipe(steps=1,warmup=0,batch_size=4)"
+    options = ("--corpus", "microworld:100", "--sizes", 8, "--seeds", 1, "--tasks", "mw-captions", "--dev", "")
+    done = call("run", "--methods", method, "--results", results, *options)
+    assert done.exit_code == 0, done.output
+    (one,) = Store(results).load()[0]
+    assert [source.name for source in one.outside] == [str(pairs)]
+    assert f"{pairs}, sha256 {one.outside[0].sha256}" in call("show", one.key, "--results", results).output
+    assert job_of(one, "", "").key == one.key
+    pairs.write_text(pairs.read_text() + "more\tof it\n")
+    with pytest.raises(BadData, match=r"the file or model .*pairs.tsv has changed: sha256 .*, in the record"):
+        job_of(one, "", "")
+    pairs.unlink()
+    with pytest.raises(BadData, match=r"pairs.tsv has changed: sha256 none, in the record"):
+        job_of(one, "", "")
 
 
 def test_how_far_items_are_apart() -> None:

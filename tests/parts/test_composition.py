@@ -7,12 +7,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder import shape_of, word_pieces
 from cseb.errors import BadData, BadSpec
 from cseb.parts import ATTENTIONS, EncodedView, Pieces, Shape
 from cseb.parts.clauses import adjacent, clauses, overlapping, subsuming
 from cseb.parts.composition import AGGREGATES, Compose, Halves, UnitHalves, cut
 from cseb.parts.terms.contrast import info_nce
+from cseb.pretrained import shape_of, word_pieces
 
 Tiny = Callable[[str], Path]
 

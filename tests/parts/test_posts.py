@@ -1,4 +1,4 @@
-"""Whitening of finished vectors: against NumPy, on which sentences, and in both checkpoints."""
+"""Finished vectors whitened or ranked: against NumPy and SciPy, on which sentences, and in both checkpoints."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,17 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy.stats import rankdata, spearmanr
 
 from cseb.build import build, check
 from cseb.errors import BadSpec
 from cseb.parts import Shape
-from cseb.parts.posts import Whiten, whitening
+from cseb.parts.posts import RankMix, Whiten, average_ranks, whitening
 from cseb.plan import _settled
 from cseb.spec import parse_method, parse_scale
 from cseb.train import restore, train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
+SHAPE = Shape(width=5, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
 
 
 def vectors(rows: int = 40, width: int = 5) -> torch.Tensor:
@@ -46,7 +48,7 @@ def test_shrinking_draws_variances_to_their_mean() -> None:
 
 
 def test_a_subset_that_spans_too_little_is_refused(tiny: Tiny) -> None:
-    whiten = Whiten(4, 0.0, Shape(width=5, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1))
+    whiten = Whiten(4, 0.0, SHAPE)
     with pytest.raises(BadSpec, match=r"whiten: dimensions is 4, and 4 sentences span fewer; take \+whiten\(dim.*=3\)"):
         whiten.fit(vectors(rows=4))
     whiten.fit(vectors(rows=5))
@@ -98,3 +100,54 @@ def test_whitening_sees_the_subset_and_a_benchmark_may_scale_it() -> None:
     assert "steps=0" in scaled.resolved()
     bare = parse_method("bert-whitening-whiten").at(1.0)
     assert bare.resolved() == parse_method("first_last").at(1.0).resolved()
+
+
+def test_equal_values_share_the_mean_of_their_ranks() -> None:
+    values = torch.tensor([[3.0, 1.0, 3.0, 2.0], [5.0, 5.0, 5.0, 5.0], [0.0, -1.0, 4.0, -1.0]])
+    assert np.array_equal(average_ranks(values).numpy(), np.stack([rankdata(row) - 1 for row in values.numpy()]))
+
+
+@pytest.mark.parametrize(("cosine", "most"), [(0.9, 100), (0.9, 7), (0.0, 100), (1.0, 100)])
+def test_the_inner_product_is_cosine_and_rank_correlation_mixed(cosine: float, most: int) -> None:
+    """Pair by pair in loops, with SciPy's Spearman over the profiles."""
+    subset, sentences = vectors(rows=20), vectors(rows=26)[20:]
+    subset[3] = subset[4]  # equal sentences have equal ranks
+    mix = RankMix(cosine, most, SHAPE).double()
+    mix.fit(subset)
+    ranked = subset if most > 20 else subset[[0, 3, 6, 9, 12, 15, 19]]  # evenly spaced
+    found = mix(sentences)
+    assert found.shape == (6, 5 + len(ranked))
+
+    def cos(a: torch.Tensor, b: torch.Tensor) -> float:
+        return float(a @ b / (a.norm() * b.norm()))
+
+    for one, a in enumerate(sentences):
+        for other, b in enumerate(sentences):
+            profiles = [[round(cos(each, row), 12) for row in ranked] for each in (a, b)]
+            expected = cosine * cos(a, b) + (1 - cosine) * spearmanr(*profiles).statistic
+            assert float(found[one] @ found[other]) == pytest.approx(expected)
+            assert cos(found[one], found[other]) == pytest.approx(expected)
+
+
+def test_more_sentences_than_are_ranked_at_once_and_too_few(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    mix = RankMix(0.9, 100, SHAPE).double()
+    mix.fit(vectors(rows=20))
+    whole = mix(vectors(rows=30))
+    monkeypatch.setattr("cseb.parts.posts.AT_ONCE", 4)
+    assert torch.allclose(mix(vectors(rows=30)), whole)
+    with pytest.raises(BadSpec, match="rank_mix: 1 sentences cannot be ranked"):
+        check(parse_method("first_last+rank_mix").at(1.0), tiny("bert"), sentences=1)
+
+
+def test_ranks_of_a_trained_encoder_are_over_its_own_subset(tiny: Tiny) -> None:
+    text = "rankencoder+teacher(steps=3)+rank_mix+recipe(steps=3,warmup=0,batch_size=16,eval_every=2)"
+    method = parse_method(text).at(1.0)
+    one = build(method, tiny("bert"), 0)
+    train(one, SENTENCES[:30], 0, "cpu", None, lambda look: None)
+    found = one.encoder.embed(SENTENCES[30:34])
+    assert found.shape == (4, 16 + 30)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    again = build(method, tiny("bert"), 0).encoder
+    restore(again, one.encoder.state_dict())  # how many were ranked is known from what was kept
+    assert np.array_equal(again.embed(SENTENCES[30:34]), found)
+    assert method.data_seen() == ("subset",)

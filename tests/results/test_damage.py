@@ -108,7 +108,7 @@ def survives(store: Store, content: bytes) -> None:
         table = few_shot([*records, record(seed=1)], problems)
     except CsebError:
         return
-    assert all(render(table) for render in FORMATS.values())
+    assert all(render([table]) for render in FORMATS.values())
 
 
 @FUZZ

@@ -41,6 +41,17 @@ def test_every_comparison_has_its_scope_n_margin_and_family() -> None:
     assert row(chances, "good")["sign flips, p"] == "0.062"
 
 
+def test_almost_stochastic_order_is_a_column_where_it_is_asked_for() -> None:
+    _, chances, _ = page(aso=True)
+    assert chances.heads[-1] == "ASO"
+    assert row(chances, "good")["ASO"] == "0.00"
+    assert chances.lines[0].values["aso"] == 0
+    assert "ignores pairing; descriptive" in chances.notes[-1]
+    assert "aso" not in page()[1].lines[0].values
+    effects, *_ = page(seeds=4, aso=True)
+    assert "No almost stochastic order below 5 seeds." in effects.notes
+
+
 def test_a_small_sure_difference_is_said_to_be_below_the_margin() -> None:
     effects, *_ = page(effects={"simcse": 0, "bit": 0.3}, noise=0.02, margin=1.0)
     assert row(effects, "bit")["verdict"] == "better, by less than 1 (seeds and items)"
@@ -145,6 +156,13 @@ def test_a_method_without_points_is_named_and_nothing_is_resampled_from_nothing(
     world.items.clear()
     shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.evidence())
     assert [one.name for one in shown] == ["effects"] * 3
+
+
+def test_hundreds_of_methods_are_compared_with_a_baseline_and_not_with_each_other() -> None:
+    shown = page(effects={"simcse": 0, **{f"m{place}": place for place in range(41)}}, sizes=(100, 1000))
+    assert [one.name for one in shown] == ["effects", "chances"] * 3
+    assert len(shown[0].lines) == 41
+    assert "No groups and ranks of more than 40 methods, whose pairs are too many" in " ".join(shown[0].notes)
 
 
 def test_every_format_holds_every_row() -> None:

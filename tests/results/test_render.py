@@ -126,7 +126,7 @@ def cells_of_csv(text: str) -> list[list[str]]:
 
 
 def cells_of_json(text: str) -> list[list[str]]:
-    content = json.loads(text)
+    [content] = json.loads(text)
     assert all(len(row["cells"]) == len(content["columns"]) for row in content["rows"])
     return [
         [
@@ -150,7 +150,7 @@ READERS: dict[str, Callable[[str], list[list[str]]]] = {
 
 
 def rendered(name: str) -> str:
-    return terminal(table(), 160) if name == "terminal" else FORMATS[name](table())
+    return terminal(table(), 160) if name == "terminal" else FORMATS[name]([table()])
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -222,7 +222,7 @@ def test_nothing_in_a_name_breaks_a_format() -> None:
     assert re.sub(r"\\[{}$&#%_]", "", text).count("$") % 2 == 0
     assert cells_of_markdown(markdown(shown))[0][1:] == expected(shown)[0][1:]
     assert "``" + NASTY.replace("|", r"\|") in markdown(shown).replace("`` ", "``")
-    assert READERS["csv"](FORMATS["csv"](shown)) == READERS["json"](FORMATS["json"](shown)) == expected(shown)
+    assert READERS["csv"](FORMATS["csv"]([shown])) == READERS["json"](FORMATS["json"]([shown])) == expected(shown)
 
 
 def test_no_name_talks_to_the_terminal() -> None:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from cseb.errors import BadSpec, between, one_of
 from cseb.parts import Shape, Step
-from cseb.parts.generator import Generator
+from cseb.parts.generator import Generator, find_generator
 from cseb.parts.terms.language import corrupted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class RTD(nn.Module):
     guess everywhere, "argmax_masked" at the selected tokens alone, "sample" draws there. on: the vector that is told,
     "z" after the head or "h" before it. count: "all" positions, padding included, or the "real" ones. Source: Chuang et
     al. 2022 (DiffCSE); released code. Raises: BadSpec on an encoder without a mask token, or, for "self", without that
-    head.
+    head, and on a generator of another vocabulary; BadData if there is no generator of this name.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -54,12 +54,12 @@ class RTD(nn.Module):
             raise BadSpec("rtd: this encoder's tokenizer has no mask token; take a method without rtd")
         if generator == "self" and not shape.language:
             raise BadSpec("rtd: this encoder's files hold no masked-LM head; name another model as generator")
-        self.name, self.shape = generator, shape
+        self.place, self.shape = find_generator(generator, shape.folder, shape.vocabulary), shape
         self.told = nn.Linear(shape.width, 2)
 
     def found(self, encoder: Encoder) -> None:
         """Copy the backbone and load the generator."""
-        self.generator = Generator(self.name, self.shape.folder, self.shape.vocabulary)
+        self.generator = Generator(self.place)
         self.discriminator = copy.deepcopy(encoder.backbone)
 
     def forward(self, step: Step) -> Tensor:

@@ -33,6 +33,12 @@ def masked_mse(cosine: Tensor, targets: Tensor, low: float, high: float) -> Tens
     return (counted * (cosine - targets).square()).sum() / (counted.sum() + 1e-8)
 
 
+def spaced(vectors: Tensor, most: int) -> Tensor:
+    """Evenly spaced ones of these vectors (N, D), `most` of them or all, of length 1."""
+    chosen = torch.linspace(0, len(vectors) - 1, min(most, len(vectors))).long()
+    return F.normalize(vectors[chosen], dim=-1)
+
+
 class RankMSE(nn.Module):
     """Cosines of first and second views are as alike as the rankings of a corpus around both sentences.
 
@@ -53,9 +59,7 @@ class RankMSE(nn.Module):
 
     def survey(self, frozen: Sequence[Sequence[Tensor]]) -> None:
         """Keep the subset's vectors (N, D) as the first model has them, or evenly spaced ones of them."""
-        vectors = frozen[0][0]
-        chosen = torch.linspace(0, len(vectors) - 1, min(self.size, len(vectors))).long()
-        self.corpus = F.normalize(vectors[chosen], dim=-1)
+        self.corpus = spaced(frozen[0][0], self.size)
 
     def forward(self, step: Step) -> Tensor:
         """Return a scalar of at least 0."""

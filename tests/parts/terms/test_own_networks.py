@@ -134,15 +134,20 @@ def test_data_seen_says_where_the_generator_comes_from() -> None:
 def test_a_generator_that_is_not_there_or_speaks_otherwise(tiny: Tiny, tmp_path: Path) -> None:
     with pytest.raises(BadData, match="no such folder"):
         built(tiny, "diffcse+rtd(generator='./nowhere')")
-    from transformers import BertConfig, BertForMaskedLM
+    from transformers import AutoModel, BertConfig, BertForMaskedLM
 
     from tests.conftest import save_tokenizer
 
     save_tokenizer(tmp_path)
     BertForMaskedLM(BertConfig(vocab_size=9, hidden_size=4, num_attention_heads=1, num_hidden_layers=1,
                                intermediate_size=4)).save_pretrained(tmp_path)  # fmt: skip
-    with pytest.raises(BadSpec, match="knows 9 word pieces"):
-        built(tiny, f"diffcse+rtd(generator='{tmp_path}')")
+    with pytest.raises(BadSpec, match="knows 9 word pieces"):  # before anything is trained
+        check(parse_method(f"diffcse+rtd(generator='{tmp_path}')").at(1.0), tiny("bert"))
+    headless = tmp_path / "headless"
+    copy = AutoModel.from_pretrained(tiny("bert"))
+    copy.save_pretrained(headless)
+    with pytest.raises(BadData, match=r"lacks weights such as cls.*; name a model with a masked-LM head"):
+        built(tiny, f"diffcse+rtd(generator='{headless}')")
     with pytest.raises(BadSpec, match="the head gives 8 numbers, a token has 16; take on=h"):
         run(built(tiny, "diffcse+rtd(generator=self)+barlow_projector(width=8)"))
 

@@ -1,0 +1,236 @@
+"""The table of all methods in README.md, and the tables of costs in results/demo/README.md.
+
+Rows come from the registry, what papers print from benchmarks/published/scores.csv, our own numbers from results/demo.
+Run it in the root of the repository after any of these has changed: python benchmarks/methods.py
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
+
+from cseb.registry import METHODS
+from cseb.results.published import PUBLISHED, Printed, own_rows, shipped_rows
+from cseb.spec import Method
+from cseb.tasks.words import baselines
+
+ROOT = Path(__file__).parents[1]
+DEMO = Path("results") / "demo"
+SHARE = 0.01  # of the corpus, where low-shot columns look
+PAPER = re.compile(r".*?\b(?:19|20)[0-9]{2}\b")  # a source up to its year
+FIRST = ("bert-base", "bert-large", "roberta-base", "roberta-large", "sroberta-base", "glove", "")
+NONE = "--"
+
+LEGEND = """\
+Needs: besides sentences and one encoder. Has seen: in training; an encoder's own pre-training is left aside. Cost: CPU
+seconds of a job of the demo as a multiple of `simcse` on the same corpus. Printed: average of seven STS tasks for
+BERT-base, lowest to highest where papers differ; another encoder is named. Demo: mean ± sample standard deviation over
+seeds on the microworld, the checkpoint that its dev set chose; it says nothing about real text. `*`: with options that
+fit its tiny encoder. `--`: a, in no table of the five papers in this form; b, learns from labelled texts, see
+`results/demo/triples.md`; c, not run; d, not timed; e, needs a file that does not come with cseb."""
+
+# What a part asks for besides sentences and one encoder.
+NEEDS: Mapping[str, str] = {
+    "triples": "labelled triples",
+    "pairs": "labelled pairs",
+    "unit_halves": "discourse units",
+    "paraphrase": "paraphrases",
+    "back_translation": "translators",
+    **dict.fromkeys(("char_span_mask", "span_masks", "mask_prompt", "prompts", "negated_prompts"), "mask token"),
+    "queue": "momentum copy",
+    "momentum_nce": "momentum copy",
+    **dict.fromkeys(("second_encoder", "peer_encoder"), "second encoder"),
+    "teacher": "teacher trained first",
+    "entropy_models": "models trained first",
+    "rtd": "generator, second encoder",
+    **dict.fromkeys(("multi_layer_nce", "l2_to_init"), "frozen copy"),
+    "reconstruct": "decoder",
+    "mlm": "masked-LM head",
+    **dict.fromkeys(("whiten", "flow", "rank_mix"), "a fit afterwards"),
+}
+
+
+class Words(NamedTuple):
+    """An encoder of words, no method of the registry. printed, demo: its names in papers' tables and in ours."""
+
+    command: str
+    paper: str
+    needs: str
+    seen: str
+    printed: str
+    demo: str
+
+
+WORDS = (
+    Words("cseb eval glove:FILE", "Pennington et al., EMNLP 2014", "file of word vectors", "nothing", "glove-avg", ""),
+    Words("cseb eval words:tf-idf", NONE, NONE, "task's sentences", "", "TF-IDF"),
+    Words("cseb eval words:random", NONE, NONE, "nothing", "", "mean of random word vectors"),
+)
+
+# Printed in tables of the five papers, and no method here.
+NOT_OFFERED: Mapping[str, str] = {
+    "osscse": "no code was found and its abstract leaves generators, loss and every number open",
+    "clsep": "its word-vector noise has been read in part only",
+    "l2p-csr": "its start and its adversarial masks have been read in part only",
+    "promcse": "tuned prefixes inside every layer, for which there is no part",
+    "declutr": "learns from spans of long documents; a corpus here is single sentences",
+    "ct-sbert": "`ct` from a supervised encoder: `--methods ct --encoder FOLDER`",
+    "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",
+    "skip-thought": "learns from books read in order, for days",
+    "entropy-model": "the first stage of `rcl` alone: `continued+entropy(weight=PHI)`",
+}
+
+
+def methods_table(root: Path = ROOT) -> str:
+    """One row for each method of the registry, then encoders of words, then what is not offered and why."""
+    demo, cost = _demo(root), {row["method"]: row["to_simcse"] for row in reversed(_costs(root))}
+    rows = [_method_row(name, demo, cost) for name in METHODS]
+    averages = _words(root)
+    for words in WORDS:
+        printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
+        cells = (f"{NONE} d", f"{NONE} a", printed, averages.get(words.demo, f"{NONE} e"))
+        rows.append((f"`{words.command}`", words.paper, words.needs, words.seen, *cells))
+    head = ("method", "paper, year", "needs", "has seen", "cost", "printed, 1 %", "printed, 100 %", "demo, 1 %")
+    return "\n".join([*_markdown(head, rows), "", LEGEND])
+
+
+def not_offered_table() -> str:
+    """What the five papers print and cseb has not, each with the reason."""
+    rows = [
+        (f"`{name}`", _printed([row for row in shipped_rows() if row.method == name], None), reason)
+        for name, reason in NOT_OFFERED.items()
+    ]
+    return "\n".join(_markdown(("not offered", "printed, 100 %", "why"), rows))
+
+
+def costs_table(trained_on: str, root: Path = ROOT) -> str:
+    """CPU seconds, their ratio to simcse and peak memory on `sentences` or `triples`, cheap methods first."""
+    rows = [
+        (f"`{row['method']}`", row["cpu_seconds"], row["to_simcse"], f"{int(row['peak_mb']):,}")
+        for row in _costs(root)
+        if row["trained_on"] == trained_on
+    ]
+    rows.sort(key=lambda row: float(row[1]))
+    return "\n".join(_markdown(("method", "CPU s", "to simcse", "peak MB"), rows))
+
+
+def papers_without_method() -> set[str]:
+    """Names in the papers' tables that no method and no row of words stands for."""
+    taken = {own.method for own in PUBLISHED.values()} | {words.printed for words in WORDS}
+    return {row.method for row in shipped_rows()} - taken
+
+
+def needs(method: Method) -> list[str]:
+    """What a settled method asks for besides sentences and one encoder."""
+    return list(dict.fromkeys(NEEDS[part.name] for part in method.parts() if part.name in NEEDS))
+
+
+def _method_row(name: str, demo: Mapping[str, str], cost: Mapping[str, str]) -> tuple[str, ...]:
+    method = METHODS[name].at(SHARE)
+    rows = own_rows(name) or [row for text in PUBLISHED if _is_form(text, name) for row in own_rows(text)]
+    labelled = "labels" in method.data_seen()
+    return (
+        f"`{name}`",
+        _paper(METHODS[name].source),
+        ", ".join(needs(method)) or NONE,
+        ", ".join(method.data_seen()) or "nothing",
+        _of(name, cost) or f"{NONE} d",
+        _printed(rows, SHARE),
+        _printed(rows, 1.0),
+        f"{NONE} b" if labelled else _of(name, demo) or f"{NONE} c",
+    )
+
+
+def _is_form(text: str, name: str) -> bool:
+    """Whether this spec is the method with other options, and no part more or less."""
+    return text.startswith(f"{name}+recipe(") and "+" not in text[len(name) + 1 :]
+
+
+def _of(name: str, values: Mapping[str, str]) -> str:
+    """The value of a method as it is, or of the one form of it that was run, which is marked; "" if there is none."""
+    if name in values:
+        return values[name]
+    forms = [value for text, value in values.items() if text.startswith(f"{name}+")]
+    return f"{forms[0]} *" if len(forms) == 1 else ""
+
+
+def _paper(source: str) -> str:
+    found = PAPER.match(source)
+    text = found[0] if found else source.partition(":")[0].partition(";")[0]
+    return text + ")" * (text.count("(") - text.count(")"))
+
+
+def _printed(rows: Iterable[Printed], share: float | None) -> str:
+    """The STS averages of a row's first encoder, lowest to highest where papers differ. share: None for any."""
+    held = [row for row in rows if row.task == "sts-avg" and _counts(row, share)]
+    encoder = next((one for one in FIRST if any(row.encoder == one for row in held)), "")
+    texts = sorted({row.text for row in held if row.encoder == encoder}, key=float)
+    if not texts:
+        return f"{NONE} a"
+    span = texts[0] if len(texts) == 1 else f"{texts[0]} to {texts[-1]}"
+    return span if encoder in ("bert-base", "glove") else f"{span} ({encoder})"
+
+
+def _counts(row: Printed, share: float | None) -> bool:
+    """At 100 % rows without a share count too: untrained encoders, and training on all labelled triples."""
+    return share is None or row.fraction == share or (share == 1.0 and row.fraction is None)
+
+
+def _demo(root: Path) -> dict[str, str]:
+    """Method to points of the chosen checkpoint at one share: mean and sample standard deviation over seeds."""
+    with (root / DEMO / "few-shot.csv").open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["select"] == "best" and float(row["fraction"]) == SHARE]
+    return {
+        row["method"]: f"{float(row['mean']):.2f}" + (f" ± {float(row['sd']):.2f}" if float(row["sd"] or 0) else "")
+        for row in rows
+        if row["mean"]
+    }
+
+
+def _costs(root: Path) -> list[dict[str, str]]:
+    with (root / DEMO / "cost.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def _words(root: Path) -> dict[str, str]:
+    """What counting words is worth on the tasks of the demo's table."""
+    with (root / DEMO / "few-shot.csv").open(encoding="utf-8", newline="") as stream:
+        tasks = next(csv.DictReader(stream))["tasks"].split()
+    found = baselines([task.partition("@")[0] for task in tasks])
+    return {name: f"{fmean(value or 0.0 for value in values):.2f}" for name, values in found.items()}
+
+
+def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
+
+
+# File, words of the marker above a table, and what makes it.
+TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
+    (Path("README.md"), "all methods", methods_table),
+    (Path("README.md"), "not offered", not_offered_table),
+    (DEMO / "README.md", "costs on sentences", lambda: costs_table("sentences")),
+    (DEMO / "README.md", "costs on triples", lambda: costs_table("triples")),
+)
+
+
+def with_table(text: str, marker: str, table: str) -> str:
+    """The text with this table between its marker and the next `<!-- end -->`."""
+    start = f"<!-- {marker}, by benchmarks/methods.py -->\n"
+    before, found, rest = text.partition(start)
+    assert found, f"no {start.strip()}"
+    return f"{before}{start}{table}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
+
+
+def main() -> None:
+    """Write every table where it belongs."""
+    for file, marker, made in TABLES:
+        path = ROOT / file
+        path.write_text(with_table(path.read_text(encoding="utf-8"), marker, made()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Flow: an invertible map under which the subset's vectors are normally distributed (BERT-flow)."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Adam
+from torch.optim.lr_scheduler import LambdaLR
+
+from cseb.errors import BadSpec, above, between, whole
+from cseb.parts import Shape
+
+SPREAD = 1e-6  # added to deviations, so that a coordinate that never changes can be divided by its own
+DRAWN = 0.05  # deviation of new weights, as in Glow
+LARGEST = 1.0  # norm of a gradient
+AT_ONCE = 4096  # rows mapped together at test
+
+
+class ActNorm(nn.Module):
+    """Every coordinate shifted and scaled; after `start`, those of the first batch have mean 0 and variance 1.
+
+    Source: Kingma & Dhariwal 2018 (Glow), section 3.1.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.shift, self.log_scale = (nn.Parameter(torch.zeros(width)) for _ in range(2))
+
+    @torch.no_grad()
+    def start(self, x: Tensor) -> None:
+        """Take shift and scale from these vectors (N, D)."""
+        self.shift.copy_(-x.mean(dim=0))
+        self.log_scale.copy_(-(x.std(dim=0, unbiased=False) + SPREAD).log())
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """(N, D) to (N, D), and the logarithm of the factor by which volumes grow."""
+        return (x + self.shift) * self.log_scale.exp(), self.log_scale.sum()
+
+    def inverse(self, y: Tensor) -> Tensor:
+        """(N, D) to (N, D)."""
+        return y * (-self.log_scale).exp() - self.shift
+
+
+class Coupling(nn.Module):
+    """The first half of the coordinates stays, a function of it is added to the others: no volume changes.
+
+    It starts as the identity. Source: Dinh, Krueger & Bengio 2015 (NICE), section 3.2.
+    """
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.kept = width // 2
+        self.inward, self.across = nn.Linear(self.kept, inner), nn.Linear(inner, inner)
+        self.outward = nn.Linear(inner, width - self.kept)
+
+    @torch.no_grad()
+    def start(self, rng: torch.Generator) -> None:
+        """Draw new weights."""
+        for layer in (self.inward, self.across):
+            layer.weight.copy_(torch.randn(layer.weight.shape, generator=rng) * DRAWN)
+            layer.bias.zero_()
+        _zero(self.outward)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(N, D) to (N, D)."""
+        kept, moved = x[:, : self.kept], x[:, self.kept :]
+        return torch.cat([kept, moved + self._added(kept)], dim=1)
+
+    def inverse(self, y: Tensor) -> Tensor:
+        """(N, D) to (N, D)."""
+        kept, moved = y[:, : self.kept], y[:, self.kept :]
+        return torch.cat([kept, moved - self._added(kept)], dim=1)
+
+    def _added(self, kept: Tensor) -> Tensor:
+        found: Tensor = self.outward(self.across(self.inward(kept).relu()).relu())
+        return found
+
+
+class FlowStep(nn.Module):
+    """ActNorm, a fixed random order of the coordinates, a coupling."""
+
+    def __init__(self, width: int, inner: int) -> None:
+        super().__init__()
+        self.actnorm, self.coupling = ActNorm(width), Coupling(width, inner)
+        self.order: Tensor
+        self.register_buffer("order", torch.arange(width))
+
+    def start(self, x: Tensor, rng: torch.Generator) -> None:
+        """New weights and order; scales from these vectors (N, D)."""
+        self.actnorm.start(x)
+        self.order.copy_(torch.randperm(len(self.order), generator=rng))
+        self.coupling.start(rng)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """(N, D) to (N, D), and the logarithm of the factor by which volumes grow."""
+        y, volume = self.actnorm(x)
+        return self.coupling(y[:, self.order]), volume
+
+    def inverse(self, y: Tensor) -> Tensor:
+        """(N, D) to (N, D)."""
+        found: Tensor = self.actnorm.inverse(self.coupling.inverse(y)[:, self.order.argsort()])
+        return found
+
+
+class Glow(nn.Module):
+    """Levels of flow steps; behind each but the last one half of the coordinates leaves.
+
+    The halves that leave are normal with mean and deviation told by the half that goes on, and the last coordinates
+    are standard normal. Source: Kingma & Dhariwal 2018 (Glow), on vectors as in Li et al. 2020 (BERT-flow).
+    """
+
+    def __init__(self, width: int, levels: int, depth: int, inner: int) -> None:
+        super().__init__()
+        self.levels, self.priors = nn.ModuleList(), nn.ModuleList()
+        self.left: list[int] = []  # how many coordinates leave behind each level but the last
+        for level in range(levels):
+            self.levels.append(nn.ModuleList(FlowStep(width, inner) for _ in range(depth)))
+            if level < levels - 1:
+                self.left.append(width // 2)
+                width -= width // 2
+                self.priors.append(nn.Linear(width, 2 * self.left[-1]))
+
+    def forward(self, x: Tensor, rng: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+        """(N, D) to z (N, D) and log p(x) (N,), in nats. With `rng`, everything starts anew, with scales from x."""
+        gone, volume = [], x.new_zeros(len(x))
+        for number, level in enumerate(self.levels):
+            for step in level:  # type: ignore[attr-defined]  # a ModuleList
+                if rng is not None:
+                    step.start(x, rng)
+                x, grown = step(x)
+                volume = volume + grown
+            if number < len(self.left):
+                leaves, x = x[:, : self.left[number]], x[:, self.left[number] :]
+                if rng is not None:
+                    _zero(self.priors[number])
+                mean, log_deviation = self.priors[number](x).chunk(2, dim=1)
+                volume = volume + log_normal((leaves - mean) * (-log_deviation).exp()) - log_deviation.sum(dim=1)
+                gone.append(leaves)
+        return torch.cat([*gone, x], dim=1), volume + log_normal(x)
+
+    def inverse(self, z: Tensor) -> Tensor:
+        """The x (N, D) that is mapped to z (N, D)."""
+        *gone, x = torch.split(z, [*self.left, z.shape[1] - sum(self.left)], dim=1)
+        for number, level in reversed(list(enumerate(self.levels))):
+            if number < len(gone):
+                x = torch.cat([gone[number], x], dim=1)
+            for step in reversed(level):  # type: ignore[call-overload]  # a ModuleList
+                x = step.inverse(x)
+        return x
+
+
+def log_normal(x: Tensor) -> Tensor:
+    """Log density (N,) of vectors (N, D) under the standard normal distribution."""
+    return -(x.square() + math.log(2 * math.pi)).sum(dim=1) / 2
+
+
+@torch.no_grad()
+def _zero(layer: nn.Module) -> None:
+    for weight in layer.parameters():
+        weight.zero_()
+
+
+class Flow(nn.Module):
+    """The subset's vectors made normal, without a change of the encoder; cosines are then those of z.
+
+    levels, depth, width: of the Glow, width being that of its couplings. steps of Adam with batch_size vectors, a ramp
+    over the first tenth and a linear fall. held_out: share of the subset that is not trained on; its likelihood, asked
+    every `every` steps, chooses the step. With 0 the last one is taken, as in the release. Fitted anew, from the same
+    random numbers, whenever the encoder is looked at. Source: Li et al. 2020 (BERT-flow); released code. Raises:
+    BadSpec on an encoder too narrow for the levels.
+    """
+
+    def __init__(
+        self,
+        levels: int,
+        depth: int,
+        width: int,
+        steps: int,
+        batch_size: int,
+        learning_rate: float,
+        held_out: float,
+        every: int,
+        shape: Shape,
+        run_seed: int,
+    ) -> None:
+        super().__init__()
+        whole(1, levels, "flow: levels")
+        if 2**levels > shape.width:
+            most = shape.width.bit_length() - 1
+            raise BadSpec(f"flow: levels is {levels}, and this encoder's width of {shape.width} has at most {most}")
+        inner = whole(1, width, "flow: width")
+        self.glow = Glow(shape.width, levels, whole(1, depth, "flow: depth"), inner).requires_grad_(False)
+        self.steps = whole(0, steps, "flow: steps")
+        self.batch_size = whole(2, batch_size, "flow: batch_size")
+        self.learning_rate = above(0, learning_rate, "flow: learning_rate")
+        self.held_out = between(0, 0.5, held_out, "flow: held_out")
+        self.every = whole(1, every, "flow: every")
+        self.seed = run_seed
+
+    def fits(self, sentences: int) -> None:
+        """Raises: BadSpec if nothing could be held out, or nothing learned."""
+        if self.held_out and int(sentences * self.held_out) < 1:
+            least = math.ceil(1 / self.held_out)
+            raise BadSpec(
+                f"flow: held_out is {self.held_out:g}, which of {sentences} sentences is none; take {least} sentences "
+                "or more, or +flow(held_out=0), which takes the last step"
+            )
+        if sentences - int(sentences * self.held_out) < 2:
+            raise BadSpec(f"flow: {sentences} sentences tell of no spread; take more")
+
+    def fit(self, vectors: Tensor) -> None:
+        """Learn from the subset's vectors (N, D). Raises: BadSpec, see fits."""
+        self.fits(len(vectors))
+        rng = torch.Generator().manual_seed(self.seed)
+        order, count = torch.randperm(len(vectors), generator=rng), int(len(vectors) * self.held_out)
+        held, batches = vectors[order[:count]], _batches(vectors[order[count:]], self.batch_size, rng)
+        self.glow.requires_grad_(True)
+        with torch.enable_grad():
+            self._train(batches, held, rng)
+        self.glow.requires_grad_(False)  # the encoder's own optimiser shall leave it alone
+
+    def _train(self, batches: Iterator[Tensor], held: Tensor, rng: torch.Generator) -> None:
+        optimizer = Adam(self.glow.parameters(), lr=self.learning_rate)
+        ramp = max(self.steps // 10, 1)
+        schedule = LambdaLR(optimizer, lambda step: min((step + 1) / ramp, 1 - step / max(self.steps, 1)))
+        self.glow(next(batches), rng)
+        best, kept = self.likelihood(held), copy.deepcopy(self.glow.state_dict())
+        for step in range(1, self.steps + 1):
+            x = next(batches)
+            loss = -self.glow(x)[1].mean() / (x.shape[1] * math.log(2))  # bits per coordinate
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.glow.parameters(), LARGEST)
+            optimizer.step()
+            schedule.step()
+            if len(held) and (step % self.every == 0 or step == self.steps) and (now := self.likelihood(held)) > best:
+                best, kept = now, copy.deepcopy(self.glow.state_dict())
+        if len(held):
+            self.glow.load_state_dict(kept)
+
+    @torch.no_grad()
+    def likelihood(self, vectors: Tensor) -> float:
+        """Mean log p of vectors (N, D), in nats; of none it is 0."""
+        total = sum(float(self.glow(some)[1].sum()) for some in torch.split(vectors, AT_ONCE))
+        return total / max(len(vectors), 1)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """(N, D) to z (N, D)."""
+        return torch.cat([self.glow(some)[0] for some in torch.split(vectors, AT_ONCE)])
+
+
+def _batches(vectors: Tensor, size: int, rng: torch.Generator) -> Iterator[Tensor]:
+    """Batches without end, every vector once in each round; the first one is whole."""
+    while True:
+        for rows in torch.split(torch.randperm(len(vectors), generator=rng), size):
+            yield vectors[rows]

@@ -1,0 +1,203 @@
+"""The flow on finished vectors: exactly invertible, its density against brute force, and what it learns from whom."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from cseb.build import build, check
+from cseb.errors import BadSpec
+from cseb.parts import Shape
+from cseb.parts.flow import ActNorm, Coupling, Flow, FlowStep, Glow, log_normal
+from cseb.spec import parse_method
+from cseb.train import restore, train
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+SMALL = "flow(levels=2,steps=20,every=5)"
+
+
+def drawn(rows: int, width: int, seed: int = 0) -> torch.Tensor:
+    """Correlated and skewed vectors, in doubles."""
+    rng = torch.Generator().manual_seed(seed)
+    mix = torch.randn(width, width, generator=torch.Generator().manual_seed(99), dtype=torch.float64)
+    x = torch.randn(rows, width, generator=rng, dtype=torch.float64)
+    return (x + x.square() / 2) @ mix + 3
+
+
+def shaken(glow: torch.nn.Module) -> torch.nn.Module:
+    """Every weight moved, so that nothing is an identity any more."""
+    rng = torch.Generator().manual_seed(5)
+    with torch.no_grad():
+        for weight in glow.parameters():
+            weight.add_(torch.randn(weight.shape, generator=rng, dtype=weight.dtype) * 0.3)
+    return glow
+
+
+def flow(width: int = 6, seed: int = 0, **options: float) -> Flow:
+    held = {"levels": 2, "depth": 2, "width": 8, "steps": 200, "batch_size": 32, "learning_rate": 1e-2}
+    shape = Shape(width=width, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
+    return Flow(**{**held, "held_out": 0.1, "every": 10, **options}, shape=shape, run_seed=seed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("width", "levels", "depth"), [(768, 3, 3), (13, 3, 2), (5, 2, 1), (2, 1, 1), (7, 1, 2)])
+def test_the_inverse_gives_the_vectors_back(width: int, levels: int, depth: int) -> None:
+    x = drawn(40, width).float()
+    glow = Glow(width, levels, depth, 16)
+    glow(x, torch.Generator().manual_seed(0))
+    for each in (glow, shaken(glow)) if width < 100 else (glow,):
+        z = each(x)[0]
+        assert z.shape == x.shape
+        assert (each.inverse(z) - x).abs().max() < 1e-4 * x.abs().max()
+
+
+@pytest.mark.parametrize("width", [4, 5])
+def test_a_coupling_changes_no_volume_and_an_actnorm_by_its_scales(width: int) -> None:
+    x = drawn(1, width)[0]
+
+    def volume(module: Callable[[torch.Tensor], torch.Tensor]) -> float:
+        jacobian = torch.autograd.functional.jacobian(lambda one: module(one[None])[0], x)
+        return float(torch.linalg.slogdet(jacobian).logabsdet)
+
+    coupling = Coupling(width, 3).double()
+    coupling.start(torch.Generator().manual_seed(1))
+    assert torch.equal(coupling(x[None])[0], x)
+    shaken(coupling)
+    assert volume(coupling) == pytest.approx(0, abs=1e-12)
+    assert not torch.equal(coupling(x[None])[0], x)
+    actnorm = shaken(ActNorm(width).double())
+    told = actnorm(x[None])[1].item()
+    assert told == pytest.approx(sum(scale.exp().log().item() for scale in actnorm.log_scale))
+    assert volume(lambda one: actnorm(one)[0]) == pytest.approx(told)
+    ordered = FlowStep(width, 3).double()
+    ordered.start(drawn(9, width), torch.Generator().manual_seed(1))
+    assert volume(lambda one: ordered(one)[0]) == pytest.approx(ordered(x[None])[1].item())
+
+
+def test_actnorm_starts_with_mean_0_and_variance_1() -> None:
+    x = drawn(50, 3)
+    x[:, 1] = 2.0  # a coordinate that never changes
+    actnorm = ActNorm(3).double()
+    actnorm.start(x)
+    y = actnorm(x)[0]
+    assert torch.allclose(y.mean(dim=0), torch.zeros(3, dtype=torch.float64), atol=1e-9)
+    assert torch.allclose(y.std(dim=0, unbiased=False)[[0, 2]], torch.ones(2, dtype=torch.float64), atol=1e-4)
+    assert torch.isfinite(y).all()
+
+
+@pytest.mark.parametrize(("width", "levels"), [(6, 2), (5, 2), (8, 3), (3, 1)])
+def test_log_density_against_a_brute_force_jacobian(width: int, levels: int) -> None:
+    """log p(x) = log p(z) + log |det dz/dx|, z's last coordinates standard normal, the others told by those."""
+    glow = Glow(width, levels, 2, 4).double()
+    glow(drawn(20, width), torch.Generator().manual_seed(3))
+    shaken(glow)
+    x = drawn(1, width, seed=4)[0]
+    jacobian = torch.autograd.functional.jacobian(lambda one: glow(one[None])[0][0], x)
+    z, found = glow(x[None])
+    # The half that goes on from a level is what the flow makes of everything behind: undo the later levels.
+    expected = float(torch.linalg.slogdet(jacobian).logabsdet)
+    rest = z[0]
+    for number in range(levels - 1):
+        count = glow.left[number]
+        gone, rest = rest[:count], rest[count:]
+        on = rest[None]
+        tail = Glow(width - sum(glow.left[: number + 1]), levels - number - 1, 2, 4).double()
+        tail.levels, tail.priors, tail.left = (
+            glow.levels[number + 1 :],
+            glow.priors[number + 1 :],
+            glow.left[number + 1 :],
+        )
+        mean, log_deviation = glow.priors[number](tail.inverse(on))[0].chunk(2)
+        for value, centre, spread in zip(gone, mean, log_deviation.exp(), strict=True):
+            distance = ((value - centre) / spread).item()
+            expected += -(distance**2) / 2 - math.log(spread.item() * math.sqrt(2 * math.pi))
+    expected += sum(-(value.item() ** 2) / 2 - math.log(math.sqrt(2 * math.pi)) for value in rest)
+    assert found.item() == pytest.approx(expected)
+
+
+def test_the_log_density_of_a_normal() -> None:
+    x = drawn(3, 4)
+    exact = torch.distributions.Normal(0.0, 1.0).log_prob(x).sum(dim=1)
+    assert torch.allclose(log_normal(x), exact)
+
+
+def test_training_raises_the_likelihood_of_vectors_it_has_not_seen() -> None:
+    x, others = drawn(300, 6).float(), drawn(200, 6, seed=1).float()
+    untrained, trained = flow(steps=0), flow()
+    untrained.fit(x)
+    trained.fit(x)
+    assert trained.likelihood(others) > untrained.likelihood(others) + 0.5
+    assert not any(weight.requires_grad for weight in trained.parameters())
+
+
+def test_held_out_vectors_choose_the_step() -> None:
+    """Forty vectors are soon learned by heart; the step is then an early one, and the last one is worse."""
+    x, others = drawn(40, 6).float(), drawn(400, 6, seed=1).float()
+    chosen, last = flow(steps=250, learning_rate=3e-2), flow(steps=250, learning_rate=3e-2, held_out=0)
+    chosen.fit(x)
+    last.fit(x)
+    assert chosen.likelihood(others) > last.likelihood(others)
+
+
+def test_the_same_seed_gives_the_same_bits_and_leaves_other_random_numbers_alone() -> None:
+    x = drawn(60, 6).float()
+    one, again, other = flow(), flow(), flow(seed=1)
+    torch.manual_seed(0)
+    expected = torch.rand(1)
+    torch.manual_seed(0)
+    one.fit(x)
+    assert torch.equal(torch.rand(1), expected)
+    again.fit(drawn(60, 6, seed=7).float())  # an earlier look leaves no trace
+    again.fit(x)
+    other.fit(x)
+    assert torch.equal(one(x), again(x))
+    assert not torch.allclose(one(x), other(x))
+
+
+def test_subsets_and_encoders_that_are_too_small_are_refused(tiny: Tiny) -> None:
+    with pytest.raises(BadSpec, match=r"held_out is 0.1, which of 9 sentences is none; take 10 .*\+flow\(held_out=0\)"):
+        flow().fits(9)
+    with pytest.raises(BadSpec, match="1 sentences tell of no spread"):
+        flow(held_out=0).fits(1)
+    small = flow(held_out=0, steps=3)
+    small.fit(drawn(2, 6).float())
+    assert torch.isfinite(small(drawn(2, 6).float())).all()
+    with pytest.raises(BadSpec, match="levels is 4, and this encoder's width of 13 has at most 3"):
+        flow(width=13, levels=4)
+    with pytest.raises(BadSpec, match="9 sentences is none"):
+        check(parse_method(f"bert-flow+{SMALL}").at(1.0), tiny("bert"), sentences=9)
+
+
+def test_test_vectors_are_those_of_the_encoder_through_the_flow_of_the_subset(tiny: Tiny) -> None:
+    plain = build(parse_method("first_last").at(1.0), tiny("bert"), 0).encoder
+    one = build(parse_method(f"bert-flow+{SMALL}").at(1.0), tiny("bert"), 0)
+    train(one, SENTENCES[:40], 0, "cpu", None, lambda look: None)
+    post = one.encoder.post
+    assert isinstance(post, Flow)
+    vectors = torch.from_numpy(plain.embed(SENTENCES[40:]))
+    found = one.encoder.embed(SENTENCES[40:])
+    assert found.shape == vectors.shape
+    assert found.dtype == np.float32
+    assert np.allclose(found, post.glow(vectors)[0].numpy(), atol=1e-4)
+    assert np.allclose(post.glow.inverse(torch.from_numpy(found)), vectors, atol=1e-3)
+    assert parse_method("bert-flow").at(1.0).data_seen() == ("subset",)
+
+
+def test_every_checkpoint_of_a_trained_method_has_its_own_flow(tiny: Tiny) -> None:
+    recipe = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-2,eval_every=2)"
+    one = build(parse_method(f"simcse+{SMALL}+{recipe}").at(1.0), tiny("bert"), 0)
+    seen: list[np.ndarray] = []
+
+    def select(encoder) -> float:
+        seen.append(encoder.embed(SENTENCES[:5]))
+        return -float(len(seen))
+
+    found = train(one, SENTENCES, 0, "cpu", select, lambda look: None)
+    name = "post.glow.levels.0.0.actnorm.shift"
+    assert not found.best[name].equal(found.last[name])
+    restore(one.encoder, found.best)
+    assert np.array_equal(one.encoder.embed(SENTENCES[:5]), seen[0])
+    assert not np.array_equal(seen[0], seen[1])

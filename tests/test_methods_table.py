@@ -1,0 +1,99 @@
+"""The tables of all methods and their costs are those that registry, published scores and the demo's results give."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cseb.registry import COLUMNS, METHODS, OUTSIDE, SLOTS, slot_of
+from cseb.results.published import published
+from cseb.spec import parse_method
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("methods_script", ROOT / "benchmarks" / "methods.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def cells(table: str) -> dict[str, list[str]]:
+    """The cells of every row by its first one."""
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
+    return {row[0].strip("`"): row[1:] for row in rows}
+
+
+def test_every_table_is_the_one_that_is_made_afresh(script: ModuleType) -> None:
+    for file, marker, made in script.TABLES:
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert script.with_table(text, marker, made()) == text, f"{file}, {marker}: run python benchmarks/methods.py"
+
+
+def test_every_method_is_there_and_whatever_papers_print_and_we_lack_has_a_reason(script: ModuleType) -> None:
+    rows = cells(script.methods_table())
+    assert set(METHODS) < set(rows)
+    assert {"cseb eval glove:FILE", "cseb eval words:tf-idf"} < set(rows)
+    assert all(re.search(r"\b(19|20)\d\d\b", rows[name][0]) for name in METHODS)
+    assert set(script.NOT_OFFERED) == script.papers_without_method()
+    assert "osscse" in cells(script.not_offered_table())
+    for text in re.findall(r"`([a-z]+\+[^`]*)`", " ".join(script.NOT_OFFERED.values())):
+        parse_method(text.replace("PHI", "0.01"))
+
+
+def test_whatever_a_method_needs_is_named(script: ModuleType) -> None:
+    assert all(slot_of(name) for name in script.NEEDS)
+    wanted = {*SLOTS["stages"], *SLOTS["network"], *SLOTS["memory"], *SLOTS["post"], *COLUMNS, *OUTSIDE}
+    assert wanted <= set(script.NEEDS)
+    rows = cells(script.methods_table())
+    assert rows["diffcse"][1:3] == ["generator, second encoder", "external, subset"]
+    assert rows["rcl"][1:3] == ["labelled triples, models trained first", "labels, subset"]
+    assert rows["cls"][1:3] == ["--", "nothing"]
+
+
+def test_printed_numbers_are_the_papers(script: ModuleType) -> None:
+    rows = cells(script.methods_table())
+    low = sorted(row.mean for row in published("simcse", "sts-avg", 0.01, "bert-base"))
+    assert rows["simcse"][4] == f"{low[0]:.2f} to {low[-1]:.2f}" == "74.08 to 74.96"
+    assert rows["bert-flow"][4:6] == ["-- a", "66.55"]
+    assert rows["compcse-large"][5] == "79.67 (bert-large)"
+    assert rows["consert"][5] == "76.45 (bert-large)"
+    assert rows["cseb eval glove:FILE"][5] == "61.32"
+    assert cells(script.not_offered_table())["osscse"][0] == "79.08"
+
+
+def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) -> None:
+    """One method as it is, one in a single form that fits, one in two, which is none; other shares are left out."""
+    folder = tmp_path / "results" / "demo"
+    folder.mkdir(parents=True)
+    names = ("simcse", "vascl+relu_mlp(width=8)", "ct+ami", "ct+whiten", "cls")
+    with (folder / "few-shot.csv").open("w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(("method", "fraction", "select", "tasks", "mean", "sd"))
+        for number, name in enumerate(names):
+            for fraction, select in ((0.1, "best"), (0.01, "last"), (0.01, "best")):
+                right = (fraction, select) == (0.01, "best")
+                points = 20.126 + number if right else 99
+                writer.writerow((name, fraction, select, "mw-captions@1", points, 0.0 if name == "cls" else 1.25))
+    (folder / "cost.csv").write_text(
+        "trained_on,method,cpu_seconds,to_simcse,peak_mb\n"
+        "triples,simcse,6.0,1.00,1000\nsentences,simcse,5.0,1.00,900\nsentences,pcl,50.0,10.00,2000\ntriples,rcl,9.0,1.50,800\n"
+    )
+    rows = cells(script.methods_table(tmp_path))
+    assert [rows[name][-1] for name in ("simcse", "vascl", "ct", "cls", "pcl")] == [
+        "20.13 ± 1.25", "21.13 ± 1.25 *", "-- c", "24.13", "-- c",
+    ]  # fmt: skip
+    assert [rows[name][3] for name in ("simcse", "pcl", "rcl", "ct")] == ["1.00", "10.00", "1.50", "-- d"]
+    assert rows["rcl"][-1] == "-- b"
+    costs = cells(script.costs_table("sentences", tmp_path))
+    assert list(costs)[2:] == ["simcse", "pcl"]
+    assert costs["pcl"] == ["50.0", "10.00", "2,000"]
