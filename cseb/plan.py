@@ -87,14 +87,14 @@ class Job:
         return recipe_of(self.method)
 
 
-def outside(method: Method) -> tuple[Source, ...]:
-    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
-    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
-
-
 @lru_cache(maxsize=16)  # the jobs of a grid share one
 def _fields(protocol: Protocol) -> dict[str, Any]:
     return asdict(protocol)
+
+
+def outside(method: Method) -> tuple[Source, ...]:
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
 
 
 def recipe_of(method: Method) -> Recipe:
