@@ -26,6 +26,7 @@ from cseb.parts import (
     States,
     Text,
 )
+from cseb.tokenizer import own_ids
 
 LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
 # Padded tokens encoded at once when embedding: on a CPU what its cache holds, elsewhere what keeps it busy.
@@ -106,22 +107,13 @@ class Encoder(nn.Module):
         prompt_before, prompt_after, anchor = self._prompt(len(before), len(after), template or self.pooler.template)
         room = max(longest - len(before) - len(after), 1)
         texts = [text for text in sentences if isinstance(text, str)]
-        read = iter(self._own(texts) if texts else [])
+        read = iter(own_ids(self.tokenizer, texts) if texts else [])
         own = (next(read) if isinstance(text, str) else text for text in sentences)
         rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in own]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
         prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
         return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
-
-    def _own(self, texts: list[str]) -> list[list[int]]:
-        """Ids of each text without special ones, uncut."""
-        if not self.tokenizer.is_fast:
-            return self.tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
-        backend = self.tokenizer.backend_tokenizer  # without the positions and batches that nobody looks at
-        backend.no_truncation()
-        backend.no_padding()
-        return [found.ids for found in backend.encode_batch_fast(texts, add_special_tokens=False)]
 
     def offsets(self, sentences: Sequence[str]) -> list[list[tuple[int, int]]]:
         """First character and the one behind the last of every token of every sentence's own, uncut."""

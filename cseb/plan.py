@@ -7,8 +7,10 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +30,7 @@ from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # no slots: a key is worked out once
 class Job:
     """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
 
@@ -56,7 +58,7 @@ class Job:
     outside: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
 
-    @property
+    @cached_property
     def key(self) -> str:
         """Sixteen hex digits: the same job has the same key on every machine and in every version of Python."""
         identity = {
@@ -66,7 +68,7 @@ class Job:
             "corpus": self.corpus.sha256,
             "size": self.size,
             "seed": self.seed,
-            "protocol": {k: v for k, v in asdict(self.protocol).items() if (k, v) != ("processes", 1)},
+            "protocol": {k: v for k, v in _fields(self.protocol).items() if (k, v) != ("processes", 1)},
         }
         if self.outside:
             identity["outside"] = {source.name: source.sha256 for source in self.outside}
@@ -88,6 +90,11 @@ class Job:
 def outside(method: Method) -> tuple[Source, ...]:
     """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
     return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
+
+
+@lru_cache(maxsize=16)  # the jobs of a grid share one
+def _fields(protocol: Protocol) -> dict[str, Any]:
+    return asdict(protocol)
 
 
 def recipe_of(method: Method) -> Recipe:
@@ -128,7 +135,11 @@ def plan(
     corpus = read_corpus(benchmark.corpus, benchmark.column)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
-    cells = [
+    sources = {
+        "encoder": Source(name=benchmark.encoder, sha256=weights),
+        "corpus": Source(name=corpus.name, sha256=corpus.sha256),
+    }
+    cells = [  # once for all seeds
         (size, fraction, method, settled, outside(settled))
         for size, fraction in _shares(benchmark, count)
         for method in methods
@@ -139,9 +150,8 @@ def plan(
             benchmark=benchmark.name,
             label=str(method),
             method=settled,
-            encoder=Source(name=benchmark.encoder, sha256=weights),
+            **sources,
             folder=str(folder),
-            corpus=Source(name=corpus.name, sha256=corpus.sha256),
             column=benchmark.column,
             size=size,
             fraction=fraction,
@@ -176,6 +186,8 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
             for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
                 like.setdefault(kin, []).append(seconds)
     found: dict[str, float | None] = {}
+    if not like:
+        return dict.fromkeys((job.key for job in jobs), None)
     for job in jobs:
         near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
         found[job.key] = fmean(near) if near else None
@@ -274,6 +286,11 @@ def _check(jobs: Sequence[Job], count: int) -> None:
     """
     seen: dict[str, Job] = {}
     for job in jobs:
+        if (other := seen.setdefault(job.key, job)) is not job:
+            raise BadBenchmark(
+                f"fractions {other.fraction:g} and {job.fraction:g} are both {job.size} sentences; keep one"
+            )
+    for job in (job for job in jobs if job.seed == jobs[0].seed):  # the others are like it
         recipe, cell = job.recipe, f"{job.label} at fraction {job.fraction:g}"
         if recipe.steps and not job.method.terms:
             raise BadBenchmark(
@@ -286,8 +303,4 @@ def _check(jobs: Sequence[Job], count: int) -> None:
                 if recipe.batch_size <= count
                 else f"{cell} has {job.size} sentences and the corpus {count}, fewer than one batch of "
                 f"{recipe.batch_size}; try {job.label}+recipe(batch_size={max(job.size, 1)}) or a larger corpus"
-            )
-        if (other := seen.setdefault(job.key, job)) is not job:
-            raise BadBenchmark(
-                f"fractions {other.fraction:g} and {job.fraction:g} are both {job.size} sentences; keep one"
             )

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM
 
+from cseb import tokenizer as tokenizers
 from cseb.encoder import DROPOUTS, Encoder
 from cseb.errors import BadData, first_line
 from cseb.language import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
@@ -53,7 +54,7 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
 def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
     """What parts may ask of an encoder, read from its small files alone. Raises: BadData."""
     config = configuration(folder, dropout, trust_remote_code)
-    tokenizer, weights = _tokenizer(folder, trust_remote_code), _weight_names(folder)
+    tokenizer, weights = tokenizers.read(folder, trust_remote_code), _weight_names(folder)
     try:
         return Shape(
             width=config.hidden_size,
@@ -129,20 +130,13 @@ def load(
     if LANGUAGE in needs and language is None:
         language = weights = TiedOutput(backbone.get_input_embeddings())
         notes.append("language: the checkpoint has no masked-LM head; word embeddings and a new bias take its place")
-    tokenizer = _tokenizer(folder, trust_remote_code)
+    tokenizer = tokenizers.read(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
 
 
 def _pretrained(kind: Any, folder: Path, options: dict[str, Any]) -> tuple[Any, list[str]]:
     model, info = kind.from_pretrained(folder, output_loading_info=True, use_safetensors=True, **options)
     return model, sorted(info["missing_keys"])
-
-
-def _tokenizer(folder: Path, trust_remote_code: bool) -> Any:
-    try:
-        return AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
-    except Exception as error:  # transformers raises whatever its parsers do
-        raise BadData(f"encoder {folder}: its tokenizer cannot be loaded: {first_line(error)}") from None
 
 
 def _weight_names(folder: Path) -> list[str]:

@@ -15,7 +15,7 @@ import pytest
 
 from cseb.cli.grid import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
-from cseb.launchers import launch
+from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
@@ -106,6 +106,15 @@ def test_each_worker_sees_one_gpu_and_several_share_it(store: Store, monkeypatch
 def test_jobs_per_gpu_is_refused_where_it_would_do_nothing(text: str, device: str) -> None:
     with pytest.raises(BadBenchmark, match="--jobs-per-gpu"):
         workers_of_grid(text, 1, device, per_gpu=2)
+
+
+def test_a_worker_is_replaced_in_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "LIFE", 3)
+    grid, monitored = jobs(*["pid"] * 7), Local(1)
+    summary = launch(grid, store, monitored, lambda event: None, time_limit=60, target=standin_jobs.TARGET)
+    assert summary.done == 7
+    told = [store.read(job.key).benchmark for job in grid]
+    assert [told.count(one) for one in dict.fromkeys(told)] == [3, 3, 1]
 
 
 def test_a_worker_that_had_too_little_memory_is_replaced_by_a_fresh_one(store: Store) -> None:

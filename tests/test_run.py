@@ -1,5 +1,7 @@
 """A job from text to record: complete or failed, the same bits twice, and nothing that is not written down."""
 
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,12 +9,15 @@ import numpy as np
 import pytest
 import torch
 
+from cseb import tokenizer
 from cseb import train as training
 from cseb.benchmark import load, override
 from cseb.embedders import How, find
 from cseb.encoder import Encoder
 from cseb.errors import BadData
 from cseb.evaluate import evaluate
+from cseb.launchers import launch
+from cseb.launchers.local import Local
 from cseb.plan import Job, Progress, plan
 from cseb.results.record import Record
 from cseb.results.store import Store, stale
@@ -303,3 +308,31 @@ def test_a_smaller_batch_at_test_is_written_down(
     assert record.trace is not None
     assert record.trace.notes == (*usual.trace.notes, "scored in batches 4 times smaller, for want of memory")
     assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike
+
+
+def test_a_warm_worker_finds_the_bits_of_a_fresh_process(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    """Whatever earlier jobs have left in the process: tokenizers, corpora, data of tasks, grown memory."""
+    methods = [f"simcse{SMALL}", f"micse+ami(layers=(0,1))+queue(size=16){SMALL}", f"simcse+mean{SMALL}"]
+    *before, job = jobs(",".join(methods), seeds=2)
+    stores = [Store(tmp_path / name) for name in ("warm", "fresh")]
+    for store in stores:
+        store.prepare()
+    for one in (*before, job):
+        run_job(one, stores[0], lambda seen: None)
+    launch([job], stores[1], Local(2), lambda event: None)  # two workers: a process of its own
+    warm, fresh = (store.read(job.key) for store in stores)
+    assert warm.model_dump(exclude={"cost", "origin"}) == fresh.model_dump(exclude={"cost", "origin"})
+    for name, items in stores[0].read_items(job.key).items():
+        assert np.array_equal(items, stores[1].read_items(job.key)[name])
+
+
+def test_a_tokenizer_is_read_again_when_its_file_has_changed(tiny: Tiny, tmp_path: Path) -> None:
+    folder = tmp_path / "encoder"
+    shutil.copytree(tiny("bert"), folder)
+    first = tokenizer.read(folder, False)
+    assert tokenizer.read(folder, False) is first
+    os.utime(folder / "tokenizer.json", ns=(0, 0))
+    assert tokenizer.read(folder, False) is not first
+    texts = ["a man is eating", "a dog"]
+    assert tokenizer.own_ids(first, texts) is tokenizer.own_ids(first, list(texts))
+    assert tokenizer.own_ids(first, texts[::-1]) == tokenizer.own_ids(first, texts)[::-1]

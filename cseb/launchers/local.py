@@ -27,6 +27,9 @@ from cseb.launchers.signals import Stop, signals_wait
 from cseb.launchers.task import Task
 from cseb.plan import Job, Progress
 
+# Jobs after which a worker is replaced: whatever torch, its libraries or we ourselves never give back, goes with it.
+# A start takes some seconds of imports, so that this costs a few hundredths of a second a job.
+LIFE = 100
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
 # glibc raises these by itself until freed tensors are never given back: a worker grew by a sixth in thirty jobs
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(16 << 20)}
@@ -59,7 +62,7 @@ def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
 class _Worker:
     """A process, our end of its pipe, the job it holds and since when, by a clock that does not jump.
 
-    gpu: the one it sees, "" for all or none.
+    gpu: the one it sees, "" for all or none. jobs: how many it has been given.
     """
 
     process: BaseProcess
@@ -67,10 +70,11 @@ class _Worker:
     gpu: str
     job: Job
     since: float = 0.0
+    jobs: int = 0
 
     def hand_over(self, job: Job) -> bool:
         """Give it a job when it is free; False when it is gone."""
-        self.job, self.since = job, time.monotonic()
+        self.job, self.since, self.jobs = job, time.monotonic(), self.jobs + 1
         try:
             self.pipe.send(job)
         except OSError:
@@ -120,7 +124,7 @@ class _Pool:
         self.tell(event)
         if isinstance(event, Progress):
             return
-        if self.waiting and not _spent(event):
+        if self.waiting and worker.jobs < LIFE and not _spent(event):
             job = next_job(self.task.store.folder, self.waiting)
             if worker.hand_over(job):
                 self.tell(Started(job.key))

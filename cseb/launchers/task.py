@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pkgutil
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +55,17 @@ class Task:
             if memory_ran_out(error):  # before training, or there was not even enough for a record
                 return Broken(job.key, "memory", f"{OUT_OF_MEMORY}: {plain(str(error)) or type(error).__name__}")
             return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
+        finally:
+            give_back()
+
+
+def give_back() -> None:
+    """Hand free memory back to the system, which glibc does not do by itself where it lies between what is in use.
+
+    A worker that had grown by 190 MB in 108 jobs, with no more objects than after the first, fell below where it began.
+    """
+    with suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def first() -> bool:

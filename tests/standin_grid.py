@@ -1,0 +1,68 @@
+"""A program that runs a grid of small jobs without torch and goes on where it was, as `cseb run` does; to be killed."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from cseb.errors import CsebError
+from cseb.launchers import launch
+from cseb.launchers.events import Broken, Event
+from cseb.launchers.local import Local
+from cseb.plan import Job, Progress
+from cseb.results.record import Record
+from cseb.results.store import Store
+from tests import standin_jobs
+
+TARGET = "tests.standin_grid:run_job"
+ITEMS = 2000  # numbers of each checkpoint: a job is some 16 kB on the disk
+MISTAKE = 2
+
+
+def grid(count: int) -> list[Job]:
+    return [standin_jobs.job("work", seed) for seed in range(count)]
+
+
+def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
+    """A twentieth of a second, and numbers that the job alone decides; the first try of a job called so hangs."""
+    journal = store.folder.parent / "journal"
+    with contextlib.suppress(OSError):  # the disk may be full
+        with journal.open("a") as file:
+            file.write(f"{job.key}\n")
+        if (store.folder.parent / f"hang-{job.seed}").exists() and journal.read_text().count(job.key) == 1:
+            time.sleep(600)
+    rng = np.random.default_rng(job.seed)
+    for step in range(1, 6):
+        watch(Progress(job.key, step, 5, float(rng.random()), None))
+        time.sleep(0.01)
+    items = rng.random((2, ITEMS)).astype(np.float32)
+    made = standin_jobs.record(job, value=float(items.mean()))
+    store.write(made, {"mw-mixed@1/best": items[0], "mw-mixed@1/last": items[1]})
+    return made
+
+
+def main(folder: str, workers: str, count: str, limit: str = "") -> int:
+    store, jobs = Store(Path(folder)), grid(int(count))
+
+    def watch(event: Event) -> None:
+        reason = event.reason if isinstance(event, Broken) else ""
+        standin_jobs.say(type(event).__name__, event.key, reason)
+
+    try:
+        store.prepare()
+    except CsebError as error:
+        standin_jobs.say("Refused", error)
+        return MISTAKE
+    done = store.done(job.key for job in jobs)
+    todo = [job for job in jobs if job.key not in done]
+    options = {"time_limit": float(limit)} if limit else {}
+    return launch(todo, store, Local(int(workers)), watch, target=TARGET, **options).exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,268 @@
+"""Whatever is killed, filled up or damaged: no file is torn, no finished job is lost, and in the end nothing shows."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import psutil
+import pytest
+
+from cseb.launchers import launch
+from cseb.launchers.heartbeat import folder_of
+from cseb.launchers.local import Local
+from cseb.results.store import Store
+from tests import standin_grid
+
+ROOT = Path(__file__).parents[1]
+JOBS = 24
+Victim = Literal["worker", "parent", "group"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """The grid as it is when nothing happens."""
+    store = Store(tmp_path_factory.mktemp("whole") / "results")
+    store.prepare()
+    assert launch(standin_grid.grid(JOBS), store, Local(1), lambda e: None, target=standin_grid.TARGET).done == JOBS
+    return store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results")
+
+
+def start(store: Store, workers: int = 2, limit: str = "") -> subprocess.Popen[str]:
+    """The program in a process group of its own."""
+    command = [sys.executable, "-m", "tests.standin_grid", str(store.folder), str(workers), str(JOBS), limit]
+    place = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=place,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
+def finish(store: Store, workers: int = 2, limit: str = "") -> tuple[int, str]:
+    with start(store, workers, limit) as process:
+        out, _ = process.communicate(timeout=120)
+    return process.returncode, out
+
+
+def files(store: Store) -> dict[str, bytes]:
+    """Every record and its items; the record is there, so both are complete."""
+    records, problems = store.load()
+    assert not problems
+    for one in records:
+        assert store.read_items(one.key)
+    return {
+        str(path.relative_to(store.folder)): path.read_bytes()
+        for one in records
+        for path in (store.runs / f"{one.key}.json", store.items / f"{one.key}.npz")
+    }
+
+
+def kept(before: dict[str, bytes], store: Store) -> dict[str, bytes]:
+    """What is there now, which contains what was there before, bit for bit."""
+    now = files(store)
+    assert before.items() <= now.items()
+    return now
+
+
+def assert_as_if_nothing_had_happened(store: Store, whole: Store) -> None:
+    found, expected = store.load()[0], whole.load()[0]
+    assert [one.model_dump(exclude={"cost", "origin"}) for one in found] == [
+        one.model_dump(exclude={"cost", "origin"}) for one in expected
+    ]
+    for one in expected:
+        items, others = store.read_items(one.key), whole.read_items(one.key)
+        assert items.keys() == others.keys()
+        assert all(np.array_equal(items[name], others[name]) for name in items)
+    assert not list(folder_of(store.folder).glob("*.json")) or len(found) == JOBS
+
+
+def workers_of(pid: int) -> list[psutil.Process]:
+    try:
+        found = psutil.Process(pid).children(recursive=True)
+        return [one for one in found if "spawn_main" in " ".join(one.cmdline())]
+    except psutil.Error:
+        return []
+
+
+def kill(process: subprocess.Popen[str], victim: Victim, rng: random.Random) -> None:
+    if victim == "parent":
+        process.kill()
+    elif victim == "group":
+        os.killpg(process.pid, signal.SIGKILL)
+    elif found := workers_of(process.pid):
+        rng.choice(found).kill()
+
+
+def fewer(store: Store, before: dict[str, bytes]) -> dict[str, bytes]:
+    """Where the grid is nearly done, take half of it away again: there must be something left to be killed at."""
+    keys = sorted(store.keys()) if store.runs.is_dir() else []
+    gone = keys[::2] if len(keys) > JOBS // 2 else []
+    for key in gone:
+        store.remove(key)
+    return {name: content for name, content in before.items() if Path(name).stem not in gone}
+
+
+def stormy(store: Store, whole: Store, victims: list[Victim], seed: int) -> None:
+    """Run the grid; kill each victim in turn at a random moment, looking at the folder each time; then let it end."""
+    rng, before, process = random.Random(seed), dict[str, bytes](), None
+    try:
+        for victim in victims:
+            if process is None or process.poll() is not None:
+                if process is not None:
+                    process.communicate()
+                before = fewer(store, before)
+                process = start(store)
+                assert process.stdout is not None
+                process.stdout.readline()  # the first job has started, or is about to
+            time.sleep(rng.uniform(0.0, 0.8))
+            kill(process, victim, rng)
+            if victim != "worker":
+                process.communicate(timeout=30)
+            before = kept(before, store)
+    finally:
+        if process is not None:
+            process.kill()
+            process.communicate()
+    code, out = finish(store)
+    assert code == 0, out
+    kept(before, store)
+    assert_as_if_nothing_had_happened(store, whole)
+
+
+def test_three_kills(store: Store, whole: Store) -> None:
+    stormy(store, whole, ["worker", "parent", "group"], seed=1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_thirty_six_kills(store: Store, whole: Store, seed: int, request: pytest.FixtureRequest) -> None:
+    needs_time(request)
+    victims: list[Victim] = ["worker", "parent", "group"] * 4
+    random.Random(seed).shuffle(victims)
+    stormy(store, whole, victims, seed)
+
+
+def needs_time(request: pytest.FixtureRequest) -> None:
+    if "slow" not in str(request.config.option.markexpr):
+        pytest.skip("takes a minute; pytest -m slow runs it")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 288 kB, room for a third of the grid and the trial of `prepare`."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=288k", "none", str(place)]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("only root can mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def remount(place: Path, options: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
+
+
+def test_a_disk_that_fills_up_and_one_that_turns_read_only(small_disk: Path, whole: Store) -> None:
+    store = Store(small_disk / "results")
+    code, out = finish(store, workers=1)
+    assert code == 2
+    assert "No space left on device; free some space" in out
+    assert "Traceback" not in out
+    before = files(store)
+    assert 0 < len(before) < 2 * JOBS
+
+    remount(small_disk, "size=4m,ro")
+    code, out = finish(store, workers=1)
+    assert (code, out.count("\n")) == (2, 1)
+    assert "Read-only file system" in out
+    remount(small_disk, "rw")
+    with start(store, workers=1) as process:
+        assert process.stdout is not None
+        while not process.stdout.readline().startswith("Finished"):
+            pass
+        remount(small_disk, "ro")  # in the middle of a run
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "Read-only file system" in out
+    assert "Traceback" not in out
+    before = kept(before, store)
+
+    remount(small_disk, "rw")
+    assert finish(store, workers=1)[0] == 0
+    kept(before, store)
+    assert_as_if_nothing_had_happened(store, whole)
+
+
+def test_damaged_records_are_made_again_and_the_others_left_alone(store: Store, whole: Store) -> None:
+    finish(store, workers=1)
+    keys = sorted(store.keys())
+    paths = [store.runs / f"{key}.json" for key in keys[:4]]
+    paths[0].write_bytes(paths[0].read_bytes()[:200])
+    paths[1].write_bytes(random.Random(0).randbytes(3000))
+    paths[2].write_bytes(b"")
+    paths[3].write_bytes(paths[3].read_bytes().replace(keys[3].encode(), keys[5].encode()))
+    stamps = {path: path.stat().st_mtime_ns for path in store.runs.iterdir() if path not in paths}
+    code, out = finish(store, workers=1)
+    assert (code, out.count("Finished")) == (0, 4)
+    assert all(path.stat().st_mtime_ns == stamp for path, stamp in stamps.items())
+    assert_as_if_nothing_had_happened(store, whole)
+
+
+def test_two_launchers_at_once_and_clocks_that_jump(store: Store, whole: Store) -> None:
+    """The files of the one seem a day old or from tomorrow to the other: that costs work done twice, at most."""
+    first, second = (start(store, workers=1) for _ in range(2))
+    rng = random.Random(0)
+    while first.poll() is None or second.poll() is None:
+        for path in [*store.folder.rglob("*.json"), *store.folder.rglob("*.npz")]:
+            jump, now = rng.choice((-86_400.0, 0.0, 86_400.0)), time.time()
+            try:
+                os.utime(path, (now + jump, now + jump))
+            except OSError:  # gone meanwhile
+                continue
+        time.sleep(0.05)
+    for process in (first, second):
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, out
+    assert_as_if_nothing_had_happened(store, whole)
+    assert len((store.folder.parent / "journal").read_text().split()) < 2 * JOBS
+
+
+def test_two_launchers_share_the_work(store: Store, whole: Store) -> None:
+    first, second = (start(store, workers=1) for _ in range(2))
+    for process in (first, second):
+        out, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, out
+    assert_as_if_nothing_had_happened(store, whole)
+    tried = (store.folder.parent / "journal").read_text().split()
+    assert len(tried) <= JOBS + 4  # both may begin with the same job, and end with it
+
+
+@pytest.mark.slow
+def test_a_job_that_hung_is_run_the_next_time(store: Store, whole: Store, request: pytest.FixtureRequest) -> None:
+    needs_time(request)
+    (store.folder.parent / "hang-3").touch()
+    code, out = finish(store, workers=2, limit="8")
+    assert code == 1
+    assert out.count("Broken") == out.count("(--time-limit)") == 1
+    assert len(store.keys()) == JOBS - 1
+    assert finish(store)[0] == 0
+    assert_as_if_nothing_had_happened(store, whole)
