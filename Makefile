@@ -23,7 +23,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 test: lint  ## style, types, import rules and tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 check: $(READY)  ## do the reproduced numbers still come back?
 	$(BIN)/cseb check demo

@@ -84,7 +84,7 @@ class Board:
         for key, seconds in expected.items():
             whole = typical if seconds is None else seconds
             total += max(0.0, whole - self.elapsed(key)) if key in running else whole
-        return total / max(1, min(self.workers, len(expected)))
+        return total / max(1, min(max(self.workers, len(running)), len(expected)))  # a cluster may have more
 
     def _expected(self, key: str) -> float | None:
         took = self._took.get(self.jobs[key].label)

@@ -251,6 +251,15 @@ SLOTS = {
     "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),
 }
 
+LAUNCHERS = Registry(
+    "launcher",
+    {
+        "local": "cseb.launchers.local:Local",
+        "ray": "cseb.launchers.ray:Ray",
+        "slurm": "cseb.launchers.slurm:Slurm",
+    },
+)
+
 _TRANSFER = ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc")
 
 TASKS = Registry(

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from cseb.cli import hosts
 from cseb.errors import BadData
 from cseb.launchers import launch
 from cseb.launchers.events import Event
-from cseb.launchers.local import Local
 from cseb.plan import Job, Progress
 from cseb.results.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
 from cseb.results.store import Store
@@ -68,6 +68,7 @@ def record(job: Job, value: float | None = 50.0, seconds: float = 2.0, failed: s
 
 
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
+    begun = _try(job, store) if job.label in ("waits", "killed-once") else 0
     watch(Progress(job.key, 1, 2, 0.5, 60.0))
     match job.label:
         case "mistake":
@@ -84,6 +85,11 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             raise KeyboardInterrupt
         case "slow":
             time.sleep(60)
+        case "waits":
+            while not (store.folder / "go").exists():
+                time.sleep(0.05)
+        case "killed-once" if begun == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
     told = {"device": os.environ.get("CUDA_VISIBLE_DEVICES", ""), "pid": str(os.getpid())}
     if job.label in told:
         store.write(record(job).model_copy(update={"benchmark": told[job.label]}), {})
@@ -93,18 +99,36 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     return made
 
 
+def _try(job: Job, store: Store) -> int:
+    with (store.folder / f"tried-{job.key}").open("a") as file:
+        file.write(f"{os.getpid()}\n")
+    return tries(job, store)
+
+
+def tries(job: Job, store: Store) -> int:
+    """How often a job was begun, of those that count it."""
+    return len(processes(job, store))
+
+
+def processes(job: Job, store: Store) -> list[int]:
+    """Those in which a job was begun, of jobs that tell."""
+    path = store.folder / f"tried-{job.key}"
+    return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
 def say(*words: object) -> None:
     print(*words, flush=True)  # noqa: T201
 
 
-def main(folder: str, workers: str) -> None:
+def main(folder: str, workers: str, launcher: str = "local") -> None:
     """One quick job, then slow ones."""
     jobs = [job("quick"), *(job("slow", seed) for seed in range(4))]
 
     def watch(event: Event) -> None:
         say(type(event).__name__)
 
-    summary = launch(jobs, Store(Path(folder)), Local(int(workers)), watch, target=TARGET)
+    where = hosts.launcher_of(launcher, int(workers), "", (), "auto")
+    summary = launch(jobs, Store(Path(folder)), where, watch, target=TARGET)
     say("stopped" if summary.stopped else "ended", summary.done)
     sys.exit(summary.exit_code)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cseb.cli.grid import workers_of as workers_of_grid
+from cseb.cli.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used

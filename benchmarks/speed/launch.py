@@ -70,7 +70,7 @@ def trivial(options: argparse.Namespace) -> None:
     launcher: Any = Local(options.workers)
     if options.launcher != "local":
         launcher = pkgutil.resolve_name("cseb.cli.hosts:launcher_of")(
-            options.launcher, options.workers, "", options.slurm, "auto"
+            options.launcher, options.workers, "", options.slurm, options.pack
         )
     with tempfile.TemporaryDirectory(dir=options.folder) as place:
         store = Store(Path(place) / "results")
@@ -185,6 +185,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--launcher", default="local")
     parser.add_argument("--slurm", action="append", default=[], help="as cseb run takes them")
+    parser.add_argument("--pack", default="auto", help="--jobs-per-allocation of cseb run")
     parser.add_argument("--folder", default=None, help="where trivial jobs write; a shared file system, for instance")
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)

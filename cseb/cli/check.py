@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cseb.cli.grid import BenchmarkName, Device, Grid, Quiet, Threads, Workers, device_of, workers_of
+from cseb.cli.grid import BenchmarkName, Grid, Quiet
+from cseb.cli.hosts import Device, Threads, Workers, device_of, workers_of
 from cseb.errors import BadBenchmark, BadResults, one_of
 
 if TYPE_CHECKING:

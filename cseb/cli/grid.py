@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,22 +10,29 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from cseb.errors import BadBenchmark, BadResults, BadSpec, one_of, whole
+from cseb.cli.hosts import (
+    Device,
+    Host,
+    PerAllocation,
+    PerGPU,
+    RayAddress,
+    SlurmOptions,
+    Threads,
+    TimeLimit,
+    Workers,
+)
+from cseb.errors import BadBenchmark, BadResults, one_of
 from cseb.streams import ALL, VARIED
 
 if TYPE_CHECKING:
     from cseb.benchmark import Benchmark
+    from cseb.launchers import Launcher
     from cseb.launchers.events import Summary
     from cseb.plan import Job
     from cseb.results.record import Record, Vary
     from cseb.results.store import Store
 
-GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
-
 BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
-Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
-Threads = Annotated[int, typer.Option(min=1, help="CPU threads of each job; part of what a record says.")]
-Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the encoder.")]
 
@@ -58,12 +63,12 @@ def run(
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
     ] = False,
     workers: Workers = "auto",
-    time_limit: Annotated[
-        str, typer.Option(help="Longest a job may take, such as 90s, 30m or 2h; then it is ended as hung.")
-    ] = "",
-    jobs_per_gpu: Annotated[
-        int | None, typer.Option(min=1, help="Jobs that share a GPU, with --workers auto; 1 if nothing is said.")
-    ] = None,
+    launcher: Host = "local",
+    ray_address: RayAddress = "",
+    slurm: SlurmOptions = None,
+    jobs_per_allocation: PerAllocation = "auto",
+    time_limit: TimeLimit = "",
+    jobs_per_gpu: PerGPU = None,
     processes: Annotated[int, typer.Option(min=1, help="Processes that share each batch of a job.")] = 1,
     threads: Threads = 1,
     device: Device = "auto",
@@ -80,7 +85,7 @@ def run(
     Options take the place of the benchmark's fields. A grid that was stopped goes on where it was.
     """
     from cseb import benchmark as benchmarks
-    from cseb.cli import several
+    from cseb.cli import hosts, several
     from cseb.launchers.task import first
     from cseb.plan import plan
     from cseb.results.store import Store
@@ -91,7 +96,7 @@ def run(
         raise typer.Exit(several.start(processes, sys.argv[1:]))
     if processes > 1 and together not in (1, processes):
         raise BadBenchmark(f"--processes {processes}, but {together} processes were started; leave the option out")
-    limit = seconds_of(time_limit)
+    limit = hosts.seconds_of(time_limit)
     if limit is not None and max(together, processes) > 1:
         raise BadBenchmark("--time-limit watches over jobs of one process each; leave it or --processes out")
     loaded = benchmarks.load(benchmark)
@@ -109,8 +114,11 @@ def run(
         data_dir=data_dir,
         steps=steps,
     )
-    where = device_of(device)
+    away = hosts.elsewhere(launcher, ray_address)
+    where = hosts.device_of(device, away)
     together = max(together, processes)
+    if together > 1 and launcher != "local":
+        raise BadBenchmark(f"--processes goes with --launcher local, not with {launcher}")
     jobs = plan(
         merged,
         threads=threads,
@@ -120,8 +128,10 @@ def run(
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
         along=along,
     )
-    at_once = 1 if together > 1 else workers_of(workers, threads, where, jobs_per_gpu)
-    grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed)
+    at_once = 1 if together > 1 else hosts.workers_of(workers, threads, where, jobs_per_gpu, away)
+    wanted = None if away and workers == "auto" else at_once
+    host = hosts.launcher_of(launcher, wanted, ray_address, slurm or (), jobs_per_allocation, jobs_per_gpu or 1)
+    grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed, host)
     quiet = quiet or not first()
     for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
         typer.echo(line, err=True)
@@ -144,6 +154,7 @@ class Grid:
     workers: int
     records: Mapping[str, Record]
     todo: Sequence[Job]
+    launcher: Launcher | None = None  # workers on this machine if nothing else is said
 
     @classmethod
     def of(
@@ -154,13 +165,14 @@ class Grid:
         workers: int,
         fresh: bool = False,
         retry_failed: bool = False,
+        launcher: Launcher | None = None,
     ) -> Grid:
         """Find out what is there already, without making a folder."""
         held = store.load()[0] if store.runs.is_dir() else []
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
         todo = [job for job in jobs if job.key not in records or job.key in again]
-        return cls(benchmark, jobs, store, workers, records, todo)
+        return cls(benchmark, jobs, store, workers, records, todo, launcher)
 
     @property
     def failed(self) -> set[str]:
@@ -184,7 +196,7 @@ class Grid:
         with display.watching(board, quiet=quiet) as watch:
             again = frozenset(self.records) & {job.key for job in self.todo}
             todo = plan.longest_first(self.todo, seconds, self.workers)
-            where = Local(self.workers)
+            where = self.launcher or Local(self.workers)
             return launch(todo, self.store, where, watch, models=models, again=again, time_limit=time_limit)
 
     def _leave_plan(self) -> None:
@@ -258,49 +270,3 @@ def _check_parts(jobs: Sequence[Job]) -> None:
 
         for job in distinct.values():
             build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)
-
-
-def device_of(name: str) -> str:
-    """Where jobs compute. It is part of their identity, so it is settled before they are planned."""
-    one_of(("auto", "cpu", "cuda"), name, "--device")
-    if name == "cpu" or (
-        name == "auto" and sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES)
-    ):
-        return "cpu"  # said without loading torch, which takes seconds
-    import torch
-
-    if name == "cuda" and not torch.cuda.is_available():
-        raise BadBenchmark("--device cuda: torch finds no GPU here; take --device cpu")
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def workers_of(text: str, threads: int, device: str, per_gpu: int | None = None) -> int:
-    """How many jobs at a time: as many as cores, for one process with several threads is slower (results/speed).
-
-    per_gpu: jobs that share a GPU. Raises: BadBenchmark, BadSpec.
-    """
-    if per_gpu and (text != "auto" or device != "cuda"):
-        found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
-        raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")
-    if text != "auto":
-        return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
-    if device == "cuda":
-        from cseb.launchers.devices import gpus
-
-        return max(1, len(gpus())) * (per_gpu or 1)
-    return max(1, _cores() // threads)
-
-
-def seconds_of(text: str) -> float | None:
-    """Such as 90s, 30m or 2h in seconds, None for "". Raises: BadSpec."""
-    if not text:
-        return None
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text)
-    if found is None or not float(found[1]):
-        raise BadSpec(f"--time-limit is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")
-    return float(found[1]) * {"s": 1, "h": 3600}.get(found[2], 60)
-
-
-def _cores() -> int:
-    """Cores this process may use, which in a container are fewer than the machine has."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,7 +13,8 @@ import typer
 
 from cseb import describe
 from cseb.cli import explain
-from cseb.cli.grid import Device, Threads, Trust, device_of
+from cseb.cli.grid import Trust
+from cseb.cli.hosts import Device, Threads, device_of
 from cseb.errors import BadBenchmark, one_of
 
 if TYPE_CHECKING:

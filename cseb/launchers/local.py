@@ -27,6 +27,7 @@ from cseb.launchers.signals import Stop, signals_wait
 from cseb.launchers.task import Task
 from cseb.plan import Job, Progress
 
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 # Jobs after which a worker is replaced: whatever torch, its libraries or we ourselves never give back, goes with it.
 # A start takes some seconds of imports, so that this costs a few hundredths of a second a job.
 LIFE = 100
@@ -204,7 +205,7 @@ def _end(worker: _Worker) -> None:
 
 def _work(pipe: Connection, task: Task, threads: int, gpu: str) -> None:
     """A worker's life: jobs in, events out, until the pipe is closed."""
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
+    for name in THREADS:
         os.environ[name] = str(threads)  # read when torch and tokenizers are loaded, which is not yet
     if gpu:
         os.environ[VISIBLE] = gpu

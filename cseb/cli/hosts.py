@@ -1,0 +1,150 @@
+"""Where the jobs of `cseb run` run: the options that say so, and the launcher they make."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cseb.errors import BadBenchmark, BadSpec, one_of, whole
+from cseb.registry import LAUNCHERS
+
+if TYPE_CHECKING:
+    from cseb.launchers import Launcher
+
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
+
+Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
+Threads = Annotated[int, typer.Option(min=1, help="CPU threads of each job; part of what a record says.")]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+PerGPU = Annotated[
+    int | None, typer.Option(min=1, help="Jobs that share a GPU, with --workers auto; 1 if nothing is said.")
+]
+TimeLimit = Annotated[
+    str, typer.Option(help="Longest a job may take, such as 90s, 30m or 2h; then it is ended as hung.")
+]
+Host = Annotated[str, typer.Option("--launcher", help="Where jobs run: local, ray or slurm.")]
+RayAddress = Annotated[
+    str, typer.Option(help="A Ray cluster, such as HOST:6379 or auto; without it a Ray is started for the grid.")
+]
+SlurmOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slurm", help="Options of sbatch, such as partition=cpu,time=120,cpus-per-task=8.", metavar="NAME=VALUE"
+    ),
+]
+PerAllocation = Annotated[
+    str, typer.Option(metavar="N|auto", help="Jobs that share one allocation of Slurm; auto is four per worker.")
+]
+
+
+def launcher_of(
+    name: str, workers: int | None, ray_address: str, slurm: Sequence[str], per_allocation: str, per_gpu: int = 1
+) -> Launcher:
+    """The launcher of this name. workers: jobs at a time, None if it decides; per_gpu: jobs that share a GPU.
+
+    Raises: BadBenchmark, BadSpec, UnknownName.
+    """
+    kind = LAUNCHERS[name]
+    for option, given, owner in (
+        ("--ray-address", ray_address, "ray"),
+        ("--slurm", slurm, "slurm"),
+        ("--jobs-per-allocation", per_allocation != "auto", "slurm"),
+    ):
+        if given and name != owner:
+            raise BadBenchmark(f"{option} is of no use to --launcher {name}; take --launcher {owner}")
+    made: Launcher
+    match name:
+        case "local":
+            made = kind(workers)
+        case "ray":
+            made = kind(ray_address, workers, per_gpu)
+        case "slurm":
+            made = kind(sbatch_options(slurm), _number(per_allocation), workers, per_gpu)
+        case _:  # another package's
+            made = kind()
+    return made
+
+
+def elsewhere(name: str, ray_address: str) -> bool:
+    """Whether jobs run on machines of which this one knows nothing."""
+    return name != "local" and (name != "ray" or bool(ray_address))
+
+
+def sbatch_options(given: Sequence[str]) -> Mapping[str, str]:
+    """`partition=a,b,time=60` as names and values: a comma ends a value only where another name follows.
+
+    Raises: BadBenchmark.
+    """
+    parts = [part for text in given for part in re.split(r",(?=[a-z_-]+=)", text)]
+    for part in parts:
+        if not re.fullmatch(r"[a-z][a-z_-]+=[^\n]+", part):
+            raise BadBenchmark(f"--slurm {part!r}: a long option of sbatch and its value are needed, such as time=120")
+    return dict(part.split("=", 1) for part in parts)
+
+
+def _number(text: str) -> int | None:
+    if text == "auto":
+        return None
+    return whole(1, int(text) if text.isdecimal() else 0, f"--jobs-per-allocation {text}:")
+
+
+def device_of(name: str, elsewhere: bool = False) -> str:
+    """Where jobs compute. It is part of their identity, so it is settled before they are planned.
+
+    elsewhere: on other machines, of which this one cannot say what they have. Raises: BadBenchmark, BadSpec.
+    """
+    one_of(("auto", "cpu", "cuda"), name, "--device")
+    if elsewhere:
+        if name == "auto":
+            raise BadBenchmark("jobs run on other machines: say --device cpu or --device cuda")
+        return name
+    if name == "cpu" or (
+        name == "auto" and sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES)
+    ):
+        return "cpu"  # said without loading torch, which takes seconds
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise BadBenchmark("--device cuda: torch finds no GPU here; take --device cpu")
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def workers_of(text: str, threads: int, device: str, per_gpu: int | None = None, elsewhere: bool = False) -> int:
+    """How many jobs at a time: as many as cores, for one process with several threads is slower (results/speed).
+
+    per_gpu: jobs that share a GPU. elsewhere: on other machines, which may have room for any number.
+    Raises: BadBenchmark, BadSpec.
+    """
+    if per_gpu and (text != "auto" or device != "cuda"):
+        found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
+        raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")
+    if text != "auto":
+        return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
+    if elsewhere:
+        return 1
+    if device == "cuda":
+        from cseb.launchers.devices import gpus
+
+        return max(1, len(gpus())) * (per_gpu or 1)
+    return max(1, _cores() // threads)
+
+
+def seconds_of(text: str) -> float | None:
+    """Such as 90s, 30m or 2h in seconds, None for "". Raises: BadSpec."""
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text)
+    if found is None or not float(found[1]):
+        raise BadSpec(f"--time-limit is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")
+    return float(found[1]) * {"s": 1, "h": 3600}.get(found[2], 60)
+
+
+def _cores() -> int:
+    """Cores this process may use, which in a container are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,199 @@
+"""Jobs as tasks of a Ray cluster: one that is up already, or one on this machine for as long as the grid runs.
+
+Ray runs a task again when its worker or its node died, so what is left here is to keep it supplied and to listen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cseb.errors import BadBenchmark
+from cseb.launchers.events import Broken, Event, Finished, Started, Watch
+from cseb.launchers.heartbeat import next_job
+from cseb.launchers.local import MALLOC, THREADS
+from cseb.launchers.signals import Stop, signals_wait
+from cseb.launchers.task import Task
+from cseb.plan import Job
+
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is reported to anyone
+RETRIES = 3  # of a job whose worker or node died
+OBJECTS = 100 << 20  # bytes of shared memory for events; Ray's own choice is a third of the machine
+
+
+@dataclass(frozen=True, slots=True)
+class Ray:
+    """address: HOST:PORT of a cluster, or "" for a Ray of our own. workers: jobs at a time, None for all that fit.
+
+    per_gpu: jobs that share a GPU.
+    """
+
+    address: str = ""
+    workers: int | None = None
+    per_gpu: int = 1
+
+    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+        """Try each job until it ends or four workers died of it. Raises: BadBenchmark if it can run nowhere."""
+        if jobs:
+            with self._connected(jobs[0]) as ray:
+                _Supply(ray, task, jobs, tell, self).work_off()
+
+    @contextlib.contextmanager
+    def _connected(self, job: Job) -> Iterator[Any]:
+        ray = _library()
+        where: dict[str, Any] = {"address": self.address}
+        if not self.address:
+            cores = (self.workers or 1) * job.protocol.threads
+            where = {"address": "local", "num_cpus": cores, "object_store_memory": OBJECTS, "include_dashboard": False}
+        # read when torch and tokenizers are loaded, and when a process starts
+        variables = dict.fromkeys(THREADS, str(job.protocol.threads)) | MALLOC
+        try:
+            with signals_wait() as heard:  # half a cluster cannot be ended; and Ray sets a handler of its own
+                try:
+                    ray.init(**where, runtime_env={"env_vars": variables}, log_to_driver=False, logging_level="ERROR")
+                except (ConnectionError, RuntimeError, ValueError) as error:
+                    raise BadBenchmark(f"no Ray at {self.address or 'this machine'}: {error}") from error
+            if heard:
+                raise Stop
+            yield ray
+        finally:
+            with signals_wait():
+                ray.shutdown()
+
+
+def _library() -> Any:
+    os.environ.update(QUIET)  # read when it is loaded
+    try:
+        import ray
+    except ImportError:
+        raise BadBenchmark("--launcher ray: Ray is not installed; pip install 'cseb[ray]'") from None
+    return ray
+
+
+class _Supply:
+    """The jobs that wait and those handed to the cluster: never more than it can soon start."""
+
+    def __init__(self, ray: Any, task: Task, jobs: Sequence[Job], tell: Watch, where: Ray) -> None:
+        self.ray, self.task, self.tell, self.workers = ray, task, tell, where.workers
+        self.waiting = deque(jobs)
+        self.running: dict[Any, str] = {}  # keys of jobs, by what Ray calls them
+        self.started: dict[str, float] = {}  # by key, when we heard of it
+        self.needs = _needs(jobs[0], where.per_gpu)
+        _fits(ray, self.needs)
+        node = ray.get_runtime_context().get_node_id()
+        here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=True)
+        self.ear = ray.remote(_Ear).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
+        cpus, gpus = self.needs["CPU"], self.needs.get("GPU", 0)
+        self.attempt = ray.remote(_attempt).options(max_retries=RETRIES, num_cpus=cpus, num_gpus=gpus)
+
+    def work_off(self) -> None:
+        """Until every job has ended; whatever ends this cancels what was handed over."""
+        try:
+            while self.waiting or self.running:
+                self._hand_over()
+                if self.ray.wait(list(self.running), timeout=1.0)[0]:
+                    ended = self.ray.wait(list(self.running), num_returns=len(self.running), timeout=0)[0]
+                else:
+                    ended = []
+                self._listen()
+                for reference in ended:
+                    self._end(reference, _outcome(self.ray, reference, self.running[reference]))
+                self._stop_late()
+        finally:
+            with signals_wait():
+                for reference in self.running:
+                    self.ray.cancel(reference, force=True)
+
+    def _hand_over(self) -> None:
+        """Twice what fits: no core waits for us, and a cluster that grows by demand sees some."""
+        most = self.workers or 2 * _room(self.ray, self.needs)
+        while self.waiting and len(self.running) < most:
+            job = next_job(self.task.store.folder, self.waiting)
+            self.running[self.attempt.remote(self.task, job, self.ear, str(Path.cwd()))] = job.key
+
+    def _listen(self) -> None:
+        """Pass on what jobs say of themselves; if the ear is gone, no more is lost than that."""
+        try:
+            events: list[Event] = self.ray.get(self.ear.heard.remote(), timeout=5)
+        except self.ray.exceptions.RayError:
+            return
+        known = set(self.running.values())
+        for event in events:
+            if event.key not in known:  # a word that comes late
+                continue
+            if isinstance(event, Started):
+                self.started[event.key] = time.monotonic()
+            self.tell(event)
+
+    def _end(self, reference: Any, event: Finished | Broken) -> None:
+        del self.running[reference]
+        if event.key not in self.started:
+            self.tell(Started(event.key))
+        self.tell(event)
+
+    def _stop_late(self) -> None:
+        """End jobs that hang. Raises nothing: one that has just ended is no longer there to be cancelled."""
+        limit = self.task.time_limit
+        for reference, key in list(self.running.items()):
+            if limit is not None and time.monotonic() - self.started.get(key, math.inf) >= limit:
+                self.ray.cancel(reference, force=True)
+                self._end(reference, Broken(key, "late", f"no end after {limit:g} s (--time-limit)"))
+
+
+def _needs(job: Job, per_gpu: int) -> dict[str, float]:
+    """What a job asks of its node, in Ray's words."""
+    return {"CPU": float(job.protocol.threads)} | ({"GPU": 1 / per_gpu} if job.protocol.device == "cuda" else {})
+
+
+def _fits(ray: Any, needs: dict[str, float]) -> None:
+    """Raises: BadBenchmark if no node is large enough: Ray would wait for one for ever."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if not any(all(node.get(name, 0) >= count for name, count in needs.items()) for node in nodes):
+        wanted = " and ".join(f"{count:g} {name}" for name, count in needs.items())
+        largest = ", ".join(f"{max(node.get(name, 0) for node in nodes):g} {name}" for name in needs)
+        raise BadBenchmark(f"no node of the Ray cluster has {wanted} for a job; the largest have {largest}")
+
+
+def _room(ray: Any, needs: dict[str, float]) -> int:
+    """Jobs that fit at a time, at least one: a node that is lost may come back."""
+    held = ray.cluster_resources()
+    return max(1, int(min(held.get(name, 0) // count for name, count in needs.items())))
+
+
+class _Ear:
+    """An actor on our node that keeps what jobs say until we listen."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def hear(self, event: Event) -> None:
+        self.events.append(event)
+
+    def heard(self) -> list[Event]:
+        events, self.events = self.events, []
+        return events
+
+
+def _attempt(task: Task, job: Job, ear: Any, folder: str) -> Finished | Broken:
+    """Run in a worker of Ray. folder: where the command was given, to which paths may be relative."""
+    os.chdir(folder)
+    ear.hear.remote(Started(job.key))
+    return task.attempt(job, ear.hear.remote)
+
+
+def _outcome(ray: Any, reference: Any, key: str) -> Finished | Broken:
+    """What became of a task. Ray says so itself of a worker that died too often, or a node without cseb."""
+    try:
+        event: Finished | Broken = ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        return Broken(key, "bug", str(error).strip().splitlines()[-1], str(error))
+    except ray.exceptions.RayError as error:
+        return Broken(key, "died", f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}")
+    return event

@@ -1,0 +1,143 @@
+"""Where jobs run: what may be said of it on the command line, and that it changes no bit of a record."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.cli import hosts
+from cseb.errors import BadBenchmark, BadSpec, CsebError, UnknownName
+from cseb.launchers.events import Watch
+from cseb.launchers.local import Local
+from cseb.launchers.ray import Ray
+from cseb.launchers.slurm import Slurm
+from cseb.launchers.task import Task
+from cseb.plan import Job
+from cseb.registry import LAUNCHERS
+from cseb.results.store import Store
+from tests import slurm_cluster, standin_jobs
+from tests.conftest import SENTENCES
+
+RECIPE = "recipe(steps=30,warmup=0,batch_size=16,eval_every=10,learning_rate=1e-3)"
+
+
+class Mine:
+    """A launcher of another package."""
+
+    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+        raise NotImplementedError
+
+
+def made(name: str, workers: int | None = None, per: str = "auto", address: str = "", *slurm: str) -> object:
+    return hosts.launcher_of(name, workers, address, slurm, per)
+
+
+def test_a_launcher_is_made_from_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert made("local", 3) == Local(3)
+    assert made("ray", None, "auto", "head:6379") == Ray("head:6379", None)
+    options = {"partition": "a,b", "time": "1:00:00", "cpus-per-task": "8"}
+    assert made("slurm", None, "20", "", "partition=a,b,time=1:00:00", "cpus-per-task=8") == Slurm(options, 20)
+    monkeypatch.setitem(LAUNCHERS.targets, "mine", "tests.test_hosts:Mine")
+    assert type(made("mine")).__name__ == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "said"),
+    [
+        (("slrum",), UnknownName, "no launcher is called 'slrum'; did you mean slurm?"),
+        (("local", 1, "auto", "head:6379"), BadBenchmark, "--ray-address is of no use to --launcher local"),
+        (("ray", 1, "auto", "", "time=5"), BadBenchmark, "--slurm is of no use to --launcher ray"),
+        (("ray", 1, "5"), BadBenchmark, "--jobs-per-allocation is of no use to --launcher ray"),
+        (("slurm", 1, "none"), BadSpec, "--jobs-per-allocation none"),
+        (("slurm", 1, "auto", "", "partition"), BadBenchmark, "--slurm 'partition': a long option of sbatch"),
+        (("slurm", 1, "auto", "", "p=main"), BadBenchmark, "a long option"),
+        (("slurm", 1, "auto", "", "time=5,array=0-9"), BadBenchmark, "--slurm array=...: cseb sets this itself"),
+        (("slurm", 1, "auto", "", "ntasks-per-node=2"), BadBenchmark, "cseb sets this itself"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_one_line(arguments: tuple[str, ...], kind: type[CsebError], said: str) -> None:
+    with pytest.raises(kind, match=r"^[^\n]*$") as caught:
+        made(*arguments)  # type: ignore[arg-type]
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(("launcher", "package"), [("ray", "ray"), ("slurm", "submitit")])
+def test_a_package_that_is_missing(
+    launcher: str, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    store = Store(tmp_path)
+    with pytest.raises(BadBenchmark, match=rf"pip install 'cseb\[{launcher}\]'"):
+        made(launcher).run(Task(standin_jobs.TARGET, store), [standin_jobs.job("a")], print)  # type: ignore[attr-defined]
+
+
+def test_other_machines_have_devices_of_their_own() -> None:
+    assert not hosts.elsewhere("local", "")
+    assert not hosts.elsewhere("ray", "")
+    assert hosts.elsewhere("ray", "head:6379")
+    assert hosts.elsewhere("slurm", "")
+    assert hosts.device_of("cuda", elsewhere=True) == "cuda"  # whatever this machine has
+    with pytest.raises(BadBenchmark, match="say --device cpu or --device cuda"):
+        hosts.device_of("auto", elsewhere=True)
+
+
+def run(tiny: Path, corpus: Path, results: Path, *options: str) -> Store:
+    command = [
+        *(sys.executable, "-m", "cseb", "run", "--results", str(results), "--encoder", str(tiny), "--device", "cpu"),
+        *("--methods", f"simcse+{RECIPE}", "--corpus", str(corpus), "--sizes", "16", "--seeds", "2"),
+        *("--tasks", "mw-captions,mw-forum", *options),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr + done.stdout
+    assert "2 jobs done" in done.stdout
+    return Store(results)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hosts")
+    (folder / "corpus.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def local(tiny: Callable[[str], Path], place: Path) -> Store:
+    return run(tiny("bert"), place / "corpus.txt", place / "local", "--workers", "1")
+
+
+@pytest.fixture(params=["ray", pytest.param("slurm", marks=pytest.mark.slurm)])
+def options(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What to say for each launcher but the one of this machine."""
+    with ExitStack() as stack:
+        if request.param == "ray":
+            pytest.importorskip("ray", reason="Ray is not installed")
+            yield ["--launcher", "ray", "--workers", "2"]
+            return
+        pytest.importorskip("submitit", reason="submitit is not installed")
+        if why := slurm_cluster.missing():
+            pytest.skip(f"no Slurm: {why}")
+        folder = stack.enter_context(slurm_cluster.slurm())
+        monkeypatch.setenv("SLURM_CONF", str(folder / "slurm.conf"))
+        monkeypatch.setenv("PATH", os.pathsep.join((os.environ["PATH"], "/usr/sbin")))
+        yield ["--launcher", "slurm", "--slurm", "partition=main,time=5,cpus-per-task=2"]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("hosts")
+def test_a_launcher_changes_no_bit(local: Store, options: list[str], tiny: Callable[[str], Path], place: Path) -> None:
+    found = run(tiny("bert"), place / "corpus.txt", place / options[1], *options)
+    records = [
+        {one.key: one.model_dump(exclude={"cost", "origin"}) for one in store.load()[0]} for store in (local, found)
+    ]
+    assert records[0] == records[1]
+    for key in records[0]:
+        one, other = local.read_items(key), found.read_items(key)
+        assert one.keys() == other.keys()
+        assert all(np.array_equal(one[name], other[name]) for name in one)

@@ -1,0 +1,130 @@
+"""Jobs on a real Ray cluster of several nodes, each with processes of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from cseb.errors import BadBenchmark
+from cseb.launchers import launch
+from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.launchers.ray import Ray
+from cseb.plan import Job
+from cseb.results.store import Store
+from tests import standin_jobs
+
+ROOT = Path(__file__).parents[1]
+pytest.importorskip("ray", reason="Ray is not installed")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),  # Ray leaves pipes to the garbage collector
+    pytest.mark.xdist_group("ray"),  # one cluster is enough
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head and two further nodes, with room for one job each."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    from ray.cluster_utils import Cluster
+
+    small = {"num_cpus": 1, "object_store_memory": 100 << 20, "include_dashboard": False}
+    made = Cluster(initialize_head=True, head_node_args=small)
+    for _ in range(2):
+        made.add_node(num_cpus=1, object_store_memory=100 << 20)
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    made = Store(tmp_path / "results")
+    made.prepare()
+    return made
+
+
+def jobs(*labels: str) -> list[Job]:
+    return [standin_jobs.job(label, seed) for seed, label in enumerate(labels)]
+
+
+def alive(pid: int) -> bool:
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+
+
+def test_what_goes_wrong_in_a_job_is_told(cluster: Any, store: Store) -> None:
+    grid, events = jobs("a", "nan", "mistake", "bug", "killed", "slow"), list[Event]()
+    where = Ray(cluster.address)
+    summary = launch(grid, store, where, events.append, target=standin_jobs.TARGET, time_limit=3.0)
+    assert (summary.done, summary.failed, summary.refused) == (1, 4, 1)
+    broken = {event.key: event for event in events if isinstance(event, Broken)}
+    found = [(broken[job.key].kind, broken[job.key].reason) for job in grid[2:]]
+    assert found[:2] == [("user", "the corpus is gone"), ("bug", "ZeroDivisionError: a bug of ours")]
+    assert found[2][0] == "died"
+    assert found[3] == ("late", "no end after 3 s (--time-limit)")
+    for job in grid:
+        kinds = [type(event) for event in events if event.key == job.key]
+        assert kinds[0] is Started
+        assert kinds[-1] in (Finished, Broken)
+
+
+def test_a_job_that_fits_no_node_is_refused(cluster: Any, store: Store) -> None:
+    (job,) = jobs("a")
+    object.__setattr__(job.protocol, "threads", 64)
+    try:
+        with pytest.raises(BadBenchmark, match=r"no node of the Ray cluster has 64 CPU for a job; .* 1 CPU"):
+            launch([job], store, Ray(cluster.address), lambda event: None, target=standin_jobs.TARGET)
+    finally:
+        object.__setattr__(job.protocol, "threads", 1)
+
+
+def test_no_cluster_at_the_address(store: Store) -> None:
+    with pytest.raises(BadBenchmark, match="no Ray at nowhere"):
+        launch(jobs("a"), store, Ray("nowhere"), lambda event: None, target=standin_jobs.TARGET)
+
+
+def test_every_job_gets_a_record_though_a_worker_and_a_node_die(cluster: Any, store: Store) -> None:
+    grid = jobs("waits", "waits", "waits", "killed-once", "a")
+
+    def watch(_: Event) -> None:
+        at_work = all(standin_jobs.tries(job, store) for job in grid[:3])
+        if at_work and len(cluster.list_all_nodes()) == 3:  # each node has one that waits
+            cluster.remove_node(min(cluster.worker_nodes, key=str), allow_graceful=False)
+            while all(alive(pid) for job in grid[:3] for pid in standin_jobs.processes(job, store)):
+                time.sleep(0.1)  # its worker outlives it for a moment
+            (store.folder / "go").touch()
+
+    summary = launch(grid, store, Ray(cluster.address), watch, target=standin_jobs.TARGET)
+    assert len(cluster.list_all_nodes()) == 2
+    assert (summary.done, summary.exit_code) == (5, 0)
+    assert store.done(job.key for job in grid) == {job.key for job in grid}
+    assert sorted(standin_jobs.tries(job, store) for job in grid[:3]) == [1, 1, 2]
+    assert standin_jobs.tries(grid[3], store) == 2
+
+
+def test_ctrl_c_ends_a_ray_of_our_own(tmp_path: Path) -> None:
+    Store(tmp_path).prepare()
+    command = [sys.executable, "-m", "tests.standin_jobs", str(tmp_path), "2", "ray"]
+    with subprocess.Popen(
+        command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as process:
+        assert process.stdout is not None
+        seen: list[str] = []
+        while seen.count("Started") < 3:
+            seen.append(process.stdout.readline().strip())
+            assert seen[-1], "the program ended too early"
+        ours = psutil.Process(process.pid).children(recursive=True)
+        assert any("raylet" in one.name() for one in ours)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "")
+    assert out.splitlines()[-1] == "stopped 1"
+    _, alive = psutil.wait_procs(ours, timeout=10)
+    assert not alive
