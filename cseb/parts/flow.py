@@ -239,6 +239,7 @@ class Flow(nn.Module):
             schedule.step()
             if len(held) and (step % self.every == 0 or step == self.steps) and (now := self.likelihood(held)) > best:
                 best, kept = now, copy.deepcopy(self.glow.state_dict())
+        optimizer.zero_grad(set_to_none=True)  # no gradient is left that the encoder's own optimiser could see
         if len(held):
             self.glow.load_state_dict(kept)
 

@@ -28,6 +28,7 @@ KEY = re.compile(r"[0-9a-f]{16}")
 LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
 NOTHING: dict[str, float | None] = {}
+FIELDS = set(Record.model_fields)
 PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
 QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
@@ -240,6 +241,7 @@ def _lean(found: Record | Problem, shared: dict[Any, Any]) -> Record | Problem:
         object.__setattr__(found.trace, "curve", ())
     versions = found.origin.versions
     object.__setattr__(found.origin, "versions", shared.setdefault(tuple(versions.items()), versions))
+    object.__setattr__(found, "__pydantic_fields_set__", FIELDS)  # a set of its own takes 2 kB
     for name in ("resolved", "method", "encoder", "corpus", "protocol", "data_seen"):
         value = getattr(found, name)
         found.__dict__[name] = shared.setdefault(value, value)

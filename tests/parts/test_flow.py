@@ -201,3 +201,15 @@ def test_every_checkpoint_of_a_trained_method_has_its_own_flow(tiny: Tiny) -> No
     restore(one.encoder, found.best)
     assert np.array_equal(one.encoder.embed(SENTENCES[:5]), seen[0])
     assert not np.array_equal(seen[0], seen[1])
+
+
+def test_a_flow_leaves_the_training_of_the_encoder_alone(tiny: Tiny) -> None:
+    """Not even the norm at which the encoder's gradient is cut may know of the flow's gradients."""
+    recipe = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-2,eval_every=1,clip=0.01)"
+    last = []
+    for text in ("simcse", f"simcse+{SMALL}"):
+        one = build(parse_method(f"{text}+{recipe}").at(1.0), tiny("bert"), 0)
+        last.append(train(one, SENTENCES, 0, "cpu", lambda encoder: 0.0, lambda look: None).last)
+    plain, flowed = last
+    assert all(flowed[name].equal(value) for name, value in plain.items())
+    assert set(flowed) > set(plain)

@@ -1,0 +1,110 @@
+"""Which orderings of the papers hold on the embedded world: the table in results/demo/README.md.
+
+Both numbers of a printed difference stand in one table of one paper, for one encoder and one share. Ours are paired by
+seed; points of every seed come from results/demo/few-shot.csv and triples.csv (`cseb report --format csv`). Run it in
+the root of the repository after either has changed: python benchmarks/orderings.py
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from cseb.results.published import own_rows
+from cseb.statistics.intervals import t_interval
+
+ROOT = Path(__file__).parents[1]
+DEMO = Path("results") / "demo"
+MARKERS = ("<!-- orderings, by benchmarks/orderings.py -->\n", "<!-- end -->")
+BASELINE = "simcse"
+# What a method is held against where that is not the baseline.
+BASES = {
+    "ct+ami": "ct",
+    "mirror+ami": "mirror",
+    "mirror-avg+ami": "mirror-avg",
+    "informin-cl-mlm": "informin-cl",
+    "bert-whitening": "first_last",
+    "bert-flow": "first_last",
+    "rcl": "continued",
+}
+
+Points = Mapping[tuple[str, float], Mapping[int, float]]
+
+
+def points(path: Path) -> Points:
+    """By method and share the points of each seed, checkpoint chosen by the dev set; none where the file is missing."""
+    if not path.is_file():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["select"] == "best" and row["values"]]
+    seeds = ((row, (pair.split(":") for pair in row["values"].split())) for row in rows)
+    return {
+        (row["row"], float(row["fraction"])): {int(seed): float(value) for seed, value in pairs} for row, pairs in seeds
+    }
+
+
+def verdict(above: Mapping[int, float], below: Mapping[int, float]) -> str:
+    """Mean difference over common seeds, its 95 % t interval, and whether that leaves 0 out; "" below three seeds."""
+    common = sorted(above.keys() & below.keys())
+    if len(common) < 3:
+        return ""
+    found = t_interval(np.array([above[seed] - below[seed] for seed in common]))
+    half = (found.high - found.low) / 2
+    middle = (found.high + found.low) / 2
+    said = "yes" if found.low > 0 else "no, the reverse" if found.high < 0 else "open"
+    return f"{said} ({middle:+.2f} ± {half:.2f})"
+
+
+def printed(method: str, base: str) -> str:
+    """Lowest and highest printed difference of the averages over the STS tasks, and the papers; "" if there is none."""
+    averages = {
+        name: {
+            (row.paper, row.table, row.encoder, row.fraction): row for row in own_rows(name) if row.task == "sts-avg"
+        }
+        for name in (method, base)
+    }
+    common = averages[method].keys() & averages[base].keys()
+    found = sorted(averages[method][each].mean - averages[base][each].mean for each in common)
+    if not found:
+        return ""
+    said = f"{found[0]:+.2f}" + (f" to {found[-1]:+.2f}" if len(found) > 1 else "")
+    return f"{said} ({', '.join(sorted({each[0] for each in common}))})"
+
+
+def table(root: Path = ROOT) -> str:
+    """Markdown: a row for each method held against another one, a column for each share."""
+    return "\n".join(_lines(root)) + "\n"
+
+
+def _lines(root: Path) -> Iterator[str]:
+    yield "| method | against | printed | smallest share | | | largest |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    for file in ("few-shot.csv", "triples.csv"):
+        found = points(root / DEMO / file)
+        shares = sorted({share for _, share in found})
+        for method in dict.fromkeys(name for name, _ in found):
+            base = BASES.get(method, BASELINE)
+            cells = [verdict(found.get((method, x), {}), found.get((base, x), {})) for x in shares]
+            if method != base and any(cells):
+                cells += [""] * (4 - len(cells))
+                yield f"| `{method}` | `{base}` | {printed(method, base) or '--'} | {' | '.join(cells)} |"
+
+
+def replaced(text: str, root: Path = ROOT) -> str:
+    """`text` with a fresh table between the markers."""
+    before, _, rest = text.partition(MARKERS[0])
+    _, _, after = rest.partition(MARKERS[1])
+    return f"{before}{MARKERS[0]}{table(root)}{MARKERS[1]}{after}"
+
+
+def main() -> None:
+    """Write the table anew."""
+    readme = ROOT / DEMO / "README.md"
+    readme.write_text(replaced(readme.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
