@@ -25,7 +25,14 @@ def test_imports_follow_the_layers() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["--help"], ["run", "--help"], ["list", "methods"], ["list", "parts"], ["list", "benchmarks"]),
+        *(
+            ["--help"],
+            ["run", "--help"],
+            ["status", "--help"],
+            ["list", "methods"],
+            ["list", "parts"],
+            ["list", "benchmarks"],
+        ),
         *(["show", "msse"], ["data", "--help"], ["data", "list"], ["data", "where"]),
     ],
 )

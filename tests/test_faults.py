@@ -63,11 +63,11 @@ def finish(store: Store, workers: int = 2, limit: str = "") -> tuple[int, str]:
 
 
 def files(store: Store) -> dict[str, bytes]:
-    """Every record and its items; the record is there, so both are complete."""
+    """Every record and its items; no visible file is torn, and where a record is, its items are."""
     records, problems = store.load()
     assert not problems
-    for one in records:
-        assert store.read_items(one.key)
+    complete = {path.stem for path in store.items.glob("[!.]*.npz") if store.read_items(path.stem)}
+    assert {one.key for one in records} <= complete
     return {
         str(path.relative_to(store.folder)): path.read_bytes()
         for one in records

@@ -95,7 +95,12 @@ def fixed(options: argparse.Namespace) -> None:
     from cseb.run import run_job
 
     grid = benchmarks.override(
-        benchmarks.load("demo"), methods="simcse", fractions="0.001", steps=10, encoder=options.encoder, seeds=7
+        benchmarks.load("demo"),
+        methods="simcse",
+        fractions="0.001",
+        steps=min(10, options.steps),
+        encoder=options.encoder,
+        seeds=7,
     )
     with tempfile.TemporaryDirectory() as place:
         store = Store(Path(place) / "results")
