@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint check speed clean
+.PHONY: demo test slow lint check clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cseb needs Python 3.11 or newer: make PYTHON=...")'
@@ -22,8 +22,11 @@ lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-test: lint  ## style, types, import rules and tests
-	$(BIN)/pytest -n 2 --dist loadgroup
+test: lint  ## style, types, import rules and all tests but the slow ones
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+
+slow: $(READY)  ## simulations of the statistics, three dozen kills, one grid through every launcher
+	$(BIN)/pytest -n 2 --dist loadgroup -m slow
 
 check: $(READY)  ## do the reproduced numbers still come back?
 	$(BIN)/cseb check demo
