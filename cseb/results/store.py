@@ -180,7 +180,8 @@ def stale(record: Record, versions: Mapping[str, int] = VERSIONS, tasks: Mapping
 
 def plain(text: str) -> str:
     """`text` on one line of at most 200 characters, without codes that a terminal would obey."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text[:10_000])
+    line = text[:10_000]  # most are printable: letter by letter takes a tenth of the time of a large page
+    line = line if line.isprintable() else "".join(letter if letter.isprintable() else " " for letter in line)
     line = " ".join(line.split())
     return line if len(line) <= 200 else f"{line[:197]}..."
 
