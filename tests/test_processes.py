@@ -79,6 +79,7 @@ def cseb(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
 
+@pytest.mark.slow
 def test_a_job_of_two_processes_has_one_record_and_the_scores_of_one_process(tmp_path: Path) -> None:
     quiet = ("--methods", f"micse+ami+queue(dropout=1e-9)+{SMALL}+recipe(batch_size=16)", "--steps", "4")
     several = cseb(*quiet, "--processes", "2", "--results", str(tmp_path / "several"))

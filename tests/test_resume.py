@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from cseb.results.record import Record
 from cseb.results.store import Store
@@ -31,6 +32,7 @@ def kept(records: list[Record]) -> dict[str, object]:
     return {one.key: one.model_dump(exclude={"cost", "origin"}) for one in records}
 
 
+@pytest.mark.slow
 def test_a_killed_grid_goes_on_where_it_was(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")

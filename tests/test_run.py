@@ -310,6 +310,7 @@ def test_a_smaller_batch_at_test_is_written_down(
     assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike
 
 
+@pytest.mark.slow
 def test_a_warm_worker_finds_the_bits_of_a_fresh_process(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     """Whatever earlier jobs have left in the process: tokenizers, corpora, data of tasks, grown memory."""
     methods = [f"simcse{SMALL}", f"micse+ami(layers=(0,1))+queue(size=16){SMALL}", f"simcse+mean{SMALL}"]

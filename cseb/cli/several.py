@@ -10,6 +10,7 @@ import time
 from tempfile import TemporaryFile
 
 RANK, COUNT = "RANK", "WORLD_SIZE"  # the names that PyTorch and Accelerate give them
+PATIENCE = 3.0  # seconds that the others are given to end when one has failed
 
 
 def started() -> int:
@@ -35,11 +36,13 @@ def start(count: int, arguments: list[str]) -> int:
         for rank, file in enumerate(heard)
     ]
     try:
-        while all(process.poll() is None for process in processes):
+        failed: float | None = None  # since when
+        while None in [process.poll() for process in processes]:
+            if failed is None and any(process.returncode for process in processes):
+                failed = time.monotonic()
+            if failed is not None and time.monotonic() - failed > PATIENCE:
+                break
             time.sleep(0.1)
-        for process in processes:  # those that are about to end by themselves may do so
-            if process.returncode is None and not any(other.returncode for other in processes):
-                process.wait()
     finally:
         for process in processes:
             if process.poll() is None:
