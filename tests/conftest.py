@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from cseb.results.store import Store
 from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
 
+ROOT = Path(__file__).parents[1]
 WORDS = ("a", "man", "woman", "is", "was", "eating", "food", "pizza", "playing", "guitar", "in", "the", "park", "dog")
 SUBJECTS = ("a man", "a woman", "the dog", "the cat")
 OBJECTS = ("food", "pizza", "the guitar", "in the park")
@@ -60,6 +64,24 @@ def tiny_config(family: str, vocabulary: int) -> object:
         "modernbert": lambda: t.ModernBertConfig(**common, **modern),
         "distilbert": lambda: t.DistilBertConfig(**distil),
     }[family]()
+
+
+def script_of(name: str) -> ModuleType:
+    """A script of the folder `benchmarks`, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """An empty folder of records."""
+    made = Store(tmp_path / "results")
+    made.prepare()
+    return made
 
 
 @pytest.fixture(scope="session")

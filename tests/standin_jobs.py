@@ -42,6 +42,11 @@ def job(label: str, seed: int = 0, fraction: float = 0.1) -> Job:
     )
 
 
+def jobs(*labels: str) -> list[Job]:
+    """One job for each label, with seeds 0, 1, ..."""
+    return [job(label, seed) for seed, label in enumerate(labels)]
+
+
 def record(job: Job, value: float | None = 50.0, seconds: float = 2.0, failed: str = "") -> Record:
     scores = [Score(task="mw-mixed@1", protocol="p@1", select="best", value=value, detail={}, items=10)]
     scores.append(replace(scores[0], select="last"))

@@ -153,16 +153,10 @@ def test_three_kills(store: Store, whole: Store) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_thirty_six_kills(store: Store, whole: Store, seed: int, request: pytest.FixtureRequest) -> None:
-    needs_time(request)
+def test_thirty_six_kills(store: Store, whole: Store, seed: int) -> None:
     victims: list[Victim] = ["worker", "parent", "group"] * 4
     random.Random(seed).shuffle(victims)
     stormy(store, whole, victims, seed)
-
-
-def needs_time(request: pytest.FixtureRequest) -> None:
-    if "slow" not in str(request.config.option.markexpr):
-        pytest.skip("takes a minute; pytest -m slow runs it")
 
 
 @pytest.fixture
@@ -257,8 +251,7 @@ def test_two_launchers_share_the_work(store: Store, whole: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_job_that_hung_is_run_the_next_time(store: Store, whole: Store, request: pytest.FixtureRequest) -> None:
-    needs_time(request)
+def test_a_job_that_hung_is_run_the_next_time(store: Store, whole: Store) -> None:
     (store.folder.parent / "hang-3").touch()
     code, out = finish(store, workers=2, limit="8")
     assert code == 1

@@ -19,22 +19,12 @@ from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
-from cseb.plan import Job, Progress
+from cseb.plan import Progress
 from cseb.results.store import Store
 from tests import standin_jobs
+from tests.standin_jobs import jobs
 
 ROOT = Path(__file__).parents[1]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path / "results")
-    made.prepare()
-    return made
-
-
-def jobs(*labels: str) -> list[Job]:
-    return [standin_jobs.job(label, seed) for seed, label in enumerate(labels)]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

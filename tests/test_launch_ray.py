@@ -18,9 +18,9 @@ from cseb.errors import BadBenchmark
 from cseb.launchers import launch
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.ray import Ray
-from cseb.plan import Job
 from cseb.results.store import Store
 from tests import standin_jobs
+from tests.standin_jobs import jobs
 
 ROOT = Path(__file__).parents[1]
 pytest.importorskip("ray", reason="Ray is not installed")
@@ -42,17 +42,6 @@ def cluster() -> Iterator[Any]:
         made.add_node(num_cpus=1, object_store_memory=100 << 20)
     yield made
     made.shutdown()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path / "results")
-    made.prepare()
-    return made
-
-
-def jobs(*labels: str) -> list[Job]:
-    return [standin_jobs.job(label, seed) for seed, label in enumerate(labels)]
 
 
 def alive(pid: int) -> bool:

@@ -19,6 +19,7 @@ from cseb.launchers.slurm import Slurm
 from cseb.plan import Job, Progress
 from cseb.results.store import Store
 from tests import slurm_cluster, standin_jobs
+from tests.standin_jobs import jobs
 
 ROOT = Path(__file__).parents[1]
 pytest.importorskip("submitit", reason="submitit is not installed")
@@ -40,17 +41,6 @@ def there(cluster: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_CONF", str(cluster / "slurm.conf"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setattr(slurm, "PAUSES", (0.2, 0.5))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path / "results")
-    made.prepare()
-    return made
-
-
-def jobs(*labels: str) -> list[Job]:
-    return [standin_jobs.job(label, seed) for seed, label in enumerate(labels)]
 
 
 def arrays(store: Store) -> int:

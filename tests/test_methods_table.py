@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import re
 from pathlib import Path
 from types import ModuleType
@@ -13,18 +12,14 @@ import pytest
 from cseb.registry import COLUMNS, METHODS, OUTSIDE, SLOTS, slot_of
 from cseb.results.published import published
 from cseb.spec import parse_method
+from tests.conftest import script_of
 
 ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("methods_script", ROOT / "benchmarks" / "methods.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script_of("methods")
 
 
 def cells(table: str) -> dict[str, list[str]]:

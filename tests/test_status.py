@@ -27,13 +27,6 @@ from tests import standin_jobs
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    made = Store(tmp_path / "results")
-    made.prepare()
-    return made
-
-
 def until(true: Callable[[], bool], seconds: float = 5.0) -> None:
     end = time.monotonic() + seconds
     while not true():

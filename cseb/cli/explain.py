@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cseb import describe
 from cseb.errors import BadResults
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ PUBLISHED = "published"
 
 def told(text: str, results: Path) -> str:
     """A record's whole origin, for `cseb show`."""
+    from cseb import describe
     from cseb.explain.find import find
     from cseb.explain.story import story
 
@@ -40,6 +40,7 @@ def diff(
     results: Results = Path("results"),
 ) -> None:
     """List what differs between two results, and how much of their gap each reading of them explains."""
+    from cseb import describe
     from cseb.explain import differ
 
     here = _side(a, results)
@@ -134,6 +135,8 @@ def _side(text: str, results: Path) -> list[Record]:
 
 def _read(readings: list[Reading], a: str, b: str) -> str:
     """Readings as a table; the last column says how much of the gap as reported each explains."""
+    from cseb import describe
+
     first = readings[0].gap
     rows = [("points", a, b, f"{b} - {a}", "explains")]
     for place, one in enumerate(readings):

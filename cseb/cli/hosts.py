@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cseb.errors import BadBenchmark, BadSpec, one_of, whole
-from cseb.registry import LAUNCHERS
 
 if TYPE_CHECKING:
     from cseb.launchers import Launcher
@@ -50,6 +49,8 @@ def launcher_of(
 
     Raises: BadBenchmark, BadSpec, UnknownName.
     """
+    from cseb.registry import LAUNCHERS
+
     kind = LAUNCHERS[name]
     for option, given, owner in (
         ("--ray-address", ray_address, "ray"),

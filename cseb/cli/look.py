@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cseb import describe
 from cseb.cli import explain
 from cseb.cli.grid import Trust
 from cseb.cli.hosts import Device, Threads, device_of
@@ -27,6 +26,8 @@ def list_(
     kind: Annotated[str, typer.Argument(help="methods, parts, tasks, encoders or benchmarks.")],
 ) -> None:
     """List what there is: methods, parts, tasks, encoders or benchmarks."""
+    from cseb import describe
+
     _print("\n".join(describe.aligned(describe.listing(kind))))
 
 
@@ -36,6 +37,8 @@ def show(
     results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
 ) -> None:
     """Show a method in full: sources, options, deviations, published numbers. Or a record: its whole origin."""
+    from cseb import describe
+
     _print(explain.told(name, results) if RECORD.fullmatch(name) else describe.show(name))
 
 
@@ -120,6 +123,8 @@ def score_table(tasks: Sequence[str], scores: Mapping[str, Score]) -> str:
 
     No average is shown if a number is missing, or if the tasks are measured in different ways.
     """
+    from cseb import describe
+
     known = {task: round(one.value, 2) for task, one in scores.items() if one.value is not None}
     whole = len(known) == len(tasks) and len({one.protocol for one in scores.values()}) == 1
     shown = [f"{known[task]:.2f}" if task in known else "failed" for task in tasks]
@@ -129,4 +134,6 @@ def score_table(tasks: Sequence[str], scores: Mapping[str, Score]) -> str:
 
 def _print(text: str) -> None:
     """Folded for a person, one item a line for a program."""
+    from cseb import describe
+
     typer.echo(describe.folded(text) if sys.stdout.isatty() else text)
