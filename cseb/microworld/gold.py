@@ -1,6 +1,7 @@
 """How alike two frames are, from 0 (nothing in common) to 5 (the same)."""
 
 import math
+from functools import lru_cache
 
 from cseb.microworld.frames import Frame, NounPhrase
 from cseb.microworld.lexicon import Lexicon, lexicon
@@ -86,6 +87,7 @@ def likeness_of(one: Frame, other: Frame, words: Lexicon) -> float:
     return max(direct, SWAPPED * (there + back) / 2)
 
 
+@lru_cache(maxsize=64)  # a group of pairs asks twice for some
 def gold(one: Frame, other: Frame) -> float:
     """The score of a pair of sentences written from these frames, 0 to 5."""
     words = lexicon()

@@ -60,6 +60,12 @@ class _Written(NamedTuple):
 
 
 @cache
+def _world() -> World:
+    """One for all tasks: what it likes is worked out when first asked for."""
+    return World(NEW)
+
+
+@cache
 def pairs(name: str) -> Pairs:
     """The pairs of a task or of the dev set.
 
@@ -68,7 +74,7 @@ def pairs(name: str) -> Pairs:
     recipe = RECIPES[name]
     chance = seeded(0, name)
     share = RESERVED["dev" if name == DEV else "test"]
-    maker = _Maker(recipe, share, World(NEW), chance)
+    maker = _Maker(recipe, share, _world(), chance)
     room = [recipe.size // LEVELS] * LEVELS
     found: dict[tuple[str, str], float] = {}
     while any(room):

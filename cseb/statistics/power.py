@@ -77,7 +77,9 @@ def _beyond(shift: float, df: float, level: float) -> float:
 @lru_cache(maxsize=4096)  # comparisons of as many seeds share it
 def _shift(df: float, level: float, power: float) -> float:
     """By how many standard errors the centre of a t statistic must be off to be found with this power."""
-    from scipy.optimize import brentq
-
     reach = quantile(df, level)  # the shift is above it, and not far: five times as much for two seeds
-    return float(brentq(lambda shift: _beyond(shift, df, level) - power, reach / 2, 10 * reach))
+    low, high = reach / 2, 10 * reach
+    for _ in range(60):  # power rises with the shift; scipy.optimize takes longer to import than this to run
+        middle = (low + high) / 2
+        low, high = (low, middle) if _beyond(middle, df, level) >= power else (middle, high)
+    return high

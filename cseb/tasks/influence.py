@@ -51,17 +51,19 @@ def within(values: Floats, strata: Labels) -> Floats:
 
 def connected(pairs: Sequence[tuple[str, ...]]) -> Labels:
     """Labels (N,) of groups of texts: two groups joined by a chain of shared texts have the same one."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    parent: dict[str, str] = {}
 
-    names = {text: place for place, text in enumerate(dict.fromkeys(text for pair in pairs for text in pair))}
-    items = np.repeat(np.arange(len(pairs)), [len(pair) for pair in pairs])
-    texts = np.array([names[text] for pair in pairs for text in pair], dtype=np.int64)
-    size = len(pairs) + len(names)
-    graph = coo_array((np.ones(len(items)), (items, len(pairs) + texts)), shape=(size, size))
-    _, labels = connected_components(graph, directed=False)
-    _, compact = np.unique(labels[: len(pairs)], return_inverse=True)
-    return compact.astype(np.int64)
+    def root(text: str) -> str:
+        while (above := parent.setdefault(text, text)) != text:
+            parent[text] = parent[above]  # halves the way for the next who asks
+            text = above
+        return text
+
+    for first, *others in pairs:
+        for other in others:
+            parent[root(other)] = root(first)
+    labels: dict[str, int] = {}
+    return np.array([labels.setdefault(root(pair[0]), len(labels)) for pair in pairs], dtype=np.int64)
 
 
 def _mid_ranks(values: Floats) -> Floats:
