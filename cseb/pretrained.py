@@ -101,6 +101,9 @@ def load(
 ) -> tuple[Encoder, list[str]]:
     """An encoder from a folder in Hugging Face's layout, float32, and notes on how it was loaded.
 
+    Weights are mapped from their file, which lies in memory once for all workers: far less work than copying kept ones
+    (benchmarks/speed/launch.py, part weights).
+
     Raises: BadData if a weight of the backbone is missing: a number from a half-loaded encoder means nothing.
     """
     needs = needs | pooler.needs

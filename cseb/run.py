@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import resource
 import subprocess
@@ -43,6 +44,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     user can mend.
     """
     torch.set_num_threads(job.protocol.threads)
+    # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
+    os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
     started = datetime.now(UTC)
     corpus = _corpus(job.corpus.name, job.column)
     sentences = corpus.take(draw(len(corpus), job.size, job.random))

@@ -1,6 +1,7 @@
 """Several processes with a share of each batch: the loss and gradients of one process with all of it."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -98,3 +99,51 @@ def test_a_mistake_is_said_once_and_keeps_its_exit_code(tmp_path: Path) -> None:
     wrong = cseb("--methods", "simcsee", "--processes", "2", "--results", str(tmp_path))
     assert wrong.returncode == 2
     assert wrong.stderr.count("simcsee") == 1
+
+
+SHORT = ("--methods", "simcse", "--steps", "3", "--device", "cpu")
+ACCELERATE = (
+    *("-m", "accelerate.commands.launch", "--num_processes", "2", "--num_machines", "1"),
+    *("--mixed_precision", "no", "--dynamo_backend", "no"),
+)
+
+
+@pytest.mark.slow
+def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_path: Path) -> None:
+    bare = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
+    command = ["-m", "cseb", "run", "demo", "--fractions", "0.001", "--seeds", "1", *SHORT, "--results"]
+    two = subprocess.run(
+        [sys.executable, *command, tmp_path / "own", "--processes", "2"], capture_output=True, check=True, env=bare
+    )
+    subprocess.run(
+        [sys.executable, *ACCELERATE, "--multi_gpu", *command, tmp_path / "accelerate"], capture_output=True, check=True
+    )
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    ranks = [  # as mpirun starts them
+        subprocess.Popen(
+            [sys.executable, *command, tmp_path / "mpi"],
+            env=bare
+            | {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": rank, "MASTER_PORT": port}
+            | {"OMPI_COMM_WORLD_LOCAL_SIZE": "2", "OMPI_COMM_WORLD_LOCAL_RANK": rank},
+            stderr=subprocess.PIPE,
+        )
+        for rank in "01"
+    ]
+    heard = [process.communicate(timeout=120)[1] for process in ranks]
+    assert [process.returncode for process in ranks] == [0, 0], heard
+    found = [Store(tmp_path / name).load()[0] for name in ("own", "accelerate", "mpi")]
+    assert [[record.protocol.processes for record in records] for records in found] == [[2], [2], [2]]
+    assert len({records[0].key for records in found}) == 1
+    assert found[0][0].scores == found[1][0].scores == found[2][0].scores
+    # Accelerate says so where it sets another number of threads than the job's
+    assert b"NUM_THREADS" not in b"".join([two.stderr, *heard])
+
+
+def test_one_process_of_several_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, *ACCELERATE, "--cpu", "-m", "cseb", "run", "demo", *SHORT, "--results", str(tmp_path)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+    assert "has started one process of several" in ran.stderr
+    assert not list(tmp_path.iterdir())

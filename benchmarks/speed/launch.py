@@ -1,7 +1,8 @@
-"""What it costs to run many jobs: python benchmarks/speed/launch.py [--parts trivial,fixed,dry,threads,demo].
+"""What it costs to run many jobs: python benchmarks/speed/launch.py [--parts trivial,fixed,dry,weights,threads,demo].
 
 trivial: jobs that do nothing, through a launcher (--launcher local, ray or slurm). fixed: what a job takes in a warm
-worker beyond its training. dry: `cseb run --dry-run` of 10,000 jobs. threads: one process with two threads against two
+worker beyond its training. dry: `cseb run --dry-run` of 10,000 jobs. weights: an encoder's weights
+for each job, read or kept. threads: one process with two threads against two
 with one. demo: the demo's grid with one worker and with two. CPU seconds are of all processes together.
 """
 
@@ -131,6 +132,28 @@ def dry(options: argparse.Namespace) -> None:
         print(f"dry: 10,000 jobs planned and listed in {wall:.2f} s, {used:.2f} s CPU", flush=True)
 
 
+def weights(options: argparse.Namespace) -> None:
+    """An encoder of BERT-base's size for each job: its file mapped again, against a copy of one kept in memory."""
+    import copy
+
+    import torch
+    from transformers import AutoModel, BertConfig, BertModel
+
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory() as place:
+        BertModel(BertConfig()).save_pretrained(place)
+        read: Callable[[], Any] = lambda: AutoModel.from_pretrained(place, dtype=torch.float32)  # noqa: E731
+        kept = read()
+        found = {}
+        for name, way in {"mapped": read, "copied": lambda: copy.deepcopy(kept)}.items():
+            touched: list[Any] = []
+            times = [timed(lambda way=way, held=touched: held.append(way())) for _ in range(5)]  # type: ignore[misc]
+            sums = [timed(lambda model=model: sum(w.sum() for w in model.parameters())) for model in touched]  # type: ignore[misc]
+            found[name] = [statistics.median(used for _, used in each) for each in (times, sums)]
+    parts = (f"{name} {make:.3f} s CPU, first reading of all {first:.3f} s" for name, (make, first) in found.items())
+    print(f"weights: 110 million, {'; '.join(parts)}", flush=True)
+
+
 def threads(options: argparse.Namespace) -> None:
     """Two jobs: one after the other with two threads, or side by side with one thread each."""
     from cseb.data.weights import find_encoder
@@ -179,6 +202,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
     "trivial": trivial,
     "fixed": fixed,
     "dry": dry,
+    "weights": weights,
     "threads": threads,
     "demo": demo,
 }

@@ -1,4 +1,4 @@
-"""`--processes P`: this very command in P processes that share each batch, as `accelerate launch` would start them."""
+"""`--processes P`: this command in P processes that share each batch, as torchrun or Accelerate would start them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,36 @@ import sys
 import time
 from tempfile import TemporaryFile
 
-RANK, COUNT = "RANK", "WORLD_SIZE"  # the names that PyTorch and Accelerate give them
+from cseb.errors import BadBenchmark
+
+# the names that PyTorch and Accelerate give them
+RANK, COUNT, LOCAL, HERE = "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"
+MPI = {  # and those of Open MPI, and of MPICH and Intel's, with which Accelerate starts processes on CPUs
+    RANK: ("OMPI_COMM_WORLD_RANK", "PMI_RANK"),
+    COUNT: ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"),
+    LOCAL: ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID"),
+    HERE: ("OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"),
+}
 PATIENCE = 3.0  # seconds that the others are given to end when one has failed
 
 
 def started() -> int:
-    """How many processes run this command together."""
+    """How many processes run this command together; from here on under PyTorch's names, whoever started them.
+
+    Raises: BadBenchmark where Accelerate was asked for several and has started one.
+    """
+    if COUNT not in os.environ:
+        for name, others in MPI.items():
+            told = next((os.environ[other] for other in others if other in os.environ), None)
+            if told is not None:
+                os.environ[name] = told
+        if HERE in os.environ and os.environ[HERE] == os.environ.get(COUNT):
+            os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
+    if COUNT not in os.environ and {"ACCELERATE_MIXED_PRECISION", "MASTER_PORT"} <= os.environ.keys():
+        raise BadBenchmark(
+            "accelerate launch has started one process of several: on CPUs it needs --mpirun_hostfile for more; take "
+            "--multi_gpu, which starts them on CPUs too, torchrun, or cseb run --processes P"
+        )
     return int(os.environ.get(COUNT, "1"))
 
 
@@ -30,7 +54,7 @@ def start(count: int, arguments: list[str]) -> int:
     processes = [
         subprocess.Popen(  # noqa: S603 (our own command line)
             [sys.executable, "-m", "cseb", *arguments],
-            env={**os.environ, **place, RANK: str(rank), "LOCAL_RANK": str(rank)},
+            env={**os.environ, **place, RANK: str(rank), LOCAL: str(rank)},
             stderr=file if rank else None,
         )
         for rank, file in enumerate(heard)
