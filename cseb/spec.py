@@ -233,7 +233,10 @@ def _option(node: ast.expr, text: str) -> Option:
             return WORDS.get(word, word)
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return tuple(_option(item, text) for item in items)
-    raise BadSpec(f"in {text!r} an option must be a number, a word, a string or a tuple of them; nothing is evaluated")
+    raise BadSpec(
+        f"in {text!r} an option must be a number, a word, a string in quotes (such as 'bert-base') or a tuple of them; "
+        "nothing is evaluated"
+    )
 
 
 def _preset(name: str) -> Part:

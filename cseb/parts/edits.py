@@ -12,6 +12,7 @@ import numpy.typing as npt
 from cseb.data.tokens import Tokens
 from cseb.errors import BadSpec, between, one_of, whole
 from cseb.parts import ATTENTIONS, Shape
+from cseb.parts.views import Twice
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
@@ -38,37 +39,25 @@ def chosen(length: int, rate: float, rng: np.random.Generator) -> npt.NDArray[np
     return places
 
 
-class Shuffle:
+class Shuffle(Twice):
     """The sentence, and its tokens in random order.
 
     Source: MSSE, figure 8 (the view "shuffle").
     """
-
-    views = 2
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice; `redraw` makes the second view."""
-        return sentences, sentences
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Tokens of B texts, those of each sentence shuffled."""
         return edited(encoder.tokenise(texts, longest), rng.permutation, longest)
 
 
-class Delete:
+class Delete(Twice):
     """The sentence, and the sentence without a share of its tokens; one token is always left.
 
     Source: MSSE, figure 8 (the view "delete"); rate from the release of PCL (Wu et al. 2022).
     """
 
-    views = 2
-
     def __init__(self, rate: float) -> None:
         self.rate = between(0, 1, rate, "delete: rate")
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice; `redraw` makes the second view."""
-        return sentences, sentences
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Tokens of B texts, some deleted."""
@@ -80,20 +69,14 @@ class Delete:
         return edited(encoder.tokenise(texts, longest), shortened, longest)
 
 
-class Repeat:
+class Repeat(Twice):
     """The sentence, and the sentence with a share of its tokens said twice, cut where it was cut before.
 
     Source: MSSE, figure 8 (the view "repeat"); rate from the release of PCL (Wu et al. 2022).
     """
 
-    views = 2
-
     def __init__(self, rate: float) -> None:
         self.rate = between(0, 1, rate, "repeat: rate")
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice; `redraw` makes the second view."""
-        return sentences, sentences
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Tokens of B texts, some repeated on the spot."""
@@ -104,7 +87,7 @@ class Repeat:
         return edited(encoder.tokenise(texts, longest), lengthened, longest)
 
 
-class CharSpanMask:
+class CharSpanMask(Twice):
     """The sentence, and the sentence with a mask token in the place of `span` random characters.
 
     Texts below `least` characters stay whole. The text is cut where the drawn characters first occur, so that words
@@ -113,8 +96,6 @@ class CharSpanMask:
     code for `least` and the cut. Raises: BadSpec on an encoder without a mask token.
     """
 
-    views = 2
-
     def __init__(self, span: int, least: int, in_place: bool | str, shape: Shape, needs: frozenset[str]) -> None:
         self.span = whole(1, span, "char_span_mask: span")
         self.least = whole(0, least, "char_span_mask: least")
@@ -122,10 +103,6 @@ class CharSpanMask:
         self.in_place = ATTENTIONS in needs if chosen == "auto" else bool(chosen)
         if not shape.mask_token:
             raise BadSpec("char_span_mask: this encoder's tokenizer has no mask token; take dropout or another view")
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice; `redraw` makes the second view."""
-        return sentences, sentences
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Tokens of B texts with a span of each hidden."""

@@ -13,6 +13,7 @@ from cseb.errors import BadSpec, one_of
 from cseb.parts import EncodedView, Rendering, Shape
 from cseb.parts.poolers import checked_template
 from cseb.parts.renderings import Plain, positions_at
+from cseb.parts.views import Twice
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
@@ -73,14 +74,12 @@ def _distinct(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return unique, first, which
 
 
-class Prompts:
+class Prompts(Twice):
     """The sentence in the pooler's prompt, and in a second one.
 
     second: its template. denoise: the vector of the prompt alone is taken off, in training. Source: Jiang et al. 2022
     (PromptBERT); released code. Raises: BadSpec if positions cannot be chosen, see poolers.MaskPrompt for the template.
     """
-
-    views = 2
 
     def __init__(self, second: str, denoise: bool, shape: Shape) -> None:
         self.templates = ("", checked_template(second, "prompts: second", shape))
@@ -89,10 +88,6 @@ class Prompts:
             if shape.first_position is None:
                 raise BadSpec("prompts: this encoder finds positions itself; take +prompts(denoise=false)")
             self.renderings = (Denoised(shape.first_position),) * 2
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice."""
-        return sentences, sentences
 
 
 class NegatedPrompts:

@@ -12,6 +12,7 @@ from cseb.data.tokens import Tokens
 from cseb.errors import BadSpec, between, one_of
 from cseb.parts import Shape
 from cseb.parts.edits import Ids, edited
+from cseb.parts.views import Twice
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
@@ -25,7 +26,7 @@ def joined(tokens: Sequence[Tokens]) -> Tokens:
     return replace(tokens[0], flat=np.concatenate([batch.flat for batch in tokens]), starts=starts)
 
 
-class SubwordRepeat:
+class SubwordRepeat(Twice):
     """The sentence, and the sentence with some of its word pieces said twice, which may make it longer than the cut.
 
     With n pieces, special ones included, a number below min(10, int(rate n)) is drawn and as many pieces repeated;
@@ -33,16 +34,10 @@ class SubwordRepeat:
     of a sentence at every step and with every seed. Source: Wu et al. 2022 (ESimCSE), section 3.1; released code.
     """
 
-    views = 2
-
     def __init__(self, rate: float, bound: str, when: str) -> None:
         self.rate = between(0, 1, rate, "subword_repeat: rate")
         self.bound = one_of(("released", "paper"), bound, "subword_repeat: bound")
         self.when = one_of(("step", "once"), when, "subword_repeat: when")
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice; `redraw` makes the second view."""
-        return sentences, sentences
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Tokens of B texts, some repeated on the spot."""

@@ -25,13 +25,21 @@ class Identity:
         return (sentences,)
 
 
-class Dropout:
+class Twice:
+    """The same sentences for both views; what makes these differ comes when a batch is made or encoded."""
+
+    views = 2
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice."""
+        return sentences, sentences
+
+
+class Dropout(Twice):
     """The sentence twice; the two renderings differ by dropout masks alone.
 
     Source: Gao et al. 2021, section 3. Raises: BadSpec on an encoder without dropout: the views would be equal.
     """
-
-    views = 2
 
     def __init__(self, shape: Shape) -> None:
         if shape.dropout == 0:
@@ -39,38 +47,26 @@ class Dropout:
                 "dropout: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
             )
 
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice."""
-        return sentences, sentences
 
-
-class MultiDropout:
+class MultiDropout(Twice):
     """The sentence twice, read with two dropout rates, which take the place of all rates of the encoder in training.
 
     rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); released code.
     """
-
-    views = 2
 
     def __init__(self, rates: tuple[float, float]) -> None:
         if not isinstance(rates, tuple) or len(rates) != 2:
             raise BadSpec(f"multi_dropout: rates is {rates!r}; two are needed, such as (0.05, 0.155)")
         self.renderings = tuple(AtRate(between(0, 0.9, rate, "multi_dropout: rates")) for rate in rates)
 
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice."""
-        return sentences, sentences
 
-
-class EmbeddingEdits:
+class EmbeddingEdits(Twice):
     """The sentence twice, each changed at the embedding layer.
 
     first, second: of anchors and positives, "feature_cutoff", "token_cutoff", "position_shuffle" or "none". rate: share
     that a cutoff sets to zero. Source: Yan et al. 2021 (ConSERT), data augmentation; released code. Raises: BadSpec if
     positions are to be shuffled in an encoder that is not told them.
     """
-
-    views = 2
 
     def __init__(self, first: str, second: str, rate: float, shape: Shape) -> None:
         between(0, 1, rate, "embedding_edits: rate")
@@ -85,10 +81,6 @@ class EmbeddingEdits:
         if "position_shuffle" in chosen and shape.first_position is None:
             raise BadSpec("embedding_edits: this encoder finds positions itself; take feature_cutoff and token_cutoff")
         self.renderings = tuple(known[name] for name in chosen)
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice."""
-        return sentences, sentences
 
 
 class Paraphrase:
@@ -133,21 +125,15 @@ class Paraphrase:
         return known
 
 
-class RandomPairs:
+class RandomPairs(Twice):
     """Collections of pairs: a sentence beside itself, then `negatives` sentences beside other random ones.
 
     No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
     released code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
 
-    views = 2
-
     def __init__(self, negatives: int) -> None:
         self.negatives = whole(1, negatives, "random_pairs: negatives")
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice; `pair` says who stands beside whom."""
-        return sentences, sentences
 
     def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
         """Every (negatives + 1)-th of rows (B,) itself; beside the others one that is neither they nor that one."""
