@@ -91,4 +91,4 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     assert rows["rcl"][-1] == "-- b"
     costs = cells(script.costs_table("sentences", tmp_path))
     assert list(costs)[2:] == ["simcse", "pcl"]
-    assert costs["pcl"] == ["50.0", "10.00", "2,000"]
+    assert costs["pcl"] == ["50.0", "10.00", "10", "2,000"]
