@@ -32,8 +32,10 @@ BERT_FLOW = replace(
         "test sentences among them",
         "flow: a tenth of the subset is held out, and its likelihood chooses the step; the release takes the last one "
         "(`+flow(held_out=0)`). Steps are those of one epoch of 10^6 sentences at every share",
-        "flow: coordinates are put in a fixed random order before each coupling; steps have Adam's usual constants, a "
-        "ramp over a tenth and a linear fall",
+        "flow: the text tells the mean and deviation of the halves that leave early from the others; in the code all "
+        "coordinates are standard normal, and so they are here",
+        "flow: coordinates are put in a fixed random order before each coupling; AdamW corrects the bias of its first "
+        "steps, the code's does not, and decays every weight",
         "first_last: first Transformer layer and last, which is what the release's `avg-last-2` computes; test "
         "sentences are not cut at 64 tokens",
         "published rows are SimCSE's re-run, fitted on NLI; the authors average correlations of a task's parts",

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Adam
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim import AdamW
 
 from cseb.errors import BadSpec, above, between, whole
 from cseb.parts import Shape
@@ -63,7 +62,8 @@ class Coupling(nn.Module):
         for layer in (self.inward, self.across):
             layer.weight.copy_(torch.randn(layer.weight.shape, generator=rng) * DRAWN)
             layer.bias.zero_()
-        _zero(self.outward)
+        for weight in self.outward.parameters():
+            weight.zero_()
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, D) to (N, D)."""
@@ -107,22 +107,21 @@ class FlowStep(nn.Module):
 
 
 class Glow(nn.Module):
-    """Levels of flow steps; behind each but the last one half of the coordinates leaves.
+    """Levels of flow steps; behind each but the last one half of the coordinates leaves. All are standard normal.
 
-    The halves that leave are normal with mean and deviation told by the half that goes on, and the last coordinates
-    are standard normal. Source: Kingma & Dhariwal 2018 (Glow), on vectors as in Li et al. 2020 (BERT-flow).
+    Source: Kingma & Dhariwal 2018 (Glow), on vectors as in Li et al. 2020 (BERT-flow), in whose released code the half
+    that leaves has no prior told by the other one.
     """
 
     def __init__(self, width: int, levels: int, depth: int, inner: int) -> None:
         super().__init__()
-        self.levels, self.priors = nn.ModuleList(), nn.ModuleList()
+        self.levels = nn.ModuleList()
         self.left: list[int] = []  # how many coordinates leave behind each level but the last
         for level in range(levels):
             self.levels.append(nn.ModuleList(FlowStep(width, inner) for _ in range(depth)))
             if level < levels - 1:
                 self.left.append(width // 2)
                 width -= width // 2
-                self.priors.append(nn.Linear(width, 2 * self.left[-1]))
 
     def forward(self, x: Tensor, rng: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """(N, D) to z (N, D) and log p(x) (N,), in nats. With `rng`, everything starts anew, with scales from x."""
@@ -134,13 +133,10 @@ class Glow(nn.Module):
                 x, grown = step(x)
                 volume = volume + grown
             if number < len(self.left):
-                leaves, x = x[:, : self.left[number]], x[:, self.left[number] :]
-                if rng is not None:
-                    _zero(self.priors[number])
-                mean, log_deviation = self.priors[number](x).chunk(2, dim=1)
-                volume = volume + log_normal((leaves - mean) * (-log_deviation).exp()) - log_deviation.sum(dim=1)
-                gone.append(leaves)
-        return torch.cat([*gone, x], dim=1), volume + log_normal(x)
+                gone.append(x[:, : self.left[number]])
+                x = x[:, self.left[number] :]
+        z = torch.cat([*gone, x], dim=1)
+        return z, volume + log_normal(z)
 
     def inverse(self, z: Tensor) -> Tensor:
         """The x (N, D) that is mapped to z (N, D)."""
@@ -158,17 +154,11 @@ def log_normal(x: Tensor) -> Tensor:
     return -(x.square() + math.log(2 * math.pi)).sum(dim=1) / 2
 
 
-@torch.no_grad()
-def _zero(layer: nn.Module) -> None:
-    for weight in layer.parameters():
-        weight.zero_()
-
-
 class Flow(nn.Module):
     """The subset's vectors made normal, without a change of the encoder; cosines are then those of z.
 
-    levels, depth, width: of the Glow, width being that of its couplings. steps of Adam with batch_size vectors, a ramp
-    over the first tenth and a linear fall. held_out: share of the subset that is not trained on; its likelihood, asked
+    levels, depth, width: of the Glow, width being that of its couplings. steps of AdamW with batch_size vectors, all at
+    learning_rate. held_out: share of the subset that is not trained on; its likelihood, asked
     every `every` steps, chooses the step. With 0 the last one is taken, as in the release. Fitted anew, from the same
     random numbers, whenever the encoder is looked at. Source: Li et al. 2020 (BERT-flow); released code. Raises:
     BadSpec on an encoder too narrow for the levels.
@@ -224,9 +214,7 @@ class Flow(nn.Module):
         self.glow.requires_grad_(False)  # the encoder's own optimiser shall leave it alone
 
     def _train(self, batches: Iterator[Tensor], held: Tensor, rng: torch.Generator) -> None:
-        optimizer = Adam(self.glow.parameters(), lr=self.learning_rate)
-        ramp = max(self.steps // 10, 1)
-        schedule = LambdaLR(optimizer, lambda step: min((step + 1) / ramp, 1 - step / max(self.steps, 1)))
+        optimizer = AdamW(self.glow.parameters(), lr=self.learning_rate, eps=1e-6, weight_decay=0.01)
         self.glow(next(batches), rng)
         best, kept = self.likelihood(held), copy.deepcopy(self.glow.state_dict())
         for step in range(1, self.steps + 1):
@@ -236,7 +224,6 @@ class Flow(nn.Module):
             loss.backward()
             nn.utils.clip_grad_norm_(self.glow.parameters(), LARGEST)
             optimizer.step()
-            schedule.step()
             if len(held) and (step % self.every == 0 or step == self.steps) and (now := self.likelihood(held)) > best:
                 best, kept = now, copy.deepcopy(self.glow.state_dict())
         optimizer.zero_grad(set_to_none=True)  # no gradient is left that the encoder's own optimiser could see
