@@ -59,13 +59,22 @@ class Share:
             value /= self.count
         return value
 
+    def others(self, value: float, device: str) -> float:
+        """The sum of what the other processes pass, all of which have to ask; 0 where nothing has connected them."""
+        if self.count == 1 or not dist.is_initialized():
+            return 0.0
+        total = torch.tensor(value, dtype=torch.float64, device=device)
+        dist.all_reduce(total)
+        return float(total) - value
+
 
 ALONE = Share()
 
 
 def share() -> Share:
     """This process's place, as `accelerate launch` and torchrun tell it."""
-    return Share(int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1")))
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    return Share(int(os.environ["RANK"]), count) if count > 1 else ALONE
 
 
 class _Gather(torch.autograd.Function):

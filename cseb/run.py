@@ -64,12 +64,13 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     failure: Failure | None = None
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    train_seconds = score_seconds = 0.0
+    train_seconds = score_seconds = others = 0.0
     try:
         looks = _Looks.of(job)
         select = looks.select if looks.tasks else None
         trained = training.train(built, sentences, job.random, job.protocol.device, select, look)
         train_seconds = time.perf_counter() - clock
+        others = here.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
         if here.main:
             scores, items = _score_both(built.encoder, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
@@ -83,9 +84,10 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         if models is not None and here.main:
             training.restore(built.encoder, trained.best)
             export(built.encoder, job, models / job.key)
-    except training.Diverged as error:
+    except training.Diverged as error:  # in all processes alike
         failure = Failure(step=error.step, reason=error.reason)
         train_seconds = time.perf_counter() - clock
+        others = here.others(time.process_time() - cpu, job.protocol.device)
     except (MemoryError, RuntimeError) as error:
         if not memory_ran_out(error) or here.count > 1:  # where others wait for this process, all of them have to end
             raise
@@ -112,7 +114,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             train_seconds=train_seconds,
             score_seconds=score_seconds,
             peak_rss_mb=peak_rss_mb(),
-            cpu_seconds=time.process_time() - cpu,
+            cpu_seconds=time.process_time() - cpu + others,
         ),
         origin=origin(job.protocol.device, built.recipe.precision, started),
     )

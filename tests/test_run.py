@@ -118,6 +118,20 @@ def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., li
     assert store.read(job.key) == record
 
 
+@pytest.mark.parametrize("more", ["", "+recipe(learning_rate=1e30,clip=0)"])
+def test_a_cost_is_that_of_all_processes(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    (job,) = jobs(f"simcse{SMALL}{more}")
+    store = Store(tmp_path / "results")
+    store.prepare()
+    monkeypatch.setattr("cseb.processes.Share.others", lambda *_: 1000.0)
+    record = run_job(job, store, lambda look: None)
+    assert record.status == ("failed" if more else "done")
+    assert record.cost.cpu_seconds is not None
+    assert 1000 < record.cost.cpu_seconds < 2000
+
+
 def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     (job,) = jobs(f"simcse+mean{SMALL}")
     store = Store(tmp_path / "results")

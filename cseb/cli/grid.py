@@ -128,7 +128,7 @@ def run(
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
         along=along,
     )
-    at_once = 1 if together > 1 else hosts.workers_of(workers, threads, where, jobs_per_gpu, away)
+    at_once = hosts.workers_of(workers, threads, where, jobs_per_gpu, away, together)
     wanted = None if away and workers == "auto" else at_once
     host = hosts.launcher_of(launcher, wanted, ray_address, slurm or (), jobs_per_allocation, jobs_per_gpu or 1)
     grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed, host)
@@ -141,6 +141,8 @@ def run(
     summary = grid.run(quiet, results / "models" if save_models else None, limit)
     if not quiet or summary.stopped:
         typer.echo(grid.ending(summary, fresh), err=quiet)
+    if not first() and not summary.stopped:
+        return  # how it went is said by the first, which still scores: a failure now would have it killed
     raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
 
 

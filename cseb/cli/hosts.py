@@ -116,12 +116,19 @@ def device_of(name: str, elsewhere: bool = False) -> str:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def workers_of(text: str, threads: int, device: str, per_gpu: int | None = None, elsewhere: bool = False) -> int:
+def workers_of(
+    text: str, threads: int, device: str, per_gpu: int | None = None, elsewhere: bool = False, processes: int = 1
+) -> int:
     """How many jobs at a time: as many as cores, for one process with several threads is slower (results/speed).
 
-    per_gpu: jobs that share a GPU. elsewhere: on other machines, which may have room for any number.
-    Raises: BadBenchmark, BadSpec.
+    per_gpu: jobs that share a GPU. elsewhere: on other machines, which may have room for any number. processes: those
+    that share a job; several take one job at a time. Raises: BadBenchmark, BadSpec.
     """
+    if processes > 1:
+        if text not in ("auto", "1") or per_gpu:
+            found = f"--jobs-per-gpu {per_gpu}" if per_gpu else f"--workers {text}"
+            raise BadBenchmark(f"{processes} processes that share each batch run one job at a time; leave {found} out")
+        return 1
     if per_gpu and (text != "auto" or device != "cuda"):
         found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
         raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")

@@ -85,8 +85,9 @@ class Cost:
 
     train_seconds: float
     score_seconds: float
-    peak_rss_mb: float  # of the process that ran it
-    cpu_seconds: float | None = None  # of all its threads; unlike the others, no matter what else the machine did
+    peak_rss_mb: float  # of the process that ran it; of the first one if several shared it
+    # of all its threads and processes; unlike the others, no matter what else the machine did
+    cpu_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)

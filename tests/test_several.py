@@ -1,0 +1,216 @@
+"""Processes that one command starts: nothing waits for ever, none is left behind, and what went wrong is one line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+from torch import Tensor
+from typer.testing import CliRunner
+
+from cseb.cli import app, hosts, several
+from cseb.cli.grid import Grid
+from cseb.errors import BadBenchmark
+from cseb.launchers.events import Summary
+from cseb.launchers.heartbeat import folder_of
+from cseb.processes import Share, share
+
+SMALL = (
+    *("run", "demo", "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "mw-captions"),
+    *("--device", "cpu"),
+)
+PLACE = {several.RANK: "0", several.COUNT: "2", "MASTER_ADDR": "localhost"}
+
+
+def place(monkeypatch: pytest.MonkeyPatch, names: dict[str, str]) -> None:
+    for name in (*several.MPI, "MASTER_ADDR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in names.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize(
+    ("names", "wrong"),
+    [
+        ({"RANK": "1"}, "RANK=1 and WORLD_SIZE= in"),
+        ({"WORLD_SIZE": "2", "MASTER_ADDR": "localhost"}, "RANK= and WORLD_SIZE=2 in"),
+        (PLACE | {"WORLD_SIZE": "abc"}, "whole numbers"),
+        (PLACE | {"RANK": "2"}, "the first below the second"),
+        (PLACE | {"RANK": "-1"}, "whole numbers"),
+        ({"RANK": "0", "WORLD_SIZE": "2"}, "no MASTER_ADDR"),
+    ],
+)
+def test_a_place_that_cannot_be_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: dict[str, str], wrong: str
+) -> None:
+    place(monkeypatch, names)
+    ran = CliRunner().invoke(app, [*SMALL, "--results", str(tmp_path / "results")])
+    assert ran.exit_code == 2
+    assert wrong in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "count"), [({}, 1), ({"RANK": "0", "WORLD_SIZE": "1"}, 1), (PLACE | {"RANK": "1"}, 2)]
+)
+def test_a_place_that_can_be_is_taken(monkeypatch: pytest.MonkeyPatch, names: dict[str, str], count: int) -> None:
+    place(monkeypatch, names)
+    assert several.started() == count
+    assert share() == Share(count - 1, count)
+
+
+@pytest.mark.parametrize("options", [("--workers", "abc"), ("--workers", "2"), ("--jobs-per-gpu", "3")])
+def test_several_processes_take_one_job_at_a_time(tmp_path: Path, options: tuple[str, str]) -> None:
+    ran = CliRunner().invoke(app, [*SMALL, "--processes", "2", "--dry-run", "--results", str(tmp_path), *options])
+    assert ran.exit_code == 2
+    assert (
+        ran.stderr == f"cseb: 2 processes that share each batch run one job at a time; leave {' '.join(options)} out\n"
+    )
+
+
+def test_several_processes_may_be_told_what_they_do_anyway() -> None:
+    assert [hosts.workers_of(text, 1, "cpu", processes=2) for text in ("auto", "1")] == [1, 1]
+    with pytest.raises(BadBenchmark):
+        hosts.workers_of("auto", 1, "cuda", 3, processes=2)
+
+
+@pytest.mark.parametrize(("rank", "stopped", "code"), [("0", False, 1), ("1", False, 0), ("1", True, 130)])
+def test_only_the_first_tells_of_failed_jobs_for_the_others_end_before_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rank: str, stopped: bool, code: int
+) -> None:
+    place(monkeypatch, PLACE | {"RANK": rank})
+    monkeypatch.setattr(Grid, "run", lambda *_: Summary(total=1, failed=1, stopped=stopped))
+    assert CliRunner().invoke(app, [*SMALL, "--results", str(tmp_path)]).exit_code == code
+
+
+def test_the_others_share_of_a_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def all_reduce(value: Tensor) -> None:
+        value += 5.25
+
+    monkeypatch.setattr(torch.distributed, "all_reduce", all_reduce)
+    assert Share(0, 2).others(2.0, "cpu") == 0  # they are not connected
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    assert Share(0, 2).others(2.0, "cpu") == 5.25
+    assert Share().others(2.0, "cpu") == 0
+
+
+# What each of two processes does in place of cseb, by its rank
+
+PRELUDE = "import os, signal, sys, time\nfrom cseb.cli import several\nseveral.started()\nrank = os.environ['RANK']\n"
+DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen(sys.argv[1] + rank, 'w').write(str(os.getpid()))\n"
+SLEEP = "time.sleep(60)\n"
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> str:
+    """Runs the text after `-m cseb` as a program, which gets the folder of the test."""
+    made = tmp_path / "python"
+    made.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "$3" "{tmp_path}/pid"\n')
+    made.chmod(0o755)
+    return str(made)
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "said"),
+    [
+        (
+            "if rank == '0': os.kill(os.getpid(), signal.SIGKILL)\nraise OSError('connection lost')",
+            1,
+            "cseb: process 0 of 2 was killed by SIGKILL; out of memory? try fewer --processes\n",
+        ),
+        (
+            "if rank == '1': os.kill(os.getpid(), signal.SIGSEGV)\nraise OSError('connection lost')",
+            1,
+            "cseb: process 1 of 2 was killed by SIGSEGV\n",
+        ),
+        ("if rank == '1': sys.exit('it broke')\n" + DEAF + SLEEP, 1, "it broke\n"),
+        ("if rank == '0': sys.exit(2)\n" + DEAF + SLEEP, 2, ""),
+        ("sys.exit(0)", 0, ""),
+    ],
+    ids=["first killed", "second killed", "second broke", "first broke", "done"],
+)
+def test_a_process_that_fails_ends_all_and_it_alone_is_heard(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], python: str, program: str, code: int, said: str
+) -> None:
+    monkeypatch.setattr(sys, "executable", python)
+    monkeypatch.setattr(several, "PATIENCE", 1.0)
+    begun = time.monotonic()
+    assert several.start(2, [PRELUDE + program]) == code
+    assert time.monotonic() - begun < 30
+    assert capfd.readouterr().err == said
+
+
+def until(reached: Callable[[], bool], seconds: float = 30) -> None:
+    late = time.monotonic() + seconds
+    while not reached():
+        assert time.monotonic() < late
+        time.sleep(0.05)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_no_process_outlives_its_parent(tmp_path: Path, python: str, number: signal.Signals) -> None:
+    program = f"import sys\nfrom cseb.cli import several\nsys.executable = {python!r}\nseveral.PATIENCE = 0.5\n"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{program}several.start(2, [{PRELUDE + DEAF + SLEEP!r}])"], stderr=subprocess.DEVNULL
+    ) as parent:
+        files = [tmp_path / f"pid{rank}" for rank in "01"]
+        until(lambda: all(file.exists() and file.read_text() for file in files))
+        parent.send_signal(number)
+        assert parent.wait(20)
+    until(lambda: not any(alive(int(file.read_text())) for file in files))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_process_killed_while_it_trains_is_one_line(tmp_path: Path, victim: int) -> None:
+    with real(tmp_path, "--quiet") as parent:
+        training(tmp_path)
+        ranks(parent)[victim].kill()
+        _, said = parent.communicate(timeout=120)
+    assert parent.returncode == 1
+    assert said == f"cseb: process {victim} of 2 was killed by SIGKILL; out of memory? try fewer --processes\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_training_ends_with_its_parent(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    with real(tmp_path) as parent:
+        training(tmp_path)
+        started = ranks(parent)
+        parent.send_signal(number)
+        _, said = parent.communicate(timeout=120)
+    assert parent.returncode == code
+    until(lambda: not any(alive(one.pid) for one in started))
+    assert "Traceback" not in said
+
+
+def real(folder: Path, *more: str) -> subprocess.Popen[str]:
+    """Two processes in a training of more steps than anybody waits for."""
+    command = [sys.executable, "-m", "cseb", *SMALL, "--steps", "100000", "--processes", "2", "--results", str(folder)]
+    return subprocess.Popen([*command, *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+
+def training(folder: Path) -> None:
+    """Wait for its first steps."""
+    beats = folder_of(folder)
+    until(lambda: any('"step": 0' not in file.read_text() for file in beats.glob("*.json")), 120)
+
+
+def ranks(parent: subprocess.Popen[str]) -> list[psutil.Process]:
+    found = {one.environ()[several.RANK]: one for one in psutil.Process(parent.pid).children()}
+    return [found[rank] for rank in "01"]
