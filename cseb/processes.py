@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from accelerate import PartialState
 from torch import Tensor
 
 
@@ -75,6 +76,15 @@ def share() -> Share:
     """This process's place, as `accelerate launch` and torchrun tell it."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     return Share(int(os.environ["RANK"]), count) if count > 1 else ALONE
+
+
+def agreed(found: list[str], device: str, threads: int) -> list[str]:
+    """What the first process found, connecting the processes: each looks at a moment of its own, and all must agree."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # else Accelerate sets another number
+    PartialState(cpu=device == "cpu")
+    told = [found]
+    dist.broadcast_object_list(told, src=0)
+    return told[0]
 
 
 class _Gather(torch.autograd.Function):

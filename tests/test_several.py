@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -15,12 +18,17 @@ import torch
 from torch import Tensor
 from typer.testing import CliRunner
 
+from cseb import benchmark as benchmarks
 from cseb.cli import app, hosts, several
 from cseb.cli.grid import Grid
 from cseb.errors import BadBenchmark
 from cseb.launchers.events import Summary
-from cseb.launchers.heartbeat import folder_of
+from cseb.launchers.heartbeat import beating, folder_of
+from cseb.launchers.local import Local
+from cseb.launchers.task import Task
 from cseb.processes import Share, share
+from cseb.results.store import Store
+from tests import standin_jobs
 
 SMALL = (
     *("run", "demo", "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "mw-captions"),
@@ -89,6 +97,24 @@ def test_only_the_first_tells_of_failed_jobs_for_the_others_end_before_it(
     place(monkeypatch, PLACE | {"RANK": rank})
     monkeypatch.setattr(Grid, "run", lambda *_: Summary(total=1, failed=1, stopped=stopped))
     assert CliRunner().invoke(app, [*SMALL, "--results", str(tmp_path)]).exit_code == code
+
+
+def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whatever each of them sees: another one's heartbeats, or a record that came meanwhile."""
+    protocol = replace(standin_jobs.PROTOCOL, processes=2)
+    first, second, third = (replace(job, protocol=protocol) for job in standin_jobs.jobs("ok", "ok", "ok"))
+    store = Store(tmp_path)
+    grid = Grid(benchmarks.load("demo"), [first, second, third], store, 1, {}, [second])
+    store.prepare()
+    monkeypatch.setattr("cseb.processes.agreed", lambda *_: [first.key, third.key])
+    ran: list[str] = []
+    with beating(tmp_path, first, lambda _: None):
+        until(lambda: any(folder_of(tmp_path).glob("*.json")))
+        Local().run(Task(standin_jobs.TARGET, store), grid.agreed([second]), lambda event: ran.append(event.key))
+    assert list(dict.fromkeys(ran)) == [first.key, third.key]
+    monkeypatch.setattr("cseb.processes.agreed", lambda *_: ["another"])
+    with pytest.raises(BadBenchmark, match="other jobs"):
+        grid.agreed([second])
 
 
 def test_the_others_share_of_a_cost(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +223,36 @@ def test_training_ends_with_its_parent(tmp_path: Path, number: signal.Signals, c
     assert parent.returncode == code
     until(lambda: not any(alive(one.pid) for one in started))
     assert "Traceback" not in said
+
+
+@pytest.mark.slow
+def test_a_process_that_comes_late_trains_the_same_jobs(tmp_path: Path) -> None:
+    """It finds the first job of the others running, and an untrained one done."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        names = os.environ | PLACE | {"MASTER_PORT": str(free.getsockname()[1]), "OMP_NUM_THREADS": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "cseb",
+        *SMALL,
+        "--methods",
+        "cls,simcse",
+        "--seeds",
+        "2",
+        "--steps",
+        "4",
+        "--quiet",
+    ]
+    late = [*command, "--results", tmp_path / "late"]
+    with subprocess.Popen(late, env=names) as first:
+        time.sleep(4)
+        subprocess.run(late, env=names | {several.RANK: "1"}, check=True, timeout=120)
+    assert first.returncode == 0
+    for seed in ("1", "2"):  # so that the second grid has but one job
+        subprocess.run([*command, "--processes", "2", "--seeds", seed, "--results", tmp_path / "alone"], check=True)
+    found, expected = ({one.key: one.scores for one in Store(tmp_path / name).load()[0]} for name in ("late", "alone"))
+    assert found == expected
 
 
 def real(folder: Path, *more: str) -> subprocess.Popen[str]:

@@ -197,9 +197,22 @@ class Grid:
         board = display.Board(jobs, done, seconds, self.workers, failed=failed)
         with display.watching(board, quiet=quiet) as watch:
             again = frozenset(self.records) & {job.key for job in self.todo}
-            todo = plan.longest_first(self.todo, seconds, self.workers)
+            todo = self.agreed(plan.longest_first(self.todo, seconds, self.workers))
             where = self.launcher or Local(self.workers)
             return launch(todo, self.store, where, watch, models=models, again=again, time_limit=time_limit)
+
+    def agreed(self, todo: Sequence[Job]) -> Sequence[Job]:
+        """These jobs, or where several processes share each of them, those of the first process in its order."""
+        protocol = self.jobs[0].protocol
+        if protocol.processes == 1:
+            return todo
+        from cseb.processes import agreed
+
+        jobs = {job.key: job for job in self.jobs}
+        keys = agreed([job.key for job in todo], protocol.device, protocol.threads)
+        if not jobs.keys() >= set(keys):
+            raise BadBenchmark("the first process has other jobs: are encoder, corpus and data the same on all hosts?")
+        return [jobs[key] for key in keys]
 
     def _leave_plan(self) -> None:
         """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""

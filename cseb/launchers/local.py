@@ -54,7 +54,9 @@ class Local:
 def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
     waiting = deque(jobs)
     while waiting:
-        job = next_job(task.store.folder, waiting)
+        # processes that share their jobs take them in the same order; to each, the others would seem to run the first
+        together = waiting[0].protocol.processes > 1
+        job = waiting.popleft() if together else next_job(task.store.folder, waiting)
         tell(Started(job.key))
         tell(task.attempt(job, tell))
 
