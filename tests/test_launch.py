@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,13 +14,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from cseb.benchmark import load, override
 from cseb.cli.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
-from cseb.plan import Progress
+from cseb.launchers.task import RUN_JOB, Task
+from cseb.plan import Progress, plan
 from cseb.results.store import Store
 from tests import standin_jobs
 from tests.standin_jobs import jobs
@@ -93,6 +96,23 @@ def test_the_time_limit_of_a_job_starts_when_all_is_loaded(
     events = list[Event]()
     launch(jobs("a"), store, Local(1), events.append, time_limit=2.0, target="loads_slowly:run_job")
     assert [event.kind for event in events if isinstance(event, Broken)] == late
+
+
+def test_a_first_job_finds_all_large_libraries_loaded(store: Store) -> None:
+    small = {"methods": "simcse", "fractions": "0.001", "seeds": 1, "steps": 2, "tasks": "mw-captions"}
+    (job,) = plan(override(load("demo"), **small))
+    program = (
+        "import pickle, sys\n"
+        "task, job = pickle.load(sys.stdin.buffer)\n"
+        "task.load()\n"
+        "before = set(sys.modules)\n"
+        "print(type(task.attempt(job, lambda _: None)).__name__, len(set(sys.modules) - before))"
+    )
+    given = pickle.dumps((Task(RUN_JOB, store), job))
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, input=given, capture_output=True, check=True)
+    event, modules = done.stdout.split()
+    assert event == b"Finished"
+    assert int(modules) < 100  # those of BERT's family; scipy.stats alone has more
 
 
 def test_a_time_limit_may_be_longer_than_the_system_can_wait(store: Store) -> None:
