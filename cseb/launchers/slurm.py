@@ -119,8 +119,6 @@ class _Queue:
                 missing = len(self.missing)
                 self._read_records()
                 self._listen()
-                if queued is None:  # allocations go on without the controller, and end by themselves
-                    queued = set(self.out) if self.missing else set()
                 packs = [pack for name in self.out.keys() - queued for pack in self._again(*self.out.pop(name)) if pack]
                 pause = PAUSES[0] if len(self.missing) < missing or packs else min(PAUSES[1], 1.5 * pause)
         finally:
@@ -150,8 +148,12 @@ class _Queue:
         if heard:
             raise Stop
 
-    def _queued(self) -> set[str] | None:
-        """Ids of our jobs that wait, run or are about to end; None if the controller does not say."""
+    def _queued(self) -> set[str]:
+        """Ids of our jobs that wait, run or are about to end.
+
+        If squeue fails, because the controller is busy or restarts: as long as a record is missing, those that left no
+        result. Allocations go on without it.
+        """
         command = ["squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}"]
         found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if found.returncode == 0:
@@ -160,7 +162,7 @@ class _Queue:
             said = "; ".join(found.stderr.split("\n")).strip("; ") or f"exit code {found.returncode}"
             sys.stderr.write(f"cseb: squeue fails, and is asked again: {said}\n")
             self.complained = True
-        return None
+        return {name for name, (sent, _) in self.out.items() if self.missing and not sent.paths.result_pickle.exists()}
 
     def _read_records(self) -> None:
         store = self.task.store
