@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import IO
 
 from cseb.errors import BadBenchmark
-from cseb.launchers.signals import Stop, on_signals, signals_wait, stop
+from cseb.launchers.signals import Stop, named, on_signals, signals_wait, stop
 
 # the names that PyTorch and Accelerate give them
 RANK, COUNT, LOCAL, HERE = "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"
@@ -143,8 +143,7 @@ def _ended(codes: Sequence[int | None], said: Sequence[IO[bytes]]) -> int:
     for rank, code in enumerate(codes):
         if code is not None and code < 0:
             hint = "; out of memory? try fewer --processes" if -code == signal.SIGKILL else ""
-            name = signal.Signals(-code).name
-            sys.stderr.write(f"cseb: process {rank} of {len(codes)} was killed by {name}{hint}\n")
+            sys.stderr.write(f"cseb: process {rank} of {len(codes)} was killed by {named(-code)}{hint}\n")
             return 1
     rank, code = next(((rank, code) for rank, code in enumerate(codes) if code), (0, 0))
     if rank:

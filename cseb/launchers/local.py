@@ -23,7 +23,7 @@ from cseb.errors import OUT_OF_MEMORY
 from cseb.launchers.devices import VISIBLE, gpus, least_used
 from cseb.launchers.events import Broken, Finished, Started, Watch
 from cseb.launchers.heartbeat import next_job
-from cseb.launchers.signals import Stop, signals_wait
+from cseb.launchers.signals import Stop, named, signals_wait
 from cseb.launchers.task import Task
 from cseb.plan import Job, Progress
 
@@ -188,8 +188,7 @@ def _next(worker: _Worker) -> Progress | Finished | Broken | None:
         code = worker.process.exitcode
         if code is None or code >= 0:
             return Broken(worker.job.key, "died", f"the worker ended with exit code {code}")
-        named = -code in set(signal.Signals)  # most real-time signals have no name
-        cause = f"the worker was killed by {signal.Signals(-code).name if named else f'signal {-code}'}"
+        cause = f"the worker was killed by {named(-code)}"
         hint = "; out of memory? try fewer --workers" if -code == signal.SIGKILL else ""
         return Broken(worker.job.key, "died", cause + hint)
 

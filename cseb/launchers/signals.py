@@ -24,6 +24,11 @@ def stop(_signal: int, _frame: FrameType | None) -> None:
     raise Stop
 
 
+def named(number: int) -> str:
+    """What a signal is called; most real-time signals have no name."""
+    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+
+
 @contextmanager
 def on_signals(answer: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Ctrl-C and SIGTERM, which schedulers send, get this answer; what the shell has us ignore stays ignored."""
