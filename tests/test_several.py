@@ -249,10 +249,11 @@ def test_a_process_that_comes_late_trains_the_same_jobs(tmp_path: Path) -> None:
         time.sleep(4)
         subprocess.run(late, env=names | {several.RANK: "1"}, check=True, timeout=120)
     assert first.returncode == 0
-    for seed in ("1", "2"):  # so that the second grid has but one job
-        subprocess.run([*command, "--processes", "2", "--seeds", seed, "--results", tmp_path / "alone"], check=True)
-    found, expected = ({one.key: one.scores for one in Store(tmp_path / name).load()[0]} for name in ("late", "alone"))
-    assert found == expected
+    subprocess.run([*command, "--seeds", "1", "--processes", "2", "--results", tmp_path / "fewer"], check=True)
+    found, expected = ({one.key: one.scores for one in Store(tmp_path / name).load()[0]} for name in ("late", "fewer"))
+    assert len(found) == 4
+    assert len(expected) == 2
+    assert expected.items() <= found.items()
 
 
 def real(folder: Path, *more: str) -> subprocess.Popen[str]:
