@@ -188,6 +188,32 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert drawn.stdout.count("<table") == 2
 
 
+def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: list[object]) -> None:
+    here = tmp_path / "my results"
+    where = [*grid, "--methods", "cls,mean", "--results", here]
+    assert call("run", *where).stdout.splitlines()[-1].endswith(f"next: cseb report '{here}'")
+    (here / "models").touch()
+    found = call("run", *where, "--save-models")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "models cannot be a folder: a file is in its way" in found.stderr
+    (here / "models").unlink()
+    assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("2 jobs done")
+    first, second = (here / "models").iterdir()
+    (first / "config.json").unlink()
+    first.rename(here / "elsewhere")
+    assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("1 jobs done")
+    assert (first / "config.json").is_file()
+    assert second.is_dir()
+    assert call("run", *where, "--save-models").stdout.startswith("all 2 jobs have records")
+
+
+@pytest.mark.parametrize("command", [["run", "--methods", "cls", "--dry-run", "--results"], ["status"], ["report"]])
+def test_a_folder_that_cannot_be_looked_into_is_one_line(command: list[str]) -> None:
+    found = call(*command, "r" * 300)
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1), found.output
+    assert "File name too long" in found.stderr
+
+
 def test_a_part_that_does_not_fit_the_encoder_is_told_before_anything_is_written(
     tmp_path: Path, grid: list[object]
 ) -> None:
