@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from cseb.launchers.broken import note
 from cseb.launchers.events import Event, Summary, Watch
 from cseb.launchers.signals import on_signals, stop
 from cseb.launchers.task import RUN_JOB, Task
@@ -46,6 +47,7 @@ def launch(
     def tell(event: Event) -> None:
         nonlocal summary
         summary = summary.after(event)
+        note(store.folder, event)
         watch(event)
 
     try:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import socket
+import stat
 import threading
 import time
 import uuid
@@ -18,6 +20,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from cseb.plan import Job, Progress
 
@@ -41,6 +45,9 @@ class Beat:
     steps: int = 0
     loss: float | None = None
     dev: float | None = None
+
+
+BEAT = TypeAdapter(Beat)
 
 
 def folder_of(results: Path) -> Path:
@@ -137,7 +144,7 @@ class Pulses:
         Alive: a fresh file, or one that has changed since the last look, which counts even where clocks are wrong.
         """
         folder, clock = folder_of(self.results), time.monotonic()
-        paths = [path for path in _listed(folder) if path.suffix == ".json" and not path.name.startswith(".")]
+        paths = [path for path in listed(folder) if path.suffix == ".json" and not path.name.startswith(".")]
         now = _now(folder) if paths else 0.0
         found = [seen for path in paths if (seen := _seen(path, now)) is not None]
         for seen in found:
@@ -160,7 +167,7 @@ def next_job(results: Path, waiting: deque[Job]) -> Job:
 
     So several launchers on one folder share its jobs, and only at the very end two of them may run the same one.
     """
-    keys = {path.stem for path in _listed(folder_of(results))}
+    keys = {path.stem for path in listed(folder_of(results))}
     if any(job.key in keys for job in waiting):
         running = {seen.beat.key for seen in Pulses(results).look()[0]}
         for job in waiting:
@@ -170,21 +177,35 @@ def next_job(results: Path, waiting: deque[Job]) -> Job:
     return waiting.popleft()
 
 
-def _listed(folder: Path) -> list[Path]:
+def listed(folder: Path) -> list[Path]:
+    """What lies in a folder, by name; nothing where it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError:
         return []
 
 
-def _seen(path: Path, now: float) -> Seen | None:
+def read_small(path: Path) -> tuple[bytes, os.stat_result] | None:
+    """The first LARGEST bytes of a regular file, None for anything else: reading a pipe may never end."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
         with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            beat = Beat(**json.loads(file.read(LARGEST)))
-    except (OSError, ValueError, TypeError):  # gone meanwhile, or not one of ours
+            return file.read(LARGEST), os.fstat(file.fileno())
+    except OSError:  # gone meanwhile
         return None
-    if path.stem != beat.key:
+
+
+def _seen(path: Path, now: float) -> Seen | None:
+    read = read_small(path)
+    if read is None:
+        return None
+    content, found = read
+    try:
+        beat = BEAT.validate_json(content, strict=True)
+    except ValidationError:  # not one of ours
+        return None
+    if path.stem != beat.key or not math.isfinite(beat.fraction) or not 0 <= beat.seconds < math.inf:
         return None
     return Seen(beat, now - found.st_mtime, (found.st_ino, found.st_mtime_ns))
 
