@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -142,7 +143,8 @@ def run(
         return
     summary = grid.run(quiet, models, limit)
     if not quiet or summary.stopped:
-        typer.echo(grid.ending(summary, fresh), err=quiet)
+        with suppress(OSError):  # a full disk or a closed pipe; the records are there
+            typer.echo(grid.ending(summary, fresh), err=quiet)
     raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
 
 
@@ -207,11 +209,13 @@ class Grid:
     def _leave_plan(self) -> None:
         """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""
         from cseb import benchmark as benchmarks
-        from cseb.cli.status import plan_text
+        from cseb.cli.status import plan_text, read_plan
         from cseb.data.files import write_whole
 
         name, folder = self.benchmark.name, self.store.folder
-        files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), f"plan-{name}.tsv": plan_text(self.jobs)}
+        plan = f"plan-{name}.tsv"
+        text = plan_text(self.jobs, read_plan(folder / plan))
+        files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), plan: text}
         for file, content in files.items():
             try:
                 write_whole(folder / file, [content.encode()])
