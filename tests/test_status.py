@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cseb.cli.status import Folder, plan_text, read_plan
+from cseb.cli.status import Folder, plan_text, read_plan, status
 from cseb.launchers import heartbeat, launch
 from cseb.launchers.events import Event, Finished, Started
-from cseb.launchers.heartbeat import Pulses, beating, folder_of, next_job
+from cseb.launchers.heartbeat import Pulses, beating, folder_of, launching, next_job
 from cseb.launchers.local import Local
 from cseb.plan import Job, Progress
 from cseb.results.store import Store
@@ -211,7 +211,7 @@ def test_what_broke_without_a_record_is_told_and_not_waited_for(store: Store, la
     store.write(standin_jobs.record(jobs[1]), {})
     assert "failed:" not in shown(store)
     launch(jobs[1:], store, Local(1), lambda event: None, target=standin_jobs.TARGET)
-    assert not list(folder_of(store.folder).iterdir())
+    assert not list(folder_of(store.folder).glob("[!.]*"))
 
 
 def test_a_job_that_was_killed_for_its_length_does_not_seem_to_run(store: Store) -> None:
@@ -220,6 +220,25 @@ def test_a_job_that_was_killed_for_its_length_does_not_seem_to_run(store: Store)
     launch([job], store, Local(1), lambda event: None, time_limit=2.0, target=standin_jobs.TARGET)
     assert not beats(store)
     assert shown(store).splitlines()[-1] == "failed: slow 10 % seed 0: no end after 2 s (--time-limit)"
+
+
+def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (store.folder / "plan-mine.tsv").write_text(plan_text([standin_jobs.job("a")]))
+    monkeypatch.setattr(heartbeat, "FRESH", 0.5)
+    monkeypatch.setattr(heartbeat, "EVERY", 0.05)
+    monkeypatch.setattr(sys.modules[Folder.__module__], "REFRESH", 0.05)
+    watching = threading.Thread(target=status, args=(store.folder, True), daemon=True)
+    with launching(store.folder):  # nothing of a job is seen yet, as in a cluster's queue
+        until(Pulses(store.folder).launched)
+        watching.start()
+        watching.join(1.2)
+        assert watching.is_alive()
+    assert not list(folder_of(store.folder).iterdir())
+    watching.join(5)
+    assert not watching.is_alive()
+    assert "nothing runs any more" in capsys.readouterr().out
 
 
 def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:

@@ -30,13 +30,13 @@ FIELDS = ("key", "method", "fraction", "seed")
 
 def status(
     results: Annotated[Path, typer.Argument(help="Folder of records.")] = Path("results"),
-    watch: Annotated[bool, typer.Option("--watch", help="Keep looking until every job has ended.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep looking until nothing runs or waits any more.")] = False,
 ) -> None:
     """Say which jobs are done, running, failed, or stale: begun by a process that has died."""
     from rich.console import Console
     from rich.live import Live
 
-    from cseb.launchers.heartbeat import Pulses
+    from cseb.launchers.heartbeat import FRESH, Pulses
     from cseb.results.store import Store
 
     if not (store := Store(results)).exists():
@@ -45,13 +45,19 @@ def status(
     if not watch:
         console.print(folder.picture(*pulses.settled()))
         return
+    heard = time.monotonic()  # when somebody was last alive
     try:
         with Live(console=console, auto_refresh=False) as live:
             while True:
-                live.update(folder.picture(*pulses.look()), refresh=True)
-                if folder.finished():
-                    return
+                alive, silent = pulses.look()
+                if alive or pulses.launched():
+                    heard = time.monotonic()
+                live.update(folder.picture(alive, silent), refresh=True)
+                if folder.finished() or time.monotonic() - heard > FRESH:
+                    break
                 time.sleep(REFRESH)
+        if not folder.finished():
+            console.print("nothing runs any more; cseb run goes on from there")
     except KeyboardInterrupt:  # how one stops to watch
         return
 
