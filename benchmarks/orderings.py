@@ -31,6 +31,9 @@ BASES = {
     "rcl": "continued",
 }
 
+# What papers print under a method with options of its own, which the demo's one size takes away.
+ALIKE = {"simcse+moco": "micse-ami"}
+
 Points = Mapping[tuple[str, float], Mapping[int, float]]
 
 
@@ -60,6 +63,7 @@ def verdict(above: Mapping[int, float], below: Mapping[int, float]) -> str:
 
 def printed(method: str, base: str) -> str:
     """Lowest and highest printed difference of the averages over the STS tasks, and the papers; "" if there is none."""
+    method = ALIKE.get(method, method)
     averages = {
         name: {
             (row.paper, row.table, row.encoder, row.fraction): row for row in own_rows(name) if row.task == "sts-avg"

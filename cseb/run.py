@@ -15,7 +15,10 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+# These two are needed later, and take seconds to load: so they are there before the clock of a job starts.
+import scipy.stats  # noqa: F401
 import torch
+import transformers.modeling_utils  # noqa: F401
 
 import cseb
 from cseb import build as building
@@ -81,7 +84,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             best_step=trained.best_step,
             curve=trained.curve,
             notes=(*built.notes, *trained.notes, *_smaller(built.encoder)),
-            along=looks.along([step for step, _, _ in trained.curve]),
+            along=looks.along([step for step, _, _ in trained.curve], 1 if built.second is None else 2),
         )
     except training.Diverged as error:
         failure = Failure(step=error.step, reason=error.reason)
@@ -191,10 +194,12 @@ class _Looks:
         self.seen.append(found)
         return points
 
-    def along(self, steps: Sequence[int]) -> tuple[tuple[int, dict[str, float | None]], ...]:
-        """Figures of the followed tasks at these steps; of several encoders the last one counts, as at the end."""
-        each = len(self.seen) // max(len(steps), 1)
-        found = self.seen[each - 1 :: each] if each else []
+    def along(self, steps: Sequence[int], encoders: int) -> tuple[tuple[int, dict[str, float | None]], ...]:
+        """Figures of the followed tasks at these steps, the last ones looked at; models of a first stage came before.
+
+        Of several encoders the last one counts, as at the end.
+        """
+        found = self.seen[len(self.seen) - encoders * len(steps) :][encoders - 1 :: encoders]
         return tuple(zip(steps, found, strict=True)) if any(found) else ()
 
     def _scored(self, encoder: Encoder) -> Iterator[tuple[tuple[Task, Loaded], tuple[Outcome, Items]]]:

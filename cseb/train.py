@@ -84,7 +84,7 @@ def train(
     )
     here = share()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
-    stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device)
+    stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device, select)
     for weighted in built.terms:
         if isinstance(weighted.term, Surveying) and stages:
             weighted.term.survey(stages)
@@ -100,7 +100,7 @@ def train(
         # dropout layers draw from torch's own generator; no two processes shall drop the same
         torch.manual_seed(stream_seed(seed, DROPOUT) + here.rank)
         encoders = [encoder] if built.second is None else [encoder, built.second]
-        watcher = _Watcher(recipe, select if here.main else None, encoders, watch, here, sentences)
+        watcher = _Watcher(recipe, select, encoders, watch, here, sentences)
         for step, batch in enumerate(feed, 1):
             queue = built.memory.negatives(batch.sids) if built.memory is not None else None
             frozen = [[view[batch.rows].to(accelerator.device) for view in stage] for stage in stages]
@@ -122,28 +122,31 @@ def train(
 
 
 def _first_stages(
-    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str
+    built: Built,
+    sentences: Sequence[str],
+    tokens: Sequence[Tokens],
+    seed: Seed,
+    device: str,
+    select: Callable[[Encoder], float | None] | None,
 ) -> tuple[list[list[Tensor]], list[str]]:
-    """The vectors (N, D) of each view by every model of the first stage, and how their trainings ended."""
+    """The vectors (N, D) of each view by every model of the first stage, and how their trainings ended.
+
+    The dev set chooses their checkpoints too, unless they stop by a rule of their own. Every process asks it, so that
+    all have the same vectors.
+    """
     stages, notes = [], []
     for number, make in enumerate(built.stages, 1):
         name = f"first stage, model {number} of {len(built.stages)}"
         try:
-            vectors, trained = _stage(make(), sentences, tokens, seed, device, built.frozen_head)
+            first = make()
+            trained = train(first, sentences, seed, device, None if first.until else select, lambda look: None)
         except Diverged as error:
             raise Diverged(error.step, f"{name}: {error.reason}") from None
-        stages.append(vectors)
-        notes.append(f"{name}: loss {trained.curve[-1][1]:.4g} at its end, step {trained.best_step}")
+        restore(first.encoder, trained.best)
+        found = {id(view): torch.from_numpy(first.encoder.vectors(view, built.frozen_head)) for view in tokens}
+        stages.append([found[id(view)] for view in tokens])
+        notes.append(f"{name}: loss {trained.curve[-1][1]:.4g} at its end, checkpoint of step {trained.best_step}")
     return stages, notes
-
-
-def _stage(
-    built: Built, sentences: Sequence[str], tokens: Sequence[Tokens], seed: Seed, device: str, with_head: bool
-) -> tuple[list[Tensor], Trained]:
-    """Train a model of the first stage; what remains are its vectors (N, D) of these views."""
-    trained = train(built, sentences, seed, device, None, lambda look: None)
-    found = {id(view): torch.from_numpy(built.encoder.vectors(view, with_head)) for view in tokens}
-    return [found[id(view)] for view in tokens], trained
 
 
 def _held_out(sentences: Sequence[str], until: Until | None) -> tuple[Sequence[str], Sequence[str]]:

@@ -84,6 +84,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             raise MemoryError
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "real-time":
+            os.kill(os.getpid(), 40)
         case "left":
             os._exit(3)
         case "ctrl-c":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,13 +14,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from cseb.benchmark import load, override
 from cseb.cli.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
-from cseb.plan import Progress
+from cseb.launchers.task import RUN_JOB, Task
+from cseb.plan import Progress, plan
 from cseb.results.store import Store
 from tests import standin_jobs
 from tests.standin_jobs import jobs
@@ -58,7 +61,9 @@ def test_an_exception_costs_one_job(store: Store, workers: int, label: str, kind
     assert {broken.key}.isdisjoint(store.keys())
 
 
-@pytest.mark.parametrize(("label", "reason"), [("killed", "SIGKILL"), ("left", "exit code 3")])
+@pytest.mark.parametrize(
+    ("label", "reason"), [("killed", "SIGKILL"), ("real-time", "by signal 40"), ("left", "exit code 3")]
+)
 def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> None:
     grid, events = jobs("a", label, "b", label, "c", "d"), list[Event]()
     summary = launch(grid, store, Local(2), events.append, target=standin_jobs.TARGET)
@@ -79,6 +84,41 @@ def test_a_job_that_hangs_is_ended_and_the_others_go_on(store: Store, workers: i
     (broken,) = [event for event in events if isinstance(event, Broken)]
     assert (broken.key, broken.kind, broken.reason) == (grid[1].key, "late", "no end after 5 s (--time-limit)")
     assert not workers_of(os.getpid())
+
+
+@pytest.mark.parametrize(("patience", "late"), [(60.0, []), (0.0, ["late"])])
+def test_the_time_limit_of_a_job_starts_when_all_is_loaded(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, patience: float, late: list[str]
+) -> None:
+    (tmp_path / "loads_slowly.py").write_text("import time\ntime.sleep(2)\nfrom tests.standin_jobs import run_job\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(local, "START", patience)  # a worker that never gets so far is ended too
+    events = list[Event]()
+    launch(jobs("a"), store, Local(1), events.append, time_limit=2.0, target="loads_slowly:run_job")
+    assert [event.kind for event in events if isinstance(event, Broken)] == late
+
+
+def test_a_first_job_finds_all_large_libraries_loaded(store: Store) -> None:
+    small = {"methods": "simcse", "fractions": "0.001", "seeds": 1, "steps": 2, "tasks": "mw-captions"}
+    (job,) = plan(override(load("demo"), **small))
+    program = (
+        "import pickle, sys\n"
+        "task, job = pickle.load(sys.stdin.buffer)\n"
+        "task.load()\n"
+        "before = set(sys.modules)\n"
+        "print(type(task.attempt(job, lambda _: None)).__name__, len(set(sys.modules) - before))"
+    )
+    given = pickle.dumps((Task(RUN_JOB, store), job))
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, input=given, capture_output=True, check=True)
+    event, modules = done.stdout.split()
+    assert event == b"Finished"
+    assert int(modules) < 100  # those of BERT's family; scipy.stats alone has more
+
+
+def test_a_time_limit_may_be_longer_than_the_system_can_wait(store: Store) -> None:
+    month = 600 * 3600.0
+    summary = launch(jobs("a"), store, Local(1), lambda event: None, time_limit=month, target=standin_jobs.TARGET)
+    assert summary.done == 1
 
 
 def test_each_worker_sees_one_gpu_and_several_share_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

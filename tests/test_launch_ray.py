@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -78,6 +79,16 @@ def test_a_job_that_fits_no_node_is_refused(cluster: Any, store: Store) -> None:
 def test_no_cluster_at_the_address(store: Store) -> None:
     with pytest.raises(BadBenchmark, match="no Ray at nowhere"):
         launch(jobs("a"), store, Ray("nowhere"), lambda event: None, target=standin_jobs.TARGET)
+
+
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_nothing_listens_at_the_address(store: Store, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+    monkeypatch.setattr("ray.init", lambda **_: pytest.fail("Ray would try for minutes"))
+    with socket.socket() as unheard:
+        unheard.bind(("127.0.0.1", 0))  # taken, but nobody listens
+        address = f"{scheme}127.0.0.1:{unheard.getsockname()[1]}"
+        with pytest.raises(BadBenchmark, match=f"^no Ray at {address}: .*refused$"):
+            launch(jobs("a"), store, Ray(address), lambda event: None, target=standin_jobs.TARGET)
 
 
 def test_every_job_gets_a_record_though_a_worker_and_a_node_die(cluster: Any, store: Store) -> None:

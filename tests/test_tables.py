@@ -132,7 +132,7 @@ def test_triples_are_a_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     ("method", "line"),
     [
         ("simcse", "bert-base      0.1 %  sts-avg       67.94 +- 1.16 (n=5)  micse, Table 2"),
-        ("simcse+moco", "69.54 +- 1.61 (n=5)  micse, Table 3"),
+        ("micse-ami", "69.54 +- 1.61 (n=5)  micse, Table 3"),
         ("ct+ami", "71.12 +- 1.11 (n=5)  micse, Table 2"),
         ("mirror-avg+ami", "71.34                micse, Table 2"),
         ("informin-cl", "77.30  informin-cl, Table 2"),

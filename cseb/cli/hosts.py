@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import reprlib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cseb.errors import BadBenchmark, BadSpec, one_of, whole
+from cseb.errors import BadBenchmark, BadSpec, UnknownName, one_of
 
 if TYPE_CHECKING:
     from cseb.launchers import Launcher
 
+MOST = 10_000  # workers, or jobs of an allocation
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
 
 Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
@@ -66,14 +68,19 @@ def launcher_of(
         case "ray":
             made = kind(ray_address, workers, per_gpu)
         case "slurm":
-            made = kind(sbatch_options(slurm), _number(per_allocation), workers, per_gpu)
+            pack = None if per_allocation == "auto" else _count(per_allocation, "--jobs-per-allocation")
+            made = kind(sbatch_options(slurm), pack, workers, per_gpu)
         case _:  # another package's
             made = kind()
     return made
 
 
 def elsewhere(name: str, ray_address: str) -> bool:
-    """Whether jobs run on machines of which this one knows nothing."""
+    """Whether jobs run on machines of which this one knows nothing. Raises: UnknownName."""
+    from cseb.registry import LAUNCHERS
+
+    if name not in LAUNCHERS:
+        raise UnknownName(LAUNCHERS.kind, name, LAUNCHERS)
     return name != "local" and (name != "ray" or bool(ray_address))
 
 
@@ -82,17 +89,29 @@ def sbatch_options(given: Sequence[str]) -> Mapping[str, str]:
 
     Raises: BadBenchmark.
     """
-    parts = [part for text in given for part in re.split(r",(?=[a-z_-]+=)", text)]
-    for part in parts:
-        if not re.fullmatch(r"[a-z][a-z_-]+=[^\n]+", part):
-            raise BadBenchmark(f"--slurm {part!r}: a long option of sbatch and its value are needed, such as time=120")
-    return dict(part.split("=", 1) for part in parts)
+    options: dict[str, str] = {}
+    for part in (part for text in given for part in re.split(r",(?=[a-z_-]+=)", text)):
+        found = re.fullmatch(r"([a-z][a-z_-]+)=([^\n]+)", part)
+        wrong = [part] if found is None else [word for word in part.split(",") if _no_value(word, found[1])]
+        if found is None or wrong:
+            needed = "a long option of sbatch and its value are needed, such as time=120"
+            raise BadBenchmark(f"--slurm {wrong[0]!r}: {needed}; no blank or capital in its name")
+        if found[1].replace("_", "-") in {name.replace("_", "-") for name in options}:
+            raise BadBenchmark(f"--slurm {part!r}: {found[1]} is given twice; leave one out")
+        options[found[1]] = found[2]
+    return options
 
 
-def _number(text: str) -> int | None:
-    if text == "auto":
-        return None
-    return whole(1, int(text) if text.isdecimal() else 0, f"--jobs-per-allocation {text}:")
+def _no_value(word: str, option: str) -> bool:
+    """Whether what stands between two commas is nothing, or meant as an option: ` mem=2`, `Mem=2`. export has such."""
+    return not word.strip() or (option != "export" and re.match(r"[a-z_-]*[A-Z\s][A-Za-z_\s-]*=", word) is not None)
+
+
+def _count(text: str, option: str) -> int:
+    """Raises: BadSpec."""
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= MOST:
+        raise BadSpec(f"{option} is {reprlib.repr(text)}; a whole number from 1 to {MOST}, or auto")
+    return int(text)
 
 
 def device_of(name: str, elsewhere: bool = False) -> str:
@@ -126,7 +145,7 @@ def workers_of(text: str, threads: int, device: str, per_gpu: int | None = None,
         found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
         raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")
     if text != "auto":
-        return whole(1, int(text) if text.isdecimal() else 0, f"--workers {text}:")
+        return _count(text, "--workers")
     if elsewhere:
         return 1
     if device == "cuda":

@@ -32,6 +32,8 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_
 # A start takes some seconds of imports, so that this costs a few hundredths of a second a job.
 LIFE = 100
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
+START = 600.0  # seconds a worker is given to start and to load its libraries, which no time limit of jobs counts
+LOOK = 3600.0  # seconds between two looks at the clock, at most: the system refuses to wait for a month
 # glibc raises these by itself until freed tensors are never given back: a worker grew by a sixth in thirty jobs
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(16 << 20)}
 
@@ -63,7 +65,7 @@ def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
 class _Worker:
     """A process, our end of its pipe, the job it holds and since when, by a clock that does not jump.
 
-    gpu: the one it sees, "" for all or none. jobs: how many it has been given.
+    since: in the future while it starts. gpu: the one it sees, "" for all or none. jobs: how many it has been given.
     """
 
     process: BaseProcess
@@ -75,7 +77,7 @@ class _Worker:
 
     def hand_over(self, job: Job) -> bool:
         """Give it a job when it is free; False when it is gone."""
-        self.job, self.since, self.jobs = job, time.monotonic(), self.jobs + 1
+        self.job, self.since, self.jobs = job, time.monotonic() + START, self.jobs + 1
         try:
             self.pipe.send(job)
         except OSError:
@@ -122,6 +124,9 @@ class _Pool:
 
     def _hear(self, worker: _Worker) -> None:
         event = _next(worker)
+        if event is None:
+            worker.since = time.monotonic()
+            return
         self.tell(event)
         if isinstance(event, Progress):
             return
@@ -135,11 +140,11 @@ class _Pool:
         _end(worker)
 
     def _patience(self) -> float | None:
-        """Seconds until the next job is too late, None without a limit."""
+        """Seconds until the next job may be too late, None without a limit."""
         if self.task.time_limit is None:
             return None
         oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
-        return max(0.0, oldest + self.task.time_limit - time.monotonic())
+        return min(LOOK, max(0.0, oldest + self.task.time_limit - time.monotonic()))
 
     def _late(self) -> list[_Worker]:
         limit = math.inf if self.task.time_limit is None else self.task.time_limit
@@ -170,18 +175,19 @@ def _started(task: Task, job: Job, gpu: str) -> _Worker:
     return _Worker(process, ours, gpu, job)
 
 
-def _next(worker: _Worker) -> Progress | Finished | Broken:
-    """What the worker says, or that it is dead."""
+def _next(worker: _Worker) -> Progress | Finished | Broken | None:
+    """What the worker says, None as it begins its job, or that it is dead."""
     try:
         event = worker.pipe.recv()
-        assert isinstance(event, Progress | Finished | Broken)
+        assert isinstance(event, Progress | Finished | Broken | None)
         return event
     except (EOFError, OSError):
         worker.process.join(PATIENCE)
         code = worker.process.exitcode
         if code is None or code >= 0:
             return Broken(worker.job.key, "died", f"the worker ended with exit code {code}")
-        cause = f"the worker was killed by {signal.Signals(-code).name}"
+        named = -code in set(signal.Signals)  # most real-time signals have no name
+        cause = f"the worker was killed by {signal.Signals(-code).name if named else f'signal {-code}'}"
         hint = "; out of memory? try fewer --workers" if -code == signal.SIGKILL else ""
         return Broken(worker.job.key, "died", cause + hint)
 
@@ -213,6 +219,8 @@ def _work(pipe: Connection, task: Task, threads: int, gpu: str) -> None:
     try:
         while True:
             job = pipe.recv()
+            task.load()
+            pipe.send(None)
             pipe.send(task.attempt(job, pipe.send))
     except (EOFError, OSError):
         return

@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
+import socket
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -25,6 +27,7 @@ from cseb.plan import Job
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is reported to anyone
 RETRIES = 3  # of a job whose worker or node died
+ANSWER = 5.0  # seconds within which a cluster takes a connection
 OBJECTS = 100 << 20  # bytes of shared memory for events; Ray's own choice is a third of the machine
 
 
@@ -48,6 +51,7 @@ class Ray:
     @contextlib.contextmanager
     def _connected(self, job: Job) -> Iterator[Any]:
         ray = _library()
+        _answers(self.address)
         where: dict[str, Any] = {"address": self.address}
         if not self.address:
             cores = (self.workers or 1) * job.protocol.threads
@@ -75,6 +79,15 @@ def _library() -> Any:
     except ImportError:
         raise BadBenchmark("--launcher ray: Ray is not installed; pip install 'cseb[ray]'") from None
     return ray
+
+
+def _answers(address: str) -> None:
+    """Raises: BadBenchmark if nothing listens at HOST:PORT: Ray would try for minutes, deaf to Ctrl-C."""
+    if found := re.fullmatch(r"(?:ray://)?\[?([^/]+?)\]?:(\d{1,5})", address):
+        try:
+            socket.create_connection((found[1], int(found[2])), ANSWER).close()
+        except (OSError, OverflowError, UnicodeError) as error:  # no such host, nobody there, or no such port
+            raise BadBenchmark(f"no Ray at {address}: {error}") from None
 
 
 class _Supply:
@@ -184,6 +197,7 @@ class _Ear:
 def _attempt(task: Task, job: Job, ear: Any, folder: str) -> Finished | Broken:
     """Run in a worker of Ray. folder: where the command was given, to which paths may be relative."""
     os.chdir(folder)
+    task.load()  # before the clock of --time-limit starts
     ear.hear.remote(Started(job.key))
     return task.attempt(job, ear.hear.remote)
 

@@ -12,6 +12,7 @@ import io
 import math
 import os
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -105,6 +106,7 @@ class _Queue:
         self.tries = Counter[str]()
         self.out: dict[str, tuple[Any, Pack]] = {}  # by the id of the array task
         self.arrays: set[str] = set()
+        self.complained = False
 
     def work_off(self, packs: list[Pack]) -> None:
         """Submit packs and what is left of them until nothing is; whatever ends this takes them from the queue."""
@@ -113,7 +115,7 @@ class _Queue:
             while packs or self.out:
                 self._submit(packs)
                 time.sleep(pause)
-                queued = _queued()  # before the records are read: what has ended has written its last by then
+                queued = self._queued()  # before the records are read: what has ended has written its last by then
                 missing = len(self.missing)
                 self._read_records()
                 self._listen()
@@ -145,6 +147,22 @@ class _Queue:
             self.arrays |= {job.job_id.partition("_")[0] for job in sent}
         if heard:
             raise Stop
+
+    def _queued(self) -> set[str]:
+        """Ids of our jobs that wait, run or are about to end.
+
+        If squeue fails, because the controller is busy or restarts: as long as a record is missing, those that left no
+        result. Allocations go on without it.
+        """
+        command = ["squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}"]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if found.returncode == 0:
+            return set(found.stdout.split())
+        if not self.complained:
+            said = "; ".join(found.stderr.split("\n")).strip("; ") or f"exit code {found.returncode}"
+            sys.stderr.write(f"cseb: squeue fails, and is asked again: {said}\n")
+            self.complained = True
+        return {name for name, (sent, _) in self.out.items() if self.missing and not sent.paths.result_pickle.exists()}
 
     def _read_records(self) -> None:
         store = self.task.store
@@ -198,16 +216,6 @@ class _Queue:
             if self.tries[job.key] == TRIES:
                 self._end(Broken(job.key, "died", reason, detail))
         return [(job,) for job in left if job.key in self.missing]
-
-
-def _queued() -> set[str]:
-    """Ids of our jobs that wait, run or are about to end."""
-    command = ["squeue", "--noheader", "--array", "--format=%i", f"--user={getpass.getuser()}"]
-    while True:
-        found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        if found.returncode == 0:
-            return set(found.stdout.split())
-        time.sleep(PAUSES[1])  # the controller is busy or restarts; allocations go on without it
 
 
 def _stamp(store: Store, key: str) -> Stamp:

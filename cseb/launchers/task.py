@@ -35,6 +35,11 @@ class Task:
     again: frozenset[str] = frozenset()
     time_limit: float | None = None
 
+    def load(self) -> None:
+        """Load what jobs need, which takes seconds once in a process; what is wrong there, `attempt` tells."""
+        with suppress(Exception):
+            pkgutil.resolve_name(self.target)
+
     def attempt(self, job: Job, watch: Callable[[Progress], None]) -> Finished | Broken:
         """Run one job, unless another launcher has done so meanwhile; its heartbeat is kept while it runs.
 

@@ -28,6 +28,8 @@ MICSE = replace(
         "ami: the text keeps real queries and keys (`valid=square`); the code keeps whatever is positive in both views",
         "ami: the code multiplies by the squared share of valid positions; on where the release's weights are used",
         "ami: `layers=upper` is layers 7 to 10 of 12 (counted from 0), and the like share of other depths",
+        "queue: an anchor's positive is the other online view, as in ESimCSE, and the copy's keys are negatives alone; "
+        "the text can be read as taking the copy's view of the sentence for the positive",
         "queue: no code was released; a key of the same sentence is masked when the subset is below four queues",
         "queue: the text gives one dropout rate, 0.3, for the momentum copy; used for hidden and attention dropout",
         "recipe: learning rate, batch and steps are the paper's; the release's commands use 1e-5, 64, other lengths",

@@ -23,7 +23,7 @@ SCD = replace(
         "multi_dropout: each view is a pass of its own; the code alternates rates row by row in one pass",
         "barlow_projector: batch statistics of each view by itself; correlations in the code add 1e-5 to variances",
         "recipe: the command chooses its checkpoint on the dev set of SICK-R; here the benchmark says which",
-        "recipe: in subsets below 192 sentences the batch is the whole subset, and C has its rank at most",
+        "recipe: a subset of N sentences below 192 needs `+recipe(batch_size=N)`; C has that rank at most",
         "recipe: released in fp16; fp32 here",
     ),
 )

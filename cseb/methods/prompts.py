@@ -14,6 +14,8 @@ PROMPTBERT = Method(
     deviations=(
         "prompts: the vector of the prompt alone is taken off in training and not at test, as in the final evaluation "
         "of the script; on the dev set the release takes it off, ours does not",
+        "test: the script puts a full stop behind sentences without an end mark before the prompt closes; ours are as "
+        "they stand",
         "prompts: sentences of one length share the vector of the prompt alone, dropout included, as in the code",
         "recipe: 32 pieces of the sentence, prompt and special tokens on top, as in the code",
         "recipe: released in fp16 on one device; fp32 here",

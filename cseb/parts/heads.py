@@ -10,14 +10,15 @@ from torch import Tensor, nn, tanh
 
 from cseb.errors import BadSpec, above, one_of, whole
 from cseb.parts import Shape
+from cseb.precision import in_full
 
 SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: what float32 can tell from 0
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
 
 
-def new_linear(width: int) -> nn.Linear:
-    """A square layer with weights N(0, 0.02) and bias 0."""
-    layer = nn.Linear(width, width)
+def new_linear(width: int, out: int | None = None) -> nn.Linear:
+    """A layer with weights N(0, 0.02) and bias 0, square unless `out` says how many numbers it gives."""
+    layer = nn.Linear(width, out or width)
     nn.init.normal_(layer.weight, std=INITIAL_SPREAD)
     nn.init.zeros_(layer.bias)
     return layer
@@ -120,7 +121,7 @@ class BNMLP(nn.Module):
 
 
 class GELUMLP(nn.Module):
-    """Two linear layers, GELU behind both; in training only.
+    """Two linear layers, GELU behind both; in training only. They start as BERT's own do.
 
     width: of both. Source: Kim et al. 2021 (SG-OPT); released code.
     """
@@ -130,7 +131,7 @@ class GELUMLP(nn.Module):
     def __init__(self, width: int, shape: Shape) -> None:
         super().__init__()
         whole(1, width, "gelu_mlp: width")
-        self.layers = nn.Sequential(nn.Linear(shape.width, width), nn.GELU(), nn.Linear(width, width), nn.GELU())
+        self.layers = nn.Sequential(new_linear(shape.width, width), nn.GELU(), new_linear(width), nn.GELU())
 
     def forward(self, h: Tensor) -> Tensor:
         """(B, D) to (B, P)."""
@@ -162,6 +163,7 @@ class InverseRoot(torch.autograd.Function):
         return slope
 
 
+@in_full
 def group_whitened(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tensor:
     """(B, D) with the features of each group uncorrelated and of variance 1 over the batch, turned as little as can be.
 
@@ -195,10 +197,7 @@ class GroupWhiten(nn.Module):
     def forward(self, h: Tensor) -> Tensor:
         """(B, D) to (B, D)."""
         order = torch.randperm(h.shape[1], device=h.device)
-        with torch.autocast(h.device.type, enabled=False):
-            wide = h.float() if h.dtype in (torch.float16, torch.bfloat16) else h
-            white = group_whitened(wide, order, self.groups, self.epsilon)
-        return tanh(self.dense(white))
+        return tanh(self.dense(group_whitened(h, order, self.groups, self.epsilon)))
 
 
 class ReLUMLP(nn.Module):

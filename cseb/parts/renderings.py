@@ -21,7 +21,8 @@ def dropout_at(backbone: nn.Module, rate: float) -> Iterator[None]:
     own: list[tuple[nn.Module, str, float]] = []
     for module in backbone.modules():
         for name in ("p",) if isinstance(module, nn.Dropout) else ("attention_dropout",):
-            if isinstance(held := getattr(module, name, None), float):  # ModernBERT's attention keeps the bare number
+            held = getattr(module, name, None)  # a bare number in ModernBERT's attention, and 0 where so configured
+            if isinstance(held, (int, float)) and not isinstance(held, bool):
                 own.append((module, name, held))
                 setattr(module, name, rate)
     try:

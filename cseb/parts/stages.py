@@ -64,8 +64,9 @@ class EntropyModels:
 class Teacher:
     """One training by contrast alone: the method's views, batches and rates without its other terms.
 
-    steps: with the method's share of warm-up. temperature: of the contrast. with_head: its vectors are those behind
-    the head. Source: the SimCSE checkpoints from which RankEncoder, DistillCSE and DCLR start, here of the same subset.
+    The dev set chooses its checkpoint, where there is one. steps: with the method's share of warm-up. temperature: of
+    the contrast. with_head: its vectors are those behind the head. Source: the SimCSE checkpoints from which
+    RankEncoder, DistillCSE and DCLR start, here of the same subset.
     """
 
     until = None
@@ -81,4 +82,4 @@ class Teacher:
         warmup = recipe.warmup * self.steps // max(1, recipe.steps)
         contrast = part("infonce", temperature=self.temperature, negatives="batch", form="released", hard_weight=1.0)
         shorter = method.recipe.updated(part("recipe", steps=self.steps, warmup=warmup))
-        return (replace(method, stages=None, terms=(contrast,), recipe=shorter),)
+        return (replace(method, stages=None, post=None, terms=(contrast,), recipe=shorter),)

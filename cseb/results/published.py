@@ -127,7 +127,7 @@ PUBLISHED = {
     "ct+ami": Own("ami+ct"),
     "mirror+ami": Own("ami+mirror"),
     "mirror-avg+ami": Own("ami+mirror-avg"),
-    **dict.fromkeys(("simcse+moco", "simcse+queue", "micse-ami"), Own("moco+simcse", settings=_ABLATION)),
+    "micse-ami": Own("moco+simcse", settings=_ABLATION),
     "simcse+infonce(negatives='zeroed')": Own("simcse", ("without negatives",)),
     "simcse+ami+infonce(negatives='zeroed')": Own("micse", ("without negatives",)),
     "msse-dcm": Own("msse", ("w/o DCM",), _ABLATION),

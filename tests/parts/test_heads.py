@@ -1,5 +1,7 @@
 """Heads against hand-worked numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -79,6 +81,13 @@ def test_the_head_of_diffcse_ends_in_normalised_coordinates() -> None:
     assert torch.allclose(head(rows).mean(dim=0), torch.zeros(2, dtype=torch.float64), atol=1e-9)
     assert torch.allclose(head(rows).var(dim=0, unbiased=False), torch.ones(2, dtype=torch.float64), atol=1e-2)
     assert [tuple(weight.shape) for weight in head.parameters()] == [(3, 2), (3,), (3,), (2, 3)]
+
+
+def test_the_head_of_sg_opt_starts_as_in_the_release() -> None:
+    head = GELUMLP(300, replace(SHAPE, width=200))
+    for layer in (head.layers[0], head.layers[2]):
+        assert layer.weight.std().item() == pytest.approx(0.02, rel=0.02)
+        assert not layer.bias.any()
 
 
 def test_the_head_of_sg_opt_is_two_layers_with_gelu_behind_both() -> None:

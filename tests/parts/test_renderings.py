@@ -63,6 +63,16 @@ def test_rates_are_put_back(tiny: Tiny, family: str) -> None:
     assert rates() == before
 
 
+def test_a_rate_configured_as_a_whole_0_is_replaced_too(tiny: Tiny) -> None:
+    one = encoder(tiny, method="simcse+recipe(dropout=1e-9)")
+    for module in one.backbone.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0  # as JSON has it
+    assert not torch.equal(seeded(AtRate(0.3), one, 0), seeded(AtRate(0.0), one, 0))
+    with dropout_at(one.backbone, 0.3):
+        assert {module.p for module in one.backbone.modules() if isinstance(module, torch.nn.Dropout)} == {0.3}
+
+
 def test_a_higher_rate_moves_vectors_further(tiny: Tiny) -> None:
     one = encoder(tiny)
     quiet = seeded(AtRate(0.0), one, 0)

@@ -212,3 +212,39 @@ def test_a_term_may_look_at_the_subset_as_its_teacher_has_it(tiny: Tiny, with_he
     assert len(seen) == 1
     encoder = kept[0].encoder
     assert np.allclose(seen[0], encoder.vectors(encoder.tokenise(SENTENCES, 32), with_head), atol=1e-6)
+
+
+@pytest.mark.parametrize("best", [2, 4])
+def test_the_dev_set_chooses_the_teachers_checkpoint(tiny: Tiny, best: int) -> None:
+    """Dev points are highest at its first or its second look; its frozen vectors are those of that checkpoint."""
+    text = "distillcse+teacher(steps=4)+recipe(steps=8,batch_size=8,warmup=0,learning_rate=1e-2,eval_every=2)"
+    built = build(parse_method(text).at(1.0), tiny("bert"), 0)
+    looks: list[np.ndarray] = []
+    kept: list = []
+    frozen: list[torch.Tensor] = []
+
+    def stage():
+        kept.append(built.stages[0]())
+        return kept[0]
+
+    def select(encoder) -> float:
+        if encoder is kept[0].encoder:
+            looks.append(encoder.vectors(encoder.tokenise(SENTENCES, 32), built.frozen_head))
+        return 1.0 if 2 * len(looks) == best else 0.0
+
+    class Keeps(torch.nn.Module):
+        needs: frozenset[str] = frozenset()
+        views = 2
+
+        def survey(self, found):
+            frozen.append(found[0][0])
+
+        def forward(self, step):
+            return step.views[0].z.sum() * 1e-3
+
+    looked = replace(built, terms=(replace(built.terms[0], term=Keeps()),), stages=(stage,))
+    notes = train(looked, SENTENCES, 0, "cpu", select, lambda look: None).notes
+    assert len(looks) == 2
+    assert np.allclose(frozen[0], looks[best // 2 - 1], atol=1e-6)
+    assert not np.allclose(looks[0], looks[1], atol=1e-3)
+    assert f"checkpoint of step {best}" in notes[0]

@@ -31,8 +31,6 @@ def arc_nce(left: Tensor, right: Tensor, temperature: float, margin: float) -> T
 
     Source: Zhang et al. 2022 (ArcCSE), ArcCon.
     """
-    if left.dtype in (torch.float16, torch.bfloat16):
-        left, right = left.float(), right.float()
     matrix = cosines(left, right)
     own = torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)
     logits = torch.where(own, widened(matrix, margin), matrix) / temperature

@@ -11,8 +11,10 @@ from torch import Tensor, nn
 
 from cseb.errors import above, one_of
 from cseb.parts import Step
+from cseb.precision import in_full
 
 
+@in_full
 def cosines(left: Tensor, right: Tensor) -> Tensor:
     """All cosines of rows: (B, D) and (N, D) to (B, N)."""
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T

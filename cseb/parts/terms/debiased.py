@@ -64,7 +64,7 @@ class DebiasedNCE(nn.Module):
 
     def forward(self, step: Step) -> Tensor:
         """Return a scalar in nats."""
-        left, right = (self._wide(view.z) for view in step.views[:2])
+        left, right = (view.z for view in step.views[:2])
         batch = cosines(left, right) / self.temperature  # (B, B)
         noise = self.hardest(left.detach(), batch.detach(), step.rng)
         logits = torch.cat([batch, cosines(left, noise) / self.temperature], dim=1)
@@ -76,7 +76,7 @@ class DebiasedNCE(nn.Module):
     def hardest(self, anchors: Tensor, batch: Tensor, rng: torch.Generator) -> Tensor:
         """Noise vectors (M, P), constants, after their ascent. anchors: (B, P), batch: (B, B) logits."""
         rows = int(self.noise * len(anchors))
-        noise = torch.randn(rows, anchors.shape[1], generator=rng, device=anchors.device).to(anchors.dtype)
+        noise = torch.randn(rows, anchors.shape[1], generator=rng, device=anchors.device).to(batch.dtype)
         labels = torch.arange(len(anchors), device=anchors.device)
 
         def cost(vectors: Tensor) -> Tensor:
@@ -86,6 +86,3 @@ class DebiasedNCE(nn.Module):
         for _ in range(self.ascents if rows else 0):
             noise = noise + self.size * steepest(noise, cost)
         return noise
-
-    def _wide(self, vectors: Tensor) -> Tensor:
-        return vectors.float() if vectors.dtype in (torch.float16, torch.bfloat16) else vectors

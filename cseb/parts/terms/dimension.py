@@ -11,10 +11,12 @@ from torch import Tensor, nn
 
 from cseb.errors import BadSpec, above, between, one_of
 from cseb.parts import LAYERS, Step
+from cseb.precision import in_full
 
 LEAST = 1e-6  # a dead dimension has no spread; this keeps it finite
 
 
+@in_full
 def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "population") -> Tensor:
     """Correlation over the batch of every dimension of one view with every dimension of the other.
 
@@ -22,8 +24,6 @@ def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "po
     deviation "unbiased": divided by the deviation over B - 1, with 1e-6 added, and then by B, so that equal views have
     (B - 1) / B on the diagonal. Source: MSSE, eq. 3; Zbontar et al. 2021, eq. 2; released code of MSSE for "unbiased".
     """
-    if left.dtype in (torch.float16, torch.bfloat16):
-        left, right = left.float(), right.float()
     if centre:
         left, right = left - left.mean(dim=0), right - right.mean(dim=0)
     if deviation == "unbiased":

@@ -12,11 +12,13 @@ from torch import Tensor, nn
 from cseb.errors import above, one_of
 from cseb.parts import Step
 from cseb.parts.poolers import masked_mean
+from cseb.precision import in_full
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
 
 
+@in_full
 def multi_layer_nce(anchors: Tensor, layers: Tensor, temperature: float) -> Tensor:
     """Cost of naming each of a sentence's own K layer vectors among all layers of other sentences, averaged, in nats.
 
@@ -57,8 +59,6 @@ class MultiLayerNCE(nn.Module):
         anchors = step.views[0].z
         pooled = self.pooled(step.views[0].ids, step.views[0].mask)  # (B, L + 1, D)
         layers = step.head(pooled.flatten(0, 1)).view(*pooled.shape[:2], -1)
-        if anchors.dtype in (torch.float16, torch.bfloat16):  # cosines over 0.01
-            anchors, layers = anchors.float(), layers.float()
         return multi_layer_nce(anchors, layers, self.temperature)
 
     @torch.no_grad()

@@ -9,17 +9,17 @@ from torch import Tensor, nn
 
 from cseb.errors import BadSpec, above, between
 from cseb.parts import LAYERS, Shape, Step
+from cseb.precision import in_full
 
 FACTORS = (0.25, 0.5, 1.0)  # of the lower, middle and upper layers. Source: released code of MSSE
 
 
+@in_full
 def neighbourhood(noised: Tensor, clean: Tensor, scale: float) -> Tensor:
     """-mean_j log sum_k exp(-|noised_j - clean_k|^2 / scale): large where sentences lie far apart. Both (B, D).
 
     Source: released code of MSSE.
     """
-    if clean.dtype in (torch.float16, torch.bfloat16):
-        noised, clean = noised.float(), clean.float()
     distances = (noised[:, None] - clean[None, :]).square().sum(dim=-1)  # (B, B)
     return -(-distances / scale).logsumexp(dim=1).mean()
 

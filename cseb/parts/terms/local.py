@@ -11,19 +11,19 @@ from torch import Tensor, nn
 
 from cseb.errors import BadSpec
 from cseb.parts import LAYERS, Step
+from cseb.precision import in_full
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
 
 
+@in_full
 def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
     """Minus the Jensen-Shannon estimate of mutual information of tokens with their own sentence, in nats.
 
     local: (B, T, D), mask: (B, T), sentences: (B, D). Pairs of a token with another sentence are the negatives; there
     are none in a batch of one. Source: Zhang et al. 2020 (IS-BERT), released code; Hjelm et al. 2019.
     """
-    if local.dtype in (torch.float16, torch.bfloat16):  # products of long vectors
-        local, sentences = local.float(), sentences.float()
     own, _ = mask.bool().nonzero(as_tuple=True)  # (M,)
     scores = local[mask.bool()] @ sentences.T  # (M, B)
     positive = own[:, None] == torch.arange(len(sentences), device=own.device)

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from cseb.errors import above, one_of
 from cseb.parts import Step
 from cseb.parts.terms.contrast import cosines
+from cseb.precision import in_full
 
 
 def nt_xent(left: Tensor, right: Tensor, temperature: float) -> Tensor:
@@ -26,14 +27,13 @@ def nt_xent(left: Tensor, right: Tensor, temperature: float) -> Tensor:
     return F.cross_entropy(logits, partners)
 
 
+@in_full
 def bce_pairs(left: Tensor, right: Tensor, same: Tensor, reduction: str) -> Tensor:
     """Logistic loss of dot products: high where a pair renders one sentence, low elsewhere; mean or sum over pairs.
 
     left, right: (B, D) as they are. same: (B,) bool. In float32 or better: dot products of means are of order 100.
     Source: Carlsson et al. 2021 (CT).
     """
-    if left.dtype in (torch.float16, torch.bfloat16):
-        left, right = left.float(), right.float()
     scores = (left * right).sum(dim=-1)
     return F.binary_cross_entropy_with_logits(scores, same.to(scores.dtype), reduction=reduction)
 

@@ -12,11 +12,13 @@ from cseb.errors import BadSpec, above, one_of, whole
 from cseb.parts import Step
 from cseb.parts.memory import push
 from cseb.parts.terms.contrast import info_nce
+from cseb.precision import in_full, products
 
 if TYPE_CHECKING:
     from cseb.encoder import Encoder
 
 
+@in_full
 def smoothed(vectors: Tensor, neighbours: Tensor, allowed: Tensor, temperature: float) -> Tensor:
     """Every vector averaged with its neighbours, weights softmax(v_i . n / temperature), itself among them.
 
@@ -64,7 +66,7 @@ class Smooth(nn.Module):
         self.sids = step.sids[: self.size] if self.sids is None else push(self.sids, step.sids, self.size)
         if len(self.keys) < self.size:
             return queries.sum() * 0
-        nearness = new @ self.keys.T  # (B, size)
+        nearness = products(new, self.keys)  # (B, size)
         if self.exclude_same:
             nearness = nearness.masked_fill(step.sids[:, None] == self.sids, float("-inf"))
         skipped = 0 if self.exclude_same else 1

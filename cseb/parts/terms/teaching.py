@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from cseb.errors import BadSpec, above, between, whole
 from cseb.parts import FROZEN, Step
 from cseb.parts.terms.contrast import cosines
+from cseb.precision import products
 
 
 def spearman(profiles: Tensor) -> Tensor:
@@ -21,7 +23,7 @@ def spearman(profiles: Tensor) -> Tensor:
     """
     ranks = profiles.argsort(dim=1, stable=True).argsort(dim=1).float()
     ranks = F.normalize(ranks - ranks.mean(dim=1, keepdim=True), dim=1)
-    return ranks @ ranks.T
+    return products(ranks, ranks)
 
 
 def masked_mse(cosine: Tensor, targets: Tensor, low: float, high: float) -> Tensor:
@@ -65,7 +67,7 @@ class RankMSE(nn.Module):
         """Return a scalar of at least 0."""
         vectors = F.normalize(step.frozen[0][0], dim=-1)
         self.corpus = self.corpus.to(vectors.device, vectors.dtype)
-        targets = spearman(vectors @ self.corpus.T)
+        targets = spearman(products(vectors, self.corpus))
         return masked_mse(cosines(step.views[0].z, step.views[1].z), targets, self.low, self.high)
 
 
@@ -78,7 +80,8 @@ def shuffled_groups(ordered: Tensor, mass: float, rng: torch.Generator) -> Tenso
     places = torch.arange(ordered.shape[1], device=ordered.device).expand_as(ordered)
     if not mass:
         return places
-    groups = (ordered.softmax(dim=1).cumsum(dim=1) / mass).floor()
+    last = math.ceil(1 / mass) - 1  # takes what is left, the place at which all probability is used up among it
+    groups = (ordered.softmax(dim=1).cumsum(dim=1) / mass).floor().clamp(max=last)
     return (groups + torch.rand(ordered.shape, generator=rng, device=ordered.device)).argsort(dim=1)
 
 
@@ -113,9 +116,8 @@ class ListwiseCE(nn.Module):
         z = step.views[0].z
         if len(z) == 1:
             return z.sum() * 0
-        wide = z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
         targets = torch.stack([cosines(one[0], one[0]) for one in step.frozen]).mean(dim=0)
         ordered, order = targets.fill_diagonal_(float("-inf")).sort(dim=1, descending=True)
         ordered, order = ordered[:, :-1], order[:, :-1]  # a sentence itself comes last
         order = order.gather(1, shuffled_groups(ordered, self.group, step.rng))
-        return listwise_ce(cosines(wide, wide).gather(1, order), ordered, self.student, self.teacher)
+        return listwise_ce(cosines(z, z).gather(1, order), ordered, self.student, self.teacher)

@@ -11,14 +11,16 @@ from torch import Tensor, nn
 from cseb.errors import above, one_of, whole
 from cseb.parts import Step
 from cseb.parts.adversary import steepest
+from cseb.precision import in_full, products
 
 
 def neighbourhood(vectors: Tensor, count: int) -> Tensor:
     """(B, k) numbers of each vector's nearest others by dot product, k = min(count, B - 1). vectors: (B, D)."""
-    nearness = (vectors @ vectors.T).fill_diagonal_(float("-inf"))
+    nearness = products(vectors, vectors).fill_diagonal_(float("-inf"))
     return nearness.topk(min(count, len(vectors) - 1), dim=1).indices
 
 
+@in_full
 def told_from_neighbours(left: Tensor, right: Tensor, near: Tensor, temperature: float) -> Tensor:
     """Cost of finding row i of `left` by row i of `right` among the neighbours' rows of `left`, in nats.
 
@@ -30,6 +32,7 @@ def told_from_neighbours(left: Tensor, right: Tensor, near: Tensor, temperature:
     return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long, device=logits.device))
 
 
+@in_full
 def nt_xent_knn(left: Tensor, right: Tensor, near: Tensor, temperature: float) -> Tensor:
     """Cost of naming every row's counterpart among the neighbours of both sides, over 2 B anchors, in nats.
 

@@ -1,0 +1,105 @@
+"""Encoders in half precision: what losses make of their vectors is what float32 makes of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from cseb.build import build
+from cseb.parts.heads import group_whitened
+from cseb.parts.terms.angles import arc_nce
+from cseb.parts.terms.contrast import cosines, info_nce
+from cseb.parts.terms.dimension import correlations
+from cseb.parts.terms.guidance import multi_layer_nce
+from cseb.parts.terms.layers import neighbourhood
+from cseb.parts.terms.local import jsd_local_global
+from cseb.parts.terms.pairs import bce_pairs, nt_xent
+from cseb.parts.terms.smoothing import smoothed
+from cseb.parts.terms.teaching import spearman
+from cseb.parts.terms.virtual import nt_xent_knn, told_from_neighbours
+from cseb.spec import parse_method
+from cseb.train import train
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+
+
+def alike(*shape: int, seed: int = 0) -> Tensor:
+    """Vectors in a narrow cone, in half precision: their cosines differ by less than it can tell."""
+    drawn = torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return (drawn + 5).bfloat16()
+
+
+LEFT, RIGHT = alike(8, 16), alike(8, 16, seed=1)
+NEAR = torch.arange(8).view(8, 1).add(torch.arange(1, 4)) % 8
+LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "cosines": cosines,
+    "info_nce": lambda left, right: info_nce(left, right, 0.05),
+    "nt_xent": lambda left, right: nt_xent(left, right, 0.04),
+    "arc_nce": lambda left, right: arc_nce(left, right, 0.05, 0.17),
+    "correlations": lambda left, right: correlations(left, right, centre=True),
+    "neighbourhood": lambda left, right: neighbourhood(left, right, 2.0),
+    "bce_pairs": lambda left, right: bce_pairs(left, right, torch.arange(8) < 3, "mean"),
+    "multi_layer_nce": lambda left, right: multi_layer_nce(left, torch.stack([left, right], dim=1), 0.01),
+    "jsd_local_global": lambda left, right: jsd_local_global(torch.stack([left, right], dim=1), torch.ones(8, 2), left),
+    "spearman": lambda left, right: spearman(cosines(left, right)),
+    "nt_xent_knn": lambda left, right: nt_xent_knn(left, right, NEAR, 0.05),
+    "told_from_neighbours": lambda left, right: told_from_neighbours(left, right, NEAR, 0.05),
+    "smoothed": lambda left, right: smoothed(left, right[NEAR], torch.ones(8, 3, dtype=torch.bool), 2.0),
+    "group_whitened": lambda left, right: group_whitened(left, torch.arange(16), 8, 1e-5),
+}
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_loss_under_autocast_is_that_of_the_same_vectors_in_float32(name: str) -> None:
+    loss = LOSSES[name]
+    expected = loss(LEFT.float(), RIGHT.float())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = loss(LEFT, RIGHT)
+    assert found.dtype == torch.float32
+    assert torch.allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_sentence_is_not_its_own_neighbour_in_either_precision(
+    tiny: Tiny, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """RankEncoder counts pairs whose rank correlation is at most 0.9999; in half precision 1 would be."""
+    counted: list[Tensor] = []
+
+    def noted(cosine: Tensor, targets: Tensor, low: float, high: float) -> Tensor:
+        counted.append(((targets >= low) & (targets <= high)).diagonal().clone())
+        return (cosine - targets).square().mean()
+
+    monkeypatch.setattr("cseb.parts.terms.teaching.masked_mse", noted)
+    recipe = f"recipe(steps=2,warmup=0,batch_size=8,eval_every=2,precision={precision})"
+    built = build(parse_method(f"rankencoder+teacher(steps=1)+{recipe}").at(1.0), tiny("bert"), 0)
+    train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert len(counted) == 2
+    assert not torch.cat(counted).any()
+
+
+@pytest.mark.parametrize("name", ["simcse", "micse", "msse", "scd", "sg-opt", "arccse", "mixcse", "promptbert"])
+def test_the_loss_of_half_precision_is_near_that_of_full(tiny: Tiny, name: str) -> None:
+    """Dropout masks are the same, so only rounding inside the encoder is left."""
+    found = []
+    for precision in ("fp32", "bf16"):
+        recipe = f"recipe(steps=1,warmup=0,batch_size=16,eval_every=1,precision={precision})"
+        small = "+reconstruct(layers=1,inner=16)" if name == "msse" else ""
+        text = f"{name}+ami(layers=(0,1))+queue(size=16)+{recipe}" if name == "micse" else f"{name}{small}+{recipe}"
+        built = build(parse_method(text).at(1.0), tiny("bert"), 0)
+        found.append(train(built, SENTENCES, 0, "cpu", None, lambda look: None).curve[0][1])
+    assert found[1] == pytest.approx(found[0], rel=0.03)
+
+
+def test_the_encoder_itself_computes_in_half_precision(tiny: Tiny) -> None:
+    """Else nothing would be gained."""
+    built = build(parse_method("simcse+recipe(steps=1,warmup=0,batch_size=8,precision=bf16)").at(1.0), tiny("bert"), 0)
+    seen: list[torch.dtype] = []
+    built.encoder.backbone.encoder.layer[0].intermediate.dense.register_forward_hook(
+        lambda module, inputs, output: seen.append(output.dtype)
+    )
+    train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert seen == [torch.bfloat16]
