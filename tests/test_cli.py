@@ -265,20 +265,24 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
 
 
 @pytest.mark.parametrize("module", ["typer", "numpy"])  # one loaded by all commands, one by `run` alone
-def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str) -> None:
+def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str, tmp_path: Path) -> None:
     """Sent in the middle of an `exec`, as when a dataclass is made, after which Python likes to end by a signal."""
-    code = f"""if True:
-        import os, signal, sys
-        class Finder:
-            def find_spec(self, name, path, target=None):
-                if name == {module!r}:
-                    exec("os.kill(os.getpid(), signal.SIGINT)", {{"os": os, "signal": signal}})
-        sys.meta_path.insert(0, Finder())
-        sys.argv = ["cseb", "run", "--dry-run"]
-        from cseb.__main__ import main
-        main()
-    """
-    found = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    (tmp_path / "sitecustomize.py").write_text(f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            exec("os.kill(os.getpid(), signal.SIGINT)")
+sys.meta_path.insert(0, Finder())
+""")
+    found = subprocess.run(
+        [sys.executable, "-m", "cseb", "run", "--dry-run"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
 
 
