@@ -238,7 +238,7 @@ def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
     assert not list(folder_of(store.folder).iterdir())
     watching.join(5)
     assert not watching.is_alive()
-    assert "nothing runs any more" in capsys.readouterr().out
+    assert "nothing runs any more" in capsys.readouterr().err
 
 
 def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:

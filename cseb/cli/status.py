@@ -57,7 +57,7 @@ def status(
                     break
                 time.sleep(REFRESH)
         if not folder.finished():
-            console.print("nothing runs any more; cseb run goes on from there")
+            typer.echo("nothing runs any more; cseb run goes on from there", err=True)
     except KeyboardInterrupt:  # how one stops to watch
         return
 
