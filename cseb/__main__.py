@@ -1,6 +1,31 @@
 """`python -m cseb` is `cseb`."""
 
-from cseb.cli import main
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C. A kind of its own for the reason that `cseb.launchers.signals.Stop` gives; that one is slow to load."""
+
+
+def main() -> None:
+    """Entry point of the `cseb` script: Ctrl-C is quiet from the first moment, even while modules are loaded."""
+    try:
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the shell has us ignore it
+            signal.signal(signal.SIGINT, _interrupt)
+        from cseb.cli import main as command
+
+        command()
+    except KeyboardInterrupt:
+        sys.exit(130)  # as the commands end
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise Interrupted
+
 
 if __name__ == "__main__":
     main()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import fmean
-from typing import Protocol
+from typing import IO, Any, Protocol, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -18,6 +19,8 @@ from rich.text import Text
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.plan import Progress
 from cseb.results.record import Record, Select
+
+CENTURY = 3e9  # seconds; what is said to take longer is no forecast
 
 
 class Cell(Protocol):
@@ -94,8 +97,8 @@ class Board:
 @contextmanager
 def watching(board: Board, *, quiet: bool = False, console: Console | None = None) -> Iterator[Watch]:
     """A function that shows events: a live picture on a terminal, lines elsewhere, only errors if quiet."""
-    out = console or Console(highlight=False)
-    errors = console or Console(stderr=True, highlight=False)
+    out = console or Console(file=_patient(sys.stdout), highlight=False)
+    errors = console or Console(file=_patient(sys.stderr), highlight=False)
     said: set[str] = set()
 
     def complain(event: Event, errors: Console = errors) -> None:
@@ -123,6 +126,29 @@ def watching(board: Board, *, quiet: bool = False, console: Console | None = Non
             complain(event, live.console)
 
         yield show
+
+
+class _Patient:
+    """A stream that drops what it cannot write, on a full disk or into a closed pipe: no job is lost with a line."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+
+def _patient(stream: IO[str]) -> IO[str]:
+    return cast("IO[str]", _Patient(stream))
 
 
 def finished_line(board: Board, record: Record) -> str:
@@ -217,7 +243,7 @@ def _outlook(board: Board) -> str:
     left = board.seconds_left()
     total, done, failed = len(board.jobs), len(board.done), len(board.failed)
     said = f"{done} of {total} done" + (f", {failed} failed" if failed else "")
-    if left:
+    if left and left < CENTURY:
         said += f"; about {duration(left)} left, until {datetime.now() + timedelta(seconds=left):%H:%M}"
     return said
 

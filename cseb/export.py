@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
+import uuid
 from dataclasses import asdict
 from pathlib import Path
 
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
 from cseb.encoder import Encoder
+from cseb.errors import BadResults, first_line
 from cseb.plan import Job
 
 # The pooling modes of sentence-transformers that mean the same as ours.
@@ -22,8 +26,24 @@ def export(encoder: Encoder, job: Job, folder: Path) -> None:
 
     `cseb.safetensors` has what pooler, head and post-processor hold at test, where they hold anything; `cseb eval
     FOLDER` reads it. With pooler cls or mean and neither of the others at test, SentenceTransformer(folder) gives the
-    vectors that cseb scored.
+    vectors that cseb scored. The folder appears complete or not at all. Raises: BadResults.
     """
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        _write(encoder, job, part)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        part.rename(folder)
+    except (OSError, SafetensorError) as error:
+        raise BadResults(
+            f"the model {folder} cannot be written: {first_line(error)}; its record is there, and the same command "
+            "makes the model once that is mended"
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _write(encoder: Encoder, job: Job, folder: Path) -> None:
     encoder.save(folder)
     about = {
         "key": job.key,

@@ -25,7 +25,7 @@ from cseb.registry import COLUMNS, scale_of, slot_of
 from cseb.results.record import Protocol, Record, Source, Vary
 from cseb.spec import Edit, Method, parse_methods, parse_scale, part
 from cseb.streams import ALL, Alone, Seed
-from cseb.tasks.evaluate import load_task
+from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
 
@@ -214,10 +214,11 @@ def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
     """What is measured. Every task is loaded once, so that a missing file is known before an hour of training."""
     folder = Path(benchmark.data_dir) if benchmark.data_dir else None
     tasks = parse_tasks(benchmark.tasks)
-    loaded = [load_task(task, folder) for task in tasks]
+    for task in tasks:
+        load_task(task, folder)
     dev, dev_pairs = "", 0
+    chosen = parse_tasks(benchmark.dev) if benchmark.dev else []
     if benchmark.dev:
-        chosen = parse_tasks(benchmark.dev)
         if len(chosen) != 1:
             raise BadBenchmark(f"dev is {benchmark.dev!r}; one task chooses the checkpoint, or none")
         if chosen[0].name in {task.name for task in tasks}:
@@ -226,9 +227,8 @@ def _protocol(benchmark: Benchmark, threads: int, device: str) -> Protocol:
             raise BadBenchmark(
                 f"dev is {benchmark.dev!r}, whose figure is {scale}; a task in points chooses a checkpoint"
             )
-        loaded.append(load_task(chosen[0], folder))
-        dev, dev_pairs = versioned(chosen[0]), len(loaded[-1].clusters())
-    data = hashlib.sha256("".join(each.sha256() for each in loaded).encode()).hexdigest()
+        dev, dev_pairs = versioned(chosen[0]), len(load_task(chosen[0], folder).clusters())
+    data = data_sha256((*tasks, *chosen), folder)
     names = tuple(map(versioned, tasks))
     return Protocol(tasks=names, data=data, dev=dev, dev_pairs=dev_pairs, threads=threads, device=device)
 

@@ -25,14 +25,15 @@ from cseb import build as building
 from cseb import train as training
 from cseb.data.corpus import Corpus, read_corpus
 from cseb.data.subset import draw, subset_sha256
+from cseb.data.weights import encoder_sha256
 from cseb.encoder import Encoder
-from cseb.errors import OUT_OF_MEMORY, memory_ran_out
+from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.export import export
 from cseb.plan import Job, Progress, versioned
 from cseb.processes import share
 from cseb.results.record import Cost, Failure, Origin, Record, Score, Select, Subset, Trace
 from cseb.results.store import Items, Store, plain
-from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.evaluate import data_sha256, load_task, score_all
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Loaded, Outcome, Task
 
@@ -51,8 +52,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
     started = datetime.now(UTC)
     corpus = _corpus(job.corpus.name, job.column)
+    _check(job, corpus)
     sentences = corpus.take(draw(len(corpus), job.size, job.random))
-    tasks = _tasks(job.tasks or ",".join(name.partition("@")[0] for name in job.protocol.tasks), job.data_dir)
+    tasks = _tasks(_task_names(job), job.data_dir)
     built = building.build(job.method, Path(job.folder), job.random, job.trust_remote_code)
     clock, cpu, here = time.perf_counter(), time.process_time(), share()
 
@@ -63,6 +65,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         reached = seen.step
         watch(Progress(job.key, seen.step, built.recipe.steps, seen.loss, seen.dev))
 
+    trained: training.Trained | None = None
     trace: Trace | None = None
     failure: Failure | None = None
     scores: list[Score] = []
@@ -84,9 +87,6 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             notes=(*built.notes, *trained.notes, *_smaller(built.encoder)),
             along=looks.along([step for step, _, _ in trained.curve], 1 if built.second is None else 2),
         )
-        if models is not None and here.main:
-            training.restore(built.encoder, trained.best)
-            export(built.encoder, job, models / job.key)
     except training.Diverged as error:  # in all processes alike
         failure = Failure(step=error.step, reason=error.reason)
         train_seconds = time.perf_counter() - clock
@@ -123,6 +123,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     )
     if here.main:
         store.write(record, items)
+        if models is not None and trained is not None and failure is None:  # once the record is safe
+            training.restore(built.encoder, trained.best)
+            export(built.encoder, job, models / job.key)
     return record
 
 
@@ -135,6 +138,30 @@ def _too_little(error: BaseException) -> str:
 def _smaller(encoder: Encoder) -> list[str]:
     """What a record must say of how it was scored: other batches round otherwise, in the seventh digit."""
     return [f"scored in batches {encoder.smaller} times smaller, for want of memory"] if encoder.smaller > 1 else []
+
+
+def _check(job: Job, corpus: Corpus) -> None:
+    """A job may wait for hours in a cluster's queue, and its record says what was planned.
+
+    Raises: BadData if corpus, task data or encoder have become others meanwhile.
+    """
+    tasks = (*parse_tasks(_task_names(job)), *(parse_tasks(dev) if (dev := _dev_name(job)) else ()))
+    data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
+    for what, here, planned in (
+        (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
+        ("the data of the tasks", data, job.protocol.data),
+        (f"the encoder {job.encoder.name}", encoder_sha256(Path(job.folder), job.folder), job.encoder.sha256),
+    ):
+        if here != planned:
+            raise BadData(f"{what} changed after the grid was planned; run the same command again")
+
+
+def _task_names(job: Job) -> str:
+    return job.tasks or ",".join(name.partition("@")[0] for name in job.protocol.tasks)
+
+
+def _dev_name(job: Job) -> str:
+    return job.dev or job.protocol.dev.partition("@")[0]
 
 
 @functools.lru_cache(maxsize=2)
@@ -157,7 +184,7 @@ class _Looks:
     @classmethod
     def of(cls, job: Job) -> _Looks:
         """Those a job asks for."""
-        dev = job.dev or job.protocol.dev.partition("@")[0]
+        dev = _dev_name(job)
         return cls(
             _tasks(",".join(filter(None, (dev, job.along))), job.data_dir) if dev or job.along else [], bool(dev)
         )

@@ -79,7 +79,7 @@ def test_version_and_help() -> None:
         (["run", "--methods", "simcse+ami(wieght=1)"], "did you mean weight"),
         (["run", "--fractions", "1.5"], "fractions.0"),
         (["run", "--fractions", "0.1", "--sizes", "5"], "choose one"),
-        (["run", "--workers", "two"], "--workers two"),
+        (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--time-limit", "soon"], "such as 90s, 30m or 2h"),
         (["run", "--time-limit", "0s"], "above 0"),
         (["run", "--time-limit", "5m", "--processes", "2", "--dry-run"], "--time-limit watches over jobs of one"),
@@ -188,6 +188,32 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert drawn.stdout.count("<table") == 2
 
 
+def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: list[object]) -> None:
+    here = tmp_path / "my results"
+    where = [*grid, "--methods", "cls,mean", "--results", here]
+    assert call("run", *where).stdout.splitlines()[-1].endswith(f"next: cseb report '{here}'")
+    (here / "models").touch()
+    found = call("run", *where, "--save-models")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "models cannot be a folder: a file is in its way" in found.stderr
+    (here / "models").unlink()
+    assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("2 jobs done")
+    first, second = (here / "models").iterdir()
+    (first / "config.json").unlink()
+    first.rename(here / "elsewhere")
+    assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("1 jobs done")
+    assert (first / "config.json").is_file()
+    assert second.is_dir()
+    assert call("run", *where, "--save-models").stdout.startswith("all 2 jobs have records")
+
+
+@pytest.mark.parametrize("command", [["run", "--methods", "cls", "--dry-run", "--results"], ["status"], ["report"]])
+def test_a_folder_that_cannot_be_looked_into_is_one_line(command: list[str]) -> None:
+    found = call(*command, "r" * 300)
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1), found.output
+    assert "File name too long" in found.stderr
+
+
 def test_a_part_that_does_not_fit_the_encoder_is_told_before_anything_is_written(
     tmp_path: Path, grid: list[object]
 ) -> None:
@@ -236,6 +262,28 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
     assert running.returncode == 130, (out, err)
     assert "stopped: 0 of 2 jobs were run; the same command goes on from there" in out
     assert "Traceback" not in err, err
+
+
+@pytest.mark.parametrize("module", ["typer", "numpy"])  # one loaded by all commands, one by `run` alone
+def test_ctrl_c_while_modules_are_loaded_is_quiet(module: str, tmp_path: Path) -> None:
+    """Sent in the middle of an `exec`, as when a dataclass is made, after which Python likes to end by a signal."""
+    (tmp_path / "sitecustomize.py").write_text(f"""
+import os, signal, sys
+class Finder:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            exec("os.kill(os.getpid(), signal.SIGINT)")
+sys.meta_path.insert(0, Finder())
+""")
+    found = subprocess.run(
+        [sys.executable, "-m", "cseb", "run", "--dry-run"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
 
 
 WORDS = st.sampled_from(

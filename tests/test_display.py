@@ -111,6 +111,28 @@ def test_a_terminal_gets_a_picture_and_errors_above_it() -> None:
     assert found.index("failed: no such file") < found.rindex("0/2")
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), BrokenPipeError()])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_screen_that_cannot_be_written_costs_no_job(
+    monkeypatch: pytest.MonkeyPatch, error: OSError, terminal: bool
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise error
+
+        def isatty(self) -> bool:
+            return terminal
+
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr("sys." + name, Full())
+    jobs = [job("simcse", seed) for seed in range(2)]
+    state = board(jobs)
+    with watching(state) as watch:
+        for event in (Finished(jobs[0].key, record(jobs[0])), Broken(jobs[1].key, "bug", "KeyError: 'x'", "Trace")):
+            watch(event)
+    assert (state.done, state.failed) == ({jobs[0].key}, {jobs[1].key})
+
+
 def test_time_left_is_what_is_known_over_the_workers() -> None:
     jobs = [job("simcse", seed) for seed in range(4)]
     state = board(jobs, workers=2)

@@ -1,5 +1,6 @@
 """A job from text to record: complete or failed, the same bits twice, and nothing that is not written down."""
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
@@ -12,9 +13,10 @@ import torch
 from cseb import tokenizer
 from cseb import train as training
 from cseb.benchmark import load, override
+from cseb.data import weights
 from cseb.embedders import How, find
 from cseb.encoder import Encoder
-from cseb.errors import BadData
+from cseb.errors import BadData, BadResults
 from cseb.evaluate import evaluate
 from cseb.launchers import launch
 from cseb.launchers.local import Local
@@ -22,7 +24,7 @@ from cseb.plan import Job, Progress, plan
 from cseb.results.record import Record
 from cseb.results.store import Store, stale
 from cseb.run import run_job
-from cseb.tasks.evaluate import load_task
+from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from tests.conftest import SENTENCES
 
@@ -351,3 +353,59 @@ def test_a_tokenizer_is_read_again_when_its_file_has_changed(tiny: Tiny, tmp_pat
     texts = ["a man is eating", "a dog"]
     assert tokenizer.own_ids(first, texts) is tokenizer.own_ids(first, list(texts))
     assert tokenizer.own_ids(first, texts[::-1]) == tokenizer.own_ids(first, texts)[::-1]
+
+
+@pytest.mark.parametrize("what", ["corpus", "tasks", "encoder"])
+def test_what_changed_after_it_was_planned_is_not_trained_on(
+    jobs: Callable[..., list[Job]], tiny: Tiny, tmp_path: Path, what: str
+) -> None:
+    encoder, labels = tmp_path / "encoder", tmp_path / "labels.csv"
+    shutil.copytree(tiny("bert"), encoder)
+    labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
+    (job,) = jobs(f"simcse{SMALL}", encoder=str(encoder), tasks=str(labels))
+    changed = {"corpus": tmp_path / "corpus.txt", "tasks": labels, "encoder": encoder / "tokenizer_config.json"}[what]
+    changed.write_text(changed.read_text().replace("the dog", "a horse") + "\n")
+    load_task.cache_clear()  # the job as a process of its own would run it
+    data_sha256.cache_clear()
+    store = prepared(tmp_path / "results")
+    with pytest.raises(BadData, match="changed after the grid was planned; run the same command again"):
+        run_job(job, store, lambda seen: None)
+    assert not store.keys()
+
+
+def test_an_encoder_is_hashed_once_while_its_files_stay_as_they_are(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, read = tmp_path / "encoder", []
+    shutil.copytree(tiny("bert"), folder)
+    whole = weights.sha256_of
+    monkeypatch.setattr(weights, "sha256_of", lambda files: read.append(files) or whole(files))  # type: ignore[func-returns-value]
+    first = weights.encoder_sha256(folder, "it")
+    assert weights.find_encoder(str(folder))[1] == first
+    assert len(read) == 1
+    (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
+    assert weights.encoder_sha256(folder, "it") != first
+
+
+def test_a_model_that_cannot_be_written_costs_no_record_and_leaves_nothing_torn(
+    jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (job,) = jobs(f"simcse+mean{SMALL}")
+    store, models = prepared(tmp_path / "results"), tmp_path / "models"
+    real = Path.write_text
+
+    def full(path: Path, text: str) -> int:
+        if path.name == "modules.json":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, text)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", full)
+        with pytest.raises(BadResults, match="No space left on device"):
+            run_job(job, store, lambda seen: None, models=models)
+    assert store.keys() == {job.key}
+    assert not list(models.iterdir())
+    for _ in range(2):  # the second one takes the place of the first
+        run_job(job, store, lambda seen: None, models=models)
+        assert [path.name for path in models.iterdir()] == [job.key]
+        assert (models / job.key / "modules.json").is_file()

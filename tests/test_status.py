@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cseb.cli.status import Folder, plan_text
+from cseb.cli.status import Folder, plan_text, read_plan, status
 from cseb.launchers import heartbeat, launch
-from cseb.launchers.events import Event, Finished
-from cseb.launchers.heartbeat import Pulses, beating, folder_of, next_job
+from cseb.launchers.events import Event, Finished, Started
+from cseb.launchers.heartbeat import Pulses, beating, folder_of, launching, next_job
 from cseb.launchers.local import Local
 from cseb.plan import Job, Progress
 from cseb.results.store import Store
@@ -155,6 +155,104 @@ def test_what_is_no_heartbeat_is_passed_over(store: Store) -> None:
         (folder / name).write_text(text)
     (folder / "g.json").mkdir()
     assert Pulses(store.folder).look() == ([], [])
+
+
+DAMAGES = {"fraction": "abc", "seconds": None, "step": "many", "seed": 1.5, "pid": [], "loss": "nan", "method": 3}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, "endless", "deep", "pipe", "huge"])
+def test_a_damaged_heartbeat_is_as_none(store: Store, damage: str) -> None:
+    job, folder = standin_jobs.job("simcse"), folder_of(store.folder)
+    folder.mkdir()
+    path = folder / f"{job.key}.json"
+    whole = {"key": job.key, "method": "simcse", "fraction": 0.1, "seed": 0, "host": "a", "pid": 1, "seconds": 2.0}
+    path.write_text(json.dumps(whole))
+    assert len(Pulses(store.folder).look()[0]) == 1
+    if damage == "pipe":
+        path.unlink()
+        os.mkfifo(path)
+    else:
+        changed = json.dumps(whole | ({damage: DAMAGES[damage]} if damage in DAMAGES else {"seconds": float("inf")}))
+        path.write_text({"deep": "[" * 4000, "huge": changed + " " * 5000 + "x"}.get(damage, changed))
+    assert Pulses(store.folder).look() == ([], [])
+    assert "0 of 0 done" in shown(store)
+    assert next_job(store.folder, deque([job, standin_jobs.job("b")])) is job
+
+
+def test_a_heartbeat_of_ages_gives_a_picture(store: Store) -> None:
+    job = standin_jobs.job("simcse")
+    with beating(store.folder, job, lambda progress: None):
+        until(lambda: len(beats(store)) == 1)
+        beat = json.loads(beats(store)[0].read_text()) | {"seconds": 1e300, "step": 1, "steps": 10**30}
+        beats(store)[0].write_text(json.dumps(beat))
+        assert "step 1/1" in shown(store)
+
+
+@pytest.mark.parametrize("label", ["mistake", "left"])
+def test_what_broke_without_a_record_is_told_and_not_waited_for(store: Store, label: str) -> None:
+    jobs = [standin_jobs.job("a"), standin_jobs.job(label, 1)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
+    launch(jobs, store, Local(1 if label == "mistake" else 2), lambda event: None, target=standin_jobs.TARGET)
+    lines = shown(store).splitlines()
+    why = {"mistake": "the corpus is gone", "left": "the worker ended with exit code 3"}[label]
+    assert (lines[0], lines[-1]) == ("1 of 2 done, 1 failed", f"failed: {label} 10 % seed 1: {why}")
+    folder = Folder(store)
+    folder.look()
+    assert folder.finished()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Started):
+            seen.append(Folder(store))
+            seen[-1].look()
+
+    seen: list[Folder] = []
+    launch(jobs[1:], store, Local(2), watch, target=standin_jobs.TARGET)
+    assert [one.finished() for one in seen] == [False]  # it runs again
+    store.write(standin_jobs.record(jobs[1]), {})
+    assert "failed:" not in shown(store)
+    launch(jobs[1:], store, Local(1), lambda event: None, target=standin_jobs.TARGET)
+    assert not list(folder_of(store.folder).glob("[!.]*"))
+
+
+def test_a_job_that_was_killed_for_its_length_does_not_seem_to_run(store: Store) -> None:
+    job = standin_jobs.job("slow")
+    (store.folder / "plan-mine.tsv").write_text(plan_text([job]))
+    launch([job], store, Local(1), lambda event: None, time_limit=2.0, target=standin_jobs.TARGET)
+    assert not beats(store)
+    assert shown(store).splitlines()[-1] == "failed: slow 10 % seed 0: no end after 2 s (--time-limit)"
+
+
+def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (store.folder / "plan-mine.tsv").write_text(plan_text([standin_jobs.job("a")]))
+    monkeypatch.setattr(heartbeat, "FRESH", 0.5)
+    monkeypatch.setattr(heartbeat, "EVERY", 0.05)
+    monkeypatch.setattr(sys.modules[Folder.__module__], "REFRESH", 0.05)
+    watching = threading.Thread(target=status, args=(store.folder, True), daemon=True)
+    with launching(store.folder):  # nothing of a job is seen yet, as in a cluster's queue
+        until(Pulses(store.folder).launched)
+        watching.start()
+        watching.join(1.2)
+        assert watching.is_alive()
+    assert not list(folder_of(store.folder).iterdir())
+    watching.join(5)
+    assert not watching.is_alive()
+    assert "nothing runs any more" in capsys.readouterr().err
+
+
+def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:
+    earlier, now = standin_jobs.jobs("simcse", "micse"), standin_jobs.jobs("mean")
+    path = store.folder / "plan-mine.tsv"
+    for jobs in (earlier, now, now):
+        path.write_text(plan_text(jobs, read_plan(path)))
+    assert list(read_plan(path)) == [job.key for job in earlier + now]
+    assert shown(store).splitlines()[0] == "0 of 3 done"
+    store.write(standin_jobs.record(standin_jobs.job("cls")), {})
+    assert shown(store).splitlines()[0] == "1 of 4 done"
+    path.unlink()
+    os.mkfifo(path)
+    assert read_plan(path) == {}
 
 
 def test_a_job_that_another_process_runs_is_taken_last(store: Store) -> None:

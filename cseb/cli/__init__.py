@@ -69,7 +69,7 @@ app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """Entry point of the `cseb` script: whatever a user can mend is one line and exit code 2."""
+    """The command that was typed: whatever a user can mend is one line and exit code 2."""
     usage_error: Any = typer.BadParameter.__bases__[0]  # click's, or that of typer's own copy of click
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="cseb", standalone_mode=False)
@@ -77,4 +77,6 @@ def main() -> None:
         message = error.format_message().rstrip(".")
         typer.echo(f"cseb: {message[:1].lower()}{message[1:]}; cseb COMMAND --help shows what there is", err=True)
         code = MISTAKE
+    except typer.Abort:  # Ctrl-C before a command has begun
+        code = INTERRUPTED
     sys.exit(code or 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -131,16 +133,18 @@ def run(
     at_once = hosts.workers_of(workers, threads, where, jobs_per_gpu, away, together)
     wanted = None if away and workers == "auto" else at_once
     host = hosts.launcher_of(launcher, wanted, ray_address, slurm or (), jobs_per_allocation, jobs_per_gpu or 1)
-    grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed, host)
+    models = results / "models" if save_models else None
+    grid = Grid.of(merged, jobs, Store(results), at_once, fresh, retry_failed, host, models)
     quiet = quiet or not first()
     for line in [] if quiet else spoken(",".join(filter(None, (merged.tasks, merged.dev)))):
         typer.echo(line, err=True)
     if dry_run:
         typer.echo(grid.listing())
         return
-    summary = grid.run(quiet, results / "models" if save_models else None, limit)
+    summary = grid.run(quiet, models, limit)
     if not quiet or summary.stopped:
-        typer.echo(grid.ending(summary, fresh), err=quiet)
+        with suppress(OSError):  # a full disk or a closed pipe; the records are there
+            typer.echo(grid.ending(summary, fresh), err=quiet)
     if not first() and not summary.stopped:
         return  # how it went is said by the first, which still scores: a failure now would have it killed
     raise typer.Exit(summary.exit_code or (1 if grid.failed else 0))
@@ -168,11 +172,14 @@ class Grid:
         fresh: bool = False,
         retry_failed: bool = False,
         launcher: Launcher | None = None,
+        models: Path | None = None,
     ) -> Grid:
-        """Find out what is there already, without making a folder."""
-        held = store.load()[0] if store.runs.is_dir() else []
+        """Find out what is there already, without making a folder. models: where each job shall have one, if at all."""
+        held = store.load()[0] if store.exists() else []
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
+        if models is not None:
+            again |= {record.key for record in held if record.status == "done" and not (models / record.key).is_dir()}
         todo = [job for job in jobs if job.key not in records or job.key in again]
         return cls(benchmark, jobs, store, workers, records, todo, launcher)
 
@@ -189,7 +196,7 @@ class Grid:
         from cseb.launchers.local import Local
 
         _check_parts(self.todo)
-        self.store.prepare()
+        self.store.prepare(*[models] if models else [])
         self._leave_plan()
         jobs, failed = {job.key: job for job in self.jobs}, self.failed
         done = set(jobs) - {job.key for job in self.todo} - failed
@@ -217,11 +224,13 @@ class Grid:
     def _leave_plan(self) -> None:
         """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""
         from cseb import benchmark as benchmarks
-        from cseb.cli.status import plan_text
+        from cseb.cli.status import plan_text, read_plan
         from cseb.data.files import write_whole
 
         name, folder = self.benchmark.name, self.store.folder
-        files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), f"plan-{name}.tsv": plan_text(self.jobs)}
+        plan = f"plan-{name}.tsv"
+        text = plan_text(self.jobs, read_plan(folder / plan))
+        files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), plan: text}
         for file, content in files.items():
             try:
                 write_whole(folder / file, [content.encode()])
@@ -259,7 +268,9 @@ class Grid:
         said = f"{summary.done} jobs done" if summary.total else f"all {len(self.jobs)} jobs have records"
         said += f", {broken} failed" if broken else ""
         said += f", {len(self.failed)} failed before (--retry-failed runs them again)" if self.failed else ""
-        return f"{said}; next: cseb report {self.store.folder}" if summary.done or not summary.total else said
+        if summary.total and not summary.done:
+            return said
+        return f"{said}; next: cseb report {shlex.quote(str(self.store.folder))}"
 
 
 def _power(seeds: int) -> list[str]:

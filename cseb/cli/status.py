@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import time
@@ -29,39 +30,57 @@ FIELDS = ("key", "method", "fraction", "seed")
 
 def status(
     results: Annotated[Path, typer.Argument(help="Folder of records.")] = Path("results"),
-    watch: Annotated[bool, typer.Option("--watch", help="Keep looking until every job has a record.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep looking until nothing runs or waits any more.")] = False,
 ) -> None:
     """Say which jobs are done, running, failed, or stale: begun by a process that has died."""
     from rich.console import Console
     from rich.live import Live
 
-    from cseb.launchers.heartbeat import Pulses
+    from cseb.launchers.heartbeat import FRESH, Pulses
     from cseb.results.store import Store
 
-    if not (store := Store(results)).runs.is_dir():
+    if not (store := Store(results)).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
     folder, pulses, console = Folder(store), Pulses(results), Console(highlight=False)
     if not watch:
         console.print(folder.picture(*pulses.settled()))
         return
+    heard = time.monotonic()  # when somebody was last alive
     try:
         with Live(console=console, auto_refresh=False) as live:
             while True:
-                live.update(folder.picture(*pulses.look()), refresh=True)
-                if folder.finished():
-                    return
+                alive, silent = pulses.look()
+                if alive or pulses.launched():
+                    heard = time.monotonic()
+                live.update(folder.picture(alive, silent), refresh=True)
+                if folder.finished() or time.monotonic() - heard > FRESH:
+                    break
                 time.sleep(REFRESH)
+        if not folder.finished():
+            typer.echo("nothing runs any more; cseb run goes on from there", err=True)
     except KeyboardInterrupt:  # how one stops to watch
         return
 
 
-def plan_text(jobs: Iterable[Job]) -> str:
-    """The jobs of a grid, one in a line, as `cseb run` leaves them beside the records."""
+def plan_text(jobs: Iterable[Job], earlier: Mapping[str, Planned] | None = None) -> str:
+    """The jobs of a grid, one in a line, as `cseb run` leaves them beside the records, behind those planned earlier."""
     out = io.StringIO()
     writer = csv.writer(out, dialect="excel-tab", lineterminator="\n")
     writer.writerow(FIELDS)
-    writer.writerows((job.key, job.label, job.fraction, job.seed) for job in jobs)
+    rows = {job.key: Planned(job.label, job.fraction, job.seed) for job in jobs}
+    writer.writerows((key, one.label, one.fraction, one.seed) for key, one in {**(earlier or {}), **rows}.items())
     return out.getvalue()
+
+
+def read_plan(path: Path) -> dict[str, Planned]:
+    """What `plan_text` has written, as far as it can be read: nothing of a file from another program."""
+    found: dict[str, Planned] = {}
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, csv.Error):
+        if path.is_file():
+            with path.open(encoding="utf-8", newline="") as file:
+                for row in csv.DictReader(file, dialect="excel-tab"):
+                    found[row["key"]] = Planned(row["method"], float(row["fraction"]), int(row["seed"]))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +94,39 @@ class Planned:
 
 @dataclass(slots=True)
 class Folder:
-    """What a folder of results holds; a record is read once, however often one looks."""
+    """What a folder of results holds; a record is read once, however often one looks.
+
+    broken: why jobs ended without a record, by key.
+    """
 
     store: Store
     records: dict[str, Record] = field(default_factory=dict)
+    broken: dict[str, str] = field(default_factory=dict)
 
     def planned(self) -> dict[str, Planned]:
-        """Every job of the grids that were run into this folder, by key; where no plan lies, those with a record."""
+        """Every job of the grids that were run into this folder, by key: what was planned, and what has a record."""
         found: dict[str, Planned] = {}
         for path in sorted(self.store.folder.glob("plan-*.tsv")):
-            try:
-                with path.open(encoding="utf-8", newline="") as file:
-                    for row in csv.DictReader(file, dialect="excel-tab"):
-                        found[row["key"]] = Planned(row["method"], float(row["fraction"]), int(row["seed"]))
-            except (OSError, ValueError, KeyError, TypeError, csv.Error):  # such as half a file from another program
-                continue
-        named = {key: Planned(one.method, one.subset.fraction, one.seed) for key, one in self.records.items()}
-        return found or {key: one for key, one in named.items() if self.records[key].benchmark != "eval"}
+            found |= read_plan(path)
+        for key, one in self.records.items():
+            if one.benchmark != "eval":
+                found.setdefault(key, Planned(one.method, one.subset.fraction, one.seed))
+        return found
 
     def look(self) -> None:
-        """Read the records that are new."""
+        """Read the records that are new, and what is said of jobs without one."""
+        from cseb.launchers.broken import reasons
+
         keys = self.store.keys()
         self.records = {key: record for key, record in self.records.items() if key in keys}
         for key in keys - set(self.records):
             if (record := self.store.find(key)) is not None:
                 self.records[key] = record
+        self.broken = {key: why for key, why in reasons(self.store.folder).items() if key not in self.records}
 
     def finished(self) -> bool:
-        """Whether every planned job has a record."""
-        return set(self.planned()) <= set(self.records)
+        """Whether every planned job has ended, with a record or without."""
+        return set(self.planned()) <= {*self.records, *self.broken}
 
     def picture(self, alive: Sequence[Seen], silent: Sequence[Seen]) -> RenderableType:
         """What to show, given the heartbeats of those that are alive and those that are silent."""
@@ -113,7 +136,7 @@ class Folder:
         from cseb import display
 
         self.look()
-        stale = [seen for seen in silent if seen.beat.key not in self.records]
+        stale = [seen for seen in silent if seen.beat.key not in {*self.records, *self.broken}]
         board = self._board({seen.beat.key: seen.beat for seen in alive})
         lines = [*self._failed(board), *_stale(stale)]
         return Group(display.picture(board), *(Text(line, style="red", overflow="fold") for line in lines))
@@ -124,7 +147,8 @@ class Folder:
 
         jobs = self.planned()
         jobs |= {key: Planned(beat.method, beat.fraction, beat.seed) for key, beat in beats.items()}
-        states = {key: record.status for key, record in self.records.items() if key in jobs}
+        states = dict.fromkeys(self.broken, "failed") | {key: one.status for key, one in self.records.items()}
+        states = {key: state for key, state in states.items() if key in jobs}
         running = {key: Progress(key, one.step, one.steps, one.loss, one.dev) for key, one in beats.items()}
         return Board(
             jobs,
@@ -147,8 +171,9 @@ class Folder:
 
     def _failed(self, board: Board) -> Iterator[str]:
         for key in sorted(board.failed):
-            failure = self.records[key].failure
-            yield f"failed: {_name(board.jobs[key])}: {failure.reason if failure else 'no reason given'}"
+            failure = self.records[key].failure if key in self.records else None
+            why = failure.reason if failure else self.broken.get(key) or "no reason given"
+            yield f"failed: {_name(board.jobs[key])}: {why}"
 
 
 def _stale(silent: Sequence[Seen]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 
 from cseb.errors import BadData, first_line
@@ -27,7 +28,22 @@ def find_encoder(name: str) -> tuple[Path, str]:
     Raises: BadData.
     """
     folder = locate(name)
-    return folder, sha256_of(_files(folder, name))
+    return folder, encoder_sha256(folder, name)
+
+
+def encoder_sha256(folder: Path, name: str) -> str:
+    """Of what decides the vectors; read again only when a file's time, size or place has changed. Raises: BadData."""
+    files = _files(folder, name)
+    try:
+        stamps = tuple((one.st_mtime_ns, one.st_size, one.st_ino) for one in (path.stat() for path in files))
+    except OSError as error:
+        raise BadData(f"encoder {name!r} cannot be read: {error.strerror}") from error
+    return _sha256(tuple(files), stamps)
+
+
+@lru_cache(maxsize=16)
+def _sha256(files: tuple[Path, ...], _stamps: tuple[tuple[int, int, int], ...]) -> str:
+    return sha256_of(files)
 
 
 def locate(name: str) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from itertools import islice
@@ -21,7 +20,7 @@ from cseb.results.record import Record, Source
 from cseb.results.store import Items, Store, plain, stale
 from cseb.results.unchanged import curves_apart
 from cseb.spec import SEVERAL, Method, Part, parse_method, parse_part
-from cseb.tasks.evaluate import load_task
+from cseb.tasks.evaluate import data_sha256
 
 
 def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool = False) -> Job:
@@ -52,8 +51,8 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
             )
     names = [*record.protocol.tasks, *filter(None, [record.protocol.dev])]
     path = Path(data_dir) if data_dir else None
-    hashes = "".join(load_task(name.rpartition("@")[0], path).sha256() for name in names)
-    if (data := hashlib.sha256(hashes.encode()).hexdigest()) != record.protocol.data:
+    data = data_sha256(tuple(name.rpartition("@")[0] for name in names), path)
+    if data != record.protocol.data:
         raise BadData(f"the task data have changed: sha256 {data[:8]}, in the record {record.protocol.data[:8]}")
     job = Job(
         benchmark=record.benchmark,

@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
+from cseb.launchers.broken import note
 from cseb.launchers.events import Event, Summary, Watch
+from cseb.launchers.heartbeat import launching
 from cseb.launchers.signals import on_signals, stop
 from cseb.launchers.task import RUN_JOB, Task
 from cseb.plan import Job
@@ -46,10 +48,11 @@ def launch(
     def tell(event: Event) -> None:
         nonlocal summary
         summary = summary.after(event)
+        note(store.folder, event)
         watch(event)
 
     try:
-        with on_signals(stop):
+        with launching(store.folder), on_signals(stop):
             launcher.run(Task(target, store, models, again, time_limit), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import socket
+import stat
 import threading
 import time
 import uuid
@@ -19,11 +21,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from cseb.plan import Job, Progress
 
 EVERY = 5.0  # seconds between two beats
 FRESH = 20.0  # seconds within which a beat says that its job is alive, whatever else the machine has to do
 LARGEST = 4096  # bytes of a file
+LAUNCHER = ".launcher"  # how the file of whoever hands out jobs ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +48,9 @@ class Beat:
     dev: float | None = None
 
 
+BEAT = TypeAdapter(Beat)
+
+
 def folder_of(results: Path) -> Path:
     """Where the files are, one for each running job: `<key>.json`."""
     return results / "running"
@@ -54,7 +62,7 @@ def beating(results: Path, job: Job, watch: Callable[[Progress], None]) -> Itera
 
     Nothing here can fail the job or hold it up: a disk that is full, read-only or hangs leaves it without a heartbeat.
     """
-    started, over = time.monotonic(), threading.Event()
+    started = time.monotonic()
     seen = Progress(job.key, 0, 0, None, None)
 
     def overhear(progress: Progress) -> None:
@@ -62,8 +70,8 @@ def beating(results: Path, job: Job, watch: Callable[[Progress], None]) -> Itera
         seen = progress
         watch(progress)
 
-    def now() -> Beat:
-        return Beat(
+    def now() -> bytes:
+        beat = Beat(
             key=job.key,
             method=job.label,
             fraction=job.fraction,
@@ -76,23 +84,38 @@ def beating(results: Path, job: Job, watch: Callable[[Progress], None]) -> Itera
             loss=seen.loss,
             dev=seen.dev,
         )
+        return json.dumps(asdict(beat)).encode()
 
-    thread = threading.Thread(target=_beat, args=(folder_of(results), now, over), daemon=True)
+    with _kept(folder_of(results) / f"{job.key}.json", now):
+        yield overhear
+
+
+@contextmanager
+def launching(results: Path) -> Iterator[None]:
+    """Keep a file while jobs are handed out: it says that those which wait will be run."""
+    about = f"{socket.gethostname()} {os.getpid()}\n".encode()
+    with _kept(folder_of(results) / f"{uuid.uuid4().hex}{LAUNCHER}", lambda: about):
+        yield
+
+
+@contextmanager
+def _kept(path: Path, now: Callable[[], bytes]) -> Iterator[None]:
+    over = threading.Event()
+    thread = threading.Thread(target=_beat, args=(path, now, over), daemon=True)
     thread.start()
     try:
-        yield overhear
+        yield
     finally:
         over.set()
         thread.join(1.0)  # longer only if the disk hangs
 
 
-def _beat(folder: Path, now: Callable[[], Beat], over: threading.Event) -> None:
+def _beat(path: Path, now: Callable[[], bytes], over: threading.Event) -> None:
     """A file may say the same as before, but it is a new one each time: its age is that of its last beat."""
-    path = folder / f"{now().key}.json"
     while True:
         with contextlib.suppress(OSError):
-            folder.mkdir(exist_ok=True)
-            _write(path, json.dumps(asdict(now())).encode())
+            path.parent.mkdir(exist_ok=True)
+            _write(path, now())
         if over.wait(EVERY):
             break
     with contextlib.suppress(OSError):
@@ -117,11 +140,6 @@ class Seen:
     age: float
     mark: tuple[int, int]  # differs after every beat
 
-    @property
-    def fresh(self) -> bool:
-        """Whether the file itself says that its job is alive; one from the future says nothing."""
-        return -1.0 <= self.age <= FRESH
-
 
 @dataclass(slots=True)
 class Pulses:
@@ -136,15 +154,27 @@ class Pulses:
 
         Alive: a fresh file, or one that has changed since the last look, which counts even where clocks are wrong.
         """
-        folder, clock = folder_of(self.results), time.monotonic()
-        paths = [path for path in _listed(folder) if path.suffix == ".json" and not path.name.startswith(".")]
+        folder = folder_of(self.results)
+        paths = [path for path in listed(folder) if path.suffix == ".json" and not path.name.startswith(".")]
         now = _now(folder) if paths else 0.0
         found = [seen for path in paths if (seen := _seen(path, now)) is not None]
-        for seen in found:
-            if self._marks.setdefault(seen.beat.key, seen.mark) != seen.mark:
-                self._marks[seen.beat.key], self._moved[seen.beat.key] = seen.mark, clock
-        alive = [seen for seen in found if seen.fresh or clock - self._moved.get(seen.beat.key, -FRESH) < FRESH]
+        alive = [seen for seen in found if self._alive(seen.beat.key, seen.mark, seen.age)]
         return alive, [seen for seen in found if seen not in alive]
+
+    def launched(self) -> bool:
+        """Whether anybody is alive who hands out jobs."""
+        folder = folder_of(self.results)
+        read = {path: read_small(path) for path in listed(folder) if path.suffix == LAUNCHER}
+        stats = {path: one[1] for path, one in read.items() if one is not None}
+        now = _now(folder) if stats else 0.0
+        return any(self._alive(path.name, _mark(one), now - one.st_mtime) for path, one in stats.items())
+
+    def _alive(self, name: str, mark: tuple[int, int], age: float) -> bool:
+        """A file from the future says nothing by its age."""
+        clock = time.monotonic()
+        if self._marks.setdefault(name, mark) != mark:
+            self._marks[name], self._moved[name] = mark, clock
+        return -1.0 <= age <= FRESH or clock - self._moved.get(name, -FRESH) < FRESH
 
     def settled(self, patience: float = 1.5 * EVERY) -> tuple[list[Seen], list[Seen]]:
         """As `look`, but nothing is called silent before it has been watched for `patience` seconds."""
@@ -160,7 +190,7 @@ def next_job(results: Path, waiting: deque[Job]) -> Job:
 
     So several launchers on one folder share its jobs, and only at the very end two of them may run the same one.
     """
-    keys = {path.stem for path in _listed(folder_of(results))}
+    keys = {path.stem for path in listed(folder_of(results))}
     if any(job.key in keys for job in waiting):
         running = {seen.beat.key for seen in Pulses(results).look()[0]}
         for job in waiting:
@@ -170,23 +200,41 @@ def next_job(results: Path, waiting: deque[Job]) -> Job:
     return waiting.popleft()
 
 
-def _listed(folder: Path) -> list[Path]:
+def listed(folder: Path) -> list[Path]:
+    """What lies in a folder, by name; nothing where it cannot be read."""
     try:
         return sorted(folder.iterdir())
     except OSError:
         return []
 
 
-def _seen(path: Path, now: float) -> Seen | None:
+def read_small(path: Path) -> tuple[bytes, os.stat_result] | None:
+    """The first LARGEST bytes of a regular file, None for anything else: reading a pipe may never end."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None
         with path.open("rb") as file:
-            found = os.fstat(file.fileno())
-            beat = Beat(**json.loads(file.read(LARGEST)))
-    except (OSError, ValueError, TypeError):  # gone meanwhile, or not one of ours
+            return file.read(LARGEST), os.fstat(file.fileno())
+    except OSError:  # gone meanwhile
         return None
-    if path.stem != beat.key:
+
+
+def _seen(path: Path, now: float) -> Seen | None:
+    read = read_small(path)
+    if read is None:
         return None
-    return Seen(beat, now - found.st_mtime, (found.st_ino, found.st_mtime_ns))
+    content, found = read
+    try:
+        beat = BEAT.validate_json(content, strict=True)
+    except ValidationError:  # not one of ours
+        return None
+    if path.stem != beat.key or not math.isfinite(beat.fraction) or not 0 <= beat.seconds < math.inf:
+        return None
+    return Seen(beat, now - found.st_mtime, _mark(found))
+
+
+def _mark(found: os.stat_result) -> tuple[int, int]:
+    return found.st_ino, found.st_mtime_ns
 
 
 def _now(folder: Path) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import io
 import os
 import re
+import shutil
 import stat
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,6 +31,7 @@ LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
 NOTHING: dict[str, float | None] = {}
 FIELDS = set(Record.model_fields)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
 QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
 
@@ -60,12 +63,19 @@ class Store:
         """Where the scores per item are."""
         return self.folder / "items"
 
-    def prepare(self) -> None:
-        """Make the folders, prove that they can be written, remove what killed processes left.
+    def exists(self) -> bool:
+        """Whether there is a folder of records. Raises: BadResults where nobody can tell."""
+        try:
+            return self.runs.is_dir()
+        except OSError as error:  # such as a name that is too long, or a folder that only others may look into
+            raise BadResults(f"{plain(str(self.folder))} cannot be read: {error.strerror}; name another") from error
+
+    def prepare(self, *more: Path) -> None:
+        """Make the folders and these `more`, prove that they can be written, remove what killed processes left.
 
         Raises: BadResults, before anything has been trained in vain.
         """
-        for place in (self.folder, self.runs, self.items):
+        for place in (self.folder, self.runs, self.items, *more):
             try:
                 place.mkdir(exist_ok=True)
             except FileNotFoundError:
@@ -76,7 +86,7 @@ class Store:
                 raise BadResults(f"{place} cannot be a folder: a file is in its way; take another path") from None
             except OSError as error:
                 raise _unwritable(place, error) from error
-        for place in (self.runs, self.items):
+        for place in (self.runs, self.items, *more):
             _prove(place)
 
     def write(self, record: Record, items: Mapping[str, Items]) -> None:
@@ -291,10 +301,11 @@ def _prove(place: Path) -> None:
         for path in place.glob(".*.tmp"):
             with contextlib.suppress(FileNotFoundError):  # another worker may be tidying up too
                 if now - path.stat().st_mtime > ABANDONED:
-                    path.unlink()
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
     except OSError as error:
         raise _unwritable(place, error) from error
 
 
 def _unwritable(path: Path, error: OSError) -> BadResults:
-    return BadResults(f"{path} cannot be written: {error.strerror or error}; free some space, or take another folder")
+    hint = "free some space, or take another folder" if error.errno in FULL else "mend that, or take another folder"
+    return BadResults(f"{plain(str(path))} cannot be written: {error.strerror or error}; {hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,12 @@ def load_task(task: Task | str, data_dir: Path | None) -> Loaded:
     Raises: BadData, UnknownName.
     """
     return (parse_tasks(task)[0] if isinstance(task, str) else task).load(data_dir)
+
+
+@cache
+def data_sha256(tasks: tuple[Task | str, ...], data_dir: Path | None) -> str:
+    """Of the data of these tasks, in order, as a protocol has it. Raises: BadData, UnknownName."""
+    return hashlib.sha256("".join(load_task(task, data_dir).sha256() for task in tasks).encode()).hexdigest()
 
 
 def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items]]:

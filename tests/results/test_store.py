@@ -112,6 +112,23 @@ def test_preparing_finds_what_writing_would(
     assert not list(tmp_path.rglob("*.tmp"))
 
 
+def test_space_is_asked_for_only_where_it_is_short(store: Store) -> None:
+    (store.runs / f"{record().key}.json").mkdir()
+    with pytest.raises(BadResults, match="Is a directory; mend that, or take another folder"):
+        store.write(record(), ITEMS)
+
+
+def test_folders_that_a_killed_export_left_are_removed(store: Store) -> None:
+    models = store.folder / "models"
+    old, new = models / ".old.tmp", models / ".new.tmp"
+    for part in (old, new):
+        part.mkdir(parents=True)
+        (part / "config.json").touch()
+    os.utime(old, (time.time() - 2 * ABANDONED,) * 2)
+    store.prepare(models)
+    assert list(models.iterdir()) == [new]
+
+
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 @pytest.mark.parametrize("after", [0, 1])
 def test_a_full_disk_leaves_no_record_and_no_temporary(
