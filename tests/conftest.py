@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: their threads would wait for one another
 
 from cseb.results.store import Store
 from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows

@@ -258,7 +258,10 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
         time.sleep(0.1)
     time.sleep(1.0)
     os.killpg(running.pid, signal.SIGINT)
-    out, err = running.communicate(timeout=30)
+    try:
+        out, err = running.communicate(timeout=30)
+    finally:
+        running.kill()
     assert running.returncode == 130, (out, err)
     assert "stopped: 0 of 2 jobs were run; the same command goes on from there" in out
     assert "Traceback" not in err, err

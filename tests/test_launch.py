@@ -239,3 +239,25 @@ class program(subprocess.Popen[str]):  # noqa: N801
 def workers_of(pid: int) -> list[psutil.Process]:
     found = psutil.Process(pid).children(recursive=True)
     return [one for one in found if "spawn_main" in " ".join(one.cmdline())]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_stop_that_python_loses_is_heard_with_the_next_event(store: Store) -> None:
+    """What a signal handler raises inside a finaliser is dropped, as it is inside callbacks of the import system."""
+
+    class Gone:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    class Loses:
+        def run(self, task, waiting, tell) -> None:
+            gone = Gone()
+            del gone
+            went_on.append(True)
+            tell(Started(waiting[0].key))
+            went_on.append(True)
+
+    went_on: list[bool] = []
+    events = list[Event]()
+    assert launch(jobs("a"), store, Loses(), events.append).stopped
+    assert (went_on, events) == ([True], [])

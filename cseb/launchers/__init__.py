@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Protocol
 
 from cseb.launchers.broken import note
 from cseb.launchers.events import Event, Summary, Watch
 from cseb.launchers.heartbeat import launching
-from cseb.launchers.signals import on_signals, stop
+from cseb.launchers.signals import Stop, on_signals, stop
 from cseb.launchers.task import RUN_JOB, Task
 from cseb.plan import Job
 from cseb.results.store import Store
@@ -44,15 +45,22 @@ def launch(
     Ctrl-C and SIGTERM end what runs and are told in the summary. The options are those of Task.
     """
     summary = Summary(total=len(jobs))
+    heard: list[int] = []
+
+    def answer(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        stop(number, frame)
 
     def tell(event: Event) -> None:
         nonlocal summary
+        if heard:  # what a handler raises is lost in some places, such as importlib's callbacks while torch is loaded
+            raise Stop
         summary = summary.after(event)
         note(store.folder, event)
         watch(event)
 
     try:
-        with launching(store.folder), on_signals(stop):
+        with launching(store.folder), on_signals(answer):
             launcher.run(Task(target, store, models, again, time_limit), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)
