@@ -53,11 +53,12 @@ def run(folder: Path, out: Path, processes: int, methods: list[str]) -> list[dic
     return [torch.load(out / f"{number}.pt") for number in range(len(methods))]
 
 
-def test_loss_and_gradients_are_those_of_one_process(tiny: Tiny, tmp_path: Path) -> None:
-    alone, two = (run(tiny("bert"), tmp_path / str(count), count, METHODS) for count in (1, 2))
-    three = run(tiny("bert"), tmp_path / "3", 3, FEW)
-    pairs = [*zip(METHODS, alone, two, strict=True), *zip(FEW, alone[::4], three, strict=True)]
-    for text, one, many in pairs:
+@pytest.mark.parametrize(("count", "methods"), [(2, METHODS), pytest.param(3, FEW, marks=pytest.mark.slow)])
+def test_loss_and_gradients_are_those_of_one_process(
+    tiny: Tiny, tmp_path: Path, count: int, methods: list[str]
+) -> None:
+    alone, several = (run(tiny("bert"), tmp_path / str(each), each, methods) for each in (1, count))
+    for text, one, many in zip(methods, alone, several, strict=True):
         assert one.keys() == many.keys(), text
         assert torch.allclose(one["loss"], many["loss"], rtol=1e-8), text
         assert torch.allclose(one["curve"], many["curve"], rtol=1e-3), text

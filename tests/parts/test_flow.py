@@ -106,7 +106,7 @@ def test_what_it_maps_to_is_normal() -> None:
     """Vectors in a narrow cone, half of whose coordinates follow from the others: z has none of that left."""
     x = drawn(1200, 8).float()
     x = torch.cat([x, x @ torch.randn(8, 8, generator=torch.Generator().manual_seed(1)) + 0.1 * x.square()], dim=1) + 9
-    one = flow(width=16, levels=3, steps=800, depth=3, learning_rate=3e-3)
+    one = flow(width=16, levels=3, steps=500, depth=3, learning_rate=3e-3)
     one.fit(x)
 
     def spread(vectors: torch.Tensor) -> tuple[float, float]:
