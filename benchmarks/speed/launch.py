@@ -172,7 +172,11 @@ def threads(options: argparse.Namespace) -> None:
             assert child.stdout.readline() == "ready\n"
         clock = time.perf_counter()
         for child in children:
-            child.communicate("\n")
+            assert child.stdin is not None
+            child.stdin.write("\n")
+            child.stdin.flush()
+        for child in children:
+            child.wait()
         return time.perf_counter() - clock
 
     for _ in range(options.rounds):
