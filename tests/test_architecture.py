@@ -51,6 +51,8 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert not loaded & set(HEAVY)
     # The schemas would bring pydantic. Typer brings it too, to read arguments, so it cannot be asked for itself.
     assert not loaded & {"cseb.benchmark", "cseb.plan", "cseb.results.record", "numpy"}
+    if "--help" in arguments:  # frames and colours would take a third of a command's help
+        assert "rich.console" not in loaded
 
 
 def test_no_plug_in_can_slow_the_start(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
     from cseb.data.verify import Verdict
 
-app = typer.Typer(no_args_is_help=True, help="List, fetch and check the files of tasks and corpora.")
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode=None, help="List, fetch and check the files of tasks and corpora."
+)
 
 Names = Annotated[
     list[str] | None, typer.Argument(help="Data sets, tasks or files, such as stsb, mr or wiki1m; all if none.")
