@@ -247,7 +247,7 @@ def test_two_launchers_share_the_work(store: Store, whole: Store) -> None:
         assert process.returncode == 0, out
     assert_as_if_nothing_had_happened(store, whole)
     tried = (store.folder.parent / "journal").read_text().split()
-    assert len(tried) <= JOBS + 4  # both may begin with the same job, and end with it
+    assert len(tried) <= JOBS + 4  # both may end with the same job; a disk that stalls may cost another one or two
 
 
 @pytest.mark.slow

@@ -20,6 +20,7 @@ from cseb.launchers import heartbeat, launch
 from cseb.launchers.events import Event, Finished, Started
 from cseb.launchers.heartbeat import Pulses, beating, folder_of, launching, next_job
 from cseb.launchers.local import Local
+from cseb.launchers.task import Task
 from cseb.plan import Job, Progress
 from cseb.results.store import Store
 from tests import standin_jobs
@@ -263,6 +264,24 @@ def test_a_job_that_another_process_runs_is_taken_last(store: Store) -> None:
         assert [next_job(store.folder, waiting).label for _ in jobs] == ["b", "c", "a"]
         shift(beats(store)[0], -3600)  # of a process that has died
         assert next_job(store.folder, deque(jobs)).label == "a"
+
+
+def test_two_that_look_at_once_take_different_jobs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = [standin_jobs.job(label) for label in ("a", "b", "c")]
+    monkeypatch.setattr("cseb.launchers.heartbeat.listed", lambda folder: [])  # neither has seen what the other takes
+    assert [next_job(store.folder, deque(jobs)).label for _ in range(4)] == ["a", "b", "c", "a"]
+    assert len(beats(store)) == 3
+    assert next_job(store.folder, deque(jobs), claim=False).label == "a"
+
+
+def test_a_claim_is_given_up_with_its_job(store: Store) -> None:
+    done, broken = standin_jobs.job("a"), standin_jobs.job("b")
+    store.write(standin_jobs.record(done), {})
+    for job, target in ((done, standin_jobs.TARGET), (broken, "tests.nowhere:run_job")):
+        assert next_job(store.folder, deque([job])) is job
+        assert len(beats(store)) == 1
+        Task(target, store).attempt(job, lambda progress: None)
+        assert beats(store) == []
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -71,23 +71,32 @@ def beating(results: Path, job: Job, watch: Callable[[Progress], None]) -> Itera
         watch(progress)
 
     def now() -> bytes:
-        beat = Beat(
-            key=job.key,
-            method=job.label,
-            fraction=job.fraction,
-            seed=job.seed,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            seconds=round(time.monotonic() - started, 1),
-            step=seen.step,
-            steps=seen.steps,
-            loss=seen.loss,
-            dev=seen.dev,
-        )
-        return json.dumps(asdict(beat)).encode()
+        return _content(job, seen, time.monotonic() - started)
 
-    with _kept(folder_of(results) / f"{job.key}.json", now):
+    with _kept(_file(results, job), now):
         yield overhear
+
+
+def _file(results: Path, job: Job) -> Path:
+    return folder_of(results) / f"{job.key}.json"
+
+
+def _content(job: Job, seen: Progress, seconds: float) -> bytes:
+    """A beat of this process, as it is written."""
+    beat = Beat(
+        key=job.key,
+        method=job.label,
+        fraction=job.fraction,
+        seed=job.seed,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        seconds=round(seconds, 1),
+        step=seen.step,
+        steps=seen.steps,
+        loss=seen.loss,
+        dev=seen.dev,
+    )
+    return json.dumps(asdict(beat)).encode()
 
 
 @contextmanager
@@ -124,12 +133,16 @@ def _beat(path: Path, now: Callable[[], bytes], over: threading.Event) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     """Whole or not at all, and without waiting for the disk: nothing is lost with a beat."""
-    temporary = path.with_name(f".{path.stem}.{uuid.uuid4().hex}.tmp")
+    temporary = _temporary(path)
     try:
         temporary.write_bytes(content)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.stem}.{uuid.uuid4().hex}.tmp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,19 +198,40 @@ class Pulses:
         return alive, silent
 
 
-def next_job(results: Path, waiting: deque[Job]) -> Job:
+def next_job(results: Path, waiting: deque[Job], *, claim: bool = True) -> Job:
     """Take the first job that no live process is running, as far as the files tell without waiting; else the first.
 
     So several launchers on one folder share its jobs, and only at the very end two of them may run the same one.
+    claim: leave its first beat at once, for whoever looks before it has begun; not for one that may wait for longer
+    than a beat stays fresh.
     """
     keys = {path.stem for path in listed(folder_of(results))}
+    running: set[str] = set()
     if any(job.key in keys for job in waiting):
         running = {seen.beat.key for seen in Pulses(results).look()[0]}
-        for job in waiting:
-            if job.key not in running:
-                waiting.remove(job)
-                return job
+    for job in waiting:
+        if job.key not in running and not (claim and job.key not in keys and _taken(results, job)):
+            waiting.remove(job)
+            return job
     return waiting.popleft()
+
+
+def _taken(results: Path, job: Job) -> bool:
+    """Whether another launcher has claimed the job since we looked; if not, it is ours: only one can make a file."""
+    path = _file(results, job)
+    temporary = _temporary(path)
+    try:
+        path.parent.mkdir(exist_ok=True)
+        temporary.write_bytes(_content(job, Progress(job.key, 0, 0, None, None), 0.0))
+        os.link(temporary, path)
+    except FileExistsError:
+        return True
+    except OSError:  # a disk that is full or read-only, or has no links: then jobs may be run twice
+        return False
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+    return False
 
 
 def listed(folder: Path) -> list[Path]:

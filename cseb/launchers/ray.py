@@ -128,7 +128,7 @@ class _Supply:
         """Twice what fits: no core waits for us, and a cluster that grows by demand sees some."""
         most = self.workers or 2 * _room(self.ray, self.needs)
         while self.waiting and len(self.running) < most:
-            job = next_job(self.task.store.folder, self.waiting)
+            job = next_job(self.task.store.folder, self.waiting, claim=False)  # it may wait in the cluster's queue
             self.running[self.attempt.remote(self.task, job, self.ear, str(Path.cwd()))] = job.key
 
     def _listen(self) -> None:

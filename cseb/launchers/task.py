@@ -46,11 +46,11 @@ class Task:
         Whatever goes wrong becomes an event, and the grid goes on.
         """
         alone = job.protocol.processes == 1  # else one might find a record that the others do not see yet
-        if alone and job.key not in self.again and (found := self.store.find(job.key)) is not None:
-            return Finished(job.key, found)
         try:
-            run_job = pkgutil.resolve_name(self.target)
             with beating(self.store.folder, job, watch) if first() else nullcontext(watch) as overheard:
+                if alone and job.key not in self.again and (found := self.store.find(job.key)) is not None:
+                    return Finished(job.key, found)
+                run_job = pkgutil.resolve_name(self.target)
                 return Finished(job.key, run_job(job, self.store, overheard, models=self.models))
         except CsebError as error:
             return Broken(job.key, "user", str(error))
