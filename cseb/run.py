@@ -24,6 +24,7 @@ import cseb
 from cseb import build as building
 from cseb import train as training
 from cseb.data.corpus import Corpus, read_corpus
+from cseb.data.outside import contents
 from cseb.data.subset import draw, subset_sha256
 from cseb.data.weights import encoder_sha256
 from cseb.encoder import Encoder
@@ -143,14 +144,16 @@ def _smaller(encoder: Encoder) -> list[str]:
 def _check(job: Job, corpus: Corpus) -> None:
     """A job may wait for hours in a cluster's queue, and its record says what was planned.
 
-    Raises: BadData if corpus, task data or encoder have become others meanwhile.
+    Raises: BadData if corpus, task data, encoder or what the method names have become others meanwhile.
     """
     tasks = (*parse_tasks(_task_names(job)), *(parse_tasks(dev) if (dev := _dev_name(job)) else ()))
     data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
+    outside = contents(job.method.outside())
     for what, here, planned in (
         (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
         ("the data of the tasks", data, job.protocol.data),
         (f"the encoder {job.encoder.name}", encoder_sha256(Path(job.folder), job.folder), job.encoder.sha256),
+        *((one.name, outside.get(one.name), one.sha256) for one in job.outside),
     ):
         if here != planned:
             raise BadData(f"{what} changed after the grid was planned; run the same command again")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,18 +32,8 @@ def find_encoder(name: str) -> tuple[Path, str]:
 
 
 def encoder_sha256(folder: Path, name: str) -> str:
-    """Of what decides the vectors; read again only when a file's time, size or place has changed. Raises: BadData."""
-    files = _files(folder, name)
-    try:
-        stamps = tuple((one.st_mtime_ns, one.st_size, one.st_ino) for one in (path.stat() for path in files))
-    except OSError as error:
-        raise BadData(f"encoder {name!r} cannot be read: {error.strerror}") from error
-    return _sha256(tuple(files), stamps)
-
-
-@lru_cache(maxsize=16)
-def _sha256(files: tuple[Path, ...], _stamps: tuple[tuple[int, int, int], ...]) -> str:
-    return sha256_of(files)
+    """Of what decides the vectors. Raises: BadData."""
+    return sha256_of(_files(folder, name))
 
 
 def locate(name: str) -> Path:
@@ -67,6 +57,7 @@ def locate(name: str) -> Path:
     return _download(name)
 
 
+@lru_cache(maxsize=16)  # the hub is asked once, and all jobs of a process read the same revision
 def _download(name: str) -> Path:
     """A hub snapshot, from the local cache when HF_HUB_OFFLINE is set or the files are there already."""
     from huggingface_hub import snapshot_download
@@ -104,15 +95,22 @@ def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted(found, key=lambda path: path.name)
 
 
-def sha256_of(files: Iterable[Path]) -> str:
-    """Names, lengths and bytes; the length keeps one file from running into the next."""
+def sha256_of(files: Sequence[Path]) -> str:
+    """Of names, lengths and bytes; read again only when a file's time, size or place has changed. Raises: BadData."""
+    try:
+        stamps = tuple((one.st_mtime_ns, one.st_size, one.st_ino) for one in (path.stat() for path in files))
+        return _read(tuple(files), stamps)
+    except OSError as error:
+        raise BadData(f"{error.filename} cannot be read: {error.strerror}") from error
+
+
+@lru_cache(maxsize=64)
+def _read(files: tuple[Path, ...], _stamps: tuple[tuple[int, int, int], ...]) -> str:
+    """The length keeps one file from running into the next."""
     total = hashlib.sha256()
     for path in files:
-        try:
-            with path.open("rb") as stream:
-                total.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-                while block := stream.read(BLOCK):
-                    total.update(block)
-        except OSError as error:
-            raise BadData(f"encoder file {path} cannot be read: {error.strerror}") from error
+        with path.open("rb") as stream:
+            total.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            while block := stream.read(BLOCK):
+                total.update(block)
     return total.hexdigest()
