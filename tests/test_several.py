@@ -21,8 +21,8 @@ from typer.testing import CliRunner
 from cseb import benchmark as benchmarks
 from cseb.cli import app, hosts, several
 from cseb.cli.grid import Grid
-from cseb.errors import BadBenchmark
-from cseb.launchers.events import Summary
+from cseb.errors import BadBenchmark, BadData
+from cseb.launchers.events import Broken, Summary
 from cseb.launchers.heartbeat import beating, folder_of
 from cseb.launchers.local import Local
 from cseb.launchers.task import Task
@@ -115,6 +115,18 @@ def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytes
     monkeypatch.setattr("cseb.processes.agreed", lambda *_: ["another"])
     with pytest.raises(BadBenchmark, match="other jobs"):
         grid.agreed([second])
+
+
+@pytest.mark.parametrize(("label", "kind"), [("mistake", BadData), ("bug", ZeroDivisionError), ("memory", MemoryError)])
+def test_what_goes_wrong_in_one_of_several_ends_it_so_that_all_end(
+    tmp_path: Path, label: str, kind: type[Exception]
+) -> None:
+    """Going on to its next job it would train that one with others that are still at this."""
+    job = standin_jobs.job(label)
+    task = Task(standin_jobs.TARGET, Store(tmp_path))
+    assert isinstance(task.attempt(job, lambda _: None), Broken)
+    with pytest.raises(kind):
+        task.attempt(replace(job, protocol=replace(job.protocol, processes=2)), lambda _: None)
 
 
 def test_the_others_share_of_a_cost(monkeypatch: pytest.MonkeyPatch) -> None:

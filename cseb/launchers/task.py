@@ -43,7 +43,7 @@ class Task:
     def attempt(self, job: Job, watch: Callable[[Progress], None]) -> Finished | Broken:
         """Run one job, unless another launcher has done so meanwhile; its heartbeat is kept while it runs.
 
-        Whatever goes wrong becomes an event, and the grid goes on.
+        Whatever goes wrong becomes an event, and the grid goes on; where several processes share the job, it is raised.
         """
         alone = job.protocol.processes == 1  # else one might find a record that the others do not see yet
         try:
@@ -52,11 +52,11 @@ class Task:
                     return Finished(job.key, found)
                 run_job = pkgutil.resolve_name(self.target)
                 return Finished(job.key, run_job(job, self.store, overheard, models=self.models))
-        except CsebError as error:
-            return Broken(job.key, "user", str(error))
         except Exception as error:
-            if job.protocol.processes > 1:  # the others wait for this one: all of them have to end
+            if not alone:  # the others wait for this one, and would take its next job for the same: all have to end
                 raise
+            if isinstance(error, CsebError):
+                return Broken(job.key, "user", str(error))
             if memory_ran_out(error):  # before training, or there was not even enough for a record
                 return Broken(job.key, "memory", f"{OUT_OF_MEMORY}: {plain(str(error)) or type(error).__name__}")
             return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
