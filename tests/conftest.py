@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: their threads would wait for one another
 
@@ -18,6 +19,11 @@ from cseb.results.store import Store
 from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us behind its back has Ctrl-C ignored
+# A change is judged by its own faults, on a busy machine too; --hypothesis-profile=other looks for others.
+UNCHECKED = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+settings.register_profile("other", deadline=None, suppress_health_check=UNCHECKED)
+settings.register_profile("same", settings.get_profile("other"), derandomize=True)
+settings.load_profile("same")
 
 ROOT = Path(__file__).parents[1]
 WORDS = ("a", "man", "woman", "is", "was", "eating", "food", "pizza", "playing", "guitar", "in", "the", "park", "dog")

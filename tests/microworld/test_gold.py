@@ -19,13 +19,13 @@ def frame(seed: int) -> Frame:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_frame_scores_5_with_itself(seed: int) -> None:
     assert gold(frame(seed), frame(seed)) == 5
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**6))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_scores_are_symmetric_and_from_0_to_5(one: int, other: int) -> None:
     score = gold(frame(one), frame(other))
     assert 0 <= score <= 5

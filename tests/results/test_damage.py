@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cseb.errors import BadResults, CsebError
@@ -81,7 +81,7 @@ def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
             call()
 
 
-FUZZ = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=300)
 JSON = st.recursive(
     st.none()
     | st.booleans()
