@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,31 @@ def test_nothing_listens_at_the_address(store: Store, monkeypatch: pytest.Monkey
         address = f"{scheme}127.0.0.1:{unheard.getsockname()[1]}"
         with pytest.raises(BadBenchmark, match=f"^no Ray at {address}: .*refused$"):
             launch(jobs("a"), store, Ray(address), lambda event: None, target=standin_jobs.TARGET)
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "something else listens there; .* 6379"), (b"", "timed out")],
+    ids=["dashboard", "silence"],
+)
+def test_what_listens_is_no_ray(store: Store, monkeypatch: pytest.MonkeyPatch, said: bytes, wrong: str) -> None:
+    monkeypatch.setattr("ray.init", lambda **_: pytest.fail("Ray would try for minutes"))
+    monkeypatch.setattr("cseb.launchers.ray.ANSWER", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            line, _ = server.accept()
+            with line:
+                line.sendall(said)
+                line.recv(100)
+                time.sleep(0 if said else 1)
+
+        answering = threading.Thread(target=serve)
+        answering.start()
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(BadBenchmark, match=f"^no Ray at {address}: {wrong}"):
+            launch(jobs("a"), store, Ray(address), lambda event: None, target=standin_jobs.TARGET)
+        answering.join()
 
 
 def test_every_job_gets_a_record_though_a_worker_and_a_node_die(cluster: Any, store: Store) -> None:

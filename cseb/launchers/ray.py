@@ -27,7 +27,9 @@ from cseb.plan import Job
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is reported to anyone
 RETRIES = 3  # of a job whose worker or node died
-ANSWER = 5.0  # seconds within which a cluster takes a connection
+ANSWER = 5.0  # seconds within which a cluster takes a connection, and says something
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # RFC 9113, 3.4: no settings
+SETTINGS = b"\4"  # the type of the frame that comes back
 OBJECTS = 100 << 20  # bytes of shared memory for events; Ray's own choice is a third of the machine
 
 
@@ -82,12 +84,23 @@ def _library() -> Any:
 
 
 def _answers(address: str) -> None:
-    """Raises: BadBenchmark if nothing listens at HOST:PORT: Ray would try for minutes, deaf to Ctrl-C."""
+    """Raises: BadBenchmark if no Ray listens at HOST:PORT: it would try for minutes, deaf to Ctrl-C."""
     if found := re.fullmatch(r"(?:ray://)?\[?([^/]+?)\]?:(\d{1,5})", address):
         try:
-            socket.create_connection((found[1], int(found[2])), ANSWER).close()
+            with socket.create_connection((found[1], int(found[2])), ANSWER) as line:
+                if os.environ.get("RAY_USE_TLS", "0") == "0" and not _speaks(line):
+                    raise BadBenchmark(
+                        f"no Ray at {address}: something else listens there; a cluster's port is 6379 unless it was "
+                        "started with another one, that of ray:// is 10001, and 8265 is the dashboard's"
+                    )
         except (OSError, OverflowError, UnicodeError) as error:  # no such host, nobody there, or no such port
             raise BadBenchmark(f"no Ray at {address}: {error}") from None
+
+
+def _speaks(line: socket.socket) -> bool:
+    """Whether HTTP/2 is spoken at the other end, as Ray does. Raises: OSError, such as where nothing is said."""
+    line.sendall(HELLO)
+    return line.recv(len(HELLO))[3:4] == SETTINGS
 
 
 class _Supply:
