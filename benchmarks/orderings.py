@@ -28,7 +28,7 @@ BASES = {
     "informin-cl-mlm": "informin-cl",
     "bert-whitening": "first_last",
     "bert-flow": "first_last",
-    "rcl": "continued",
+    **dict.fromkeys(("rcl", "rcl-literal"), "continued"),
 }
 
 # What papers print under a method with options of its own, which the demo's one size takes away.
