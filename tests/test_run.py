@@ -1,6 +1,7 @@
 """A job from text to record: complete or failed, the same bits twice, and nothing that is not written down."""
 
 import errno
+import io
 import os
 import shutil
 from collections.abc import Callable
@@ -32,6 +33,12 @@ Tiny = Callable[[str], Path]
 SMALL = "+recipe(steps=6,warmup=0,batch_size=8,eval_every=3,learning_rate=1e-3)"
 
 
+def prepared(folder: Path) -> Store:
+    store = Store(folder)
+    store.prepare()
+    return store
+
+
 @pytest.fixture
 def jobs(tiny: Tiny, tmp_path: Path) -> Callable[..., list[Job]]:
     corpus = tmp_path / "corpus.txt"
@@ -52,8 +59,7 @@ def scores(record: Record) -> dict[tuple[str, str], float | None]:
 def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     seen: list[Progress] = []
     (job,) = jobs(f"simcse{SMALL}")
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     record = run_job(job, store, seen.append)
     assert record.status == "done"
     assert set(scores(record)) == {(t, s) for t in ("mw-captions@1", "mw-relations@1") for s in ("best", "last")}
@@ -77,8 +83,7 @@ def test_the_same_job_gives_the_same_bits(jobs: Callable[..., list[Job]], tmp_pa
     (job,) = jobs(f"micse+ami(layers=(0,1))+queue(size=16){SMALL}")
     records = []
     for folder in ("one", "two"):
-        store = Store(tmp_path / folder)
-        store.prepare()
+        store = prepared(tmp_path / folder)
         records.append(run_job(job, store, lambda look: None))
     assert records[0].scores == records[1].scores
     assert records[0].trace == records[1].trace
@@ -95,8 +100,7 @@ def test_seeds_sizes_and_options_are_other_jobs(jobs: Callable[..., list[Job]]) 
 
 def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     job = jobs("mean")[0]
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda look: None)
     found = scores(record)
     assert found["mw-captions@1", "best"] == found["mw-captions@1", "last"]
@@ -109,8 +113,7 @@ def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Jo
 
 def test_a_loss_that_is_no_number_becomes_a_failed_record(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     (job,) = jobs("simcse+recipe(steps=40,warmup=0,batch_size=8,learning_rate=1e30,clip=0)")
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda look: None)
     assert record.status == "failed"
     assert record.failure is not None
@@ -125,8 +128,7 @@ def test_a_cost_is_that_of_all_processes(
     jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
 ) -> None:
     (job,) = jobs(f"simcse{SMALL}{more}")
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     monkeypatch.setattr("cseb.processes.Share.others", lambda *_: 1000.0)
     record = run_job(job, store, lambda look: None)
     assert record.status == ("failed" if more else "done")
@@ -136,8 +138,7 @@ def test_a_cost_is_that_of_all_processes(
 
 def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     (job,) = jobs(f"simcse+mean{SMALL}")
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
     folder = tmp_path / "models" / job.key
     assert (folder / "modules.json").is_file()
@@ -152,8 +153,7 @@ def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list
 def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     import torch
 
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
     run_job(jobs(f"simcse{SMALL}")[0], store, lambda look: None)
@@ -166,8 +166,7 @@ def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
 ) -> None:
     from safetensors.torch import load_file
 
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     text = f"isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6){SMALL}"
     (job,) = jobs(text)
     record = run_job(job, store, lambda look: None, models=tmp_path / "models")
@@ -216,8 +215,7 @@ def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
     labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
     typed = f"mw-faq,mw-clusters,mw-geometry,{labels},{labels}:clustering"
     (job,) = jobs(f"simcse{SMALL}", tasks=typed)
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda _: None)
     names = [score.task for score in record.scores if score.select == "last"]
     assert names[0] == "mw-faq@1"
@@ -250,12 +248,6 @@ def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path
     assert last["mw-captions"] == next(score.value for score in beside.scores if score.select == "last")
 
 
-def prepared(folder: Path) -> Store:
-    store = Store(folder)
-    store.prepare()
-    return store
-
-
 CUDA = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ...")
 CPU = RuntimeError("[enforce fail] . DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.")
 
@@ -265,8 +257,7 @@ def test_too_little_memory_is_a_failed_record(
     jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     (job,) = jobs(f"simcse{SMALL}")
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     step = torch.optim.AdamW.step
     steps = []
 
@@ -290,8 +281,7 @@ def test_another_error_while_training_is_no_record(
     jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (job,) = jobs(f"simcse{SMALL}")
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
 
     def train(*_: object) -> None:
         raise RuntimeError("shapes do not fit")
@@ -306,8 +296,7 @@ def test_a_smaller_batch_at_test_is_written_down(
     jobs: Callable[..., list[Job]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (job,) = jobs(f"simcse{SMALL}")
-    store = Store(tmp_path / "results")
-    store.prepare()
+    store = prepared(tmp_path / "results")
     usual = run_job(job, store, lambda seen: None)
     pool, called = Encoder.pool, []
 
@@ -387,6 +376,20 @@ def test_an_encoder_is_hashed_once_while_its_files_stay_as_they_are(
     assert sorted(read) == sorted(set(read)) != []
     (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
     assert weights.encoder_sha256(folder, "it") != first
+
+
+def test_a_file_that_cannot_be_read_is_named_though_the_system_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Torn(io.BytesIO):
+        def read(self, *_: object) -> bytes:
+            raise OSError(errno.EIO, "Input/output error")  # of a disk; it names no file
+
+    (tmp_path / "model").write_text("x")
+    for wrong in (tmp_path / "model", tmp_path / "gone"):
+        monkeypatch.setattr(Path, "open", lambda *_: Torn())
+        with pytest.raises(BadData, match=f"^{wrong} cannot be read: (Input/output error|No such file)"):
+            weights.sha256_of([wrong])
 
 
 def test_a_model_that_cannot_be_written_costs_no_record_and_leaves_nothing_torn(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -95,22 +96,32 @@ def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     return sorted(found, key=lambda path: path.name)
 
 
-def sha256_of(files: Sequence[Path]) -> str:
+def sha256_of(files: Iterable[Path]) -> str:
     """Of names, lengths and bytes; read again only when a file's time, size or place has changed. Raises: BadData."""
-    try:
-        stamps = tuple((one.st_mtime_ns, one.st_size, one.st_ino) for one in (path.stat() for path in files))
-        return _read(tuple(files), stamps)
-    except OSError as error:
-        raise BadData(f"{error.filename} cannot be read: {error.strerror}") from error
+    return _sha256(tuple((path, _stamp(path)) for path in files))
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    with _readable(path):
+        found = path.stat()
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 @lru_cache(maxsize=64)
-def _read(files: tuple[Path, ...], _stamps: tuple[tuple[int, int, int], ...]) -> str:
+def _sha256(stamped: tuple[tuple[Path, tuple[int, int, int]], ...]) -> str:
     """The length keeps one file from running into the next."""
     total = hashlib.sha256()
-    for path in files:
-        with path.open("rb") as stream:
-            total.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+    for path, (_, size, _) in stamped:
+        with _readable(path), path.open("rb") as stream:
+            total.update(f"{path.name}\0{size}\0".encode())
             while block := stream.read(BLOCK):
                 total.update(block)
     return total.hexdigest()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadData(f"{path} cannot be read: {error.strerror}") from error

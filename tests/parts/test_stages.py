@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cseb import train as training
-from cseb.build import build, check
+from cseb.build import Built, build, check
 from cseb.errors import BadSpec
 from cseb.parts.stages import EntropyModels, Teacher
 from cseb.spec import parse_method
@@ -185,66 +185,59 @@ def test_a_teacher_is_the_method_trained_by_contrast_alone() -> None:
     assert method.data_seen() == ("subset",)
 
 
+class Surveys(torch.nn.Module):
+    """A term that keeps what it is shown of the teacher, and finds the same in every step."""
+
+    needs: frozenset[str] = frozenset()
+    views = 2
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[torch.Tensor] = []
+
+    def survey(self, frozen):
+        self.seen.append(frozen[0][0])
+
+    def forward(self, step):
+        assert torch.allclose(step.frozen[0][0], self.seen[0][step.sids])
+        return step.views[0].z.sum() * 1e-3
+
+
+def surveyed(built: Built) -> tuple[Built, Surveys, list]:
+    """With a term that surveys in the place of its own, and its teacher once it is built."""
+    term, teachers = Surveys(), []
+
+    def stage():
+        teachers.append(built.stages[0]())
+        return teachers[0]
+
+    return replace(built, terms=(replace(built.terms[0], term=term),), stages=(stage,)), term, teachers
+
+
 @pytest.mark.parametrize("with_head", [True, False])
 def test_a_term_may_look_at_the_subset_as_its_teacher_has_it(tiny: Tiny, with_head: bool) -> None:
     text = f"rankencoder+teacher(steps=2,with_head={str(with_head).lower()})+recipe({TEACHING})"
-    built = build(parse_method(text).at(1.0), tiny("bert"), 0)
-    seen: list[torch.Tensor] = []
-    kept: list = []
-
-    def stage():
-        kept.append(built.stages[0]())
-        return kept[0]
-
-    class Surveys(torch.nn.Module):
-        needs: frozenset[str] = frozenset()
-        views = 2
-
-        def survey(self, frozen):
-            seen.append(frozen[0][0])
-
-        def forward(self, step):
-            assert torch.allclose(step.frozen[0][0], seen[0][step.sids])
-            return step.views[0].z.sum() * 1e-3
-
-    looked = replace(built, terms=(replace(built.terms[0], term=Surveys()),), stages=(stage,))
+    looked, term, teachers = surveyed(build(parse_method(text).at(1.0), tiny("bert"), 0))
     train(looked, SENTENCES, 0, "cpu", None, lambda look: None)
-    assert len(seen) == 1
-    encoder = kept[0].encoder
-    assert np.allclose(seen[0], encoder.vectors(encoder.tokenise(SENTENCES, 32), with_head), atol=1e-6)
+    assert len(term.seen) == 1
+    encoder = teachers[0].encoder
+    assert np.allclose(term.seen[0], encoder.vectors(encoder.tokenise(SENTENCES, 32), with_head), atol=1e-6)
 
 
 @pytest.mark.parametrize("best", [2, 4])
 def test_the_dev_set_chooses_the_teachers_checkpoint(tiny: Tiny, best: int) -> None:
     """Dev points are highest at its first or its second look; its frozen vectors are those of that checkpoint."""
     text = "distillcse+teacher(steps=4)+recipe(steps=8,batch_size=8,warmup=0,learning_rate=1e-2,eval_every=2)"
-    built = build(parse_method(text).at(1.0), tiny("bert"), 0)
+    looked, term, teachers = surveyed(build(parse_method(text).at(1.0), tiny("bert"), 0))
     looks: list[np.ndarray] = []
-    kept: list = []
-    frozen: list[torch.Tensor] = []
-
-    def stage():
-        kept.append(built.stages[0]())
-        return kept[0]
 
     def select(encoder) -> float:
-        if encoder is kept[0].encoder:
-            looks.append(encoder.vectors(encoder.tokenise(SENTENCES, 32), built.frozen_head))
+        if encoder is teachers[0].encoder:
+            looks.append(encoder.vectors(encoder.tokenise(SENTENCES, 32), looked.frozen_head))
         return 1.0 if 2 * len(looks) == best else 0.0
 
-    class Keeps(torch.nn.Module):
-        needs: frozenset[str] = frozenset()
-        views = 2
-
-        def survey(self, found):
-            frozen.append(found[0][0])
-
-        def forward(self, step):
-            return step.views[0].z.sum() * 1e-3
-
-    looked = replace(built, terms=(replace(built.terms[0], term=Keeps()),), stages=(stage,))
     notes = train(looked, SENTENCES, 0, "cpu", select, lambda look: None).notes
     assert len(looks) == 2
-    assert np.allclose(frozen[0], looks[best // 2 - 1], atol=1e-6)
+    assert np.allclose(term.seen[0], looks[best // 2 - 1], atol=1e-6)
     assert not np.allclose(looks[0], looks[1], atol=1e-3)
     assert f"checkpoint of step {best}" in notes[0]
