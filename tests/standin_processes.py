@@ -11,12 +11,22 @@ from accelerate.utils import DistributedDataParallelKwargs
 from cseb.batches import Feed
 from cseb.build import Built, build
 from cseb.objective import Objective
+from cseb.parts import Surveying
 from cseb.processes import share
 from cseb.spec import parse_method
 from cseb.train import train
 
 SENTENCES = [f"the {one} dog {two} a ball in the {three}" for one in ("old", "red", "big", "sad")
              for two in ("chased", "saw", "had") for three in ("park", "house", "sun")]  # fmt: skip
+
+
+def still(built: Built) -> Built:
+    """With no dropout in copies of the encoder either, which have rates of their own."""
+    for weighted in built.terms:
+        for module in weighted.term.modules() if isinstance(weighted.term, torch.nn.Module) else ():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+    return built
 
 
 def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
@@ -36,8 +46,11 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
         ids, mask, _, anchor = (field[: len(first.rows)] for field in first.fields)
         built.memory.remember(built.encoder, ids, mask, anchor, first.sids, here)
         queue = built.memory.negatives(second.sids)
-    frozen = [[torch.sin(torch.arange(len(second.rows) * 16.0)).view(-1, 16).double()] * 2] * len(built.stages)
-    loss = model(second, queue, rng, frozen)
+    teachers = [[torch.sin(torch.arange(len(sentences) * 16.0)).view(-1, 16).double()] * 2] * len(built.stages)
+    for weighted in built.terms:
+        if isinstance(weighted.term, Surveying):
+            weighted.term.survey(teachers)
+    loss = model(second, queue, rng, [[view[second.rows] for view in views] for views in teachers])
     accelerator.backward(loss)
     found = {name: weight.grad for name, weight in objective.named_parameters() if weight.grad is not None}
     return {"loss": loss.detach(), **found}
@@ -50,8 +63,8 @@ def main(folder: Path, out: Path, texts: list[str]) -> None:
         paired = method.views.name in ("triples", "pairs")
         lines = [f"{a}\t{b}\t{c}" for a, b, c in zip(SENTENCES, SENTENCES[1:], SENTENCES[2:], strict=False)]
         sentences = lines if paired else SENTENCES
-        held = gradients(build(method, folder, 0), sentences)
-        once = build(method, folder, 0)
+        held = gradients(still(build(method, folder, 0)), sentences)
+        once = still(build(method, folder, 0))
         once = replace(once, recipe=replace(once.recipe, steps=3))
         curve = train(once, sentences, 0, "cpu", None, lambda look: None).curve
         if share().main:
