@@ -3,8 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+OLDEST := .venv-oldest
+CORE := tests/test_spec.py tests/test_cli.py tests/test_cli_data.py tests/test_encoder.py tests/test_report.py \
+	tests/test_train.py tests/test_eval.py tests/test_benchmark.py tests/plots tests/results tests/statistics \
+	tests/tasks/test_evaluate.py tests/tasks/test_labelled.py tests/tasks/test_own.py tests/tasks/test_mteb_tasks.py tests/data
 
-.PHONY: demo test slow lint check clean
+.PHONY: demo test slow lint check docs oldest clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cseb needs Python 3.11 or newer: make PYTHON=...")'
@@ -21,15 +25,35 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 test: lint  ## style, types, import rules and all tests but the slow ones
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
 
-slow: $(READY)  ## simulations of the statistics, three dozen kills, one grid through every launcher
+slow: $(READY)  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow
+
+$(VENV)/.docs: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## the site, in docs/_build/html: warnings are errors, nothing in it asks the network
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/pytest -q tests/test_site.py
+	@echo open docs/_build/html/index.html
+
+$(OLDEST)/.ready: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install --quiet --constraint constraints.txt torch
+	$(OLDEST)/bin/pip install --quiet --constraint constraints-oldest.txt --editable '.[dev]'
+	@touch $@
+
+# Warnings are no errors here: libraries of other ages warn of one another.
+oldest: $(OLDEST)/.ready  ## core tests with the oldest dependencies that pyproject.toml allows
+	$(OLDEST)/bin/pytest -n 2 --dist loadgroup -W default -m "not slow" $(CORE)
 
 check: $(READY)  ## do the reproduced numbers still come back?
 	$(BIN)/cseb check demo
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(OLDEST) docs/_build docs/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

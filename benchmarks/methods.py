@@ -1,4 +1,4 @@
-"""The table of all methods in README.md, and the tables of costs in results/demo/README.md.
+"""Tables in the docs (all methods, all tasks) and those of costs in results/demo/README.md.
 
 Rows come from the registry, what papers print from benchmarks/published/scores.csv, our own numbers from results/demo.
 Run it in the root of the repository after any of these has changed: python benchmarks/methods.py
@@ -13,9 +13,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from cseb.registry import METHODS
-from cseb.results.published import PUBLISHED, Printed, own_rows, shipped_rows
-from cseb.spec import Method
+from cseb.methods.part_facts import facts
+from cseb.methods.spec import Method
+from cseb.papers.scores import PUBLISHED, Printed, own_rows, shipped_rows
+from cseb.registry import METHODS, TASKS
 from cseb.tasks.words import baselines
 
 ROOT = Path(__file__).parents[1]
@@ -29,29 +30,10 @@ LEGEND = """\
 Needs: besides sentences and one encoder. Has seen: in training; an encoder's own pre-training is left aside. Cost: CPU
 seconds of a job of the demo as a multiple of `simcse` on the same corpus. Printed: average of seven STS tasks for
 BERT-base, lowest to highest where papers differ; another encoder is named. Demo: mean ± sample standard deviation over
-seeds on the microworld, the checkpoint that its dev set chose; it says nothing about real text. `*`: with options that
-fit its tiny encoder. `--`: a, in no table of the five papers in this form; b, learns from labelled texts, see
-`results/demo/triples.md`; c, not run; d, not timed; e, needs a file that does not come with cseb."""
-
-# What a part asks for besides sentences and one encoder.
-NEEDS: Mapping[str, str] = {
-    "triples": "labelled triples",
-    "pairs": "labelled pairs",
-    "unit_halves": "discourse units",
-    "paraphrase": "paraphrases",
-    "back_translation": "translators",
-    **dict.fromkeys(("char_span_mask", "span_masks", "mask_prompt", "prompts", "negated_prompts"), "mask token"),
-    "queue": "momentum copy",
-    "momentum_nce": "momentum copy",
-    **dict.fromkeys(("second_encoder", "peer_encoder"), "second encoder"),
-    "teacher": "teacher trained first",
-    "entropy_models": "models trained first",
-    "rtd": "generator, second encoder",
-    **dict.fromkeys(("multi_layer_nce", "l2_to_init"), "frozen copy"),
-    "reconstruct": "decoder",
-    "mlm": "masked-LM head",
-    **dict.fromkeys(("whiten", "flow", "rank_mix"), "a fit afterwards"),
-}
+seeds on the microworld, the checkpoint that its dev set chose, as of 21 November 2026, before the changes that
+`results/LOG.md` tells of; it says nothing about real text. `*`: with options that fit its tiny encoder. `--`: a, in no
+table of the five papers in this form; b, learns from labelled texts, see `results/demo/triples.md`; c, not run; d, not
+timed; e, needs a file that does not come with cseb."""
 
 # What a training step was thought to cost before any was measured, to one of simcse: from the sequences that it
 # encodes with and without gradients. Of methods of two stages, all of the training.
@@ -97,7 +79,7 @@ NOT_OFFERED: Mapping[str, str] = {
     "ct-sbert": "`ct` from a supervised encoder: `--methods ct --encoder FOLDER`",
     "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",
     "skip-thought": "learns from books read in order, for days",
-    "entropy-model": "the first stage of `rcl` alone: `continued+entropy(weight=PHI)`",
+    "entropy-model": "the pre-trained teacher of `rcl` alone: `continued+entropy(weight=PHI)`",
 }
 
 
@@ -140,6 +122,16 @@ def costs_table(trained_on: str, root: Path = ROOT) -> str:
     return "\n".join(_markdown(("method", "CPU s", "to simcse", "estimated", "peak MB"), rows))
 
 
+def protocols_table() -> str:
+    """Every protocol with its tasks and their versions, in the order of the registry."""
+    held: dict[str, list[str]] = {}
+    for name in TASKS:
+        task = TASKS[name]
+        held.setdefault(task.protocol, []).append(f"`{name}`@{task.version}")
+    rows = [(f"`{protocol}`", ", ".join(names)) for protocol, names in held.items()]
+    return "\n".join(_markdown(("protocol", "tasks"), rows))
+
+
 def papers_without_method() -> set[str]:
     """Names in the papers' tables that no method and no row of words stands for."""
     taken = {own.method for own in PUBLISHED.values()} | {words.printed for words in WORDS}
@@ -148,7 +140,7 @@ def papers_without_method() -> set[str]:
 
 def needs(method: Method) -> list[str]:
     """What a settled method asks for besides sentences and one encoder."""
-    return list(dict.fromkeys(NEEDS[part.name] for part in method.parts() if part.name in NEEDS))
+    return list(dict.fromkeys(asked for part in method.parts() if (asked := facts(part.name).requires)))
 
 
 def _method_row(name: str, demo: Mapping[str, str], cost: Mapping[str, str]) -> tuple[str, ...]:
@@ -232,8 +224,9 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 # File, words of the marker above a table, and what makes it.
 TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
-    (Path("README.md"), "all methods", methods_table),
-    (Path("README.md"), "not offered", not_offered_table),
+    (Path("docs/methods.md"), "all methods", methods_table),
+    (Path("docs/methods.md"), "not offered", not_offered_table),
+    (Path("docs/protocols.md"), "tasks", protocols_table),
     (DEMO / "README.md", "costs on sentences", lambda: costs_table("sentences")),
     (DEMO / "README.md", "costs on triples", lambda: costs_table("triples")),
 )

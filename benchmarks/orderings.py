@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cseb.results.published import own_rows
+from cseb.papers.scores import own_rows
 from cseb.statistics.intervals import t_interval
 
 ROOT = Path(__file__).parents[1]

@@ -1,3 +1,79 @@
-"""cseb: which training method gives the best sentence encoder from few sentences, by how much, and is it real?"""
+"""cseb: which training method gives the best sentence encoder from few sentences, by how much, and is it real?
 
-__version__ = "0.1.0"
+What the command line does, in as many lines of Python:
+
+    encoder = cseb.train("simcse", sentences)
+    encoder.encode(["a sentence"])
+    cseb.evaluate(encoder, tasks="sts", data_dir="senteval")
+    cseb.run(methods=["simcse", "micse"], fractions=[0.01], seeds=5)
+    cseb.load("results").frame()
+    print(cseb.compare("results", baseline="simcse"))
+
+Importing cseb loads nothing else; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from cseb.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from cseb.api.compare import Comparison, compare
+    from cseb.api.encoders import TrainedEncoder
+    from cseb.api.evaluate import Scores, evaluate
+    from cseb.api.grid import run
+    from cseb.api.plot import plot
+    from cseb.api.report import report
+    from cseb.api.results import Results, load
+    from cseb.api.sources import diff, rerun, sample, show, verify
+    from cseb.api.train import train
+    from cseb.errors import CsebError
+
+__all__ = [
+    "Comparison",
+    "CsebError",
+    "Results",
+    "Scores",
+    "TrainedEncoder",
+    "compare",
+    "diff",
+    "evaluate",
+    "load",
+    "plot",
+    "report",
+    "rerun",
+    "run",
+    "sample",
+    "show",
+    "train",
+    "verify",
+]
+
+_HOMES = {
+    **dict.fromkeys(("Comparison", "compare"), "cseb.api.compare"),
+    **dict.fromkeys(("Scores", "evaluate"), "cseb.api.evaluate"),
+    **dict.fromkeys(("Results", "load"), "cseb.api.results"),
+    **dict.fromkeys(("diff", "rerun", "sample", "show", "verify"), "cseb.api.sources"),
+    "CsebError": "cseb.errors",
+    "TrainedEncoder": "cseb.api.encoders",
+    "plot": "cseb.api.plot",
+    "report": "cseb.api.report",
+    "run": "cseb.api.grid",
+    "train": "cseb.api.train",
+}
+
+
+if not TYPE_CHECKING:  # a type checker shall miss a name that is not there
+
+    def __getattr__(name: str) -> object:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'cseb' has no attribute {name!r}")
+        found = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,24 +1,27 @@
-"""Errors a user can mend: each is one line that says what was found, what is allowed and what to try."""
+"""Errors a user can fix: each is one line that says what was found, what is allowed and what to try."""
 
 from __future__ import annotations
 
 import difflib
-import math
+import sys
 from collections.abc import Collection, Iterable
 from typing import TypeVar
 
+from cseb import text
+
 T = TypeVar("T")
+LARGEST = sys.float_info.max
 
 
 class CsebError(Exception):
-    """Something a user can mend. `main()` prints it as one line on stderr and exits with 2."""
+    """An error a user can fix. `main()` prints it as one line on stderr and exits with 2."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(text.message(message))
 
 
 class BadSpec(CsebError):
-    """A method, part or option that cannot be."""
+    """An invalid method, part or option."""
 
 
 class BadBenchmark(CsebError):
@@ -33,18 +36,23 @@ class BadResults(CsebError):
     """A results folder that cannot be written, or a record that cannot be trusted."""
 
 
+class TrainingFailed(CsebError):
+    """A training whose loss is no finite number, or that had too little memory."""
+
+
 class UnknownName(CsebError):
-    """A name that no registry of its kind knows."""
+    """A name that no registry of its kind knows. remarks: what else may be why, such as names that were left out."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"no {kind} is called {name!r}; {did_you_mean(name, known)}")
+    def __init__(self, kind: str, name: str, known: Iterable[str], remarks: Iterable[str] = ()) -> None:
+        super().__init__("; ".join([f"no {kind} is called {name!r}; {did_you_mean(name, known)}", *remarks]))
 
 
+MOST = 2**53  # the largest count that arithmetic in floating point keeps exact
 OUT_OF_MEMORY = "out of memory"  # how the reason begins when a job had too little
 
 
 def memory_ran_out(error: BaseException) -> bool:
-    """Whether an exception says so: Python's, PyTorch's on a GPU, or the plain RuntimeError of PyTorch on a CPU."""
+    """Whether an exception reports exhausted memory: Python's, or PyTorch's on a GPU or (a RuntimeError) on a CPU."""
     said = str(error)
     return (
         isinstance(error, MemoryError)
@@ -65,10 +73,18 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
 
 
+def shortened(value: object) -> str:
+    """A value as a message repeats it: at most 80 characters. An integer of thousands of digits cannot be written."""
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return "an integer too large for a computer's numbers"
+    said = repr(value)
+    return said if len(said) <= 80 else f"{said[:77]}..."
+
+
 def number(value: object, what: str) -> float:
     """`value` if it is a finite number (True and False are not). Raises: BadSpec."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise BadSpec(f"{what} is {value!r}; a finite number is needed")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:  # nan too
+        raise BadSpec(f"{what} is {shortened(value)}; a finite number is needed")
     return value
 
 
@@ -90,6 +106,8 @@ def whole(low: int, value: int, what: str) -> int:
     """`value` if it is an integer of at least `low`. Raises: BadSpec."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
         raise BadSpec(f"{what} is {value!r}; it must be a whole number of at least {low}")
+    if value > MOST:
+        raise BadSpec(f"{what} is {shortened(value)}; it must be a whole number of at most {MOST}")
     return value
 
 

@@ -2,13 +2,82 @@
 
 from __future__ import annotations
 
+import keyword
 import pkgutil
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
-from cseb.errors import BadSpec, UnknownName
+from cseb.errors import BadSpec, UnknownName, did_you_mean
+
+GROUP = "cseb."  # how the groups begin under which packages offer names
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A name that another package puts under "cseb.<kind>". fault: why it cannot be used, "" if it can."""
+
+    kind: str
+    name: str
+    value: str  # module:attribute
+    package: str
+    release: str
+    fault: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r} of {self.package} {self.release} is left out: {self.fault}"
+
+
+@cache
+def offered() -> tuple[Offer, ...]:
+    """Every name that installed packages offer, with what is wrong with it. Their metadata is read, their code is not.
+
+    A name must be one that the grammar can read; a part's must not be that of a part for another slot.
+    """
+    from importlib.metadata import distributions  # a fifth of what this file takes to load
+
+    found: dict[tuple[str, str, str], Offer] = {}
+    for package in distributions():
+        for point in package.entry_points:
+            if point.group.startswith(GROUP):
+                kind = point.group.removeprefix(GROUP)
+                offer = Offer(kind, point.name, point.value, package.name, package.version)
+                found.setdefault((kind, point.name, package.name), offer)  # the first on the path is the one imported
+    return tuple(replace(one, fault=_fault(one)) for one in found.values())
+
+
+def left_out() -> tuple[str, ...]:
+    """A line for each name that installed packages offer and that cannot be used, with the reason."""
+    return tuple(str(one) for one in offered() if one.fault)
+
+
+def package_of(kind: str, name: str) -> tuple[str, str]:
+    """Name and version of the package that offers this name; ("", "") for our own."""
+    return next(
+        ((one.package, one.release) for one in offered() if (one.kind, one.name) == (kind, name) and not one.fault),
+        ("", ""),
+    )
+
+
+def _fault(one: Offer) -> str:
+    if one.kind not in (kinds := {registry.kind for registry in (*SLOTS.values(), METHODS, PRESETS, LAUNCHERS, TASKS)}):
+        near = did_you_mean(one.kind, kinds).replace("?", "")
+        return f"no group is called {GROUP}{one.kind}; {near} behind {GROUP}"
+    pieces = [one.name] if one.kind not in ("method", "task", "launcher") else one.name.split("-")
+    if one.kind == "task":
+        return "" if re.fullmatch("[A-Za-z0-9_-]+", one.name) else "a name is of letters, digits, _ and -"
+    if not all(piece.isascii() and piece.isidentifier() and not keyword.iskeyword(piece) for piece in pieces):
+        plain = re.sub("[^A-Za-z0-9_]+", "_", one.name)
+        return (
+            "a spec cannot name it; letters, digits and _ are needed, a letter first, such as "
+            f"{plain if plain[:1].isalpha() else f'my_{plain}'}"
+        )
+    for slot, registry in SLOTS.items():
+        if one.name in registry.builtin and (registry.kind != one.kind or registry.builtin[one.name] != one.value):
+            return f"cseb has a part of this name, in the slot {slot}; take another name"
+    return ""
 
 
 @dataclass(eq=False)
@@ -25,16 +94,16 @@ class Registry(Mapping[str, Any]):
     def targets(self) -> dict[str, str]:
         """Name to "module:attribute": our own names, then those of installed packages. Raises: BadSpec."""
         found = dict(self.builtin)
-        from importlib.metadata import entry_points  # a fifth of what this file takes to load
-
-        for point in entry_points(group=f"cseb.{self.kind}"):
-            if found.setdefault(point.name, point.value) != point.value:
-                raise BadSpec(f"{self.kind} {point.name!r} is both {found[point.name]} and {point.value}")
+        for one in offered():
+            if one.kind != self.kind or one.fault:
+                continue
+            if found.setdefault(one.name, one.value) != one.value:
+                raise BadSpec(f"{self.kind} {one.name!r} is both {found[one.name]} and {one.value}")
         return found
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.targets:
-            raise UnknownName(self.kind, name, self.targets)
+            raise UnknownName(self.kind, name, self.targets, left_out())
         try:
             return pkgutil.resolve_name(self.targets[name])
         except (ImportError, AttributeError, ValueError) as error:
@@ -57,48 +126,48 @@ METHODS = Registry(
         "mean": "cseb.methods.untrained:MEAN",
         "first_last": "cseb.methods.untrained:FIRST_LAST",
         "simcse": "cseb.methods.simcse:SIMCSE",
-        "micse": "cseb.methods.attention:MICSE",
-        "msse": "cseb.methods.dimension:MSSE",
-        "simcse-sup": "cseb.methods.supervised:SIMCSE_SUP",
-        "simcse-positives": "cseb.methods.supervised:SIMCSE_POSITIVES",
-        "continued": "cseb.methods.regulation:CONTINUED",
-        "rcl": "cseb.methods.regulation:RCL",
-        "rcl-literal": "cseb.methods.regulation:RCL_LITERAL",
-        "rcl-unsup": "cseb.methods.regulation:RCL_UNSUP",
-        "compcse": "cseb.methods.composition:COMPCSE",
-        "compcse-large": "cseb.methods.composition:COMPCSE_LARGE",
-        "compcse-roberta": "cseb.methods.composition:COMPCSE_ROBERTA",
-        "msse-released": "cseb.methods.dimension:MSSE_RELEASED",
-        "msse-literal": "cseb.methods.dimension:MSSE_LITERAL",
-        "ct": "cseb.methods.tension:CT",
-        "mirror": "cseb.methods.mirror:MIRROR",
-        "mirror-avg": "cseb.methods.mirror:MIRROR_AVG",
-        "informin-cl": "cseb.methods.information:INFORMIN_CL",
-        "informin-cl-mlm": "cseb.methods.information:INFORMIN_CL_MLM",
-        "scd": "cseb.methods.decorrelation:SCD",
-        "iscse": "cseb.methods.smoothing:ISCSE",
-        "rankcse": "cseb.methods.ranking:RANKCSE",
-        "rankcse-released": "cseb.methods.ranking:RANKCSE_RELEASED",
-        "esimcse": "cseb.methods.repetition:ESIMCSE",
-        "consert": "cseb.methods.cutoff:CONSERT",
-        "diffcse": "cseb.methods.difference:DIFFCSE",
-        "pcl": "cseb.methods.peers:PCL",
-        "pcl-released": "cseb.methods.peers:PCL_RELEASED",
-        "sg-opt": "cseb.methods.guidance:SG_OPT",
-        "arccse": "cseb.methods.angles:ARCCSE",
-        "mocose": "cseb.methods.momentum:MOCOSE",
-        "sncse": "cseb.methods.negation:SNCSE",
-        "promptbert": "cseb.methods.prompts:PROMPTBERT",
-        "bert-whitening": "cseb.methods.whitening:BERT_WHITENING",
-        "bert-flow": "cseb.methods.whitening:BERT_FLOW",
-        "whitenedcse": "cseb.methods.whitening:WHITENEDCSE",
-        "isbert": "cseb.methods.local:IS_BERT",
-        "dclr": "cseb.methods.debiasing:DCLR",
-        "vascl": "cseb.methods.virtual:VASCL",
-        "rankencoder": "cseb.methods.teaching:RANKENCODER",
-        "distillcse": "cseb.methods.teaching:DISTILLCSE",
-        "mixcse": "cseb.methods.mixing:MIXCSE",
-        "mixcse-paper": "cseb.methods.mixing:MIXCSE_PAPER",
+        "micse": "cseb.methods.micse:MICSE",
+        "msse": "cseb.methods.msse:MSSE",
+        "simcse-sup": "cseb.methods.simcse_supervised:SIMCSE_SUP",
+        "simcse-positives": "cseb.methods.simcse_supervised:SIMCSE_POSITIVES",
+        "continued": "cseb.methods.rcl:CONTINUED",
+        "rcl": "cseb.methods.rcl:RCL",
+        "rcl-literal": "cseb.methods.rcl:RCL_LITERAL",
+        "rcl-unsup": "cseb.methods.rcl:RCL_UNSUP",
+        "compcse": "cseb.methods.compcse:COMPCSE",
+        "compcse-large": "cseb.methods.compcse:COMPCSE_LARGE",
+        "compcse-roberta": "cseb.methods.compcse:COMPCSE_ROBERTA",
+        "msse-released": "cseb.methods.msse:MSSE_RELEASED",
+        "msse-literal": "cseb.methods.msse:MSSE_LITERAL",
+        "ct": "cseb.methods.ct:CT",
+        "mirror": "cseb.methods.mirror_bert:MIRROR",
+        "mirror-avg": "cseb.methods.mirror_bert:MIRROR_AVG",
+        "informin-cl": "cseb.methods.informin_cl:INFORMIN_CL",
+        "informin-cl-mlm": "cseb.methods.informin_cl:INFORMIN_CL_MLM",
+        "scd": "cseb.methods.scd:SCD",
+        "iscse": "cseb.methods.iscse:ISCSE",
+        "rankcse": "cseb.methods.rankcse:RANKCSE",
+        "rankcse-released": "cseb.methods.rankcse:RANKCSE_RELEASED",
+        "esimcse": "cseb.methods.esimcse:ESIMCSE",
+        "consert": "cseb.methods.consert:CONSERT",
+        "diffcse": "cseb.methods.diffcse:DIFFCSE",
+        "pcl": "cseb.methods.pcl:PCL",
+        "pcl-released": "cseb.methods.pcl:PCL_RELEASED",
+        "sg-opt": "cseb.methods.sg_opt:SG_OPT",
+        "arccse": "cseb.methods.arccse:ARCCSE",
+        "mocose": "cseb.methods.mocose:MOCOSE",
+        "sncse": "cseb.methods.sncse:SNCSE",
+        "promptbert": "cseb.methods.promptbert:PROMPTBERT",
+        "bert-whitening": "cseb.methods.bert_whitening:BERT_WHITENING",
+        "bert-flow": "cseb.methods.bert_flow:BERT_FLOW",
+        "whitenedcse": "cseb.methods.whitenedcse:WHITENEDCSE",
+        "isbert": "cseb.methods.is_bert:IS_BERT",
+        "dclr": "cseb.methods.dclr:DCLR",
+        "vascl": "cseb.methods.vascl:VASCL",
+        "rankencoder": "cseb.methods.rankencoder:RANKENCODER",
+        "distillcse": "cseb.methods.distillcse:DISTILLCSE",
+        "mixcse": "cseb.methods.mixcse:MIXCSE",
+        "mixcse-paper": "cseb.methods.mixcse:MIXCSE_PAPER",
     },
 )
 
@@ -136,25 +205,25 @@ SLOTS = {
         {
             "dropout": "cseb.parts.views:Dropout",
             "paraphrase": "cseb.parts.views:Paraphrase",
-            "halves": "cseb.parts.composition:Halves",
-            "unit_halves": "cseb.parts.composition:UnitHalves",
-            "triples": "cseb.parts.columns:Triples",
-            "pairs": "cseb.parts.columns:Pairs",
-            "back_translation": "cseb.parts.translation:BackTranslation",
-            "shuffle": "cseb.parts.edits:Shuffle",
-            "delete": "cseb.parts.edits:Delete",
-            "repeat": "cseb.parts.edits:Repeat",
+            "halves": "cseb.parts.part_composition:Halves",
+            "unit_halves": "cseb.parts.part_composition:UnitHalves",
+            "triples": "cseb.parts.labelled_views:Triples",
+            "pairs": "cseb.parts.labelled_views:Pairs",
+            "back_translation": "cseb.parts.back_translation:BackTranslation",
+            "shuffle": "cseb.parts.online_augment:Shuffle",
+            "delete": "cseb.parts.online_augment:Delete",
+            "repeat": "cseb.parts.online_augment:Repeat",
             "random_pairs": "cseb.parts.views:RandomPairs",
-            "char_span_mask": "cseb.parts.edits:CharSpanMask",
-            "subword_repeat": "cseb.parts.rewrites:SubwordRepeat",
+            "char_span_mask": "cseb.parts.online_augment:CharSpanMask",
+            "subword_repeat": "cseb.parts.token_augment:SubwordRepeat",
             "embedding_edits": "cseb.parts.views:EmbeddingEdits",
-            "token_edits": "cseb.parts.rewrites:TokenEdits",
-            "span_masks": "cseb.parts.rewrites:SpanMasks",
+            "token_edits": "cseb.parts.token_augment:TokenEdits",
+            "span_masks": "cseb.parts.token_augment:SpanMasks",
             "identity": "cseb.parts.views:Identity",
             "multi_dropout": "cseb.parts.views:MultiDropout",
-            "prompts": "cseb.parts.prompts:Prompts",
-            "negated_prompts": "cseb.parts.prompts:NegatedPrompts",
-            "repeated": "cseb.parts.prompts:Repeated",
+            "prompts": "cseb.parts.prompt_views:Prompts",
+            "negated_prompts": "cseb.parts.prompt_views:NegatedPrompts",
+            "repeated": "cseb.parts.prompt_views:Repeated",
         },
     ),
     "pooler": Registry(
@@ -184,7 +253,7 @@ SLOTS = {
             "relu_mlp": "cseb.parts.heads:ReLUMLP",
         },
     ),
-    "compose": Registry("composer", {"compose": "cseb.parts.composition:Compose"}),
+    "compose": Registry("composer", {"compose": "cseb.parts.part_composition:Compose"}),
     "regulariser": Registry(
         "regulariser",
         {
@@ -192,9 +261,13 @@ SLOTS = {
             "drophead": "cseb.parts.regularisers:DropHead",
         },
     ),
-    "memory": Registry("memory", {"queue": "cseb.parts.memory:Queue"}),
+    "memory": Registry("memory", {"queue": "cseb.parts.momentum_queue:Queue"}),
     "stages": Registry(
-        "stage", {"entropy_models": "cseb.parts.stages:EntropyModels", "teacher": "cseb.parts.stages:Teacher"}
+        "stage",
+        {
+            "entropy_models": "cseb.parts.pretrained_stages:EntropyModels",
+            "teacher": "cseb.parts.pretrained_stages:Teacher",
+        },
     ),
     "network": Registry(
         "network",
@@ -206,50 +279,50 @@ SLOTS = {
     "post": Registry(
         "post-processor",
         {
-            "whiten": "cseb.parts.posts:Whiten",
+            "whiten": "cseb.parts.postprocessing:Whiten",
             "flow": "cseb.parts.flow:Flow",
-            "rank_mix": "cseb.parts.posts:RankMix",
+            "rank_mix": "cseb.parts.postprocessing:RankMix",
         },
     ),
     "terms": Registry(
         "term",
         {
-            "infonce": "cseb.parts.terms.contrast:InfoNCE",
-            "nt_xent": "cseb.parts.terms.pairs:NTXent",
-            "bce_pairs": "cseb.parts.terms.pairs:BCEPairs",
-            "alignment": "cseb.parts.terms.contrast:Alignment",
-            "ami": "cseb.parts.terms.attention:AMI",
-            "dcm": "cseb.parts.terms.dimension:DCM",
-            "reconstruct": "cseb.parts.terms.decoder:Reconstruct",
-            "entropy": "cseb.parts.terms.regulation:Entropy",
-            "regulators": "cseb.parts.terms.regulation:Regulators",
-            "reconstruction": "cseb.parts.terms.contrast:Reconstruction",
-            "layer_noise": "cseb.parts.terms.layers:LayerNoise",
-            "mlm": "cseb.parts.terms.language:MLM",
-            "mean_cos": "cseb.parts.terms.dimension:MeanCos",
-            "cross_correlation": "cseb.parts.terms.dimension:CrossCorrelation",
-            "smooth": "cseb.parts.terms.smoothing:Smooth",
-            "js_consistency": "cseb.parts.terms.ranking:JSConsistency",
-            "neg_entropy": "cseb.parts.terms.ranking:NegEntropy",
-            "rtd": "cseb.parts.terms.detection:RTD",
-            "group_softmax_bce": "cseb.parts.terms.peers:GroupSoftmaxBCE",
-            "kl_peers": "cseb.parts.terms.peers:KLPeers",
-            "multi_layer_nce": "cseb.parts.terms.guidance:MultiLayerNCE",
-            "l2_to_init": "cseb.parts.terms.guidance:L2ToInit",
-            "arc_nce": "cseb.parts.terms.angles:ArcNCE",
-            "triplet": "cseb.parts.terms.angles:Triplet",
-            "mixed_infonce": "cseb.parts.terms.mixing:MixedInfoNCE",
-            "momentum_nce": "cseb.parts.terms.momentum:MomentumNCE",
-            "bidir_margin": "cseb.parts.terms.margins:BidirMargin",
-            "each_nce": "cseb.parts.terms.contrast:EachNCE",
-            "jsd_local_global": "cseb.parts.terms.local:JSDLocalGlobal",
-            "debiased_nce": "cseb.parts.terms.debiased:DebiasedNCE",
-            "virtual_nt_xent": "cseb.parts.terms.virtual:VirtualNTXent",
-            "rank_mse": "cseb.parts.terms.teaching:RankMSE",
-            "listwise_ce": "cseb.parts.terms.teaching:ListwiseCE",
+            "infonce": "cseb.parts.terms.infonce:InfoNCE",
+            "nt_xent": "cseb.parts.terms.pairwise_contrast:NTXent",
+            "bce_pairs": "cseb.parts.terms.pairwise_contrast:BCEPairs",
+            "alignment": "cseb.parts.terms.infonce:Alignment",
+            "ami": "cseb.parts.terms.attention_mutual_information:AMI",
+            "dcm": "cseb.parts.terms.dimension_contrast:DCM",
+            "reconstruct": "cseb.parts.terms.decoder_reconstruction:Reconstruct",
+            "entropy": "cseb.parts.terms.entropy_regularisation:Entropy",
+            "regulators": "cseb.parts.terms.entropy_regularisation:Regulators",
+            "reconstruction": "cseb.parts.terms.infonce:Reconstruction",
+            "layer_noise": "cseb.parts.terms.layer_noise:LayerNoise",
+            "mlm": "cseb.parts.terms.masked_language_modelling:MLM",
+            "mean_cos": "cseb.parts.terms.dimension_contrast:MeanCos",
+            "cross_correlation": "cseb.parts.terms.dimension_contrast:CrossCorrelation",
+            "smooth": "cseb.parts.terms.smoothed_contrast:Smooth",
+            "js_consistency": "cseb.parts.terms.rank_consistency:JSConsistency",
+            "neg_entropy": "cseb.parts.terms.rank_consistency:NegEntropy",
+            "rtd": "cseb.parts.terms.replaced_token_detection:RTD",
+            "group_softmax_bce": "cseb.parts.terms.peer_networks:GroupSoftmaxBCE",
+            "kl_peers": "cseb.parts.terms.peer_networks:KLPeers",
+            "multi_layer_nce": "cseb.parts.terms.frozen_copy:MultiLayerNCE",
+            "l2_to_init": "cseb.parts.terms.frozen_copy:L2ToInit",
+            "arc_nce": "cseb.parts.terms.angular_margin:ArcNCE",
+            "triplet": "cseb.parts.terms.angular_margin:Triplet",
+            "mixed_infonce": "cseb.parts.terms.mixed_negatives:MixedInfoNCE",
+            "momentum_nce": "cseb.parts.terms.momentum_contrast:MomentumNCE",
+            "bidir_margin": "cseb.parts.terms.similarity_margin:BidirMargin",
+            "each_nce": "cseb.parts.terms.infonce:EachNCE",
+            "jsd_local_global": "cseb.parts.terms.local_mutual_information:JSDLocalGlobal",
+            "debiased_nce": "cseb.parts.terms.debiased_contrast:DebiasedNCE",
+            "virtual_nt_xent": "cseb.parts.terms.virtual_augment:VirtualNTXent",
+            "rank_mse": "cseb.parts.terms.distillation:RankMSE",
+            "listwise_ce": "cseb.parts.terms.distillation:ListwiseCE",
         },
     ),
-    "recipe": Registry("recipe", {"recipe": "cseb.recipe:Recipe"}),
+    "recipe": Registry("recipe", {"recipe": "cseb.methods.recipe:Recipe"}),
 }
 
 LAUNCHERS = Registry(
@@ -278,35 +351,35 @@ TASKS = Registry(
         **{name: f"cseb.tasks.transfer.labelled:{name.upper()}" for name in _TRANSFER},
         **{f"{name}-fast": f"cseb.tasks.transfer.labelled:{name.upper()}_FAST" for name in _TRANSFER},
         **{f"{name}-logreg": f"cseb.tasks.transfer.labelled:{name.upper()}_LOGREG" for name in _TRANSFER},
-        **{f"{name}-exact": f"cseb.exact:{name.upper()}_EXACT" for name in _TRANSFER},
+        **{f"{name}-exact": f"cseb.tasks.transfer.senteval_reference:{name.upper()}_EXACT" for name in _TRANSFER},
         "stsb-finetune": "cseb.tasks.transfer.relatedness:STSB_FINETUNE",
         "sickr-finetune": "cseb.tasks.transfer.relatedness:SICKR_FINETUNE",
-        "mw-topics": "cseb.tasks.transfer.miniature:TOPICS",
-        "mw-topics-split": "cseb.tasks.transfer.miniature:TOPICS_SPLIT",
-        "mw-paraphrase": "cseb.tasks.transfer.miniature:PARAPHRASE",
-        "mw-captions": "cseb.tasks.microworld:CAPTIONS",
-        "mw-headlines": "cseb.tasks.microworld:HEADLINES",
-        "mw-questions": "cseb.tasks.microworld:QUESTIONS",
-        "mw-definitions": "cseb.tasks.microworld:DEFINITIONS",
-        "mw-forum": "cseb.tasks.microworld:FORUM",
-        "mw-mixed": "cseb.tasks.microworld:MIXED",
-        "mw-relations": "cseb.tasks.microworld:RELATIONS",
-        "mw-dev": "cseb.tasks.microworld:DEV",
-        "faqir": "cseb.tasks.faq:FAQIR",
-        "faqir-users": "cseb.tasks.faq:FAQIR_USERS",
-        "faqir-useful": "cseb.tasks.faq:FAQIR_USEFUL",
-        "cough": "cseb.tasks.faq:COUGH",
-        "cough-users": "cseb.tasks.faq:COUGH_USERS",
+        "mw-topics": "cseb.tasks.transfer.microworld_transfer:TOPICS",
+        "mw-topics-split": "cseb.tasks.transfer.microworld_transfer:TOPICS_SPLIT",
+        "mw-paraphrase": "cseb.tasks.transfer.microworld_transfer:PARAPHRASE",
+        "mw-captions": "cseb.tasks.microworld_sts:CAPTIONS",
+        "mw-headlines": "cseb.tasks.microworld_sts:HEADLINES",
+        "mw-questions": "cseb.tasks.microworld_sts:QUESTIONS",
+        "mw-definitions": "cseb.tasks.microworld_sts:DEFINITIONS",
+        "mw-forum": "cseb.tasks.microworld_sts:FORUM",
+        "mw-mixed": "cseb.tasks.microworld_sts:MIXED",
+        "mw-relations": "cseb.tasks.microworld_sts:RELATIONS",
+        "mw-dev": "cseb.tasks.microworld_sts:DEV",
+        "faqir": "cseb.tasks.faq_collections:FAQIR",
+        "faqir-users": "cseb.tasks.faq_collections:FAQIR_USERS",
+        "faqir-useful": "cseb.tasks.faq_collections:FAQIR_USEFUL",
+        "cough": "cseb.tasks.faq_collections:COUGH",
+        "cough-users": "cseb.tasks.faq_collections:COUGH_USERS",
         "alignment": "cseb.tasks.geometry:ALIGNMENT",
         "uniformity": "cseb.tasks.geometry:UNIFORMITY",
         "anisotropy": "cseb.tasks.geometry:ANISOTROPY",
         "effective-rank": "cseb.tasks.geometry:EFFECTIVE_RANK",
-        "mw-faq": "cseb.tasks.miniatures:FAQ",
-        "mw-clusters": "cseb.tasks.miniatures:CLUSTERS",
-        "mw-alignment": "cseb.tasks.miniatures:ALIGNMENT",
-        "mw-uniformity": "cseb.tasks.miniatures:UNIFORMITY",
-        "mw-anisotropy": "cseb.tasks.miniatures:ANISOTROPY",
-        "mw-effective-rank": "cseb.tasks.miniatures:EFFECTIVE_RANK",
+        "mw-faq": "cseb.tasks.microworld_tasks:FAQ",
+        "mw-clusters": "cseb.tasks.microworld_tasks:CLUSTERS",
+        "mw-alignment": "cseb.tasks.microworld_tasks:ALIGNMENT",
+        "mw-uniformity": "cseb.tasks.microworld_tasks:UNIFORMITY",
+        "mw-anisotropy": "cseb.tasks.microworld_tasks:ANISOTROPY",
+        "mw-effective-rank": "cseb.tasks.microworld_tasks:EFFECTIVE_RANK",
     },
 )
 
@@ -319,7 +392,9 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "transfer-exact": tuple(f"{name}-exact" for name in _TRANSFER),
     "relatedness": ("stsb-finetune", "sickr-finetune"),
     "microworld": tuple(
-        name for name, where in TASKS.builtin.items() if where.startswith("cseb.tasks.microworld:") and name != "mw-dev"
+        name
+        for name, where in TASKS.builtin.items()
+        if where.startswith("cseb.tasks.microworld_sts:") and name != "mw-dev"
     ),
     "mw-transfer": ("mw-topics", "mw-topics-split", "mw-paraphrase"),
     "faq": ("faqir", "cough"),
@@ -342,41 +417,19 @@ SCALES: Mapping[str, str] = {
     "effective-rank": "1 to width, higher is better",
 }
 
-# Raised when the numbers of an unchanged spec would change: older records then count as stale. The default is 1.
-VERSIONS: Mapping[str, int] = {"flow": 2, "gelu_mlp": 2, "listwise_ce": 2, "teacher": 2}
-
-# View makers that read several texts from a line of the corpus, joined by TABs: how many a line may have.
-COLUMNS: Mapping[str, tuple[int, ...]] = {"triples": (3,), "pairs": (2, 3)}
-
-# What a part has looked at besides the encoder's own pre-training and the training subset.
-DATA_SEEN: Mapping[str, str] = {
-    "paraphrase": "external",
-    "back_translation": "external",
-    "unit_halves": "external",
-    "triples": "labels",
-    "pairs": "labels",
-    "rtd": "external",
-}
-OWN: Mapping[str, tuple[str, str]] = {"rtd": ("generator", "self")}  # with this option it looks at the subset alone
-
-# Options that name files and models from elsewhere. What these hold belongs to the identity of a job.
-OUTSIDE: Mapping[str, tuple[str, ...]] = {
-    "paraphrase": ("file",),
-    "unit_halves": ("file",),
-    "back_translation": ("forward", "backward"),
-    "rtd": ("generator",),
-}
-GENERATORS = ("rtd",)  # these models are read like encoders, from the hub too
-
 
 def slot_of(name: str) -> str:
     """The slot a part of this name goes into. Raises: UnknownName."""
     for slot, registry in SLOTS.items():
         if name in registry:
             return slot
-    raise UnknownName("part", name, {*PRESETS, *(known for registry in SLOTS.values() for known in registry)})
+    known = {*PRESETS, *(known for registry in SLOTS.values() for known in registry)}
+    raise UnknownName("part", name, known, left_out())
 
 
 def scale_of(protocol: str) -> str:
     """What has to be said of figures of this protocol; "" for points, where higher is better."""
     return SCALES.get(protocol.partition("@")[0].partition("(")[0], "")
+
+
+MTEB_PREFIX = "mteb:"  # of the tasks of that library

@@ -15,8 +15,12 @@ from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: their threads would wait for one another
 
-from cseb.results.store import Store
+from cseb.methods.part_facts import facts
+from cseb.methods.spec import Option
+from cseb.records.store import Store
+from cseb.registry import PRESETS
 from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
+from tests.leavings import Leavings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us behind its back has Ctrl-C ignored
 # A change is judged by its own faults, on a busy machine too; --hypothesis-profile=other looks for others.
@@ -26,6 +30,14 @@ settings.register_profile("same", settings.get_profile("other"), derandomize=Tru
 settings.load_profile("same")
 
 ROOT = Path(__file__).parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One process looks at what all have left."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Leavings())
+
+
 WORDS = ("a", "man", "woman", "is", "was", "eating", "food", "pizza", "playing", "guitar", "in", "the", "park", "dog")
 SUBJECTS = ("a man", "a woman", "the dog", "the cat")
 OBJECTS = ("food", "pizza", "the guitar", "in the park")
@@ -78,6 +90,18 @@ def tiny_config(family: str, vocabulary: int) -> object:
     }[family]()
 
 
+def save_deep_encoder(folder: Path) -> None:
+    """An encoder of twelve layers, wide enough for every method's own options, and quick all the same."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    vocabulary = save_tokenizer(folder)
+    config = BertConfig(vocab_size=vocabulary, hidden_size=384, num_attention_heads=12, intermediate_size=8)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        BertForMaskedLM(config).save_pretrained(folder)
+
+
 def script_of(name: str) -> ModuleType:
     """A script of the folder `benchmarks`, which is no package."""
     spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / "benchmarks" / f"{name}.py")
@@ -86,6 +110,11 @@ def script_of(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def check_options(part: str, **options: Option) -> None:
+    """What a spec's options go through before the part is built: those of its preset, and these in their place."""
+    facts(part).check({**dict(PRESETS[part].options), **options})
 
 
 @pytest.fixture

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from cseb.errors import CsebError
+from cseb.experiment.plan import Job, Progress
 from cseb.launchers import launch
 from cseb.launchers.events import Broken, Event
 from cseb.launchers.local import Local
-from cseb.plan import Job, Progress
-from cseb.results.record import Record
-from cseb.results.store import Store
+from cseb.records.record import Record
+from cseb.records.store import Store
 from tests import standin_jobs
 
 TARGET = "tests.standin_grid:run_job"

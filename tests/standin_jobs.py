@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cseb.cli import hosts
+from cseb.api import hosts
 from cseb.errors import BadData
+from cseb.experiment.plan import Job, Progress
 from cseb.launchers import launch
 from cseb.launchers.events import Event
-from cseb.plan import Job, Progress
-from cseb.results.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
-from cseb.results.store import Store
-from cseb.spec import parse_method
+from cseb.methods.spec import parse_method
+from cseb.records.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
+from cseb.records.store import Store
 
 TARGET = "tests.standin_jobs:run_job"
 SOURCE = Source(name="nothing", sha256="0" * 64)

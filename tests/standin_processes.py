@@ -1,4 +1,4 @@
-"""What one process of several does in tests/test_processes.py: gradients of one batch, then a short training."""
+"""What one of several processes does in encoder/test_distributed.py: gradients of one batch, then a short training."""
 
 import sys
 from dataclasses import replace
@@ -8,13 +8,14 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
-from cseb.batches import Feed
-from cseb.build import Built, build
-from cseb.objective import Objective
-from cseb.parts import Surveying
-from cseb.processes import share
-from cseb.spec import parse_method
-from cseb.train import train
+from cseb.encoder.distributed import distributed_context
+from cseb.encoder.random_streams import Choices
+from cseb.methods.spec import parse_method
+from cseb.parts import NeedsPrecomputedTargets
+from cseb.training.batches import Feed
+from cseb.training.build import Built, build
+from cseb.training.loop import train
+from cseb.training.objective import Objective
 
 SENTENCES = [f"the {one} dog {two} a ball in the {three}" for one in ("old", "red", "big", "sad")
              for two in ("chased", "saw", "had") for three in ("park", "house", "sun")]  # fmt: skip
@@ -31,12 +32,12 @@ def still(built: Built) -> Built:
 
 def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
     """The loss and its gradients over one batch in float64, with keys of an earlier batch in the queue."""
-    here = share()
+    here = distributed_context()
     accelerator = Accelerator(cpu=True, kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)])
     feed = Feed(built.views, built.encoder, built.recipe, sentences, 0, accelerator.device)
     objective = Objective(built, here).train().double()
     model = accelerator.prepare(objective)
-    rng = torch.Generator().manual_seed(7)
+    choices = Choices(7, accelerator.device)
     torch.manual_seed(11)
     first, second = (batch for _, batch in zip(range(2), feed, strict=False))
     queue = None
@@ -48,9 +49,9 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
         queue = built.memory.negatives(second.sids)
     teachers = [[torch.sin(torch.arange(len(sentences) * 16.0)).view(-1, 16).double()] * 2] * len(built.stages)
     for weighted in built.terms:
-        if isinstance(weighted.term, Surveying):
-            weighted.term.survey(teachers)
-    loss = model(second, queue, rng, [[view[second.rows] for view in views] for views in teachers])
+        if isinstance(weighted.term, NeedsPrecomputedTargets):
+            weighted.term.precompute_targets(teachers)
+    loss = model(second, queue, choices, [[view[second.rows] for view in views] for views in teachers])
     accelerator.backward(loss)
     found = {name: weight.grad for name, weight in objective.named_parameters() if weight.grad is not None}
     return {"loss": loss.detach(), **found}
@@ -67,7 +68,7 @@ def main(folder: Path, out: Path, texts: list[str]) -> None:
         once = still(build(method, folder, 0))
         once = replace(once, recipe=replace(once.recipe, steps=3))
         curve = train(once, sentences, 0, "cpu", None, lambda look: None).curve
-        if share().main:
+        if distributed_context().main:
             torch.save({**held, "curve": torch.tensor([loss for _, loss, _ in curve])}, out / f"{number}.pt")
 
 

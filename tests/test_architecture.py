@@ -50,7 +50,7 @@ def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     loaded = set(json.loads(found.stderr))
     assert not loaded & set(HEAVY)
     # The schemas would bring pydantic. Typer brings it too, to read arguments, so it cannot be asked for itself.
-    assert not loaded & {"cseb.benchmark", "cseb.plan", "cseb.results.record", "numpy"}
+    assert not loaded & {"cseb.experiment.benchmark", "cseb.experiment.plan", "cseb.records.record", "numpy"}
     if "--help" in arguments:  # frames and colours would take a third of a command's help
         assert "rich.console" not in loaded
 

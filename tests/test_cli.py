@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import cseb
-from cseb import benchmark as benchmarks
-from cseb import describe
 from cseb.cli import app
-from cseb.results.record import Record
-from cseb.results.store import Store
+from cseb.experiment import benchmark as benchmarks
+from cseb.explain import describe
+from cseb.records.record import Record
+from cseb.records.store import Store
 from tests.conftest import SENTENCES
 
 ROOT = Path(__file__).parents[1]
@@ -238,7 +238,7 @@ def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str
     path.write_text("a man\tthe dog\t1\na cat\tthe park\t2\na dog\tfood\t4\n")
     found = call("eval", tiny("bert"), "--tasks", path, "--pooler", "mean", "--results", tmp_path / "results")
     assert found.exit_code == 0, found.output
-    assert found.stderr == "my.tsv: taken for pairs, 3 rows (first: 1, second: 2, score: 3); spearman@1\n"
+    assert found.stderr == "my.tsv: interpreted as pairs, 3 rows (first: 1, second: 2, score: 3); spearman@1\n"
     assert "my.tsv" in found.stdout
     path.write_text("a man\tthe dog\t1\na cat\tthe park\ttwo\n")
     bad = call("eval", tiny("bert"), "--tasks", path, "--results", tmp_path / "results")

@@ -11,10 +11,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner, Result
 
+from cseb.api import check as checking
 from cseb.cli import app
-from cseb.cli import check as checking
-from cseb.results import reference as references
-from cseb.results.store import Store
+from cseb.records.store import Store
+from cseb.regression import reference as references
 from tests.conftest import SENTENCES
 
 
@@ -69,9 +69,10 @@ def test_the_same_job_comes_back_bit_for_bit(benchmark: Path) -> None:
     result = call(benchmark)
     assert result.exit_code == 0, result.output
     assert result.output.splitlines() == [
-        "code: did our code change a number? no; 1 of 1 cells as expected, 1 of them to the last bit",
-        "drift: did training drift beyond what repeating it does? "
-        "no; 2 of 2 cells as expected, 2 of them to the last bit",
+        "code: did a change of the code change a number? "
+        "no; 1 of 1 cells as expected, 1 of them identical to the last bit",
+        "drift: did scores move by more than repeated runs do? "
+        "no; 2 of 2 cells as expected, 2 of them identical to the last bit",
     ]
 
 
@@ -130,7 +131,7 @@ def test_records_that_are_there_need_no_training(benchmark: Path, tmp_path: Path
     found = call(benchmark, "--results", benchmark.parent / "expected/mine", "--against", "published")
     assert found.exit_code == 0, found.output
     assert "not comparable (encoder " in found.output
-    assert "paper: do we reproduce the published number? not asked" in found.output
+    assert "paper: are published numbers reproduced? not checked" in found.output
     assert Store(benchmark.parent / "expected/mine").keys() == {record_of(benchmark).stem}
     wrong = call(benchmark, "--against", "nobody")
     assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)

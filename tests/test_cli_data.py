@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 from collections.abc import Callable
@@ -30,9 +31,9 @@ def empty_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
-def test_help_names_the_four_commands() -> None:
+def test_help_names_the_commands() -> None:
     text = call("data", "--help").stdout
-    assert all(word in text for word in ("list", "fetch", "verify", "where"))
+    assert all(word in text for word in ("list", "fetch", "verify", "where", "triples"))
     assert "data" in call("--help").stdout
 
 
@@ -72,7 +73,7 @@ def test_verify_names_what_is_wrong_and_exits_with_1(senteval: Path) -> None:
     assert found.exit_code == 1
     lines = found.stdout.splitlines()
     assert "STS.gs.FNWN.txt: 189 rows as expected, but other text" in found.stdout
-    assert "missing STS/STSBenchmark/sts-train.csv: 5749 rows belong there" in lines
+    assert "missing STS/STSBenchmark/sts-train.csv: 5749 rows expected" in lines
     assert lines[-1].startswith("52 wrong, 2 missing; not here at all: mr, cr")
     found = call("data", "verify", "mr", "--data-dir", senteval)
     assert (found.exit_code, found.stdout.splitlines()[-1]) == (1, "2 missing")
@@ -85,12 +86,12 @@ def test_verify_is_content_with_the_right_files(tmp_path: Path) -> None:
     (tmp_path / "covid-faq/data/FAQ_Bank_eval.csv").write_text(table)
     found = call("data", "verify", "FAQ_Bank_eval.csv", "--data-dir", tmp_path)
     assert found.exit_code == 0
-    assert found.stdout.endswith("is not in the manifest\n1 ok\n")
+    assert found.stdout.endswith("(none in the manifest)\n1 ok\n")
     (tmp_path / "SUBJ").mkdir()
     (tmp_path / "SUBJ/subj.subjective").write_text(text * 20)
     found = call("data", "verify", "--data-dir", tmp_path)
     assert found.exit_code == 1
-    assert "subj.subjective: 20 rows, 5000 belong there: cut by a sed" in found.stdout
+    assert "subj.subjective: 20 rows, 5000 expected: cut by a sed" in found.stdout
     assert "missing SUBJ/subj.objective" in found.stdout
 
 
@@ -111,12 +112,12 @@ def test_fetch_copies_from_a_folder_and_checks(senteval: Path, tmp_path: Path) -
     [
         (["verify", "sbuj"], "no data set or file is called 'sbuj'; did you mean subj"),
         (["list", "wiki"], "did you mean wiki1m"),
-        (["where", "stsb", "--data-dir", "/nowhere"], "there is no folder /nowhere"),
+        (["where", "stsb", "--data-dir", "/nowhere"], "no folder /nowhere"),
         (["verify"], "the cache holds no file of the manifest"),
         (["verify", "--data-dir", str(Path(__file__).parent)], "holds no file of the manifest"),
         (["fetch", "faqir"], "faqir is not on the hub: get it from http://takelab"),
         (["fetch", "mr", "--from", "."], "say where with --to DIR"),
-        (["fetch", "mr", "--from", "/nowhere", "--to", "x"], "there is no folder /nowhere"),
+        (["fetch", "mr", "--from", "/nowhere", "--to", "x"], "no folder /nowhere"),
     ],
 )
 def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str) -> None:
@@ -149,7 +150,7 @@ def test_no_command_asks_the_network_when_files_are_named(
     grid += ["--methods", "simcse,cls", "--device", "cpu", "--results", tmp_path / "results"]
     for command in (
         ["run", "few-shot", *grid, "--dry-run"],
-        ["eval", tiny("bert"), "--tasks", "sickr-dev", "--data-dir", senteval],
+        ["eval", tiny("bert"), "--tasks", "sickr-dev", "--data-dir", senteval, "--results", tmp_path / "results"],
         ["sample", tmp_path / "corpus.txt", "--size", "3"],
         ["data", "list"],
         ["data", "where", "--data-dir", senteval],
@@ -171,3 +172,57 @@ def test_and_the_one_that_does_says_so_in_one_line(calls: list[object], monkeypa
     assert calls
     assert found.exit_code == 2
     assert "senteval.tar of the data set princeton-nlp/datasets-for-simcse cannot be fetched" in found.stderr
+
+
+PAIRS = [
+    {"gold_label": "entailment", "sentence1": "a  dog runs", "sentence2": "an animal moves", "pairID": "1"},
+    {"gold_label": "contradiction", "sentence1": "a dog runs", "sentence2": "a dog sleeps", "pairID": "2"},
+    {"gold_label": "-", "sentence1": "a cat sits", "sentence2": "nobody agreed", "pairID": "3"},
+]
+
+
+def pairs(path: Path, rows: list[dict[str, str]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_triples_are_made_of_sentence_pairs_and_can_be_trained_on(tmp_path: Path) -> None:
+    more = [{**row, "sentence1": f"another {row['sentence1']}"} for row in PAIRS]
+    files = pairs(tmp_path / "snli_1.0_dev.jsonl", PAIRS), pairs(tmp_path / "multinli.jsonl", more)
+    made = call("data", "triples", *files, "--out", tmp_path / "triples.txt")
+    assert (made.exit_code, made.stdout) == (0, f"2 triples in {tmp_path / 'triples.txt'}\n")
+    first = "a dog runs\tan animal moves\ta dog sleeps"
+    assert (tmp_path / "triples.txt").read_text() == f"{first}\nanother {first}\n"
+    options = ("--sizes", 2, "--seeds", 1, "--device", "cpu", "--dry-run", "--results", tmp_path / "results")
+    method = "simcse-sup+recipe(batch_size=2)"
+    planned = call("run", "demo", "--methods", method, "--corpus", tmp_path / "triples.txt", *options)
+    assert planned.exit_code == 0, planned.stderr
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"label": "entailment", "premise": "a", "hypothesis": "b"}], "has no column 'gold_label'"),
+        ([{**PAIRS[0], "gold_label": "maybe"}], "line 1: gold_label is 'maybe'; allowed: entailment"),
+        ([{**PAIRS[0], "sentence2": 3}], "line 1: sentence1 and sentence2 must be text"),
+        (PAIRS[:1], "no premise has both an entailment and a contradiction"),
+        (None, "there is no file"),
+    ],
+)
+def test_pairs_that_give_no_triples_are_one_line(tmp_path: Path, rows: list[dict[str, str]] | None, said: str) -> None:
+    path = tmp_path / "pairs.jsonl"
+    if rows is not None:
+        pairs(path, rows)
+    found = call("data", "triples", path, "--out", tmp_path / "triples.txt")
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert not (tmp_path / "triples.txt").exists()
+
+
+def test_pairs_are_not_replaced_by_their_triples(tmp_path: Path) -> None:
+    path = pairs(tmp_path / "pairs.jsonl", PAIRS)
+    found = call("data", "triples", path, "--out", path)
+    assert found.exit_code == 2
+    assert "which the triples would replace" in found.stderr
+    assert len(path.read_text().splitlines()) == len(PAIRS)

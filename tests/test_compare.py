@@ -10,11 +10,11 @@ import pytest
 from scipy.stats import spearmanr
 from typer.testing import CliRunner, Result
 
+from cseb.api.grid_text import _power
 from cseb.cli import app
-from cseb.cli.grid import _power
-from cseb.results.store import Store
+from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
-from tests.results.factory import record
+from tests.factory import record
 
 
 def call(*arguments: object) -> Result:
@@ -40,6 +40,7 @@ def results(tmp_path: Path) -> Path:
             one = record(method, 100, seed, values=(points,), tasks=("mw-captions@1",), dev="")
             one = one.model_copy(update={"protocol": replace(one.protocol, data=digest)})
             store.write(one, {"mw-captions@1/last": items})
+    (store.folder / "plan-demo.tsv").write_text("key\tmethod\tfraction\tseed\n")  # a grid was run into it
     return store.folder
 
 
@@ -74,8 +75,8 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
     assert "looks:" not in compare()  # the same results once more are no new look
     for path, content in whole.items():
         path.write_bytes(content)
-    assert "looks: 2, with 3, 5 seeds" in compare()
-    assert "looks: 2, with 3, 5 seeds" in compare()
+    assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
+    assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
     (results / "looks.json").write_text("[")
     assert "looks:" not in compare()
     (results / "looks.json").unlink()
@@ -115,3 +116,62 @@ def test_too_few_seeds_are_said_before_they_are_run() -> None:
     assert _power(6) == []
     listed = call("run", "demo", "--dry-run", "--device", "cpu").stdout.splitlines()
     assert listed[-1] == five
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("command", ["compare", "report", "status", "verify", "plot"])
+def test_what_reads_a_folder_of_others_leaves_it_as_it_is(results: Path, tmp_path: Path, command: str) -> None:
+    """Such as the expected records of a benchmark, in which `looks.json` came up as new."""
+    (results / "plan-demo.tsv").unlink()
+    before = tree(results)
+    options = ["--out", tmp_path / "plot.svg"] if command == "plot" else []
+    assert call(command, results, *options).exit_code in (0, 1)  # made-up numbers are not verified
+    assert tree(results) == before
+
+
+def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
+    import shutil
+    import subprocess
+
+    from cseb.records.bookkeeping import HIDDEN, hide
+
+    git = shutil.which("git") or pytest.skip("git is not installed")
+    call("compare", results)
+    assert (results / "looks.json").is_file()
+    for name in ("running", "slurm"):
+        (results / name).mkdir(exist_ok=True)
+        (results / name / "one").write_text("x")
+    hide(results)
+
+    def untracked() -> set[str]:
+        said = subprocess.run(
+            [git, "status", "--porcelain", "-uall"],
+            cwd=results,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return {line[3:].split("/")[0] for line in said.stdout.splitlines()}
+
+    subprocess.run([git, "init", "-q"], cwd=results, check=True, capture_output=True)
+    assert untracked() == {"runs", "items"}
+    assert len(HIDDEN) == 6
+    (results / ".gitignore").write_text("mine\n")
+    hide(results)
+    assert (results / ".gitignore").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("command", ["report", "compare", "status", "verify", "plot"])
+def test_a_folder_may_be_named_as_with_run(results: Path, tmp_path: Path, command: str) -> None:
+    """`cseb run --results X` was followed by `cseb report --results X`, which was told to read the help."""
+    options = ["--out", tmp_path / "plot.svg"] if command == "plot" else []
+    bare, named = call(command, results, *options), call(command, "--results", results, *options)
+    assert (named.exit_code, named.stdout) == (bare.exit_code, bare.stdout)
+    assert call(command, results, "--results", results, *options).stdout == bare.stdout
+    two = call(command, results, "--results", tmp_path / "other", *options)
+    assert two.exit_code == 2
+    assert "two folders of records are given" in two.stderr
+    assert "--results" in call(command, "--help").stdout

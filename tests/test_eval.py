@@ -10,13 +10,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cseb.cli import app
-from cseb.embedders import How, find
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
 from cseb.embedders.word_vectors import WordVectors
 from cseb.errors import CsebError
-from cseb.export import export
-from cseb.plan import plan
-from cseb.results.record import Record
-from cseb.results.store import Store
+from cseb.experiment.export import export
+from cseb.experiment.plan import plan
+from cseb.records.record import Record
+from cseb.records.store import Store
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -98,14 +99,14 @@ def test_the_second_time_the_record_is_there(here: str) -> None:
 
 
 def test_a_function_that_changes_is_another_encoder(here: str) -> None:
-    one = find(f"{here}:lengths", How())
+    one = find(f"{here}:lengths", EncoderOptions())
     __import__(here).lengths.__globals__["len"] = lambda sentence: 7  # its file is the same, what it does is not
-    assert find(f"{here}:lengths", How()).source.sha256 != one.source.sha256
+    assert find(f"{here}:lengths", EncoderOptions()).source.sha256 != one.source.sha256
 
 
 def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
-    from cseb import benchmark as benchmarks
-    from cseb import build
+    from cseb.experiment import benchmark as benchmarks
+    from cseb.training import build
 
     Path("corpus.txt").write_text("\n".join(SENTENCES))
     grid = benchmarks.override(
@@ -122,12 +123,12 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
     assert table(second)["mw-captions"] == f"{first.scores[0].value:.2f}"  # not trained yet: the same vectors
     about = json.loads((folder / "cseb.json").read_text())
     (folder / "cseb.json").write_text(json.dumps({**about, "head_at_test": True, "head": "mlp(keep=True)"}))
-    assert "lacks cseb.safetensors, where 2 tensors of pooler, head" in call(folder, "--fresh").stderr
+    assert "lacks cseb.safetensors; 2 tensors of pooler, head" in call(folder, "--fresh").stderr
     (folder / "cseb.json").write_text("{")
-    assert "cseb.json cannot be read" in call(folder).stderr
+    assert "cseb.json is not JSON" in call(folder).stderr
     missing = call("0123456789abcdef")
     assert missing.exit_code == 2
-    assert "no model of the run 0123456789abcdef lies in results/models" in missing.stderr
+    assert "no model of the run 0123456789abcdef in results/models" in missing.stderr
 
 
 def test_word_vectors_are_averaged_over_known_words() -> None:
@@ -139,8 +140,8 @@ def test_word_vectors_are_averaged_over_known_words() -> None:
     sentences = ["A guitar , xyz", "", "xyz", "guitar,a", "the the the guitar"]
     expected = [[5 / 3, 4 / 3, 7 / 3], [0, 0, 0], [0, 0, 0], [5 / 3, 4 / 3, 7 / 3], [0, 1.5, 0.75]]
     for name in ("v.txt", "w.vec", "z.txt.gz", "glove:v.txt"):
-        np.testing.assert_allclose(find(name, How()).open()(sentences), expected, rtol=1e-6)
-    embed = find("v.txt", How()).open()
+        np.testing.assert_allclose(find(name, EncoderOptions()).open()(sentences), expected, rtol=1e-6)
+    embed = find("v.txt", EncoderOptions()).open()
     assert isinstance(embed, WordVectors)
     assert embed(["a"]).tolist() == [[1, 0, 0]]
     assert set(embed.known) == {"a"}  # nothing else was kept
@@ -153,16 +154,16 @@ def test_word_vectors_are_averaged_over_known_words() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a 1 0\nthe 1\n", "line 2 does not hold a word and 2 finite numbers"),
-        ("a 1 0\nthe 1 nan\n", "line 2 does not hold a word and 2 finite numbers"),
-        ("hello\n", "line 1 holds no word with its numbers"),
-        ("", "line 1 holds no word with its numbers"),
+        ("a 1 0\nthe 1\n", "line 2 is not a word and 2 finite numbers"),
+        ("a 1 0\nthe 1 nan\n", "line 2 is not a word and 2 finite numbers"),
+        ("hello\n", "line 1 is not a word and its vector"),
+        ("", "line 1 is not a word and its vector"),
     ],
 )
 def test_a_file_that_holds_no_word_vectors(content: str, message: str) -> None:
     Path("v.txt").write_text(content)
     with pytest.raises(CsebError, match=message):
-        find("v.txt", How()).open()(["the"])
+        find("v.txt", EncoderOptions()).open()(["the"])
 
 
 def test_counting_words_is_an_encoder_too() -> None:
@@ -182,13 +183,13 @@ def test_the_modules_of_sentence_transformers_are_respected(tiny: Tiny) -> None:
     pooling = models.Pooling(transformer.get_embedding_dimension(), "mean")
     dense = models.Dense(16, 5)
     library.SentenceTransformer(modules=[transformer, pooling, dense, models.Normalize()], device="cpu").save("st")
-    embedder = find("st", How())
+    embedder = find("st", EncoderOptions())
     vectors = embedder.open()(SENTENCES)
     assert vectors.shape == (len(SENTENCES), 5)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
     assert "modules=('Transformer', 'Pooling', 'Dense', 'Normalize'), normalised=True" in embedder.resolved
-    assert find("st:st", How()).source.sha256 == embedder.source.sha256
-    plain = find("st", How(pooler="mean"))
+    assert find("st:st", EncoderOptions()).source.sha256 == embedder.source.sha256
+    plain = find("st", EncoderOptions(pooler="mean"))
     assert plain.open()(SENTENCES).shape == (len(SENTENCES), 16)
     assert plain.method == "mean"
     found = call("st")
@@ -210,8 +211,7 @@ def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monk
     found = call("st")
     assert found.exit_code == 2
     assert found.stderr == (
-        "cseb: sentence-transformers is not installed: pip install 'cseb[st]', "
-        "or say --pooler to leave its modules out\n"
+        "cseb: sentence-transformers is not installed: pip install 'cseb[st]', or give --pooler to ignore its modules\n"
     )
 
 
@@ -227,7 +227,7 @@ def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monk
 )
 def test_a_function_that_is_no_encoder(name: str, message: str, here: str) -> None:
     with pytest.raises(CsebError, match=message):
-        find(f"{here}{name}", How()).open()(SENTENCES)
+        find(f"{here}{name}", EncoderOptions()).open()(SENTENCES)
     found = call(f"{here}{name}")
     assert found.exit_code == 2
     assert found.stderr.count("\n") == 1
@@ -235,7 +235,7 @@ def test_a_function_that_is_no_encoder(name: str, message: str, here: str) -> No
 
 def test_what_cannot_be_found_is_one_line() -> None:
     for name, message in (
-        ("no_such_module:f", "No module named 'no_such_module'; the module must lie in"),
+        ("no_such_module:f", "No module named 'no_such_module'; the module must be in"),
         ("./nowhere", "encoder './nowhere': no such folder"),
         ("glove:nowhere.txt", "word vectors nowhere.txt: no such file"),
         ("st:./nowhere", "./nowhere: no such folder"),
@@ -243,7 +243,7 @@ def test_what_cannot_be_found_is_one_line() -> None:
         found = call(name)
         assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
         assert message in found.stderr
-    assert "so --pooler mean has no meaning" in call("words:tf-idf", "--pooler", "mean").stderr
+    assert "so --pooler mean does not apply" in call("words:tf-idf", "--pooler", "mean").stderr
     assert "--dtype is 'fp8'; allowed: 'fp32', 'bf16'" in call("microworld", "--dtype", "fp8").stderr
 
 
@@ -279,7 +279,9 @@ def test_half_precision_is_said_and_is_another_record(tiny: Tiny) -> None:
     full, half = sorted(records(), key=lambda one: one.origin.dtype, reverse=True)
     assert (full.origin.dtype, half.origin.dtype) == ("fp32", "bf16")
     assert half.resolved == f"{full.resolved} encode(dtype='bf16')@1"
-    a, b = (find(str(tiny("bert")), How(pooler="mean", dtype=one)).open()(SENTENCES) for one in ("fp32", "bf16"))
+    a, b = (
+        find(str(tiny("bert")), EncoderOptions(pooler="mean", dtype=one)).open()(SENTENCES) for one in ("fp32", "bf16")
+    )
     assert b.dtype == np.float32
     assert 0 < np.abs(a - b).max() < 0.1
 
@@ -305,5 +307,5 @@ def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
     assert call("words:tf-idf").exit_code == 0
     shown = CliRunner().invoke(app, ["report"])
     assert shown.exit_code == 0, shown.output
-    assert "Shares of the corpus" in shown.stdout
+    assert "Scores by fraction of the corpus" in shown.stdout
     assert "words:tf-idf@" in shown.stdout

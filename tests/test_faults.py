@@ -19,7 +19,7 @@ import pytest
 from cseb.launchers import launch
 from cseb.launchers.heartbeat import folder_of
 from cseb.launchers.local import Local
-from cseb.results.store import Store
+from cseb.records.store import Store
 from tests import standin_grid
 
 ROOT = Path(__file__).parents[1]

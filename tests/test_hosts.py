@@ -12,16 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.cli import hosts
+from cseb.api import hosts
 from cseb.errors import BadBenchmark, BadSpec, CsebError, UnknownName
+from cseb.experiment.plan import Job
 from cseb.launchers.events import Watch
+from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import Local
 from cseb.launchers.ray import Ray
 from cseb.launchers.slurm import Slurm
-from cseb.launchers.task import Task
-from cseb.plan import Job
+from cseb.records.store import Store
 from cseb.registry import LAUNCHERS
-from cseb.results.store import Store
 from tests import slurm_cluster, standin_jobs
 from tests.conftest import SENTENCES
 
@@ -31,7 +31,7 @@ RECIPE = "recipe(steps=30,warmup=0,batch_size=16,eval_every=10,learning_rate=1e-
 class Mine:
     """A launcher of another package."""
 
-    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+    def run(self, task: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         raise NotImplementedError
 
 
@@ -63,8 +63,8 @@ def test_a_launcher_is_made_from_its_options(monkeypatch: pytest.MonkeyPatch) ->
         (("slurm", 1, "auto", "", "gres=gpu:1, mem=2"), BadBenchmark, "--slurm ' mem=2': a long option"),
         (("slurm", 1, "auto", "", "time=5,time=9"), BadBenchmark, "--slurm 'time=9': time is given twice"),
         (("slurm", 1, "auto", "", "mem-per-cpu=5", "mem_per_cpu=5"), BadBenchmark, "mem_per_cpu is given twice"),
-        (("slurm", 1, "auto", "", "time=5,array=0-9"), BadBenchmark, "--slurm array=...: cseb sets this itself"),
-        (("slurm", 1, "auto", "", "ntasks-per-node=2"), BadBenchmark, "cseb sets this itself"),
+        (("slurm", 1, "auto", "", "time=5,array=0-9"), BadBenchmark, "--slurm array=...: set by cseb itself"),
+        (("slurm", 1, "auto", "", "ntasks-per-node=2"), BadBenchmark, "set by cseb itself"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_line(arguments: tuple[str, ...], kind: type[CsebError], said: str) -> None:
@@ -100,7 +100,7 @@ def test_a_package_that_is_missing(
     monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
     store = Store(tmp_path)
     with pytest.raises(BadBenchmark, match=rf"pip install 'cseb\[{launcher}\]'"):
-        made(launcher).run(Task(standin_jobs.TARGET, store), [standin_jobs.job("a")], print)  # type: ignore[attr-defined]
+        made(launcher).run(JobRunner(standin_jobs.TARGET, store), [standin_jobs.job("a")], print)  # type: ignore[attr-defined]
 
 
 def test_other_machines_have_devices_of_their_own() -> None:

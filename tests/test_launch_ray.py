@@ -20,7 +20,7 @@ from cseb.errors import BadBenchmark
 from cseb.launchers import launch
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.ray import Ray
-from cseb.results.store import Store
+from cseb.records.store import Store
 from tests import standin_jobs
 from tests.standin_jobs import jobs
 
@@ -60,7 +60,7 @@ def test_what_goes_wrong_in_a_job_is_told(cluster: Any, store: Store) -> None:
     found = [(broken[job.key].kind, broken[job.key].reason) for job in grid[2:]]
     assert found[:2] == [("user", "the corpus is gone"), ("bug", "ZeroDivisionError: a bug of ours")]
     assert found[2][0] == "died"
-    assert found[3] == ("late", "no end after 3 s (--time-limit)")
+    assert found[3] == ("late", "exceeded the time limit of 3 s (--time-limit)")
     for job in grid:
         kinds = [type(event) for event in events if event.key == job.key]
         assert kinds[0] is Started
@@ -94,7 +94,7 @@ def test_nothing_listens_at_the_address(store: Store, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("said", "wrong"),
-    [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "something else listens there; .* 6379"), (b"", "timed out")],
+    [(b"HTTP/1.1 400 Bad Request\r\n\r\n", "another service listens there; .* 6379"), (b"", "timed out")],
     ids=["dashboard", "silence"],
 )
 def test_what_listens_is_no_ray(store: Store, monkeypatch: pytest.MonkeyPatch, said: bytes, wrong: str) -> None:
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_a_ray_of_our_own(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         seen: list[str] = []
-        while seen.count("Started") < 3:
+        while seen.count("Started") < 3 or "Finished" not in seen:
             seen.append(process.stdout.readline().strip())
             assert seen[-1], "the program ended too early"
         ours = psutil.Process(process.pid).children(recursive=True)

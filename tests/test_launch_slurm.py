@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadBenchmark
+from cseb.experiment.plan import Job, Progress
 from cseb.launchers import launch, slurm
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.slurm import Slurm
-from cseb.plan import Job, Progress
-from cseb.results.store import Store
+from cseb.records.store import Store
 from tests import slurm_cluster, standin_jobs
 from tests.standin_jobs import jobs
 
@@ -83,7 +83,7 @@ def test_packs_are_worked_off_and_everything_is_told(store: Store) -> None:
     assert broken == {
         grid[3].key: ("user", "the corpus is gone"),
         grid[4].key: ("bug", "ZeroDivisionError: a bug of ours"),
-        grid[5].key: ("late", "no end after 10 s (--time-limit)"),
+        grid[5].key: ("late", "exceeded the time limit of 10 s (--time-limit)"),
     }
     for job in grid:
         kinds = [type(event) for event in events if event.key == job.key and not isinstance(event, Progress)]
@@ -160,7 +160,7 @@ def test_ctrl_c_takes_everything_from_the_queue(tmp_path: Path, number: int) -> 
     with subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True, **pipes) as process:
         assert process.stdout is not None
         seen: list[str] = []
-        while seen.count("Started") < 2:
+        while seen.count("Started") < 2 or "Finished" not in seen:  # the second may be heard of before the first's record
             seen.append(process.stdout.readline().strip())
             assert seen[-1], "the program ended too early"
         assert running()

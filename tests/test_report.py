@@ -12,16 +12,16 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from cseb import benchmark as benchmarks
 from cseb.cli import app
-from cseb.cli.planned import layout
 from cseb.data import shipped
-from cseb.results.kinds import KINDS
-from cseb.results.record import Record
-from cseb.results.store import Store
-from cseb.spec import parse_methods
-from tests.results.factory import grid, record
-from tests.results.test_kinds import heated
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment.plan_file import layout
+from cseb.methods.spec import parse_methods
+from cseb.records.record import Record
+from cseb.records.store import Store
+from cseb.reports.layouts import KINDS
+from tests.factory import grid, record
+from tests.reports.test_layouts import heated
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ def test_tables_of_differences_and_options(tmp_path: Path) -> None:
 
 def test_rows_are_encoders_where_that_is_asked_for(tmp_path: Path) -> None:
     folder = stored(tmp_path / "r", [record(encoder=name, seed=seed) for name in ("x/one", "two") for seed in range(2)])
-    assert said(folder).count("Shares of the corpus") == 2
+    assert said(folder).count("Scores by fraction of the corpus") == 2
     text = said(folder, "--by", "encoder")
-    assert text.count("Shares of the corpus") == 1
+    assert text.count("Scores by fraction of the corpus") == 1
     assert text.splitlines()[2].startswith("encoder")
     rows = list(csv.DictReader(io.StringIO(said(folder, "-f", "csv"))))
     assert [row["encoder"].partition("@")[0] for row in rows] == ["two", "x/one"]
@@ -94,10 +94,12 @@ def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
 
     folder = stored(tmp_path / "r", [standing("x/one"), standing("two"), record(dev="")])
     text = said(folder, "--select", "last")
-    assert [text.count(title) for title in ("Shares of the corpus", "Single tasks, encoders as they stand")] == [1, 1]
+    assert [
+        text.count(title) for title in ("Scores by fraction of the corpus", "Single tasks, encoders as they stand")
+    ] == [1, 1]
     below = text.partition("encoders as they stand")[2]
     assert {line.split()[0] for line in below.splitlines()[2:6] if line[:1].isalpha()} == {"encoder", "one", "two"}
-    assert "hence no spread" in below
+    assert "so no spread is given" in below
     assert said(folder, "--select", "last", "-f", "html").count("<table") == 3
     rows = list(csv.DictReader(io.StringIO(said(folder, "--select", "last", "-f", "csv"))))
     assert [row["row"] for row in rows if row["column"] in ("sts12", "0.1 % (100)")] == ["simcse", "two", "one"]
@@ -123,10 +125,10 @@ def test_a_benchmark_says_how_its_report_is_laid_out(tmp_path: Path) -> None:
     folder = stored(tmp_path / "one", heats()[1:])
     laid_out(folder, "heat", "sensitivity infonce.temperature", methods)
     assert said(folder).startswith("infonce.temperature, average of 3 tasks")
-    assert said(folder, "--table", "few-shot").startswith("Shares of the corpus")
+    assert said(folder, "--table", "few-shot").startswith("Scores by fraction of the corpus")
     laid_out(folder, "heat", "sensitivity infonce.temp", methods)
     text = " ".join(said(folder).split())
-    assert text.startswith("Shares of the corpus")
+    assert text.startswith("Scores by fraction of the corpus")
     assert "Not as the benchmark lays it out (sensitivity): these methods have no option 'infonce.temp'" in text
     assert "no option" in refused(folder, "--table", "sensitivity", "--option", "infonce.temp")
 
@@ -137,7 +139,7 @@ def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path)
     laid_out(folder, "heat", "sensitivity", methods)
     laid_out(folder, "demo", "ablation", ["simcse+ami", methods[0]])
     assert "simcse+ami" in said(folder)
-    assert said(folder).startswith("Shares of the corpus")
+    assert said(folder).startswith("Scores by fraction of the corpus")
     assert said(folder, "--benchmark", "heat").startswith("infonce.temperature, average of 3 tasks")
     rows = list(csv.DictReader(io.StringIO(said(folder, "--benchmark", "demo", "--table", "few-shot", "-f", "csv"))))
     assert [row["method"] for row in rows] == ["simcse+ami", methods[0]]  # one of them was made for the other benchmark
@@ -164,7 +166,7 @@ def test_a_page_holds_all_tables_and_is_written_whole(folder: Path) -> None:
     out = folder / "page.html"
     assert said(folder, "-f", "html", "--out", out) == f"written to {out}\n"
     text = out.read_text("utf-8")
-    assert [text.count(f"<h3>{title}") for title in ("Shares of the corpus", "Single tasks")] == [1, 2]
+    assert [text.count(f"<h3>{title}") for title in ("Scores by fraction of the corpus", "Single tasks")] == [1, 2]
     assert text.endswith("</html>\n") or text.endswith("</html>")
     assert said(folder, "-f", "html", "--table", "tasks", "--fraction", "0.01").count("<table") == 1
 
@@ -182,8 +184,8 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
     assert "67.94 ± 1.16 (n=5)" in said(folder, "--against", "published")
     rows = list(csv.DictReader(io.StringIO(said(folder, "--against", "published", "-f", "csv"))))
     assert {"published", "difference", "where"} <= rows[0].keys()
-    assert "beside the papers" in said(folder, "--against", "published", "-f", "html")
-    assert "No paper of those" in said(stored(tmp_path / "other", grid()), "--against", "published")
+    assert "compared with published numbers" in said(folder, "--against", "published", "-f", "html")
+    assert "No paper in the collection" in said(stored(tmp_path / "other", grid()), "--against", "published")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +197,7 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
         (["--mark", "all"], "'items'"),
         (["--against", "us"], "'published'"),
         (["--sizes", "many"], "--sizes is 'many'"),
-        (["--methods", "nothing"], "no method is called 'nothing'"),
+        (["--methods", "nothing"], "no record is of the method 'nothing'"),
         (["--methods", "micse"], "no record is of the method 'micse'"),
         (["--tasks", "sts99"], "no record has a task called 'sts99'"),
         (["--table", "tasks"], "choose with --fraction, one of 0.001, 0.01"),

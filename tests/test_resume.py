@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.results.record import Record
-from cseb.results.store import Store
+from cseb.records.record import Record
+from cseb.records.store import Store
 from tests.conftest import SENTENCES
 
 RECIPE = "recipe(steps=30,warmup=0,batch_size=16,eval_every=10,learning_rate=1e-3)"

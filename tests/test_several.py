@@ -18,27 +18,30 @@ import torch
 from torch import Tensor
 from typer.testing import CliRunner
 
-from cseb import benchmark as benchmarks
-from cseb.cli import app, hosts, several
-from cseb.cli.grid import Grid
+from cseb.api import hosts
+from cseb.api.grid import PlannedGrid
+from cseb.cli import app
+from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.errors import BadBenchmark, BadData
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment.grid import Grid
+from cseb.launchers import spawn_ranks as several
 from cseb.launchers.events import Broken, Summary
 from cseb.launchers.heartbeat import beating, folder_of
+from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import Local
-from cseb.launchers.task import Task
-from cseb.processes import Share, share
-from cseb.results.store import Store
+from cseb.records.store import Store
 from tests import standin_jobs
 
 SMALL = (
     *("run", "demo", "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "mw-captions"),
     *("--device", "cpu"),
 )
-PLACE = {several.RANK: "0", several.COUNT: "2", "MASTER_ADDR": "localhost"}
+PLACE = {several.RANK: "0", several.WORLD_SIZE: "2", "MASTER_ADDR": "localhost"}
 
 
 def place(monkeypatch: pytest.MonkeyPatch, names: dict[str, str]) -> None:
-    for name in (*several.MPI, "MASTER_ADDR"):
+    for name in (several.RANK, several.WORLD_SIZE, "MASTER_ADDR"):
         monkeypatch.delenv(name, raising=False)
     for name, value in names.items():
         monkeypatch.setenv(name, value)
@@ -50,7 +53,7 @@ def place(monkeypatch: pytest.MonkeyPatch, names: dict[str, str]) -> None:
         ({"RANK": "1"}, "RANK=1 and WORLD_SIZE= in"),
         ({"WORLD_SIZE": "2", "MASTER_ADDR": "localhost"}, "RANK= and WORLD_SIZE=2 in"),
         (PLACE | {"WORLD_SIZE": "abc"}, "whole numbers"),
-        (PLACE | {"RANK": "2"}, "the first below the second"),
+        (PLACE | {"RANK": "2"}, "RANK below WORLD_SIZE"),
         (PLACE | {"RANK": "-1"}, "whole numbers"),
         ({"RANK": "0", "WORLD_SIZE": "2"}, "no MASTER_ADDR"),
     ],
@@ -72,7 +75,7 @@ def test_a_place_that_cannot_be_is_one_line(
 def test_a_place_that_can_be_is_taken(monkeypatch: pytest.MonkeyPatch, names: dict[str, str], count: int) -> None:
     place(monkeypatch, names)
     assert several.started() == count
-    assert share() == Share(count - 1, count)
+    assert distributed_context() == DistributedContext(count - 1, count)
 
 
 @pytest.mark.parametrize("options", [("--workers", "abc"), ("--workers", "2"), ("--jobs-per-gpu", "3")])
@@ -95,7 +98,7 @@ def test_only_the_first_tells_of_failed_jobs_for_the_others_end_before_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rank: str, stopped: bool, code: int
 ) -> None:
     place(monkeypatch, PLACE | {"RANK": rank})
-    monkeypatch.setattr(Grid, "run", lambda *_: Summary(total=1, failed=1, stopped=stopped))
+    monkeypatch.setattr(PlannedGrid, "run", lambda *_: Summary(total=1, failed=1, stopped=stopped))
     assert CliRunner().invoke(app, [*SMALL, "--results", str(tmp_path)]).exit_code == code
 
 
@@ -106,13 +109,13 @@ def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytes
     store = Store(tmp_path)
     grid = Grid(benchmarks.load("demo"), [first, second, third], store, 1, {}, [second])
     store.prepare()
-    monkeypatch.setattr("cseb.processes.agreed", lambda *_: [first.key, third.key])
+    monkeypatch.setattr("cseb.encoder.distributed.agreed", lambda *_: [first.key, third.key])
     ran: list[str] = []
     with beating(tmp_path, first, lambda _: None):
         until(lambda: any(folder_of(tmp_path).glob("*.json")))
-        Local().run(Task(standin_jobs.TARGET, store), grid.agreed([second]), lambda event: ran.append(event.key))
+        Local().run(JobRunner(standin_jobs.TARGET, store), grid.agreed([second]), lambda event: ran.append(event.key))
     assert list(dict.fromkeys(ran)) == [first.key, third.key]
-    monkeypatch.setattr("cseb.processes.agreed", lambda *_: ["another"])
+    monkeypatch.setattr("cseb.encoder.distributed.agreed", lambda *_: ["another"])
     with pytest.raises(BadBenchmark, match="other jobs"):
         grid.agreed([second])
 
@@ -123,7 +126,7 @@ def test_what_goes_wrong_in_one_of_several_ends_it_so_that_all_end(
 ) -> None:
     """Going on to its next job it would train that one with others that are still at this."""
     job = standin_jobs.job(label)
-    task = Task(standin_jobs.TARGET, Store(tmp_path))
+    task = JobRunner(standin_jobs.TARGET, Store(tmp_path))
     assert isinstance(task.attempt(job, lambda _: None), Broken)
     with pytest.raises(kind):
         task.attempt(replace(job, protocol=replace(job.protocol, processes=2)), lambda _: None)
@@ -134,16 +137,22 @@ def test_the_others_share_of_a_cost(monkeypatch: pytest.MonkeyPatch) -> None:
         value += 5.25
 
     monkeypatch.setattr(torch.distributed, "all_reduce", all_reduce)
-    assert Share(0, 2).others(2.0, "cpu") == 0  # they are not connected
+    assert DistributedContext(0, 2).others(2.0, "cpu") == 0  # they are not connected
     monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
-    assert Share(0, 2).others(2.0, "cpu") == 5.25
-    assert Share().others(2.0, "cpu") == 0
+    assert DistributedContext(0, 2).others(2.0, "cpu") == 5.25
+    assert DistributedContext().others(2.0, "cpu") == 0
 
 
 # What each of two processes does in place of cseb, by its rank
 
-PRELUDE = "import os, signal, sys, time\nfrom cseb.cli import several\nseveral.started()\nrank = os.environ['RANK']\n"
-DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen(sys.argv[1] + rank, 'w').write(str(os.getpid()))\n"
+PRELUDE = """
+import os, signal, sys, time
+from cseb.launchers.rank import one_of_several
+rank = os.environ['RANK']
+with one_of_several():
+    exec({!r})
+"""
+DEAF = "signal.signal(signal.SIGTERM, lambda *_: None)\nopen(sys.argv[1] + rank, 'w').write(str(os.getpid()))\n"
 SLEEP = "time.sleep(60)\n"
 
 
@@ -154,6 +163,12 @@ def python(tmp_path: Path) -> str:
     made.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "$3" "{tmp_path}/pid"\n')
     made.chmod(0o755)
     return str(made)
+
+
+def starting(python: str, program: str) -> list[str]:
+    """A command that starts `program` in two processes."""
+    start = f"sys.executable = {python!r}\nsys.exit(several.start(2, [{PRELUDE.format(program)!r}]))"
+    return [sys.executable, "-c", f"import sys\nfrom cseb.launchers import spawn_ranks as several\n{start}"]
 
 
 @pytest.mark.parametrize(
@@ -175,15 +190,11 @@ def python(tmp_path: Path) -> str:
     ],
     ids=["first killed", "second killed", "second broke", "first broke", "done"],
 )
-def test_a_process_that_fails_ends_all_and_it_alone_is_heard(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], python: str, program: str, code: int, said: str
-) -> None:
-    monkeypatch.setattr(sys, "executable", python)
-    monkeypatch.setattr(several, "PATIENCE", 1.0)
+def test_a_process_that_fails_ends_all_and_it_alone_is_heard(python: str, program: str, code: int, said: str) -> None:
     begun = time.monotonic()
-    assert several.start(2, [PRELUDE + program]) == code
+    ran = subprocess.run(starting(python, program), capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr, ran.stdout) == (code, said, "")
     assert time.monotonic() - begun < 30
-    assert capfd.readouterr().err == said
 
 
 def until(reached: Callable[[], bool], seconds: float = 30) -> None:
@@ -202,10 +213,7 @@ def alive(pid: int) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_its_parent(tmp_path: Path, python: str, number: signal.Signals) -> None:
-    program = f"import sys\nfrom cseb.cli import several\nsys.executable = {python!r}\nseveral.PATIENCE = 0.5\n"
-    with subprocess.Popen(
-        [sys.executable, "-c", f"{program}several.start(2, [{PRELUDE + DEAF + SLEEP!r}])"], stderr=subprocess.DEVNULL
-    ) as parent:
+    with subprocess.Popen(starting(python, DEAF + SLEEP), stderr=subprocess.DEVNULL) as parent:
         files = [tmp_path / f"pid{rank}" for rank in "01"]
         until(lambda: all(file.exists() and file.read_text() for file in files))
         parent.send_signal(number)

@@ -11,7 +11,7 @@ import pytest
 from cseb.launchers import launch, slurm
 from cseb.launchers.events import Broken
 from cseb.launchers.slurm import Slurm
-from cseb.results.store import Store
+from cseb.records.store import Store
 from tests import standin_jobs
 
 pytest.importorskip("submitit", reason="submitit is not installed")
@@ -52,5 +52,5 @@ def test_what_jobs_left_is_read_though_squeue_fails(
     summary = launch(grid, store, Slurm(), lambda event: None, target=standin_jobs.TARGET)
     assert (summary.done, summary.refused, summary.exit_code) == (2 - refused, refused, code)
     assert len((tmp_path / "calls").read_text().splitlines()) <= 4
-    said = "cseb: squeue fails, and is asked again: slurm_load_jobs error: Unable to contact slurm controller\n"
+    said = "cseb: squeue failed and will be retried: slurm_load_jobs error: Unable to contact slurm controller\n"
     assert capfd.readouterr().err == said

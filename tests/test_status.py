@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cseb.cli.status import Folder, plan_text, read_plan, status
+from cseb.cli.status import Folder, status
+from cseb.experiment.plan import Job, Progress
+from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.launchers import heartbeat, launch
+from cseb.launchers import process_identity as alive
 from cseb.launchers.events import Event, Finished, Started
 from cseb.launchers.heartbeat import Pulses, beating, folder_of, launching, next_job
+from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import Local
-from cseb.launchers.task import Task
-from cseb.plan import Job, Progress
-from cseb.results.store import Store
+from cseb.records.store import Store
 from tests import standin_jobs
 
 ROOT = Path(__file__).parents[1]
@@ -223,7 +225,7 @@ def test_a_job_that_was_killed_for_its_length_does_not_seem_to_run(store: Store)
     (store.folder / "plan-mine.tsv").write_text(plan_text([job]))
     launch([job], store, Local(1), lambda event: None, time_limit=2.0, target=standin_jobs.TARGET)
     assert not beats(store)
-    assert shown(store).splitlines()[-1] == "failed: slow 10 % seed 0: no end after 2 s (--time-limit)"
+    assert shown(store).splitlines()[-1] == "failed: slow 10 % seed 0: exceeded the time limit of 2 s (--time-limit)"
 
 
 def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
@@ -265,7 +267,8 @@ def test_a_job_that_another_process_runs_is_taken_last(store: Store) -> None:
     with beating(store.folder, jobs[0], lambda progress: None):
         until(lambda: len(beats(store)) == 1)
         assert [next_job(store.folder, waiting).label for _ in jobs] == ["b", "c", "a"]
-        shift(beats(store)[0], -3600)  # of a process that has died
+        [first] = [path for path in beats(store) if jobs[0].key in path.name]
+        shift(first, -3600)  # of a process that has died
         assert next_job(store.folder, deque(jobs)).label == "a"
 
 
@@ -283,7 +286,7 @@ def test_a_claim_is_given_up_with_its_job(store: Store) -> None:
     for job, target in ((done, standin_jobs.TARGET), (broken, "tests.nowhere:run_job")):
         assert next_job(store.folder, deque([job])) is job
         assert len(beats(store)) == 1
-        Task(target, store).attempt(job, lambda progress: None)
+        JobRunner(target, store).attempt(job, lambda progress: None)
         assert beats(store) == []
 
 
@@ -328,3 +331,93 @@ def test_the_command_needs_no_torch_and_ends_when_all_is_done(store: Store) -> N
     missing = cseb("status", str(store.folder / "nowhere"))
     assert missing.returncode == 2
     assert missing.stderr.count("\n") == 1
+
+
+def killed(folder: Path, script: str) -> None:
+    """Run a script until it says that it is ready, and kill it without a word."""
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, cwd=Path(__file__).parents[1]) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == b"ready\n"
+        one.kill()
+
+
+LEFT = """
+import time
+from pathlib import Path
+from cseb.launchers.heartbeat import beating, folder_of, launching
+from tests import standin_jobs
+results = Path({folder!r})
+with launching(results), beating(results, standin_jobs.job("simcse"), print):
+    while len([path for path in folder_of(results).glob("*") if path.suffix != ".tmp"]) < 2:
+        time.sleep(0.01)
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes cannot be told apart here")
+def test_a_job_of_this_host_whose_process_is_gone_is_stale_at_once(store: Store) -> None:
+    killed(store.folder, LEFT.format(folder=str(store.folder)))
+    asked = time.monotonic()
+    alive, silent = Pulses(store.folder).settled(patience=30)
+    assert time.monotonic() - asked < 5
+    assert (len(alive), len(silent)) == (0, 1)
+    assert not Pulses(store.folder).launched()
+    assert len(list(folder_of(store.folder).glob("*.launcher"))) == 1
+    with launching(store.folder):
+        until = time.monotonic() + 10
+        while len(held := list(folder_of(store.folder).glob("*.launcher"))) != 1 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert held[0].read_text().split()[1] == str(os.getpid())  # the dead one's is gone, ours is there
+
+
+def test_a_process_of_another_machine_or_start_is_not_called_dead(store: Store) -> None:
+    me = os.getpid()
+    assert not alive.ended(me, alive.machine(), alive.began(me))
+    assert not alive.ended(2**22 + 1, "another", 5)
+    assert not alive.ended(2**22 + 1, "", 0)
+    if alive.machine():
+        assert alive.ended(me, alive.machine(), alive.began(me) + 1)  # the number was given to another process
+        assert alive.ended(2**22 + 1, alive.machine(), 5)
+
+
+def test_what_dead_launchers_left_long_ago_is_removed(store: Store) -> None:
+    folder = folder_of(store.folder)
+    folder.mkdir()
+    for name in ("old.launcher", ".old.tmp", "new.launcher", ".new.tmp"):
+        (folder / name).write_text("host 1\n")
+    for name in ("old.launcher", ".old.tmp"):
+        os.utime(folder / name, (0, 0))
+    heartbeat.tidy(store.folder)
+    assert {path.name for path in folder.iterdir()} == {"new.launcher", ".new.tmp"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"seed": 10**400}, {"pid": 2**80}, {"loss": 1e308}, {"fraction": 1e308}, {"step": -1}, {"began": 10**50}],
+)
+def test_a_heartbeat_with_numbers_of_no_job_is_as_none(store: Store, changes: dict[str, float]) -> None:
+    job = standin_jobs.job("simcse")
+    folder_of(store.folder).mkdir()
+    content = json.loads(heartbeat._content(job, Progress(job.key, 0, 0, None, None), 0.0)) | changes
+    (folder_of(store.folder) / f"{job.key}.json").write_text(json.dumps(content))
+    assert Pulses(store.folder).look() == ([], [])
+
+
+def test_a_link_among_the_records_stops_no_run(store: Store, tmp_path: Path) -> None:
+    """One that is old and called like a half-written file is removed, and what it names stays."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/file").write_text("mine")
+    store.prepare()
+    for number, target in enumerate((tmp_path / "mine", tmp_path / "nothing", store.runs / ".1.tmp")):
+        link = store.runs / f".{number}.tmp"
+        link.symlink_to(target)
+        os.utime(link, (0, 0), follow_symlinks=False)
+    (store.runs / "0123456789abcdef.json").symlink_to(tmp_path / "nothing")
+    (store.runs / "folder.json").symlink_to(tmp_path / "mine")
+    store.prepare()
+    assert (tmp_path / "mine/file").read_text() == "mine"
+    assert not list(store.runs.glob(".*.tmp"))
+    records, problems = store.load()
+    assert not records
+    assert len(problems) == 2

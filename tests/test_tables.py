@@ -9,26 +9,28 @@ from pathlib import Path
 
 import pytest
 
-from cseb import benchmark as benchmarks
-from cseb import plan as planning
-from cseb import run as running
-from cseb.benchmark import Benchmark
-from cseb.build import check
-from cseb.data import corpus as corpora
 from cseb.data import generated, shipped
-from cseb.data.corpus import Corpus, read_corpus
-from cseb.describe import show
+from cseb.data.corpus import Corpus
+from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment import plan as planning
+from cseb.experiment import run_job as running
+from cseb.experiment.benchmark import Benchmark
+from cseb.experiment.plan import Job, plan
+from cseb.experiment.run_job import run_job
+from cseb.explain.describe import show
+from cseb.methods.spec import parse_methods
 from cseb.microworld import triples
 from cseb.microworld.tasks import all_sentences
-from cseb.plan import Job, plan
+from cseb.records.store import Store
 from cseb.registry import METHODS
-from cseb.results.store import Store
-from cseb.run import run_job
-from cseb.spec import parse_methods
+from cseb.training.build import check
 
 TABLES = [name for name in shipped.benchmark_names() if "-table" in name or "-figure" in name]
 TRIPLES = "a18e4fe838ef0b2249cd4abb337f169a7d7ee8be829fb2a8be27d754adcf008b"
+
+_READ = read_corpus
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +41,7 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def _read(name: str, column: str) -> Corpus:
-    return corpora.read_corpus(name, column)
+    return _READ(name, column)
 
 
 def miniature(name: str) -> Benchmark:

@@ -12,19 +12,19 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from cseb.benchmark import load, override
+from cseb.analysis.study import gather
 from cseb.cli import app
 from cseb.data.subset import draw
 from cseb.errors import BadResults
-from cseb.plan import Job, plan
-from cseb.results.record import Record
-from cseb.results.sources import sources
-from cseb.results.store import Store
-from cseb.results.study import gather
-from cseb.run import run_job
-from cseb.streams import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, Alone, stream_seed
+from cseb.experiment.benchmark import load, override
+from cseb.experiment.plan import Job, plan
+from cseb.experiment.run_job import run_job
+from cseb.records.record import Record
+from cseb.records.store import Store
+from cseb.reports.variance_sources import sources
+from cseb.seeds import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, SingleStreamSeed, stream_seed
 from tests.conftest import SENTENCES
-from tests.results.factory import record
+from tests.factory import record
 
 STREAMS = (SUBSET, ORDER, INIT, DROPOUT, VIEWS, TERMS)
 SMALL = "+mlp+recipe(steps=3,warmup=0,batch_size=8,learning_rate=1e-3)"
@@ -33,13 +33,13 @@ SMALL = "+mlp+recipe(steps=3,warmup=0,batch_size=8,learning_rate=1e-3)"
 @pytest.mark.parametrize("vary", VARIED)
 def test_what_does_not_vary_stays_at_seed_0(vary: str) -> None:
     for name in STREAMS:
-        assert stream_seed(Alone(3, vary), name) == stream_seed(3 if name in VARIED[vary] else 0, name)
+        assert stream_seed(SingleStreamSeed(3, vary), name) == stream_seed(3 if name in VARIED[vary] else 0, name)
     assert sorted(name for names in VARIED.values() for name in names) == sorted(STREAMS)
 
 
 def test_subsets_follow_their_own_stream() -> None:
-    assert np.array_equal(draw(100, 10, Alone(2, "subset")), draw(100, 10, 2))
-    assert np.array_equal(draw(100, 10, Alone(2, "order")), draw(100, 10, 0))
+    assert np.array_equal(draw(100, 10, SingleStreamSeed(2, "subset")), draw(100, 10, 2))
+    assert np.array_equal(draw(100, 10, SingleStreamSeed(2, "order")), draw(100, 10, 0))
 
 
 @pytest.fixture

@@ -47,4 +47,6 @@ def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     assert "6 jobs, 6 to run" in call(installed, "run", "--seeds", "1", "--dry-run")
     assert list((installed / "cseb" / "benchmarks" / "expected" / "demo" / "runs").glob("*.json"))
     assert "wiki1m" in call(installed, "data", "list")
+    assert not list((installed / "cseb" / "benchmarks").rglob("*.py"))  # scripts that only the repository needs
+    assert (installed / "cseb" / "py.typed").exists()  # else type checkers ignore every annotation of ours
     assert "mw-captions" in call(installed, "eval", "microworld", "--tasks", "mw-captions")

@@ -24,8 +24,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from cseb.cache import Cache
-from cseb.embedders import How, find
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
+from cseb.embedders.vector_cache import Cache
 from cseb.registry import TASK_GROUPS
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Vectors
@@ -93,7 +94,7 @@ def main() -> None:
     torch.set_num_threads(1)
     embed: Embed = hashed_words
     if options.encoder:
-        embedder = find(options.encoder, How(pooler="mean"))
+        embedder = find(options.encoder, EncoderOptions(pooler="mean"))
         embed = Cache(options.cache, embedder.source.sha256, embedder.open())
     differ = 0
     for task in parse_tasks(options.tasks):

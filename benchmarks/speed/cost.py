@@ -16,10 +16,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from cseb.methods.spec import parse_method
+from cseb.records.record import Record
+from cseb.records.store import Store
 from cseb.registry import METHODS
-from cseb.results.record import Record
-from cseb.results.store import Store
-from cseb.spec import parse_method
 
 DEMO = Path("results") / "demo"
 FIELDS = ("trained_on", "method", "cpu_seconds", "to_simcse", "peak_mb")

@@ -28,10 +28,10 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), os.environ.g
 CHILD = """
 import sys, time, torch
 from pathlib import Path
-from cseb.build import build
+from cseb.training.build import build
 from cseb.data.corpus import read_corpus
-from cseb.spec import parse_method
-from cseb.train import train
+from cseb.methods.spec import parse_method
+from cseb.training.loop import train
 folder, threads, steps, jobs = sys.argv[1], *map(int, sys.argv[2:])
 torch.set_num_threads(threads)
 recipe = f"recipe(steps={steps},batch_size=64,eval_every={steps},last_batch=drop,warmup=0)"
@@ -64,13 +64,13 @@ def trivial(options: argparse.Namespace) -> None:
     """Seconds per job that does nothing, the launcher's own start and end included."""
     from cseb.launchers import launch
     from cseb.launchers.local import Local
-    from cseb.results.store import Store
+    from cseb.records.store import Store
     from tests import standin_jobs
 
     jobs = [standin_jobs.job("trivial", seed) for seed in range(options.jobs)]
     launcher: Any = Local(options.workers)
     if options.launcher != "local":
-        launcher = pkgutil.resolve_name("cseb.cli.hosts:launcher_of")(
+        launcher = pkgutil.resolve_name("cseb.api.hosts:launcher_of")(
             options.launcher, options.workers, "", options.slurm, options.pack
         )
     with tempfile.TemporaryDirectory(dir=options.folder) as place:
@@ -90,10 +90,10 @@ def trivial(options: argparse.Namespace) -> None:
 
 def fixed(options: argparse.Namespace) -> None:
     """A job beyond its training, in a process that has run others before."""
-    from cseb import benchmark as benchmarks
-    from cseb.plan import plan
-    from cseb.results.store import Store
-    from cseb.run import run_job
+    from cseb.experiment import benchmark as benchmarks
+    from cseb.experiment.plan import plan
+    from cseb.experiment.run_job import run_job
+    from cseb.records.store import Store
 
     grid = benchmarks.override(
         benchmarks.load("demo"),

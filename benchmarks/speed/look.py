@@ -14,14 +14,14 @@ from pathlib import Path
 
 import torch
 
-from cseb.build import build
-from cseb.data.corpus import read_corpus
+from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
-from cseb.encoder import Encoder
-from cseb.spec import parse_method
+from cseb.encoder.encoder import Encoder
+from cseb.methods.spec import parse_method
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
-from cseb.train import train
+from cseb.training.build import build
+from cseb.training.loop import train
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from cseb.results.record import Cost, Origin, Protocol, Record, Score, Source, Subset, Trace  # noqa: E402
+from cseb.records.record import Cost, Origin, Protocol, Record, Score, Source, Subset, Trace  # noqa: E402
 
 TASKS = tuple(f"{name}@1" for name in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
 SIZES, SEEDS = (1_000, 5_000, 10_000, 100_000, 1_000_000), 5
@@ -29,10 +29,10 @@ DETAIL = tuple(
     for how in ("all", "mean", "wmean", *(f"all/part{n}" for n in range(4)))
 )
 RESOLVED = (
-    "dropout()@1 cls()@1 mlp(keep=False)@1 queue(size=384, momentum=0.995, dropout=0.3, mask_self='auto')@1 "
+    "dropout()@1 cls()@1 mlp(keep=False)@2 queue(size=384, momentum=0.995, dropout=0.3, mask_self='auto')@2 "
     "infonce(weight=1.0, temperature={temperature}, negatives='batch', form='released', hard_weight=1.0)@1 "
     "recipe(steps=20000, batch_size=50, learning_rate=3e-05, warmup=250, schedule='linear', pieces=(), "
-    "optimizer='adamw', weight_decay=0.0, clip=1.0, max_length=32, eval_every=125, precision='fp32', "
+    "optimizer='adamw_hf', weight_decay=0.0, clip=1.0, max_length=32, eval_every=125, precision='fp32', "
     "padding='longest', last_batch='keep', dropout='model')@1"
 )
 COMMANDS = {

@@ -20,12 +20,12 @@ import torch
 import torch.nn.functional as F
 from transformers import AutoModel, AutoTokenizer
 
-from cseb.build import build
-from cseb.data.corpus import read_corpus
+from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import draw
 from cseb.data.weights import find_encoder
-from cseb.spec import parse_method
-from cseb.train import train
+from cseb.methods.spec import parse_method
+from cseb.training.build import build
+from cseb.training.loop import train
 
 
 def cseb_steps(method: str, folder: Path, sentences: list[str], steps: int, batch: int, padding: str) -> float:

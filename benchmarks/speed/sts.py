@@ -27,8 +27,9 @@ import torch
 from scipy.stats import spearmanr
 from transformers import AutoModel, AutoTokenizer
 
-from cseb.embedders import How, find
-from cseb.encoder import Encoder
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
+from cseb.encoder.encoder import Encoder
 from cseb.registry import TASK_GROUPS
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
@@ -154,7 +155,7 @@ def splits(task: str, data_dir: Path) -> Iterator[tuple[list[tuple[list[str], li
 
 def ours(folder: str, data_dir: Path, every: int) -> tuple[Sampled, Callable[[], Scores]]:
     """What `cseb eval FOLDER --pooler mean --tasks sts` does once the files are read."""
-    embed = find(folder, How(pooler="mean")).open()
+    embed = find(folder, EncoderOptions(pooler="mean")).open()
     encoder: Encoder = embed.__self__  # type: ignore[attr-defined]  # a folder opens as the method of an encoder
     pool = encoder.pool
     network = Sampled(lambda ids, mask: pool(encoder.backbone, ids, mask, ids), encoder.config.hidden_size, every)

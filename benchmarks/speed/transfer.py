@@ -4,8 +4,8 @@
 
 The first inner folds of a nested cross-validation on embeddings that are in memory: 4 classifiers each, the settings of
 senteval-transfer@1. FOLDER holds the package `senteval` as in the SentEval folder of princeton-nlp/SimCSE; without it
-the other side is `cseb.exact`. Both sides are measured in turn; CPU time is what a busy machine distorts least. At the
-end the peak memory of a task as large as SST2, in a process of its own.
+the other side is `cseb.tasks.transfer.senteval_reference`. Both sides are measured in turn; CPU time is what a busy
+machine distorts least. At the end the peak memory of a task as large as SST2, in a process of its own.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def embeddings(rows: int, width: int) -> tuple[Vectors, Labels]:
 
 
 def one_after_the_other(x: Vectors, y: Labels, problems: list[Problem]) -> list[float]:
-    """The plain loop in `cseb.exact`."""
-    from cseb.exact import Exact
+    """The plain loop in `cseb.tasks.transfer.senteval_reference`."""
+    from cseb.tasks.transfer.senteval_reference import Exact
 
     return [one.score for found in Exact(TEST, x, y, 2).fit_all(problems) for one in found]
 
@@ -120,7 +120,7 @@ def main() -> None:
     x, y = embeddings(told.rows, told.width)
     problems = searches(TEST_RECIPE, folds(y, 10)[0][0], y)[: told.problems]
     other = one_after_the_other if told.reference is None else reference(told.reference)
-    name = "cseb.exact" if told.reference is None else "reference"
+    name = "cseb.tasks.transfer.senteval_reference" if told.reference is None else "reference"
     print(
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {platform.machine()}, {os.cpu_count()} cores, "
         f"load {os.getloadavg()[0]:.0f}, torch {torch.__version__}, numpy {np.__version__}"

@@ -5,20 +5,21 @@ Nothing heavy is imported before a command needs it: `--help`, `list` and `show`
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-import cseb
-from cseb.cli import audit, check, compare, data, explain, grid, look
-from cseb.cli.plot import plot
-from cseb.cli.report import report
-from cseb.cli.status import status
+from cseb.cli import audit, check, compare, data, diff, evaluate, plot, report, rerun, run, sample, show, status, verify
+from cseb.cli import list as listing
+from cseb.cli.screen import open_streams, output_refused, say
 from cseb.errors import CsebError
+from cseb.text import HALVES, message
+from cseb.version import __version__
 
-MISTAKE, INTERRUPTED = 2, 130
+UNHEARD, MISTAKE, INTERRUPTED = 1, 2, 130
 
 
 class Commands(TyperGroup):
@@ -29,10 +30,25 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except CsebError as error:
-            typer.echo(f"cseb: {error}", err=True)
+            say(f"cseb: {error}", err=True)
             raise typer.Exit(MISTAKE) from None
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
+        except (OSError, UnicodeEncodeError) as error:
+            if not (said := _refused(error)):
+                raise
+            say(f"cseb: {message(said)}", err=True)
+            raise typer.Exit(MISTAKE) from None
+
+
+def _refused(error: OSError | UnicodeEncodeError) -> str:
+    """What the system has against a name that was typed, or stands in a file; "" for any other error.
+
+    Names too long, loops of links, folders that are not ours, and bytes that are no text can stand wherever a path can.
+    """
+    if isinstance(error, UnicodeEncodeError):
+        return f"{error.object!r} holds what is no text, such as half a pair" if HALVES.search(error.object) else ""
+    return f"{error.filename}: {error.strerror}; name another" if error.filename is not None and error.strerror else ""
 
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -40,7 +56,7 @@ app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=F
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"cseb {cseb.__version__}")
+        say(f"cseb {__version__}")
         raise typer.Exit
 
 
@@ -51,32 +67,50 @@ def _options(
     """Which training method gives the best sentence encoder from few sentences, by how much, and is it real?"""
 
 
-app.command()(grid.run)
-app.command()(status)
-app.command()(report)
-app.command()(plot)
+app.command()(run.run)
+app.command()(status.status)
+app.command()(report.report)
+app.command()(plot.plot)
 app.command()(compare.compare)
-app.command(name="list")(look.list_)
-app.command()(look.show)
-app.command()(look.sample)
-app.command(name="eval")(look.evaluate)
+app.command(name="list")(listing.list_)
+app.command()(show.show)
+app.command()(sample.sample)
+app.command(name="eval")(evaluate.evaluate)
 app.command()(check.check)
 app.command()(audit.audit)
-app.command()(explain.diff)
-app.command()(explain.verify)
-app.command()(explain.rerun)
+app.command()(diff.diff)
+app.command()(verify.verify)
+app.command()(rerun.rerun)
 app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """The command that was typed: whatever a user can mend is one line and exit code 2."""
+    """The command that was typed: whatever a user can mend is one line and exit code 2.
+
+    Output that a full disk refuses is one line and exit code 1, whichever command and library wrote it.
+    """
+    open_streams()
     usage_error: Any = typer.BadParameter.__bases__[0]  # click's, or that of typer's own copy of click
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="cseb", standalone_mode=False)
     except usage_error as error:
-        message = error.format_message().rstrip(".")
-        typer.echo(f"cseb: {message[:1].lower()}{message[1:]}; cseb COMMAND --help shows what there is", err=True)
+        said = message(error.format_message()).rstrip(".")
+        say(f"cseb: {said[:1].lower()}{said[1:]}; cseb COMMAND --help shows what there is", err=True)
         code = MISTAKE
     except typer.Abort:  # Ctrl-C before a command has begun
         code = INTERRUPTED
+    except OSError:
+        if (refusal := output_refused()) is None:
+            raise
+        code = _unheard(refusal)
+    else:
+        if (refusal := output_refused()) is not None:
+            code = _unheard(refusal)
     sys.exit(code or 0)
+
+
+def _unheard(refusal: OSError) -> int:
+    """Exit code for a standard output that takes nothing more; a reader that has left needs no word."""
+    if refusal.errno != errno.EPIPE:
+        say(f"cseb: standard output cannot be written: {refusal.strerror or refusal}", err=True)
+    return UNHEARD

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -12,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cseb.cli.screen import say
 from cseb.errors import BadBenchmark, one_of
+from cseb.text import csv_row, json_text
 
 if TYPE_CHECKING:
-    from cseb.results.audit import Finding
+    from cseb.papers.audit import Finding
 
 SHIPPED = "published"  # stands for the file of the five papers
 
@@ -39,8 +40,8 @@ def audit(
     method,task,mean and, where there are any, paper,table,setting,variant,encoder,fraction,metric,std,n_seeds.
     """
     from cseb.data import shipped
-    from cseb.results import audit as auditing
-    from cseb.results.claims import read_claims
+    from cseb.papers import audit as auditing
+    from cseb.papers.claims import read_claims
 
     render = FORMATS[one_of(tuple(FORMATS), format, "--format")]
     if (claims is None) != (checks is None):
@@ -52,7 +53,7 @@ def audit(
         said += read_claims(shipped.published("claims"), shipped.published("checks"))
     found = auditing.audit(rows, said)
     untested = [one.name for one in said if not one.checks]
-    typer.echo(render(found, _summary(len(rows), len(said) - len(untested), untested, len(found))), nl=False)
+    say(render(found, _summary(len(rows), len(said) - len(untested), untested, len(found))), nl=False)
     raise typer.Exit(1 if found and not exit_zero else 0)
 
 
@@ -64,7 +65,7 @@ def _summary(rows: int, tested: int, untested: Sequence[str], found: int) -> str
 
 def _terminal(found: Sequence[Finding], summary: str) -> str:
     """Under each kind a line for where and what, and one for the arithmetic."""
-    from cseb.results.audit import KINDS
+    from cseb.papers.audit import KINDS
 
     lines = []
     for kind, meaning in KINDS.items():
@@ -76,7 +77,7 @@ def _terminal(found: Sequence[Finding], summary: str) -> str:
 
 
 def _markdown(found: Sequence[Finding], summary: str) -> str:
-    from cseb.results.audit import KINDS
+    from cseb.papers.audit import KINDS
 
     lines = []
     for kind, meaning in KINDS.items():
@@ -93,20 +94,17 @@ def _cell(text: str) -> str:
 
 
 def _csv(found: Sequence[Finding], _summary: str) -> str:
-    from cseb.results.audit import Finding
+    from cseb.papers.audit import Finding
 
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, [field.name for field in fields(Finding)], lineterminator="\n")
     writer.writeheader()
-    writer.writerows(asdict(one) for one in found)
+    writer.writerows(csv_row(asdict(one)) for one in found)
     return buffer.getvalue()
 
 
 def _json(found: Sequence[Finding], summary: str) -> str:
-    return (
-        json.dumps({"summary": summary, "findings": [asdict(one) for one in found]}, indent=2, ensure_ascii=False)
-        + "\n"
-    )
+    return json_text({"summary": summary, "findings": [asdict(one) for one in found]}) + "\n"
 
 
 FORMATS = {"terminal": _terminal, "markdown": _markdown, "csv": _csv, "json": _json}

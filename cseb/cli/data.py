@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cseb.cli.screen import say
 from cseb.errors import BadBenchmark, BadData
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from cseb.data.verify import Verdict
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode=None, help="List, fetch and check the files of tasks and corpora."
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="List, fetch and check the files of tasks and corpora; make triples.",
 )
 
 Names = Annotated[
@@ -29,8 +32,8 @@ DataDir = Annotated[
 @app.command(name="list")
 def list_(names: Names = None, *, data_dir: DataDir = None) -> None:
     """List data sets: rows, licence, the tasks scored on them, and whether they are here; of one, its files."""
-    from cseb import describe
     from cseb.data.places import locate
+    from cseb.explain import describe
 
     chosen = _chosen(names, data_dir)
     if not names:
@@ -39,7 +42,7 @@ def list_(names: Names = None, *, data_dir: DataDir = None) -> None:
             held = sum(locate(data, one, data_dir) is not None for one in files)
             here = "yes" if held == len(files) else f"{held} of {len(files)} files" if held else "no"
             rows.append((data.name, _rows(data), here, ",".join(data.tasks) or "-", data.licence))
-        typer.echo("\n".join(describe.aligned(rows)))
+        say("\n".join(describe.aligned(rows)))
         return
     for data, files in chosen.items():
         about = [f"{data.name}: {data.title}", f"licence: {data.licence}", f"homepage: {data.homepage}"]
@@ -50,7 +53,7 @@ def list_(names: Names = None, *, data_dir: DataDir = None) -> None:
             here = "yes" if locate(data, one, data_dir) else "no"
             counts = ", ".join(f"{label} {count}" for label, count in one.counts.items())
             rows.append((one.file, str(one.rows), here, counts or "-", one.sha256 or "not known"))
-        typer.echo("\n".join([*about, *describe.aligned(rows)]))
+        say("\n".join([*about, *describe.aligned(rows)]))
 
 
 @app.command()
@@ -61,7 +64,7 @@ def where(names: Names = None, *, data_dir: DataDir = None) -> None:
     for data, files in _chosen(names, data_dir).items():
         for one in files:
             path = locate(data, one, data_dir)
-            typer.echo(f"{one.file}\t{path if path else f'not here; {how_to_get(data)}'}")
+            say(f"{one.file}\t{path if path else f'not here; {how_to_get(data)}'}")
 
 
 @app.command()
@@ -109,6 +112,34 @@ def fetch(
     _answer(verdicts, ())
 
 
+@app.command()
+def triples(
+    pairs: Annotated[
+        list[Path],
+        typer.Argument(help="Files of SNLI or MultiNLI, such as snli_1.0_train.jsonl; also .tsv, .csv, .gz."),
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="File to write, such as triples.txt; --corpus of supervised methods.")],
+    seed: Annotated[int, typer.Option(min=0, help="Chooses one hypothesis where a premise has several of a kind.")] = 0,
+) -> None:
+    """Make (premise, entailment, contradiction) triples of the sentence pairs of inference corpora."""
+    from cseb.data.files import write_whole
+    from cseb.data.nli import nli_triples, read_nli_table
+
+    if any(out.exists() and path.exists() and out.samefile(path) for path in pairs):
+        raise BadBenchmark(
+            f"{out} is one of the files to read, which the triples would replace; give --out another name"
+        )
+    lines = nli_triples((row for path in pairs for row in read_nli_table(path)), seed)
+    if not lines:
+        raise BadData(f"{', '.join(map(str, pairs))}: no premise has both an entailment and a contradiction")
+    try:
+        write_whole(out, (f"{line}\n".encode() for line in lines))
+    except OSError as error:
+        raise BadData(f"{out} cannot be written: {error.strerror or error}") from error
+    say(f"{len(lines)} triples in {out}")
+
+
 def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataSet, Sequence[DataFile]]:
     from cseb.data.manifest import named
     from cseb.data.places import existing
@@ -127,9 +158,9 @@ def _answer(verdicts: Iterable[Verdict], absent: Sequence[str]) -> None:
     """One line a file, how many are how, and the exit code."""
     held = list(verdicts)
     for one in held:
-        typer.echo(f"{one.state:<8}{one.path or one.file.file}: {one.said}")
+        say(f"{one.state:<8}{one.path or one.file.file}: {one.said}")
     counts = {state: sum(one.state == state for one in held) for state in ("ok", "wrong", "missing")}
     said = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-    typer.echo(f"{said}{'; not here at all: ' + ', '.join(absent) if absent else ''}")
+    say(f"{said}{'; not here at all: ' + ', '.join(absent) if absent else ''}")
     if counts["wrong"] or counts["missing"]:
         raise typer.Exit(1)

@@ -2,43 +2,43 @@
 
 from __future__ import annotations
 
-import contextlib
-import csv
-import io
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cseb.cli.options import Named, Results, folder_of
+from cseb.cli.screen import say
 from cseb.errors import BadResults
+from cseb.experiment.planned_jobs import Planned, read_plan
+from cseb.text import plain, shown
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from cseb.display import Board, Cell
+    from cseb.cli.progress import Board, Cell
     from cseb.launchers.heartbeat import Beat, Seen
-    from cseb.plan import Job
-    from cseb.results.record import Record
-    from cseb.results.store import Store
+    from cseb.records.record import Record
+    from cseb.records.store import Store
 
 REFRESH = 2.0  # seconds between two looks with --watch
-FIELDS = ("key", "method", "fraction", "seed")
 
 
 def status(
-    results: Annotated[Path, typer.Argument(help="Folder of records.")] = Path("results"),
+    results: Results = None,
     watch: Annotated[bool, typer.Option("--watch", help="Keep looking until nothing runs or waits any more.")] = False,
+    named: Named = None,
 ) -> None:
     """Say which jobs are done, running, failed, or stale: begun by a process that has died."""
     from rich.console import Console
     from rich.live import Live
 
     from cseb.launchers.heartbeat import FRESH, Pulses
-    from cseb.results.store import Store
+    from cseb.records.store import Store
 
+    results = folder_of(results, named)
     if not (store := Store(results)).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
     folder, pulses, console = Folder(store), Pulses(results), Console(highlight=False)
@@ -57,39 +57,9 @@ def status(
                     break
                 time.sleep(REFRESH)
         if not folder.finished():
-            typer.echo("nothing runs any more; cseb run goes on from there", err=True)
+            say("nothing runs any more; cseb run goes on from there", err=True)
     except KeyboardInterrupt:  # how one stops to watch
         return
-
-
-def plan_text(jobs: Iterable[Job], earlier: Mapping[str, Planned] | None = None) -> str:
-    """The jobs of a grid, one in a line, as `cseb run` leaves them beside the records, behind those planned earlier."""
-    out = io.StringIO()
-    writer = csv.writer(out, dialect="excel-tab", lineterminator="\n")
-    writer.writerow(FIELDS)
-    rows = {job.key: Planned(job.label, job.fraction, job.seed) for job in jobs}
-    writer.writerows((key, one.label, one.fraction, one.seed) for key, one in {**(earlier or {}), **rows}.items())
-    return out.getvalue()
-
-
-def read_plan(path: Path) -> dict[str, Planned]:
-    """What `plan_text` has written, as far as it can be read: nothing of a file from another program."""
-    found: dict[str, Planned] = {}
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, csv.Error):
-        if path.is_file():
-            with path.open(encoding="utf-8", newline="") as file:
-                for row in csv.DictReader(file, dialect="excel-tab"):
-                    found[row["key"]] = Planned(row["method"], float(row["fraction"]), int(row["seed"]))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A job as a plan, a record or a heartbeat names it."""
-
-    label: str
-    fraction: float
-    seed: int
 
 
 @dataclass(slots=True)
@@ -115,7 +85,7 @@ class Folder:
 
     def look(self) -> None:
         """Read the records that are new, and what is said of jobs without one."""
-        from cseb.launchers.broken import reasons
+        from cseb.launchers.error_files import reasons
 
         keys = self.store.keys()
         self.records = {key: record for key, record in self.records.items() if key in keys}
@@ -133,17 +103,17 @@ class Folder:
         from rich.console import Group
         from rich.text import Text
 
-        from cseb import display
+        from cseb.cli import progress as display
 
         self.look()
         stale = [seen for seen in silent if seen.beat.key not in {*self.records, *self.broken}]
         board = self._board({seen.beat.key: seen.beat for seen in alive})
         lines = [*self._failed(board), *_stale(stale)]
-        return Group(display.picture(board), *(Text(line, style="red", overflow="fold") for line in lines))
+        return Group(display.picture(board), *(Text(shown(line), style="red", overflow="fold") for line in lines))
 
     def _board(self, beats: Mapping[str, Beat]) -> Board:
-        from cseb.display import Board
-        from cseb.plan import Progress
+        from cseb.cli.progress import Board
+        from cseb.experiment.plan import Progress
 
         jobs = self.planned()
         jobs |= {key: Planned(beat.method, beat.fraction, beat.seed) for key, beat in beats.items()}
@@ -173,16 +143,17 @@ class Folder:
         for key in sorted(board.failed):
             failure = self.records[key].failure if key in self.records else None
             why = failure.reason if failure else self.broken.get(key) or "no reason given"
-            yield f"failed: {_name(board.jobs[key])}: {why}"
+            yield f"failed: {_name(board.jobs[key])}: {plain(why)}"
 
 
 def _stale(silent: Sequence[Seen]) -> Iterator[str]:
     for seen in silent:
         beat, planned = seen.beat, Planned(seen.beat.method, seen.beat.fraction, seen.beat.seed)
-        yield f"stale: {_name(planned)}: process {beat.pid} on {beat.host} is silent; cseb run goes on from there"
+        place = f"process {beat.pid} on {plain(beat.host)}"
+        yield f"stale: {_name(planned)}: {place} is silent; cseb run goes on from there"
 
 
 def _name(job: Cell) -> str:
-    from cseb.display import percent
+    from cseb.text import percent
 
-    return f"{job.label} {percent(job.fraction)} seed {job.seed}"
+    return f"{plain(job.label)} {percent(job.fraction)} seed {job.seed}"

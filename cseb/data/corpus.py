@@ -7,13 +7,10 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from cseb.data.hub import hub_rows
-from cseb.data.readers import file_rows
 from cseb.errors import BadData
 
 _LINE_BREAK = re.compile(r"\s*\n\s*")
@@ -54,22 +51,6 @@ class Corpus:
         return [self[index] for index in indices]
 
 
-def read_corpus(ref: str, column: str = "") -> Corpus:
-    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`) or `microworld[:COUNT[:SEED]]`.
-
-    White space around a sentence is dropped, and so are blank lines. column: which one of a table holds the text; ""
-    stands for `text`, `sentence` or the only one.
-
-    Raises: BadData, one line that says what was found and what to try.
-    """
-    kind, _, place = ref.partition(":")
-    if kind == "microworld":
-        from cseb.data.generated import microworld  # not needed for text of one's own
-
-        return microworld(ref)
-    return pack(ref, hub_rows(place, column) if kind == "hub" else file_rows(Path(ref), column))
-
-
 def pack(name: str, rows: Iterable[str]) -> Corpus:
     """The corpus of these rows, blank ones left out. Raises: BadData."""
     text, starts, blank = bytearray(), array("q", [0]), 0
@@ -86,7 +67,7 @@ def pack(name: str, rows: Iterable[str]) -> Corpus:
             starts.append(len(text))
     except UnicodeEncodeError:
         raise BadData(
-            f"{name}, row {blank + len(starts)} holds half of a surrogate pair, which is no text; mend that row"
+            f"{name}, row {blank + len(starts)} holds an unpaired surrogate, invalid as text; correct that row"
         ) from None
     if not text:
         raise BadData(f"{name} holds no sentence, only {blank} blank rows; one sentence a line or row is needed")

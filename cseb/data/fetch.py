@@ -1,4 +1,4 @@
-"""Getting data files from the hub or from a folder. Nothing else in cseb fetches unless a name asks for the hub."""
+"""Download data files from the hub or copy them from a folder. Nothing else downloads unless a name asks for it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from cseb.data.bounded import open_regular
 from cseb.data.files import unpacked, write_whole
 from cseb.data.hub import hub_file
 from cseb.data.manifest import DataFile, DataSet
@@ -17,7 +18,7 @@ _PIECE = 2**20  # bytes
 
 
 def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None, mirror: Path | None) -> None:
-    """Bring files into the caches, where `locate` finds them, or below `to`; each appears whole or not at all.
+    """Fetch files into the cache, where `locate` finds them, or below `to`; each is written atomically.
 
     mirror: a folder that holds the files, or the hub's archive of them, and stands in for the hub; it needs `to`.
 
@@ -61,7 +62,7 @@ def _copy(origin: Path, target: Path) -> None:
         if target.exists():
             if _sha256(origin) != _sha256(target):
                 raise BadData(
-                    f"{target} is there and differs from what was fetched; move it away, or fetch --to elsewhere"
+                    f"{target} exists and differs from the fetched file; move it away, or fetch --to another folder"
                 )
             return
         write_whole(target, _pieces(origin))
@@ -70,7 +71,7 @@ def _copy(origin: Path, target: Path) -> None:
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         while piece := file.read(_PIECE):
             yield piece
 

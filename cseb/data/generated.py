@@ -1,4 +1,4 @@
-"""The corpus of the embedded world: written once, then read from the user's cache."""
+"""The corpus of the built-in synthetic benchmark (microworld): generated once, then read from the user's cache."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from cseb.data.bounded import open_regular
 from cseb.data.corpus import Corpus, pack
 from cseb.data.files import write_whole
 from cseb.errors import BadData
@@ -27,7 +28,7 @@ def microworld(ref: str) -> Corpus:
     count, seed = (int(asked[2] or COUNT), int(asked[3] or 0)) if asked else (0, 0)
     if not asked or not 1 <= count <= MOST:
         raise BadData(
-            f"{ref!r} is not microworld[:triples][:COUNT[:SEED]] with a COUNT from 1 to {MOST}, such as "
+            f"{ref!r} is not of the form microworld[:triples][:COUNT[:SEED]] with a COUNT from 1 to {MOST}, such as "
             "microworld:200000"
         )
     kind = "-triples" if asked[1] else ""
@@ -38,9 +39,9 @@ def microworld(ref: str) -> Corpus:
 
 
 def _cached(path: Path, ref: str) -> Corpus | None:
-    """What an earlier run has written, unless it is missing or damaged: its first line must be the hash of the rest."""
+    """The cached corpus, unless it is missing or damaged: its first line must be the hash of the rest."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             sha256 = file.readline().decode().strip()
             corpus = pack(ref, (line.decode() for line in file))
     except (OSError, UnicodeDecodeError, BadData):

@@ -1,4 +1,4 @@
-"""Text from the Hugging Face hub, or from a folder that holds a copy of a data set. No code of others is run."""
+"""Text from the Hugging Face hub, or from a folder that holds a copy of a data set. No remote code is run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hub_rows(place: str, column: str) -> Iterator[str]:
     ref = _REF.fullmatch(place)
     if ref is None:
         raise BadData(
-            f"hub:{place} is no existing folder, nor OWNER/NAME[:CONFIG][@REVISION] or OWNER/NAME/FILE[@REVISION]"
+            f"hub:{place} is neither a folder nor OWNER/NAME[:CONFIG][@REVISION] or OWNER/NAME/FILE[@REVISION]"
         )
     if ref["file"]:
         return file_rows(hub_file(ref["name"], ref["file"], ref["revision"]), column)
@@ -39,7 +39,7 @@ def hub_rows(place: str, column: str) -> Iterator[str]:
 
 
 def hub_file(name: str, file: str, revision: str | None = None) -> Path:
-    """Where one file of a data set lies on this machine, after a download if need be. Raises: BadData."""
+    """Local path of one file of a data set, downloaded if necessary. Raises: BadData."""
     from huggingface_hub import hf_hub_download
 
     wanted: dict[str, Any] = {"repo_id": name, "filename": file, "revision": revision, "repo_type": "dataset"}

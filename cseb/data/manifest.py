@@ -1,4 +1,4 @@
-"""What files there are: rows, hash, licence and origin of every task file and corpus, read from manifest.yaml."""
+"""The known data files: rows, hash, licence and origin of every task file and corpus, read from manifest.yaml."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LIST = Path(__file__).with_name("manifest.yaml")
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A copy known to be in circulation: it has so many rows, or holds one of these characters."""
+    """A known defective copy in circulation, recognised by its number of rows or by a character it contains."""
 
     means: str
     rows: int = -1
@@ -113,7 +113,7 @@ def files_of(name: str) -> Mapping[str, DataFile]:
 
 
 def named(names: Sequence[str]) -> dict[DataSet, list[DataFile]]:
-    """Data sets, and of each the files that are meant; without names, all.
+    """The named data sets with the selected files of each; all of them without names.
 
     A name is that of a data set, of a task or group of tasks (`stsb-dev`, `sts`), of an archive (`senteval`) or of a
     file, with or without its folders. Raises: UnknownName.
@@ -137,7 +137,7 @@ def _matching(name: str, data: DataSet) -> list[DataFile]:
 
 
 def _names() -> set[str]:
-    """All that `named` understands but paths."""
+    """Every name that `named` accepts, paths excepted."""
     names = {name for name in TASKS if any(data.serves(name) for data in _all())}
     names |= {group for group, tasks in TASK_GROUPS.items() if names & set(tasks)}
     for data in _all():

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from cseb.data.bounded import read_lines
+from cseb.data.tables import read_table
 from cseb.errors import BadData
-from cseb.streams import stream_seed
+from cseb.seeds import stream_seed
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
 LABELS = (ENTAILMENT, CONTRADICTION, "neutral", "-")  # "-": the annotators did not agree
+
+COLUMNS = ("gold_label", "sentence1", "sentence2")
 
 Row = tuple[str, str, str]  # label, premise, hypothesis
 
@@ -26,6 +30,24 @@ def read_nli(folder: Path, split: str) -> Iterator[Row]:
         if row[0] not in LABELS:
             raise BadData(f"{names[0]} line {number} is {row[0]!r}; allowed: {', '.join(LABELS)}")
         yield row
+
+
+def read_nli_table(path: Path) -> Iterator[Row]:
+    """Rows of a file as SNLI and MultiNLI publish them (.jsonl, .tsv, .csv, also .gz). Raises: BadData."""
+    table = read_table(path)
+    if missing := [name for name in COLUMNS if name not in table.columns]:
+        found = ", ".join(repr(name[:40]) for name in table.columns[:20]) or "none"
+        raise BadData(
+            f"{path} has no column {missing[0]!r}; sentence pairs as SNLI and MultiNLI publish them have "
+            f"{', '.join(COLUMNS)}; found: {found}"
+        )
+    for line, row in zip(table.lines, zip(*map(table.column, COLUMNS), strict=True), strict=True):
+        label, premise, hypothesis = row
+        if label not in LABELS:
+            raise BadData(f"{path}, line {line}: gold_label is {str(label)[:40]!r}; allowed: {', '.join(LABELS)}")
+        if not (isinstance(premise, str) and isinstance(hypothesis, str)):
+            raise BadData(f"{path}, line {line}: sentence1 and sentence2 must be text")
+        yield str(label), premise, hypothesis
 
 
 def nli_triples(rows: Iterable[Row], seed: int) -> list[str]:
@@ -51,7 +73,5 @@ def _chosen(seed: int, premise: str, label: str, hypotheses: list[str]) -> str:
 
 
 def _lines(file: Path) -> list[str]:
-    try:
-        return file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadData(f"{file} cannot be read: {error}") from None
+    found = read_lines(file)
+    return found if found[-1] or len(found) == 1 else found[:-1]

@@ -1,4 +1,4 @@
-"""Where a file of the manifest lies on this machine: below the user's folder, or in the caches. Nothing is fetched."""
+"""Local paths of the manifest's files: below the user's folder, or in the caches. Nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOTS = (".", "senteval", "downstream", "data/downstream")  # where STS/, SICK/,
 def existing(folder: Path) -> Path:
     """The folder, if there is one. Raises: BadData."""
     if not folder.is_dir():
-        raise BadData(f"there is no folder {folder}; name the one that holds the data files, STS/ and SICK/ among them")
+        raise BadData(f"no folder {folder}; give the folder that contains the data files (STS/, SICK/, ...)")
     return folder
 
 
@@ -50,7 +50,7 @@ def unpacked_at(archive: Path) -> Path:
 
 
 def how_to_get(data: DataSet) -> str:
-    """What to do about files that are not there."""
+    """How to obtain missing files, for messages."""
     if data.hub:
         return f"cseb data fetch {data.name}"
     return f"get it from {data.homepage} and put it below --data-dir under the name shown"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import difflib
-import gzip
+import io
 import json
 import re
 import zlib
@@ -19,10 +19,13 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Literal
 
-from cseb.errors import BadData
+from cseb.data.gzip_files import UNPACKED, open_unpacked
+from cseb.errors import BadData, first_line
 
 DEFAULT_COLUMNS = ("text", "sentence")
 LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is never closed
+LONGEST_LINE = 2 * LONGEST_FIELD  # bytes; no sentence has as many
+BATCH = 64  # rows of a parquet file at a time: a dictionary of one long text can stand for all of them
 _BOM = b"\xef\xbb\xbf"
 _NO_NAME = re.compile(r"[\s;|]")  # a sentence, or several columns between something else than commas
 
@@ -54,17 +57,23 @@ def opened(path: Path, hint: str) -> Iterator[BufferedIOBase]:
     """
     try:
         if path.is_dir():
-            raise BadData(f"{path} is a folder; name a file in it, or read it as a data set with hub:{path}")
-        with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            raise BadData(f"{path} is a folder; give a file in it, or read it as a data set with hub:{path}")
+        if not path.exists():
+            raise BadData(f"there is no file {path}; {hint}")
+        with open_unpacked(path) as file:
             yield file
-    except FileNotFoundError:
-        raise BadData(f"there is no file {path}; {hint}") from None
-    except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: a path or table that cannot be
-        raise BadData(f"{path} cannot be read: {error}") from error
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        RecursionError,
+        zlib.error,
+    ) as error:
+        raise BadData(f"{path} cannot be read: {first_line(error)}") from error
 
 
 def pick_column(column: str, found: Sequence[str], name: str) -> str:
-    """`column`, or the one that must be meant if it is "". Raises: BadData with the columns that were found."""
+    """The text column: `column`, or the default one if it is "". Raises: BadData with the columns that were found."""
     if column and column in found:  # a column without a name is no answer to a question not asked
         return column
     shown = ", ".join(repr(each[:40]) for each in found[:20]) or "none"
@@ -75,7 +84,7 @@ def pick_column(column: str, found: Sequence[str], name: str) -> str:
     usual = [default for default in DEFAULT_COLUMNS if default in found] or list(found)
     if not usual or (len(found) > 1 and usual[0] not in DEFAULT_COLUMNS):
         raise BadData(
-            f"{name} has no column called {' or '.join(DEFAULT_COLUMNS)}; say which with --column; found: {shown}"
+            f"{name} has no column called {' or '.join(DEFAULT_COLUMNS)}; choose one with --column; found: {shown}"
         )
     return usual[0]
 
@@ -90,14 +99,16 @@ def as_text(value: object, name: str, number: int, column: str) -> str:
 
 
 def _lines(file: BufferedIOBase, name: str) -> Iterator[str]:
-    for number, line in enumerate(file, 1):
+    for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
+        if len(line) > LONGEST_LINE:
+            raise BadData(f"{name}, line {number} is longer than {LONGEST_LINE:,} bytes; put one sentence on each line")
         try:
             text = (line.removeprefix(_BOM) if number == 1 else line).decode()
         except UnicodeDecodeError as error:
             found = f"byte 0x{line[error.start]:02x}" if error.start < len(line) else "a byte"
             raise BadData(f"{name}, line {number} is not UTF-8 ({found}); save the file as UTF-8") from None
         if number == 1 and not text.endswith("\n") and "\r" in text.rstrip("\r"):
-            raise BadData(f"{name} ends its lines with carriage returns alone; save it with line feeds")
+            raise BadData(f"{name} has carriage returns (CR) as line ends; save it with line feeds (LF)")
         yield text
 
 
@@ -121,18 +132,18 @@ def cells(
                 raise BadData(f"{name}, line {rows.line_num} has {len(row)} fields, the header {width}; quote the text")
             yield rows.line_num, row
     except csv.Error as error:
-        raise BadData(f"{name}, line {rows.line_num}: {error}; is a quotation mark left open?") from None
+        raise BadData(f"{name}, line {rows.line_num}: {error}; is a quotation mark not closed?") from None
 
 
 def _check_header(header: Sequence[str], name: str, column: str) -> None:
     """A sentence must not be lost by being taken for the name of the only column. Raises: BadData."""
     if not header:
-        raise BadData(f"{name} is empty; a line of column names and one of text belong there")
+        raise BadData(f"{name} is empty; a header line and at least one row are needed")
     if twice := [each for each in {*DEFAULT_COLUMNS, column} if each and header.count(each) > 1]:
-        raise BadData(f"{name} has {header.count(twice[0])} columns {twice[0]!r}; name them apart")
+        raise BadData(f"{name} has {header.count(twice[0])} columns {twice[0]!r}; rename one")
     if len(header) == 1 and not column and _NO_NAME.search(header[0]):
         raise BadData(
-            f"{name} has one column and line 1 is {header[0][:40]!r}, no name of one; put a line such as text above "
+            f"{name} has one column and line 1 is {header[0][:40]!r}, not a header; put a line such as text above "
             "it, save several columns with commas (or as .tsv), or name it with --column"
         )
 
@@ -146,7 +157,7 @@ def objects(file: BufferedIOBase, name: str) -> Iterator[tuple[int, dict[str, ob
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise BadData(f"{name}, line {number} is not JSON: {error}") from None
+            raise BadData(f"{name}, line {number} is not JSON: {first_line(error)}") from None
         if not isinstance(row, dict):
             raise BadData(
                 f'{name}, line {number} is a {type(row).__name__}; an object such as {{"text": "..."}} is needed'
@@ -178,16 +189,22 @@ def _parquet(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
     import pyarrow
     from pyarrow import parquet
 
-    number = 0
+    number = length = 0
     try:
+        if not file.seekable():
+            file = io.BytesIO(file.read())
         with parquet.ParquetFile(file) as table:
             column = pick_column(column, table.schema_arrow.names, name)
-            for batch in table.iter_batches(batch_size=10_000, columns=[column], use_threads=False):
+            for batch in table.iter_batches(batch_size=BATCH, columns=[column], use_threads=False):
                 for value in batch.column(0).to_pylist():
                     number += 1
-                    yield as_text(value, name, number, column)
+                    text = as_text(value, name, number, column)
+                    length += len(text)
+                    if len(text) > LONGEST_FIELD or length > UNPACKED:
+                        raise BadData(f"{name}, row {number}: more text than allowed for such a file")
+                    yield text
     except pyarrow.ArrowException as error:
-        raise BadData(f"{name} is not a sound parquet file: {error}") from error
+        raise BadData(f"{name} is not a valid parquet file: {error}") from error
 
 
 FORMATS: dict[str, Reader] = {

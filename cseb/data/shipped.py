@@ -19,5 +19,5 @@ def benchmark_names() -> list[str]:
 
 
 def published(name: str) -> Path:
-    """What papers print: `scores` of their tables, `claims` of their text. The file may be absent."""
+    """Numbers from papers: `scores` of their tables, `claims` of their text. The file may be absent."""
     return benchmarks() / "published" / f"{name}.csv"

@@ -1,4 +1,4 @@
-"""Seeded shares of a corpus, nested: for one seed, a smaller share is contained in every larger one."""
+"""Seeded nested subsets of a corpus: for one seed, a smaller fraction is contained in every larger one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.data.corpus import Corpus
-from cseb.data.files import write_whole
+from cseb.data.files import regular, write_whole
 from cseb.errors import BadBenchmark, BadData
-from cseb.streams import SUBSET, Seed, stream_seed
+from cseb.seeds import SUBSET, Seed, stream_seed
 
 
 def order(count: int, seed: Seed) -> npt.NDArray[np.int64]:
@@ -39,12 +39,12 @@ def draw(count: int, size: int, seed: Seed) -> npt.NDArray[np.int64]:
 
 
 def size_of(fraction: float, count: int) -> int:
-    """How many sentences this share of a corpus is; halves are rounded up, in decimal: 0.29 of 50 is 15.
+    """The number of sentences in this fraction of a corpus; halves are rounded up, in decimal: 0.29 of 50 is 15.
 
-    Raises: BadBenchmark if the share is not in (0, 1], or too small for one sentence.
+    Raises: BadBenchmark if the fraction is not in (0, 1], or too small for one sentence.
     """
     if not 0 < fraction <= 1:
-        raise BadBenchmark(f"fraction {fraction!r} is not in (0, 1]; 0.001 stands for 0.1 % of the corpus")
+        raise BadBenchmark(f"fraction {fraction!r} is not in (0, 1]; write 0.001 for 0.1 % of the corpus")
     size = int((Decimal(repr(float(fraction))) * count).quantize(Decimal(1), rounding=ROUND_HALF_UP))
     if size == 0:
         raise BadBenchmark(
@@ -54,17 +54,19 @@ def size_of(fraction: float, count: int) -> int:
 
 
 def subset_sha256(sentences: Iterable[str]) -> str:
-    """What a corpus of exactly these sentences, in this order, would be called."""
+    """The sha256 of a corpus of exactly these sentences in this order."""
     return hashlib.sha256("".join(f"{sentence}\n" for sentence in sentences).encode()).hexdigest()
 
 
-def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path:
-    """Write `size` drawn sentences to `path`, and beside it what they are; returns where the latter lies.
+def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path | None:
+    """Write `size` drawn sentences to `path`, and a description beside it; returns the path of the description.
+
+    None, and nothing beside it, where `path` is no file: a device or a FIFO has no place for a second.
 
     Raises: BadBenchmark, BadData.
     """
     if Path(corpus.name).exists() and path.exists() and path.samefile(corpus.name):
-        raise BadBenchmark(f"{path} is the corpus itself, which the subset would replace; give --out another name")
+        raise BadBenchmark(f"{path} is the corpus itself, which would be overwritten; give --out another name")
     indices = draw(len(corpus), size, seed)
     sentences = corpus.take(indices)
     manifest = {
@@ -79,8 +81,11 @@ def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path:
     }
     beside = path.with_name(f"{path.name}.json")
     try:
+        lone = not regular(path)
         write_whole(path, (f"{sentence}\n".encode() for sentence in sentences))
+        if lone:
+            return None
         write_whole(beside, [json.dumps(manifest).encode(), b"\n"])
     except OSError as error:
-        raise BadData(f"{path} cannot be written: {error}") from error
+        raise BadData(f"{path} cannot be written: {error.strerror or error}") from error
     return beside

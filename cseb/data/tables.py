@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
 
+from cseb.data.bounded import MIB
 from cseb.data.readers import cells, ending, objects, opened
 from cseb.errors import BadData
+from cseb.text import HALVES
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json")
+LONGEST = 256 * MIB  # bytes of a list in JSON, which is read at once
 HINT = f"a task file ends in {', '.join(ENDINGS)}, with or without .gz"
 
 Row = tuple[object, ...]  # text, or what JSON has: numbers, lists, None
@@ -47,7 +50,7 @@ def read_table(path: Path) -> Table:
     Raises: BadData.
     """
     if ending(path) not in ENDINGS and not path.is_dir():
-        raise BadData(f"{path} is no task file that can be read: {HINT}")
+        raise BadData(f"{path} is not a readable task file: {HINT}")
     with opened(path, HINT) as file:
         if ending(path) in (".csv", ".tsv"):
             return _delimited(file, path)
@@ -66,13 +69,21 @@ def _delimited(file: BufferedIOBase, path: Path) -> Table:
 
 def _named(path: Path, found: Iterable[tuple[int, dict[str, object] | None]]) -> Table:
     held = [(line, row) for line, row in found if row is not None]
+    for line, row in held:
+        if any(isinstance(text, str) and HALVES.search(text) for text in (*row, *row.values())):
+            raise BadData(f"{path}, line {line} holds an unpaired surrogate, which is not valid Unicode text")
     columns = tuple(held[0][1]) if held else ()
     rows = tuple(tuple(row.get(name) for name in columns) for _, row in held)
     return Table(path, columns, rows, tuple(line for line, _ in held))
 
 
 def _listed(file: BufferedIOBase, path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    found = json.loads(file.read().decode())  # opened() answers what cannot be read
+    content = file.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise BadData(
+            f"{path} is longer than {LONGEST:,} bytes; save it as .jsonl (one object per line), which may be longer"
+        )
+    found = json.loads(content.decode())  # opened() answers what cannot be read
     if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise BadData(f"{path} is no list of objects such as [{{...}}, {{...}}]; one object on each line is .jsonl")
+        raise BadData(f"{path} is not a list of objects such as [{{...}}, {{...}}]; one object per line is .jsonl")
     yield from enumerate(found, 1)

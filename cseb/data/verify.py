@@ -1,4 +1,4 @@
-"""Is a data file what it should be? Rows, labels and hash, and in words what is wrong with a copy that is not."""
+"""Verify a data file: rows, labels and hash, and a description of what is wrong."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What was found of one file. rows: -1 where they cannot be counted; sha256: "" for a file that is not there."""
+    """Result of checking one file. rows: -1 where they cannot be counted; sha256: "" for a file that is not there."""
 
     file: DataFile
     path: Path | None
@@ -31,9 +31,9 @@ class Verdict:
 
 
 def check(one: DataFile, path: Path | None) -> Verdict:
-    """Hold the file at `path`, or none, against the manifest."""
+    """Compare the file at `path`, if any, with the manifest."""
     if path is None:
-        return Verdict(one, None, "missing", f"{one.rows} rows belong there")
+        return Verdict(one, None, "missing", f"{one.rows} rows expected")
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -45,7 +45,7 @@ def check(one: DataFile, path: Path | None) -> Verdict:
     if fault := _fault(one, content, rows):
         return Verdict(one, path, "wrong", fault, rows, sha256)
     if not one.sha256:
-        return Verdict(one, path, "ok", f"{rows} rows; its hash {sha256[:12]} is not in the manifest", rows, sha256)
+        return Verdict(one, path, "ok", f"{rows} rows, hash {sha256[:12]} (none in the manifest)", rows, sha256)
     said = f"{rows} rows as expected, but {_difference(one, content)}; sha256 {sha256[:12]}, expected {one.sha256[:12]}"
     return Verdict(one, path, "wrong", said, rows, sha256)
 
@@ -73,9 +73,9 @@ def _fault(one: DataFile, content: bytes, rows: int) -> str:
     """Why the file is unusable, "" if its rows are right and nothing is known against it."""
     known = [each.means for each in one.broken if each.rows == rows or any(c.encode() in content for c in each.holds)]
     if rows == -1:
-        return f"no sound {one.format} file; {one.rows} rows belong there"
+        return f"not a valid {one.format} file; {one.rows} rows expected"
     if rows != one.rows:
-        return f"{rows} rows, {one.rows} belong there{': ' + known[0] if known else ''}"
+        return f"{rows} rows, {one.rows} expected{': ' + known[0] if known else ''}"
     return f"{rows} rows as expected, but {known[0]}" if known else ""
 
 

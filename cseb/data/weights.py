@@ -1,4 +1,4 @@
-"""Where an encoder's files lie, and the hash that says which encoder it is. Reads no weights, needs no torch."""
+"""Locate an encoder's files and hash them for its identity. Loads no weights, needs no torch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from cseb.data import checkpoint
+from cseb.data.checkpoint import CONFIG
 from cseb.errors import BadData, first_line
 
-CONFIG = "config.json"
 TOKENIZER = (
     *("tokenizer*", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
     *("spiece.model", "sentencepiece*.model"),
 )
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
-PICKLES = ("pytorch_model*.bin", "*.pt", "*.ckpt")
 HUB_NAME = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?(@[\w./-]{1,200})?", re.ASCII)
 BLOCK = 1 << 20  # bytes read at a time
 
@@ -25,7 +25,7 @@ BLOCK = 1 << 20  # bytes read at a time
 def find_encoder(name: str) -> tuple[Path, str]:
     """The folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
 
-    name: a folder, `microworld` (the embedded one), or a hub name such as org/model or org/model@revision.
+    name: a folder, `microworld` (the built-in one), or a hub name such as org/model or org/model@revision.
     Raises: BadData.
     """
     folder = locate(name)
@@ -38,7 +38,7 @@ def encoder_sha256(folder: Path, name: str) -> str:
 
 
 def locate(name: str) -> Path:
-    """The folder of an encoder, brought from the hub if need be, without a look at its weights. Raises: BadData."""
+    """The folder of an encoder, downloaded from the hub if necessary; weights are not read. Raises: BadData."""
     if name == "microworld":
         from cseb.microworld import ENCODER
 
@@ -68,7 +68,7 @@ def _download(name: str) -> Path:
         folder = snapshot_download(repository, revision=revision or None, allow_patterns=[CONFIG, *TOKENIZER, *WEIGHTS])
     except Exception as error:  # the hub client raises a dozen kinds, its HTTP library more; all mean "not here"
         raise BadData(
-            f"encoder {name!r}: no such folder, and it cannot be had from the hub ({first_line(error)}). Without "
+            f"encoder {name!r}: no such folder, and downloading it from the hub failed ({first_line(error)}). Without "
             f"network, put {CONFIG}, the tokenizer files and *.safetensors into a folder and give its path, or use "
             "`microworld`, which needs none"
         ) from error
@@ -79,14 +79,10 @@ def _files(folder: Path, name: str) -> list[Path]:
     """Files that decide the vectors, sorted by name. Raises: BadData on a folder that is no encoder."""
     if not (folder / CONFIG).is_file():
         raise BadData(f"encoder {name!r}: {folder} has no {CONFIG}; give the folder that `save_pretrained` wrote")
-    if not any(folder.glob("*.safetensors")):
-        pickled = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
-        raise BadData(
-            f"encoder {name!r}: {folder} holds {pickled[0]} but no safetensors; pickles can run code and are never "
-            "opened. Convert it where you trust it: AutoModel.from_pretrained(folder).save_pretrained(folder)"
-            if pickled
-            else f"encoder {name!r}: {folder} has no *.safetensors; the weights belong beside {CONFIG}"
-        )
+    try:
+        checkpoint.weight_files(folder)
+    except BadData as error:
+        raise BadData(f"encoder {name!r}: {error}") from None
     return matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS))
 
 

@@ -1,55 +1,18 @@
-"""What can be evaluated: anything that maps sentences to vectors, under one small contract.
+"""Everything that `cseb eval` can score: anything that maps sentences to vectors, behind one small interface.
 
-Nothing here loads weights before `open` is called, so that an encoder whose record exists costs nothing.
+No weights are loaded before `open` is called, so that an encoder whose record exists costs nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-
+from cseb.data.bounded import is_file
+from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadSpec
-from cseb.results.record import Source
-from cseb.tasks.task import Embed
-
-BATCH = 1024  # sentences that a foreign encoder gets at a time
+from cseb.records.record import Source as Source
+from cseb.tasks.task import Embed as Embed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class How:
-    """What a user may say of any encoder. pooler: "" leaves the choice to the encoder's own files.
-
-    results: the folder of records whose `models` are known by their keys.
-    """
-
-    pooler: str = ""
-    dtype: str = "fp32"
-    device: str = "cpu"
-    trust_remote_code: bool = False
-    results: Path = Path("results")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedder:
-    """One encoder as it stands.
-
-    source: its name as typed and the sha256 of its content. method: what a table says of it, such as `mean`. resolved:
-    all that decides its vectors besides the content, in the form of `Method.resolved`. open: loads it; what comes back
-    maps N sentences to (N, D) float32 vectors. data_seen: as in a record. notes: for the reader of a record. alone:
-    whether the vector of a sentence depends on that sentence only, so that it may be kept for another day.
-    """
-
-    source: Source
-    method: str
-    resolved: str
-    open: Callable[[], Embed]
-    data_seen: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    alone: bool = True
-
-
-def find(name: str, how: How) -> Embedder:
+def find(name: str, how: EncoderOptions) -> Embedder:
     """The encoder a user names; its files are hashed, its weights are not loaded yet.
 
     name, in the order in which it is tried: `st:FOLDER` (sentence-transformers), `glove:FILE` (word vectors),
@@ -70,11 +33,11 @@ def find(name: str, how: How) -> Embedder:
         found = word_vectors.baseline(rest)
     elif functions.NAME.fullmatch(name):
         found = functions.find(name)
-    elif name.endswith(word_vectors.SUFFIXES) and Path(name).is_file():
+    elif name.endswith(word_vectors.SUFFIXES) and is_file(name):
         found = word_vectors.find(name)
     if found is None:
         return folders.find(name, how)
     if how.pooler or how.dtype != "fp32":
         asked = f"--pooler {how.pooler}" if how.pooler else f"--dtype {how.dtype}"
-        raise BadSpec(f"{name} gives whole vectors of its own, so {asked} has no meaning for it; leave it out")
+        raise BadSpec(f"{name} returns sentence vectors itself, so {asked} does not apply; leave it out")
     return found

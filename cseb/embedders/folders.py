@@ -1,44 +1,47 @@
-"""Encoders in Hugging Face's layout, with a pooler of ours: checkpoints of others, and runs that cseb has saved."""
+"""Encoders in Hugging Face's layout with one of cseb's poolers: downloaded checkpoints, and runs saved by cseb."""
 
 from __future__ import annotations
 
-import json
+import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from cseb import build as building
+from cseb.data import tensors
+from cseb.data.bounded import is_dir, is_file, read_object
 from cseb.data.weights import find_encoder
-from cseb.embedders import Embedder, How
-from cseb.encoder import Encoder
+from cseb.embedders.interface import HELD, Embedder, EncoderOptions
+from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadResults, CsebError
-from cseb.export import HELD
 from cseb.methods import presets, untrained
+from cseb.methods.spec import Method, parse_method
+from cseb.records.record import Source
 from cseb.registry import METHODS
-from cseb.results.record import Source
-from cseb.spec import Method, parse_method
 from cseb.tasks.task import Embed
+from cseb.training import build as building
 
 KEY = re.compile(r"[0-9a-f]{16}")
 OURS, MODULES = "cseb.json", "modules.json"
+LONGEST = 10_000  # characters of a method written out
 
 
-def find(name: str, how: How) -> Embedder:
-    """A run of ours, a folder or a hub name. Without a pooler the folder's own files decide, and else it is `cls`.
+def find(name: str, how: EncoderOptions) -> Embedder:
+    """A saved run, a folder or a hub name. Without a pooler the folder's own files decide; the default is `cls`.
 
     Raises: CsebError.
     """
     path = name
-    if KEY.fullmatch(name) and not Path(name).exists():
+    if KEY.fullmatch(name) and not is_dir(name):
         path = str(how.results / "models" / name)
-        if not Path(path).is_dir():
-            raise BadResults(f"no model of the run {name} lies in {path}; `cseb run --save-models` keeps them")
-    if not how.pooler and (Path(path) / OURS).is_file():
+        if not is_dir(path):
+            raise BadResults(f"no model of the run {name} in {path}; `cseb run --save-models` saves them")
+    if not how.pooler and is_file(Path(path) / OURS):
         return _run(path, how)
-    if not how.pooler and (Path(path) / MODULES).is_file():
+    if not how.pooler and is_file(Path(path) / MODULES):
         from cseb.embedders import modules
 
         return modules.find(path, how)
@@ -55,32 +58,34 @@ def _untrained(pooler: str) -> Method:
     return parse_method(f"{untrained.CLS.name}+{pooler}")
 
 
-def _run(path: str, how: How) -> Embedder:
+def _run(path: str, how: EncoderOptions) -> Embedder:
     """A folder that `--save-models` wrote: it says its own method and pooler."""
     folder, sha256 = find_encoder(path)
     about = _about(folder / OURS)
     try:
-        label, resolved = str(about["method"]), str(about["resolved"])
+        label, resolved = about["method"], about["resolved"]
         parts = [about["pooler"], *([about["head"]] if about["head_at_test"] else []), *filter(None, [about["post"]])]
     except KeyError as error:
-        raise BadData(f"{folder / OURS} lacks {error}; save the model again, or say --pooler") from None
+        raise BadData(f"{folder / OURS} lacks {error}; save the model again, or give --pooler") from None
+    if not all(isinstance(one, str) and len(one) < LONGEST for one in (label, resolved, *parts)):
+        raise BadData(f"{folder / OURS} was not written by cseb in this form; save the model again, or give --pooler")
+    sha256 = hashlib.sha256("\0".join([sha256, *parts]).encode()).hexdigest()  # poolers decide vectors as weights do
     try:
         seen = parse_method(label).data_seen()
     except CsebError:  # a method of a later version or of another package: its name is shown all the same
         seen = ("subset",)
-    method = parse_method("+".join([untrained.CLS.name, *map(str, parts)])).at(1.0)
+    method = parse_method("+".join([untrained.CLS.name, *parts])).at(1.0)
+    if method.terms or dict(method.recipe.options)["steps"]:
+        raise BadData(f"{folder / OURS} lists more than pooler, head and post-processor; save the model again")
     found = _embedder(Source(name=path, sha256=sha256), folder, label, method, how, seen, of_ours=True)
     return replace(found, resolved=_with_dtype(resolved, how))
 
 
 def _about(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadData(f"{file} cannot be read: {error}; save the model again, or say --pooler") from None
-    if not isinstance(found, dict):
-        raise BadData(f"{file} holds no description of a run; save the model again, or say --pooler")
-    return found
+        return read_object(file)
+    except BadData as error:
+        raise BadData(f"{error}; save the model again, or give --pooler") from None
 
 
 def _embedder(
@@ -88,7 +93,7 @@ def _embedder(
     folder: Path,
     label: str,
     method: Method,
-    how: How,
+    how: EncoderOptions,
     data_seen: tuple[str, ...],
     of_ours: bool = False,
 ) -> Embedder:
@@ -126,11 +131,19 @@ def _put_back(encoder: Encoder, folder: Path) -> None:
         return
     file = folder / HELD
     if not file.is_file():
-        raise BadData(f"{folder} lacks {HELD}, where {len(wanted)} tensors of pooler, head or post-processor belong")
-    encoder.load_state_dict(held := load_file(file), strict=False)
+        raise BadData(
+            f"{folder} lacks {HELD}; {len(wanted)} tensors of pooler, head or post-processor are expected there"
+        )
+    tensors.check_finite(file)
+    try:
+        encoder.load_state_dict(held := load_file(file), strict=False)
+    except (SafetensorError, RuntimeError, OSError) as error:
+        raise BadData(
+            f"{file} does not belong to this encoder: {' '.join(str(error).split())[:200]}; save the model again"
+        ) from None
     if missing := wanted - set(held):
         raise BadData(f"{file} lacks {sorted(missing)[0]}; save the model again")
 
 
-def _with_dtype(resolved: str, how: How) -> str:
+def _with_dtype(resolved: str, how: EncoderOptions) -> str:
     return resolved if how.dtype == "fp32" else f"{resolved} encode(dtype={how.dtype!r})@1"

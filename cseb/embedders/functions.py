@@ -1,4 +1,4 @@
-"""`module:function`: anything a user can write in Python that maps a list of strings to an array."""
+"""`module:function`: a Python function of the user's that maps a list of strings to an array."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from cseb.embedders import BATCH, Embedder
-from cseb.errors import BadSpec, CsebError
-from cseb.results.record import Source
+from cseb.embedders.interface import BATCH, Embedder
+from cseb.errors import BadSpec, CsebError, first_line
+from cseb.records.record import Source
 from cseb.tasks.task import Vectors
 
 NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -29,8 +29,11 @@ def find(name: str) -> Embedder:
     Nobody can hash what a function does, so its sha256 is that of its module's file and of the vectors it gives for
     three sentences: weights that it loads from elsewhere are noticed when they change.
     """
-    function = _function(name)
+    return embedder(_function(name), name)
 
+
+def embedder(function: Callable[[list[str]], Any], name: str) -> Embedder:
+    """Any function of a list of strings under this name. Raises: CsebError if it fails on three sentences."""
     probe = _call(function, name, PROBE)
     width = probe.shape[1]
 
@@ -65,10 +68,10 @@ def _function(name: str) -> Callable[[list[str]], Any]:
     try:
         found = pkgutil.resolve_name(name)
     except ModuleNotFoundError as error:
-        raise BadSpec(f"{name}: {error}; the module must lie in {here} or be installed") from None
+        raise BadSpec(f"{name}: {error}; the module must be in {here} or installed") from None
     except AttributeError as error:
         raise BadSpec(f"{name}: {error}; write module:function") from None
-    except Exception as error:  # the module is a stranger's code
+    except (Exception, SystemExit) as error:  # the module is a stranger's code
         raise BadSpec(f"{name} cannot be imported: {_where(error)}") from error
     if not callable(found):
         raise BadSpec(f"{name} is a {type(found).__name__}; a function of a list of strings is needed")
@@ -78,17 +81,18 @@ def _function(name: str) -> Callable[[list[str]], Any]:
 def _call(function: Callable[[list[str]], Any], name: str, sentences: Sequence[str]) -> Vectors:
     try:
         found = np.asarray(function(list(sentences)))
-    except Exception as error:  # the function is a stranger's code, or its rows have different lengths
+    except (Exception, SystemExit) as error:  # the function is a stranger's code, or its rows have different lengths
         raise CsebError(f"{name} fails on {len(sentences)} sentences: {_where(error)}") from error
-    if found.ndim != 2 or len(found) != len(sentences) or not np.issubdtype(found.dtype, np.number):
+    if found.ndim != 2 or len(found) != len(sentences) or 0 in found.shape[1:] or found.dtype.kind not in "iuf":
         raise CsebError(
             f"{name} returned {found.dtype} of shape {found.shape} for {len(sentences)} sentences; numbers of shape "
             f"({len(sentences)}, width) are needed"
         )
-    return found.astype(np.float32)
+    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is answered as such
+        return found.astype(np.float32)
 
 
-def _where(error: Exception) -> str:
+def _where(error: BaseException) -> str:
     """The error with the place in the stranger's code that it came from."""
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__}: {error} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
+    return f"{type(error).__name__}: {first_line(error)} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"

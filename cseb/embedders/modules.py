@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,35 +10,35 @@ from typing import Any
 
 import numpy as np
 
+from cseb.data import bounded
 from cseb.data.weights import HUB_NAME
-from cseb.embedders import Embedder, How
+from cseb.embedders import foreign_modules as foreign
+from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
-from cseb.results.record import Source
+from cseb.records.record import Source
 from cseb.tasks.task import Embed, Vectors
 
 CONTENT = (".json", ".safetensors", ".txt", ".model", ".py")
-INSTALL = "sentence-transformers is not installed: pip install 'cseb[st]', or say --pooler to leave its modules out"
+INSTALL = "sentence-transformers is not installed: pip install 'cseb[st]', or give --pooler to ignore its modules"
 
 
-def find(name: str, how: How) -> Embedder:
+def find(name: str, how: EncoderOptions) -> Embedder:
     """A folder with modules.json, or a hub name. Raises: BadData without the library, or if weights are pickles."""
     if how.pooler:
-        raise BadSpec(f"st:{name} pools as its own modules say, so --pooler {how.pooler} has no meaning; leave out st:")
+        raise BadSpec(f"st:{name} is pooled by its own modules, so --pooler {how.pooler} does not apply; leave out st:")
     folder = _folder(name)
     if not (folder / "modules.json").is_file():
-        raise BadData(f"{name}: {folder} has no modules.json, so it is no model of sentence-transformers; say --pooler")
+        raise BadData(
+            f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give --pooler"
+        )
+    modules = foreign.check(folder, how.trust_remote_code)
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in CONTENT)
     total = hashlib.sha256()
     for path in files:
         total.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
         with path.open("rb") as stream:
             total.update(hashlib.file_digest(stream, "sha256").digest())
-    for pickled in sorted(folder.rglob("pytorch_model.bin")):
-        if not any(pickled.parent.glob("*.safetensors")):
-            raise BadData(
-                f"{name}: {pickled} is a pickle, which can run code and is never opened; save it again as safetensors"
-            )
-    kinds, prompt = _modules(folder / "modules.json"), _prompt(folder / "config_sentence_transformers.json")
+    kinds, prompt = tuple(module.kind for module in modules), _prompt(folder / "config_sentence_transformers.json")
     options = f"modules={kinds!r}, normalised={'Normalize' in kinds}, prompt={prompt!r}"
     dtype = "" if how.dtype == "fp32" else f", dtype={how.dtype!r}"
     return Embedder(
@@ -52,9 +51,9 @@ def find(name: str, how: How) -> Embedder:
 
 
 def _folder(name: str) -> Path:
-    if Path(name).is_dir() or not HUB_NAME.fullmatch(name):
-        if not Path(name).is_dir():
-            raise BadData(f"{name}: no such folder")
+    if bounded.is_dir(name) or not HUB_NAME.fullmatch(name):
+        if not bounded.is_dir(name):
+            raise BadData(f"{name[:100]}: no such folder")
         return Path(name).resolve()
     from huggingface_hub import snapshot_download
 
@@ -62,35 +61,32 @@ def _folder(name: str) -> Path:
         repository, _, revision = name.partition("@")
         return Path(snapshot_download(repository, revision=revision or None, allow_patterns=[f"*{s}" for s in CONTENT]))
     except Exception as error:  # the hub client raises a dozen kinds; all mean "not here"
-        raise BadData(f"{name}: no such folder, and it cannot be had from the hub ({first_line(error)})") from None
-
-
-def _modules(file: Path) -> tuple[str, ...]:
-    """Names of the modules in order. Raises: BadData."""
-    try:
-        return tuple(str(module["type"]).rpartition(".")[2] for module in json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadData(f"{file} cannot be read: {first_line(error)}") from None
+        raise BadData(
+            f"{name}: no such folder, and it cannot be downloaded from the hub ({first_line(error)})"
+        ) from None
 
 
 def _prompt(file: Path) -> str:
-    """What the model puts before every sentence by itself, "" in most."""
-    try:
-        held = json.loads(file.read_text(encoding="utf-8"))
-        return str(held["prompts"][held["default_prompt_name"]])
-    except (OSError, ValueError, KeyError, TypeError):
+    """What the model puts before every sentence by itself, "" in most. Raises: BadData."""
+    if not file.exists():
         return ""
+    held = bounded.read_object(file)
+    prompts, name = held.get("prompts") or {}, held.get("default_prompt_name")
+    if not isinstance(prompts, dict) or not all(isinstance(one, str | None) for one in (name, *prompts.values())):
+        raise BadData(f"{file}: prompts are {prompts!r:.100}; an object of strings is needed, and the name of one")
+    return prompts.get(name) or "" if name is not None else ""
 
 
-def _load(folder: Path, how: How) -> Embed:
+def _load(folder: Path, how: EncoderOptions) -> Embed:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
         raise BadData(INSTALL) from None
     import torch
 
-    from cseb.kernels import FastLinear
+    from cseb.encoder.linear import FastLinear
 
+    foreign.check(folder, how.trust_remote_code)  # once more: the folder may have changed since it was named
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -101,6 +97,7 @@ def _load(folder: Path, how: How) -> Embed:
                 trust_remote_code=how.trust_remote_code,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
+            model.encode(["a"], show_progress_bar=False)  # what its configuration says may only now prove impossible
     except Exception as error:  # the library raises whatever its parsers do
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
     if how.dtype == "bf16":

@@ -1,4 +1,4 @@
-"""Averages of word vectors: the first rows of the papers' tables, and what counting words is worth.
+"""Bag-of-words baselines: averaged word vectors, TF-IDF and random word vectors.
 
 Rule: a sentence is lower-cased and split at white space; a token that the file does not have is split once more into
 runs of letters and digits and single signs; what is then still unknown is left out. A sentence of which nothing is
@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import re
+import zlib
 from collections.abc import Iterator, Sequence
-from io import BufferedReader
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
 
-from cseb.embedders import Embedder
-from cseb.errors import BadData, one_of
-from cseb.results.record import Source
+from cseb.data.bounded import is_file, open_regular
+from cseb.embedders.interface import Embedder
+from cseb.errors import BadData, first_line, one_of
+from cseb.records.record import Source
 from cseb.tasks import words
 from cseb.tasks.task import Embed, Vectors
 
 SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
+WIDEST = 16_384  # numbers a word
+LONGEST = 1 << 20  # bytes a line
+LARGEST = 1e15  # beyond, sums of squares leave the range of 32-bit numbers
+PACKED = 50  # times that a gzipped file may grow; vectors as text shrink to a third or a half
 PIECES = re.compile(r"\w+|[^\w\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
 
@@ -31,10 +37,13 @@ BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
 def find(file: str) -> Embedder:
     """A file of word vectors as GloVe or word2vec write text, perhaps gzipped. Raises: BadData."""
     path = Path(file)
-    if not path.is_file():
-        raise BadData(f"word vectors {file}: no such file; one of GloVe's or word2vec's text format is needed")
-    with path.open("rb") as stream:
-        sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    if not is_file(path):
+        raise BadData(f"word vectors {file[:200]}: no such file; one of GloVe's or word2vec's text format is needed")
+    try:
+        with open_regular(path) as stream:
+            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise BadData(f"word vectors {path} cannot be read: {error.strerror}") from None
     width = _width(path)
     return Embedder(
         source=Source(name=path.name, sha256=sha256),
@@ -46,7 +55,7 @@ def find(file: str) -> Embedder:
 
 
 def baseline(name: str) -> Embedder:
-    """`words:tf-idf` and `words:random`: nothing is learnt. TF-IDF counts over all sentences it is given at once."""
+    """`words:tf-idf` and `words:random`: bag-of-words baselines. TF-IDF counts over all sentences given at once."""
     embed: Embed = BASELINES[one_of(tuple(BASELINES), name, "words")]
     return Embedder(
         source=Source(name=f"words:{name}", sha256=hashlib.sha256(name.encode()).hexdigest()),
@@ -96,7 +105,11 @@ def _width(path: Path) -> int:
     number, line = next(_lines(path), (1, ""))
     width = len(line.split()) - 1
     if width < 2:
-        raise BadData(f"word vectors {path}: line {number} holds no word with its numbers; is it GloVe's text format?")
+        raise BadData(f"word vectors {path}: line {number} is not a word and its vector; is it GloVe's text format?")
+    if width > WIDEST:
+        raise BadData(
+            f"word vectors {path}: line {number} holds a vector of {width:,} dimensions; at most {WIDEST:,} are allowed"
+        )
     _vector(path, number, line.partition(" ")[2], width)
     return width
 
@@ -104,24 +117,33 @@ def _width(path: Path) -> int:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines with their numbers; word2vec's first line, the counts of words and columns, is left out."""
     try:
-        with _open(path) as stream:
-            for number, raw in enumerate(stream, start=1):
+        with open_regular(path) as file:
+            packed = path.suffix == ".gz"
+            stream = gzip.GzipFile(fileobj=file) if packed else file
+            most = PACKED * max(os.fstat(file.fileno()).st_size, LONGEST)
+            for number in count(1):
+                raw = stream.readline(LONGEST + 1)
+                if not raw:
+                    break
+                most -= len(raw) * packed
+                if len(raw) > LONGEST:
+                    raise BadData(f"word vectors {path}: line {number} is longer than {LONGEST:,} bytes")
+                if most < 0:
+                    raise BadData(f"word vectors {path}: it decompresses to more than {PACKED} times its size")
                 line = raw.decode("utf-8", errors="replace").rstrip()
                 if line and not (number == 1 and re.fullmatch(r"\d+ \d+", line)):
                     yield number, line
-    except (OSError, EOFError) as error:
-        raise BadData(f"word vectors {path} cannot be read: {error}") from None
-
-
-def _open(path: Path) -> gzip.GzipFile | BufferedReader:
-    return gzip.open(path) if path.suffix == ".gz" else path.open("rb")
+    except (OSError, EOFError, zlib.error) as error:
+        raise BadData(f"word vectors {path} cannot be read: {first_line(error)}") from None
 
 
 def _vector(path: Path, number: int, text: str, width: int) -> Vectors:
     try:
-        found = np.array(text.split(), dtype=np.float32)
+        found = np.array(text.split(), dtype=np.float64)
     except ValueError:
-        found = np.zeros(0, dtype=np.float32)
-    if len(found) != width or not np.isfinite(found).all():
-        raise BadData(f"word vectors {path}: line {number} does not hold a word and {width} finite numbers")
-    return found
+        found = np.zeros(0, dtype=np.float64)
+    if len(found) != width or not (np.abs(found) <= LARGEST).all():
+        raise BadData(
+            f"word vectors {path}: line {number} is not a word and {width} finite numbers of at most {LARGEST:g}"
+        )
+    return found.astype(np.float32)

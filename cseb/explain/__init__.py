@@ -1,1 +1,1 @@
-"""Where a number comes from: its record told, worked out again from its items, run again, held against another."""
+"""Trace a number: describe its record, recompute it from its items, rerun it, compare it with another."""

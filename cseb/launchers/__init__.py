@@ -1,4 +1,4 @@
-"""Runs jobs anywhere. A job knows nothing of it, and a lost worker costs one job.
+"""Launchers run jobs on this machine or a cluster; a job does not know where it runs, and a lost worker costs one job.
 
 A job may be tried twice without harm, and its record is complete or absent: so all that a launcher has to do is to try
 each job at least once.
@@ -12,19 +12,19 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from cseb.launchers.broken import note
+from cseb.experiment.plan import Job
+from cseb.launchers.error_files import note
 from cseb.launchers.events import Event, Summary, Watch
 from cseb.launchers.heartbeat import launching
+from cseb.launchers.job_runner import RUN_JOB, JobRunner
 from cseb.launchers.signals import Stop, on_signals, stop
-from cseb.launchers.task import RUN_JOB, Task
-from cseb.plan import Job
-from cseb.results.store import Store
+from cseb.records.store import Store
 
 
 class Launcher(Protocol):
-    """Where jobs run."""
+    """The interface of a launcher."""
 
-    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+    def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job at least once and tell what happens; whatever ends this call ends what it has started."""
         ...
 
@@ -40,9 +40,9 @@ def launch(
     time_limit: float | None = None,
     target: str = RUN_JOB,
 ) -> Summary:
-    """Try every job and tell `watch` what happens; one that gets a record meanwhile from elsewhere is done.
+    """Run every job and report events to `watch`; a job whose record appears meanwhile counts as done.
 
-    Ctrl-C and SIGTERM end what runs and are told in the summary. The options are those of Task.
+    Ctrl-C and SIGTERM end what runs and are told in the summary. The options are those of JobRunner.
     """
     summary = Summary(total=len(jobs))
     heard: list[int] = []
@@ -61,7 +61,7 @@ def launch(
 
     try:
         with launching(store.folder), on_signals(answer):
-            launcher.run(Task(target, store, models, again, time_limit), jobs, tell)
+            launcher.run(JobRunner(target, store, models, again, time_limit), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)
     return summary

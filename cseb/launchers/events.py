@@ -1,4 +1,4 @@
-"""What is told of a grid while it runs, and what is left to say at its end."""
+"""Events of a running grid, and the summary at its end."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cseb.plan import Progress
-from cseb.results.record import Record
+from cseb.experiment.plan import Progress
+from cseb.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class Finished:
 class Broken:
     """A job left no record.
 
-    By a mistake the user can mend, a bug of ours (detail: its traceback), want of memory, the death of its worker, or
-    because it came to no end in time.
+    Because of a user error, a bug of ours (detail: its traceback), exhausted memory, the death of its worker, or
+    because it ran past its time limit.
     """
 
     key: str
@@ -50,7 +50,7 @@ class Summary:
     total: int
     done: int = 0
     failed: int = 0
-    refused: int = 0  # by a mistake the user can mend
+    refused: int = 0  # by a user error
     stopped: bool = False  # by Ctrl-C or SIGTERM
 
     def after(self, event: Event) -> Summary:
@@ -66,5 +66,5 @@ class Summary:
 
     @property
     def exit_code(self) -> int:
-        """130 stopped, 2 a mistake of the user's, 1 any other failure, 0 all done."""
+        """130 stopped, 2 a user error, 1 any other failure, 0 all done."""
         return 130 if self.stopped else 2 if self.refused else 1 if self.failed else 0

@@ -1,7 +1,7 @@
-"""A small file for each job that runs, rewritten every few seconds: so any host that sees the folder knows of it.
+"""Heartbeats: a small file for each running job, rewritten every few seconds, so that every host can see it.
 
 A file that is no longer rewritten belongs to a job whose process has died. Its age is told by the clock of the disk it
-lies on; and because a clock may jump, what looks old is called dead only if it stays as it is while we watch.
+lies on; and because a clock may jump, an old file counts as dead only if it does not change while we watch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import math
 import os
 import socket
-import stat
 import threading
 import time
 import uuid
@@ -23,17 +22,23 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from cseb.plan import Job, Progress
+from cseb.data.bounded import open_regular
+from cseb.errors import BadData
+from cseb.experiment.plan import Job, Progress
+from cseb.launchers.process_identity import began, ended, machine
 
 EVERY = 5.0  # seconds between two beats
 FRESH = 20.0  # seconds within which a beat says that its job is alive, whatever else the machine has to do
 LARGEST = 4096  # bytes of a file
+ABANDONED = 3600  # seconds without a beat after which a launcher's file is removed
+MOST = 10**40  # of any number; a longer one has no place on a screen
+DIGITS = 40
 LAUNCHER = ".launcher"  # how the file of whoever hands out jobs ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beat:
-    """What a running job says of itself. seconds: since it was started, by a clock that does not jump."""
+    """The content of a job's heartbeat. seconds: since it was started, by a clock that does not jump."""
 
     key: str
     method: str
@@ -46,6 +51,8 @@ class Beat:
     steps: int = 0
     loss: float | None = None
     dev: float | None = None
+    machine: str = ""  # see `machine`
+    began: int = 0  # see `began`
 
 
 BEAT = TypeAdapter(Beat)
@@ -58,7 +65,7 @@ def folder_of(results: Path) -> Path:
 
 @contextmanager
 def beating(results: Path, job: Job, watch: Callable[[Progress], None]) -> Iterator[Callable[[Progress], None]]:
-    """Keep the file of a job while it runs; what comes is `watch`, overheard.
+    """Keep a job's heartbeat file while it runs; yields `watch` with progress recorded.
 
     Nothing here can fail the job or hold it up: a disk that is full, read-only or hangs leaves it without a heartbeat.
     """
@@ -95,14 +102,17 @@ def _content(job: Job, seen: Progress, seconds: float) -> bytes:
         steps=seen.steps,
         loss=seen.loss,
         dev=seen.dev,
+        machine=machine(),
+        began=began(os.getpid()),
     )
     return json.dumps(asdict(beat)).encode()
 
 
 @contextmanager
 def launching(results: Path) -> Iterator[None]:
-    """Keep a file while jobs are handed out: it says that those which wait will be run."""
-    about = f"{socket.gethostname()} {os.getpid()}\n".encode()
+    """Keep a launcher's heartbeat while it hands out jobs: it shows that waiting jobs will be run."""
+    tidy(results)
+    about = f"{socket.gethostname()} {os.getpid()} {machine() or '-'} {began(os.getpid())}\n".encode()
     with _kept(folder_of(results) / f"{uuid.uuid4().hex}{LAUNCHER}", lambda: about):
         yield
 
@@ -153,32 +163,37 @@ class Seen:
     age: float
     mark: tuple[int, int]  # differs after every beat
 
+    @property
+    def dead(self) -> bool:
+        """Whether its process is known to have ended, which only the machine it ran on can tell."""
+        return ended(self.beat.pid, self.beat.machine, self.beat.began)
+
 
 @dataclass(slots=True)
 class Pulses:
-    """The heartbeats in a folder of results, looked at once or again and again."""
+    """The heartbeats in a folder of results, to be read once or repeatedly."""
 
     results: Path
     _marks: dict[str, tuple[int, int]] = field(default_factory=dict)
     _moved: dict[str, float] = field(default_factory=dict)  # when a beat was last seen to replace another
 
     def look(self) -> tuple[list[Seen], list[Seen]]:
-        """The jobs that are alive, and those that are silent; files that are no heartbeats are passed over.
+        """The jobs that are alive, and those that are silent; other files are skipped.
 
-        Alive: a fresh file, or one that has changed since the last look, which counts even where clocks are wrong.
+        Alive: a fresh file, or one that has changed since the last reading, which counts even where clocks are wrong.
         """
         folder = folder_of(self.results)
         paths = [path for path in listed(folder) if path.suffix == ".json" and not path.name.startswith(".")]
         now = _now(folder) if paths else 0.0
         found = [seen for path in paths if (seen := _seen(path, now)) is not None]
-        alive = [seen for seen in found if self._alive(seen.beat.key, seen.mark, seen.age)]
+        alive = [seen for seen in found if not seen.dead and self._alive(seen.beat.key, seen.mark, seen.age)]
         return alive, [seen for seen in found if seen not in alive]
 
     def launched(self) -> bool:
         """Whether anybody is alive who hands out jobs."""
         folder = folder_of(self.results)
         read = {path: read_small(path) for path in listed(folder) if path.suffix == LAUNCHER}
-        stats = {path: one[1] for path, one in read.items() if one is not None}
+        stats = {path: one[1] for path, one in read.items() if one is not None and not _abandoned(one[0])}
         now = _now(folder) if stats else 0.0
         return any(self._alive(path.name, _mark(one), now - one.st_mtime) for path, one in stats.items())
 
@@ -190,12 +205,36 @@ class Pulses:
         return -1.0 <= age <= FRESH or clock - self._moved.get(name, -FRESH) < FRESH
 
     def settled(self, patience: float = 1.5 * EVERY) -> tuple[list[Seen], list[Seen]]:
-        """As `look`, but nothing is called silent before it has been watched for `patience` seconds."""
+        """As `look`, but a job counts as silent only after it has been watched for `patience` seconds."""
         alive, silent = self.look()
-        if silent:
+        if any(not seen.dead for seen in silent):
             time.sleep(patience)
             alive, silent = self.look()
         return alive, silent
+
+
+def tidy(results: Path) -> None:
+    """Remove what dead processes left among the heartbeats: files of launchers, and half-written ones.
+
+    A launcher's file goes when its process is known to have ended, or after ABANDONED seconds without a beat; one that
+    lives after all writes it again.
+    """
+    folder = folder_of(results)
+    left = [path for path in listed(folder) if path.suffix in (LAUNCHER, ".tmp")]
+    now = _now(folder) if left else 0.0
+    for path in left:
+        with contextlib.suppress(OSError):
+            read = read_small(path) if path.suffix == LAUNCHER else None
+            if now - path.lstat().st_mtime > ABANDONED or (read is not None and _abandoned(read[0])):
+                path.unlink()
+
+
+def _abandoned(about: bytes) -> bool:
+    """Whether the launcher that says this of itself is known to have ended: host, process, machine, start."""
+    words = about.decode(errors="replace").split()
+    if len(words) != 4 or not (words[1] + words[3]).isdecimal() or len(words[1] + words[3]) > DIGITS:
+        return False
+    return ended(int(words[1]), words[2], int(words[3]))
 
 
 def next_job(results: Path, waiting: deque[Job], *, claim: bool = True) -> Job:
@@ -245,11 +284,9 @@ def listed(folder: Path) -> list[Path]:
 def read_small(path: Path) -> tuple[bytes, os.stat_result] | None:
     """The first LARGEST bytes of a regular file, None for anything else: reading a pipe may never end."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return None
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(LARGEST), os.fstat(file.fileno())
-    except OSError:  # gone meanwhile
+    except (OSError, BadData):  # gone meanwhile, or none of ours
         return None
 
 
@@ -262,9 +299,21 @@ def _seen(path: Path, now: float) -> Seen | None:
         beat = BEAT.validate_json(content, strict=True)
     except ValidationError:  # not one of ours
         return None
-    if path.stem != beat.key or not math.isfinite(beat.fraction) or not 0 <= beat.seconds < math.inf:
+    if path.stem != beat.key or not _sensible(beat):
         return None
     return Seen(beat, now - found.st_mtime, _mark(found))
+
+
+def _sensible(beat: Beat) -> bool:
+    """Whether its numbers can be those of a job: they are shown, and reckoned with."""
+    counts, points = (beat.seed, beat.pid, beat.step, beat.steps, beat.began), (beat.loss or 0.0, beat.dev or 0.0)
+    return (
+        0 <= beat.fraction <= 1
+        and 0 <= beat.seconds < math.inf
+        and all(0 <= one < MOST for one in counts)
+        and beat.pid < 2**31
+        and all(abs(one) < MOST or not math.isfinite(one) for one in points)
+    )
 
 
 def _mark(found: os.stat_result) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Jobs on this machine, in this process or in workers.
+"""Launcher for this machine: jobs in this process or in worker processes.
 
 The parent holds the queue and hands each worker one job at a time over a pipe of its own: no lock is shared, so a
 worker that is killed can take nothing with it but its job. Torch is loaded in the workers only.
@@ -20,12 +20,12 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cseb.errors import OUT_OF_MEMORY
+from cseb.experiment.plan import Job, Progress
 from cseb.launchers.devices import VISIBLE, gpus, least_used
 from cseb.launchers.events import Broken, Finished, Started, Watch
 from cseb.launchers.heartbeat import next_job
+from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.signals import Stop, named, signals_wait
-from cseb.launchers.task import Task
-from cseb.plan import Job, Progress
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 # Jobs after which a worker is replaced: whatever torch, its libraries or we ourselves never give back, goes with it.
@@ -33,7 +33,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_
 LIFE = 100
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
 START = 600.0  # seconds a worker is given to start and to load its libraries, which no time limit of jobs counts
-LOOK = 3600.0  # seconds between two looks at the clock, at most: the system refuses to wait for a month
+LOOK = 3600.0  # at most so many seconds between two checks of the clock: the system refuses to wait for a month
 # glibc raises these by itself until freed tensors are never given back: a worker grew by a sixth in thirty jobs
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(16 << 20)}
 
@@ -44,23 +44,23 @@ class Local:
 
     workers: int = 1
 
-    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+    def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job once."""
-        if self.workers == 1 and task.time_limit is None:
-            _here(task, jobs, tell)
+        if self.workers == 1 and runner.time_limit is None:
+            _here(runner, jobs, tell)
         else:
             names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
-            _Pool(task, tell, deque(jobs), self.workers, names).run()
+            _Pool(runner, tell, deque(jobs), self.workers, names).run()
 
 
-def _here(task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+def _here(runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
     waiting = deque(jobs)
     while waiting:
         # processes that share their jobs take them in the same order; to each, the others would seem to run the first
         together = waiting[0].protocol.processes > 1
-        job = waiting.popleft() if together else next_job(task.store.folder, waiting)
+        job = waiting.popleft() if together else next_job(runner.store.folder, waiting)
         tell(Started(job.key))
-        tell(task.attempt(job, tell))
+        tell(runner.attempt(job, tell))
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class _Worker:
 class _Pool:
     """The queue and the workers that are busy with it."""
 
-    task: Task
+    runner: JobRunner
     tell: Watch
     waiting: deque[Job]
     workers: int
@@ -118,8 +118,8 @@ class _Pool:
 
     def _start(self) -> None:
         """A new worker: each start uses up a job, so workers that cannot live do not go on forever."""
-        job = next_job(self.task.store.folder, self.waiting)
-        worker = _started(self.task, job, least_used(self.gpus, [each.gpu for each in self.busy.values()]))
+        job = next_job(self.runner.store.folder, self.waiting)
+        worker = _started(self.runner, job, least_used(self.gpus, [each.gpu for each in self.busy.values()]))
         self.busy[worker.pipe] = worker
         worker.hand_over(job)
         self.tell(Started(job.key))
@@ -133,7 +133,7 @@ class _Pool:
         if isinstance(event, Progress):
             return
         if self.waiting and worker.jobs < LIFE and not _spent(event):
-            job = next_job(self.task.store.folder, self.waiting)
+            job = next_job(self.runner.store.folder, self.waiting)
             if worker.hand_over(job):
                 self.tell(Started(job.key))
                 return
@@ -143,13 +143,13 @@ class _Pool:
 
     def _patience(self) -> float | None:
         """Seconds until the next job may be too late, None without a limit."""
-        if self.task.time_limit is None:
+        if self.runner.time_limit is None:
             return None
         oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
-        return min(LOOK, max(0.0, oldest + self.task.time_limit - time.monotonic()))
+        return min(LOOK, max(0.0, oldest + self.runner.time_limit - time.monotonic()))
 
     def _late(self) -> list[_Worker]:
-        limit = math.inf if self.task.time_limit is None else self.task.time_limit
+        limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
         return [worker for worker in self.busy.values() if time.monotonic() - worker.since >= limit]
 
     def _stop(self, worker: _Worker) -> None:
@@ -157,17 +157,19 @@ class _Pool:
         worker.process.kill()
         del self.busy[worker.pipe]
         _end(worker)
-        self.tell(Broken(worker.job.key, "late", f"no end after {self.task.time_limit:g} s (--time-limit)"))
+        self.tell(
+            Broken(worker.job.key, "late", f"exceeded the time limit of {self.runner.time_limit:g} s (--time-limit)")
+        )
 
 
-def _started(task: Task, job: Job, gpu: str) -> _Worker:
+def _started(runner: JobRunner, job: Job, gpu: str) -> _Worker:
     """A new process. Ctrl-C reaches the whole group of processes; only the parent answers it."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     for name, value in MALLOC.items():
         os.environ.setdefault(name, value)  # read when a process starts
     resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
-    process = context.Process(target=_work, args=(theirs, task, job.protocol.threads, gpu), daemon=True)
+    process = context.Process(target=_work, args=(theirs, runner, job.protocol.threads, gpu), daemon=True)
     with signals_wait() as heard:
         process.start()
     if heard:
@@ -210,7 +212,7 @@ def _end(worker: _Worker) -> None:
     worker.process.close()
 
 
-def _work(pipe: Connection, task: Task, threads: int, gpu: str) -> None:
+def _work(pipe: Connection, runner: JobRunner, threads: int, gpu: str) -> None:
     """A worker's life: jobs in, events out, until the pipe is closed."""
     for name in THREADS:
         os.environ[name] = str(threads)  # read when torch and tokenizers are loaded, which is not yet
@@ -220,9 +222,9 @@ def _work(pipe: Connection, task: Task, threads: int, gpu: str) -> None:
     try:
         while True:
             job = pipe.recv()
-            task.load()
+            runner.load()
             pipe.send(None)
-            pipe.send(task.attempt(job, pipe.send))
+            pipe.send(runner.attempt(job, pipe.send))
     except (EOFError, OSError):
         return
 

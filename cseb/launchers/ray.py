@@ -1,4 +1,4 @@
-"""Jobs as tasks of a Ray cluster: one that is up already, or one on this machine for as long as the grid runs.
+"""Launcher for Ray: an existing cluster, or a local one for as long as the grid runs.
 
 Ray runs a task again when its worker or its node died, so what is left here is to keep it supplied and to listen.
 """
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from cseb.errors import BadBenchmark
+from cseb.experiment.plan import Job
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.heartbeat import next_job
+from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import MALLOC, THREADS
 from cseb.launchers.signals import Stop, signals_wait
-from cseb.launchers.task import Task
-from cseb.plan import Job
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is reported to anyone
 RETRIES = 3  # of a job whose worker or node died
@@ -44,11 +44,11 @@ class Ray:
     workers: int | None = None
     per_gpu: int = 1
 
-    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+    def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job until it ends or four workers died of it. Raises: BadBenchmark if it can run nowhere."""
         if jobs:
             with self._connected(jobs[0]) as ray:
-                _Supply(ray, task, jobs, tell, self).work_off()
+                _Supply(ray, runner, jobs, tell, self).work_off()
 
     @contextlib.contextmanager
     def _connected(self, job: Job) -> Iterator[Any]:
@@ -90,15 +90,15 @@ def _answers(address: str) -> None:
             with socket.create_connection((found[1], int(found[2])), ANSWER) as line:
                 if os.environ.get("RAY_USE_TLS", "0") == "0" and not _speaks(line):
                     raise BadBenchmark(
-                        f"no Ray at {address}: something else listens there; a cluster's port is 6379 unless it was "
-                        "started with another one, that of ray:// is 10001, and 8265 is the dashboard's"
+                        f"no Ray at {address}: another service listens there; a cluster's default port is 6379, that "
+                        "of ray:// 10001, and 8265 is the dashboard's"
                     )
         except (OSError, OverflowError, UnicodeError) as error:  # no such host, nobody there, or no such port
             raise BadBenchmark(f"no Ray at {address}: {error}") from None
 
 
 def _speaks(line: socket.socket) -> bool:
-    """Whether HTTP/2 is spoken at the other end, as Ray does. Raises: OSError, such as where nothing is said."""
+    """Whether the peer speaks HTTP/2, as Ray does. Raises: OSError, such as a timeout."""
     line.sendall(HELLO)
     return line.recv(len(HELLO))[3:4] == SETTINGS
 
@@ -106,8 +106,8 @@ def _speaks(line: socket.socket) -> bool:
 class _Supply:
     """The jobs that wait and those handed to the cluster: never more than it can soon start."""
 
-    def __init__(self, ray: Any, task: Task, jobs: Sequence[Job], tell: Watch, where: Ray) -> None:
-        self.ray, self.task, self.tell, self.workers = ray, task, tell, where.workers
+    def __init__(self, ray: Any, runner: JobRunner, jobs: Sequence[Job], tell: Watch, where: Ray) -> None:
+        self.ray, self.runner, self.tell, self.workers = ray, runner, tell, where.workers
         self.waiting = deque(jobs)
         self.running: dict[Any, str] = {}  # keys of jobs, by what Ray calls them
         self.started: dict[str, float] = {}  # by key, when we heard of it
@@ -115,12 +115,12 @@ class _Supply:
         _fits(ray, self.needs)
         node = ray.get_runtime_context().get_node_id()
         here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(node, soft=True)
-        self.ear = ray.remote(_Ear).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
+        self.buffer = ray.remote(_EventBuffer).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
         cpus, gpus = self.needs["CPU"], self.needs.get("GPU", 0)
         self.attempt = ray.remote(_attempt).options(max_retries=RETRIES, num_cpus=cpus, num_gpus=gpus)
 
     def work_off(self) -> None:
-        """Until every job has ended; whatever ends this cancels what was handed over."""
+        """Run until every job has ended; cancel what was submitted on any exit."""
         try:
             while self.waiting or self.running:
                 self._hand_over()
@@ -141,13 +141,13 @@ class _Supply:
         """Twice what fits: no core waits for us, and a cluster that grows by demand sees some."""
         most = self.workers or 2 * _room(self.ray, self.needs)
         while self.waiting and len(self.running) < most:
-            job = next_job(self.task.store.folder, self.waiting, claim=False)  # it may wait in the cluster's queue
-            self.running[self.attempt.remote(self.task, job, self.ear, str(Path.cwd()))] = job.key
+            job = next_job(self.runner.store.folder, self.waiting, claim=False)  # it may wait in the cluster's queue
+            self.running[self.attempt.remote(self.runner, job, self.buffer, str(Path.cwd()))] = job.key
 
     def _listen(self) -> None:
-        """Pass on what jobs say of themselves; if the ear is gone, no more is lost than that."""
+        """Forward the events of running jobs; if the actor is gone, only progress is lost."""
         try:
-            events: list[Event] = self.ray.get(self.ear.heard.remote(), timeout=5)
+            events: list[Event] = self.ray.get(self.buffer.take.remote(), timeout=5)
         except self.ray.exceptions.RayError:
             return
         known = set(self.running.values())
@@ -166,11 +166,11 @@ class _Supply:
 
     def _stop_late(self) -> None:
         """End jobs that hang. Raises nothing: one that has just ended is no longer there to be cancelled."""
-        limit = self.task.time_limit
+        limit = self.runner.time_limit
         for reference, key in list(self.running.items()):
             if limit is not None and time.monotonic() - self.started.get(key, math.inf) >= limit:
                 self.ray.cancel(reference, force=True)
-                self._end(reference, Broken(key, "late", f"no end after {limit:g} s (--time-limit)"))
+                self._end(reference, Broken(key, "late", f"exceeded the time limit of {limit:g} s (--time-limit)"))
 
 
 def _needs(job: Job, per_gpu: int) -> dict[str, float]:
@@ -193,30 +193,30 @@ def _room(ray: Any, needs: dict[str, float]) -> int:
     return max(1, int(min(held.get(name, 0) // count for name, count in needs.items())))
 
 
-class _Ear:
-    """An actor on our node that keeps what jobs say until we listen."""
+class _EventBuffer:
+    """An actor on our node that buffers the events of jobs until we poll."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def hear(self, event: Event) -> None:
+    def add(self, event: Event) -> None:
         self.events.append(event)
 
-    def heard(self) -> list[Event]:
+    def take(self) -> list[Event]:
         events, self.events = self.events, []
         return events
 
 
-def _attempt(task: Task, job: Job, ear: Any, folder: str) -> Finished | Broken:
+def _attempt(runner: JobRunner, job: Job, buffer: Any, folder: str) -> Finished | Broken:
     """Run in a worker of Ray. folder: where the command was given, to which paths may be relative."""
     os.chdir(folder)
-    task.load()  # before the clock of --time-limit starts
-    ear.hear.remote(Started(job.key))
-    return task.attempt(job, ear.hear.remote)
+    runner.load()  # before the clock of --time-limit starts
+    buffer.add.remote(Started(job.key))
+    return runner.attempt(job, buffer.add.remote)
 
 
 def _outcome(ray: Any, reference: Any, key: str) -> Finished | Broken:
-    """What became of a task. Ray says so itself of a worker that died too often, or a node without cseb."""
+    """The result of a Ray task, or Ray's own error where its worker died too often or the node has no cseb."""
     try:
         event: Finished | Broken = ray.get(reference)
     except ray.exceptions.RayTaskError as error:

@@ -1,4 +1,4 @@
-"""Jobs as job arrays of Slurm, through submitit: each allocation gets a pack of jobs and works through it.
+"""Launcher for Slurm job arrays, through submitit: each allocation runs a pack of jobs.
 
 A pack whose allocation ended early, by preemption, a lost node or its time limit, is submitted again with what has no
 record. The queue and the records say all there is to know, so a cluster without accounting will do.
@@ -21,20 +21,20 @@ from pathlib import Path
 from typing import Any
 
 from cseb.errors import BadBenchmark, BadResults
+from cseb.experiment.plan import Job, Progress
 from cseb.launchers.devices import gpus
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.heartbeat import Pulses
+from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import THREADS, Local
 from cseb.launchers.signals import Stop, on_signals, signals_wait, stop
-from cseb.launchers.task import Task
-from cseb.plan import Job, Progress
-from cseb.results.store import Store
+from cseb.records.store import Store
 
 OURS = ("array", "chdir", "error", "nodes", "ntasks", "ntasks_per_node", "open_mode", "output", "signal", "wrap")
 TRIES = 3  # allocations in which a job may be lost without any other getting done
 EACH = 4  # jobs per worker of an allocation, where nothing else is said
 MOST = 500  # allocations of an array, where nothing else is said; Slurm's own limit is 1,001 by default
-PAUSES = (0.5, 30.0)  # seconds between looks at queue and records, growing while nothing happens
+PAUSES = (0.5, 30.0)  # seconds between checks of queue and records, growing while nothing happens
 
 Pack = tuple[Job, ...]
 Stamp = tuple[int, int] | None
@@ -56,16 +56,16 @@ class Slurm:
         """Raises: BadBenchmark for an option that is set here."""
         for name in self.options:
             if name.replace("-", "_") in OURS:
-                raise BadBenchmark(f"--slurm {name}=...: cseb sets this itself; allowed are other options of sbatch")
+                raise BadBenchmark(f"--slurm {name}=...: set by cseb itself; other options of sbatch are allowed")
 
-    def run(self, task: Task, jobs: Sequence[Job], tell: Watch) -> None:
+    def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job until it ends or three allocations were lost on it. Raises: BadBenchmark if sbatch refuses."""
         if not jobs:
             return
         size = self.pack or max(EACH * self._workers(jobs[0]), math.ceil(len(jobs) / MOST))
         count = math.ceil(len(jobs) / size)
         packs = [tuple(jobs[number::count]) for number in range(count)]  # long jobs come first: each gets some
-        _Queue(self, self._executor(task.store.folder / "slurm", jobs[0]), task, tell, jobs).work_off(packs)
+        _Queue(self, self._executor(runner.store.folder / "slurm", jobs[0]), runner, tell, jobs).work_off(packs)
 
     def _workers(self, job: Job) -> int:
         """Jobs at a time in an allocation, as far as it can be known before there is one."""
@@ -82,7 +82,7 @@ class Slurm:
         try:
             executor = submitit.SlurmExecutor(folder)
         except RuntimeError:
-            raise BadBenchmark("--launcher slurm: no srun here; give the command on a machine of the cluster") from None
+            raise BadBenchmark("--launcher slurm: srun not found; run the command on a node of the cluster") from None
         executor.update_parameters(
             job_name="cseb",
             time=None,  # that of the partition, in place of submitit's five minutes
@@ -98,9 +98,9 @@ class Slurm:
 class _Queue:
     """What is submitted, and what is known of it."""
 
-    def __init__(self, slurm: Slurm, executor: Any, task: Task, tell: Watch, jobs: Sequence[Job]) -> None:
-        self.slurm, self.executor, self.task, self.tell = slurm, executor, task, tell
-        self.before = {job.key: _stamp(task.store, job.key) for job in jobs}  # a record that is to be made afresh
+    def __init__(self, slurm: Slurm, executor: Any, runner: JobRunner, tell: Watch, jobs: Sequence[Job]) -> None:
+        self.slurm, self.executor, self.runner, self.tell = slurm, executor, runner, tell
+        self.before = {job.key: _stamp(runner.store, job.key) for job in jobs}  # a record that is to be made afresh
         self.missing = set(self.before)  # keys
         self.started: set[str] = set()
         self.tries = Counter[str]()
@@ -134,7 +134,7 @@ class _Queue:
 
         count = len(packs)
         before = [{job.key: self.before[job.key] for job in pack} for pack in packs]
-        arguments = [self.task] * count, packs, before, [self.slurm] * count
+        arguments = [self.runner] * count, packs, before, [self.slurm] * count
         with signals_wait() as heard:  # what is submitted must be known, or nobody could cancel it
             said = io.StringIO()
             try:
@@ -149,7 +149,7 @@ class _Queue:
             raise Stop
 
     def _queued(self) -> set[str]:
-        """Ids of our jobs that wait, run or are about to end.
+        """Ids of our jobs that are pending, running or completing.
 
         If squeue fails, because the controller is busy or restarts: as long as a record is missing, those that left no
         result. Allocations go on without it.
@@ -160,12 +160,12 @@ class _Queue:
             return set(found.stdout.split())
         if not self.complained:
             said = "; ".join(found.stderr.split("\n")).strip("; ") or f"exit code {found.returncode}"
-            sys.stderr.write(f"cseb: squeue fails, and is asked again: {said}\n")
+            sys.stderr.write(f"cseb: squeue failed and will be retried: {said}\n")
             self.complained = True
         return {name for name, (sent, _) in self.out.items() if self.missing and not sent.paths.result_pickle.exists()}
 
     def _read_records(self) -> None:
-        store = self.task.store
+        store = self.runner.store
         for key in self.missing & store.keys():
             if _stamp(store, key) == self.before[key]:
                 continue
@@ -176,7 +176,7 @@ class _Queue:
 
     def _listen(self) -> None:
         """Tell how far jobs are, by their heartbeats."""
-        for seen in Pulses(self.task.store.folder).look()[0]:
+        for seen in Pulses(self.runner.store.folder).look()[0]:
             beat = seen.beat
             if beat.key in self.missing:
                 self._start(beat.key)
@@ -227,7 +227,7 @@ def _stamp(store: Store, key: str) -> Stamp:
     return found.st_ino, found.st_mtime_ns
 
 
-def _work(task: Task, pack: Pack, before: Mapping[str, Stamp], slurm: Slurm) -> list[Broken]:
+def _work(runner: JobRunner, pack: Pack, before: Mapping[str, Stamp], slurm: Slurm) -> list[Broken]:
     """In an allocation: run what has no new record; after a requeue by Slurm some have. Returns what left none."""
     broken: list[Broken] = []
 
@@ -235,10 +235,10 @@ def _work(task: Task, pack: Pack, before: Mapping[str, Stamp], slurm: Slurm) -> 
         if isinstance(event, Broken):
             broken.append(event)
 
-    left = [job for job in pack if _stamp(task.store, job.key) == before[job.key]]
+    left = [job for job in pack if _stamp(runner.store, job.key) == before[job.key]]
     if left:
         with on_signals(stop):  # SIGTERM is how Slurm ends an allocation
-            Local(slurm.workers or _fit(left[0], slurm.per_gpu)).run(task, left, note)
+            Local(slurm.workers or _fit(left[0], slurm.per_gpu)).run(runner, left, note)
     return broken
 
 

@@ -1,6 +1,6 @@
 """What `+name` stands for: each part with every option stated, and where its values come from."""
 
-from cseb.spec import part
+from cseb.methods.spec import part
 
 # Views
 DROPOUT = part("dropout")
@@ -51,7 +51,7 @@ PADDED_MEAN = part("padded_mean", training=50, test=64)  # Mirror-BERT release: 
 NONE = part("none")
 MLP = part("mlp", keep=False)  # SimCSE, unsupervised: in training only
 LINEAR = part("linear", keep=False)  # MSSE release
-BN_MLP = part("bn_mlp", inner=1536)  # DiffCSE release
+BN_MLP = part("bn_mlp", inner="2x")  # DiffCSE release: twice the encoder's width
 GELU_MLP = part("gelu_mlp", width=4096)  # SG-OPT release
 GROUP_WHITEN = part("group_whiten", groups=128, epsilon=1e-5)  # WhitenedCSE; epsilon is ours
 RELU_MLP = part("relu_mlp", width=128, rate=100.0)  # VaSCL release
@@ -153,7 +153,8 @@ MLM = part(
     "mlm", weight=0.1, rate=0.15, corrupt_contrast=False
 )  # InforMin-CL, table 4; SimCSE, table D.2; Devlin et al. 2019 for the rate
 
-# Training: SimCSE, BERT-base, unsupervised (tables and released script)
+# Training: SimCSE, BERT-base, unsupervised (tables and released script). Its trainer is that of transformers 4.2.1,
+# whose AdamW adds eps before bias correction
 RECIPE = part(
     "recipe",
     steps=15_625,
@@ -162,7 +163,7 @@ RECIPE = part(
     warmup=0,
     schedule="linear",
     pieces=(),
-    optimizer="adamw",
+    optimizer="adamw_hf",
     weight_decay=0.0,
     clip=1.0,
     max_length=32,

@@ -1,7 +1,7 @@
 """SimCSE: one sentence, two dropout masks."""
 
 from cseb.methods.presets import CLS, DROPOUT, INFONCE, MLP, RECIPE
-from cseb.spec import Method
+from cseb.methods.spec import Method
 
 SIMCSE = Method(
     name="simcse",
@@ -12,7 +12,7 @@ SIMCSE = Method(
     terms=(INFONCE,),
     recipe=RECIPE,
     deviations=(
-        "recipe: the text evaluates every 250 steps, both released scripts every 125; we take 125",
+        "recipe: SimCSE's text evaluates every 250 steps, its released scripts every 125; we take 125",
         "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option",
         "pooler: tested before the head (`keep=False`), as the release does without supervision",
     ),

@@ -6,7 +6,7 @@ from cseb.methods.presets import CLS as CLS_TOKEN
 from cseb.methods.presets import DROPOUT, NONE, RECIPE
 from cseb.methods.presets import FIRST_LAST as FIRST_LAST_LAYERS
 from cseb.methods.presets import MEAN as MEAN_TOKENS
-from cseb.spec import Method, part
+from cseb.methods.spec import Method, part
 
 CLS = Method(
     name="cls",

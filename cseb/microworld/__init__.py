@@ -1,4 +1,4 @@
-"""A small generated English world: corpus, tasks with gold scores and a tiny encoder, without any download.
+"""The built-in synthetic benchmark: generated English corpus, tasks with gold scores and a tiny encoder, no download.
 
 It is for trying the toolkit, for development and for tests. It says nothing about which method is best on real text.
 """

@@ -75,7 +75,7 @@ def text_hash(text: str) -> int:
 
 
 def strength(*names: str) -> int:
-    """How much the world likes this combination: a fixed weight, bell-shaped on a log scale."""
+    """How frequent this combination is: a fixed weight, bell-shaped on a log scale."""
     bits = mix(*(text_hash(name) for name in names))
     return STRENGTHS[(bits & 0xFFFFFFFF).bit_count()]
 

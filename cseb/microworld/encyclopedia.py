@@ -8,7 +8,7 @@ from cseb.microworld.world import World
 
 
 def entry(world: World, chance: Chance) -> str:
-    """One sentence about a noun of the world, or an event that is typical for it."""
+    """One sentence about a noun of the lexicon, or an event that is typical for it."""
     words = world.words
     noun = words.nouns[chance.pick(chance.pick(tuple(words.members.values())))]
     above = words.nouns[noun.kind]

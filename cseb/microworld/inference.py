@@ -15,7 +15,7 @@ _FIRST = 0.4  # how often the most common synonym is taken
 
 
 def triples(count: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
-    """`count` triples of a sentence, its paraphrase and a sentence that shares its words and not its meaning.
+    """`count` triples of a sentence, its paraphrase and a distractor with the same words and another meaning.
 
     They stand for the premise, entailed and contradicting sentence of inference corpora. The first triples do not
     depend on `count`; no sentence comes first twice, and none occurs in a task or in the dev set.

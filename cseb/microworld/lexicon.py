@@ -1,4 +1,4 @@
-"""The words of the world: `lexicon.json` as typed tables, read on first use.
+"""The lexicon of the generated sentences: `lexicon.json` as typed tables, read on first use.
 
 A noun is one meaning with its synonyms; so are a predicate, an adjective, a manner and a time.
 Identifiers are `kind.first_synonym` for nouns, the kind's own name for its hypernym, `verb@patient` for predicates.

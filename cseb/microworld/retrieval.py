@@ -54,7 +54,7 @@ def queries(name: str = "mw-faq") -> Retrieval:
 
 
 def _written(chance: Chance, register: str, frame: Frame, keep: dict[str, int], avoid: dict[str, int]) -> str:
-    """A sentence of the share reserved for tests, empty if none was found; new choices of words are added to `keep`."""
+    """A sentence of the split reserved for tests, empty if none was found; new choices of words are added to `keep`."""
     for _ in range(_TRIES):
         wording = Wording(chance, 0.4, keep, avoid)
         text = write(register, frame, wording, chance.pick(SHAPES), 0.15)

@@ -61,7 +61,7 @@ class _Written(NamedTuple):
 
 @cache
 def _world() -> World:
-    """One for all tasks: what it likes is worked out when first asked for."""
+    """One for all tasks: its frequencies are computed on first use."""
     return World(NEW)
 
 
@@ -127,7 +127,7 @@ class _Maker:
     def _write(
         self, register: str, frame: Frame, shape: str, keep: dict[str, int], avoid: dict[str, int]
     ) -> tuple[_Written, dict[str, int]] | None:
-        """A sentence of the reserved share, and its choice of synonyms; None if none was found."""
+        """A sentence of the reserved split, and its choice of synonyms; None if none was found."""
         for _ in range(_TRIES):
             wording = Wording(self.chance, 0.4, keep, avoid)
             text = write(register, frame, wording, shape, self.recipe.wrapped)

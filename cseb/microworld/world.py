@@ -1,4 +1,4 @@
-"""Which events happen in the world, and how often: frames drawn at random."""
+"""The distribution of events: frames drawn at random, with fixed uneven frequencies."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -30,7 +30,7 @@ class Rates(NamedTuple):
 
 
 class World:
-    """Frames whose predicates come from some topics; `shares` maps a topic to the weight of its predicates."""
+    """A source of frames from some topics; `shares` maps a topic to the weight of its predicates."""
 
     def __init__(self, shares: Mapping[str, int]) -> None:
         self.shares = dict(shares)
@@ -47,7 +47,7 @@ class World:
 
     @cached_property
     def predicates(self) -> Weighted:
-        """Predicates of the world with a fixed, uneven frequency."""
+        """Predicates with a fixed, uneven frequency."""
         share = {name: self.shares.get(self.topic(name), 0) for name in self.words.predicates}
         names = [name for name, weight in share.items() if weight]
         return weighted(names, [share[name] * isqrt(strength("predicate", name)) for name in names])
@@ -84,7 +84,7 @@ class World:
         )
 
     def linked(self, chance: Chance, rates: Rates) -> Frame:
-        """Two events with a conjunction; where the world allows it they share a participant."""
+        """Two events with a conjunction; where possible they have a participant in common."""
         first = self.frame(chance, rates)
         small = Rates(0.2, 0.1, 0.1, 0.25, 0.05, 0.05, 0.03, 0.0, 0.0)
         second = self.frame(chance, small)

@@ -7,12 +7,12 @@ from cseb.microworld.registers import REGISTERS
 from cseb.microworld.wording import Wording
 
 WORDS = (5, 25)  # shortest and longest sentence
-_SHARES = 8  # sentences fall into this many shares by checksum
-RESERVED = {"test": 0, "dev": 1}  # shares kept out of every corpus
+_SHARES = 8  # sentences fall into this many splits by checksum
+RESERVED = {"test": 0, "dev": 1}  # splits kept out of every corpus
 
 
 def share_of(sentence: str) -> int:
-    """The share, 0 to 7, that a sentence belongs to for ever; test, dev and corpus never share a sentence."""
+    """The fixed split, 0 to 7, of a sentence by its checksum; test, dev and corpus have no sentence in common."""
     return crc32(sentence.encode()) % _SHARES
 
 

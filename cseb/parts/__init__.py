@@ -5,90 +5,19 @@ Sizes in every docstring: B sentences, T tokens, D width, L layers, H heads, V w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 from torch import Generator, Tensor
 from torch.nn import Module
 
 from cseb.data.tokens import Tokens
-
-if TYPE_CHECKING:
-    from cseb.encoder import Encoder
-    from cseb.processes import Share
-    from cseb.spec import Method
-
-Rows = npt.NDArray[np.int64]
-
-# Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
-LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
-FROZEN = "frozen"  # vectors of the batch by the models of the first stage
-
-Text = str | Sequence[int]  # a text, or its own token ids where a view maker has cut them
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """A sentence's own token ids, special ones left out, and the places among them where words start."""
-
-    ids: list[int]
-    starts: list[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a part may want to know of the encoder before its weights are there."""
-
-    width: int
-    layers: int
-    heads: int
-    mask_token: bool
-    pooled: bool  # carries the pre-trained pooler of BERT and its family
-    dropout: float  # the largest rate anywhere in the backbone
-    open_attention: bool = False  # its self-attention modules can be reached
-    pieces: Callable[[Sequence[str]], Iterator[Pieces]] | None = None  # None if the tokenizer knows of no words
-    mask_id: int = 0  # the mask token, where there is one
-    vocabulary: int = 0  # V
-    language: bool = False  # carries its pre-trained masked-LM head
-    first_position: int | None = None  # id of a sentence's first position, None where positions cannot be chosen
-    folder: Path | None = None  # where its files lie
-
-
-@dataclass(frozen=True, slots=True)
-class States:
-    """Token states of a batch, as a pooler sees them.
-
-    layers: tensors (B, T, D); all L + 1 with the embeddings first if a part needs them, else the last one alone.
-    mask: (B, T), 1 = real token. anchor: (B,) position of the prompt's mask token, 0 without a prompt. pooled: (B, D)
-    of the pre-trained pooler, if a part needs it.
-    """
-
-    layers: Sequence[Tensor]
-    mask: Tensor
-    anchor: Tensor
-    pooled: Tensor | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class EncodedView:
-    """One rendering of the B sentences of a batch, encoded.
-
-    h: (B, D) before the head, z: (B, P) after it; most heads keep the width. ids, mask, content: (B, T); content is 1
-    on the sentence's own tokens, 0 on special tokens, prompt and padding. layers and attentions (L tensors
-    (B, H, T, T), last axis = keys) are empty unless a part needs them.
-    """
-
-    h: Tensor
-    z: Tensor
-    ids: Tensor
-    mask: Tensor
-    content: Tensor
-    layers: Sequence[Tensor] = ()
-    attentions: Sequence[Tensor] = ()
+from cseb.encoder.distributed import DistributedContext
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import EncodedView, Rows, Text
+from cseb.methods.spec import Method
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +29,12 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """All that a term may look at.
+class LossInputs:
+    """Everything that a loss term may use.
 
     views: anchors, positives and, where the corpus has them, hard negatives. rng: for choices of the term's own, on the
     device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it. frozen: for every
-    model of the first stage its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the
+    frozen teacher its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the
     token states (N, T, D) of one more pass. same: (B,), True where the views render one sentence; None = everywhere.
     edits: further renderings of the anchors that are no candidates of a contrast. sids: (B,) numbers of the sentences
     in their subset. head: pooled vectors (N, D) to (N, P). peer: the same step as a second network sees it, for terms
@@ -123,12 +52,38 @@ class Step:
     edits: Sequence[EncodedView] = ()
     sids: Tensor | None = None
     head: Callable[[Tensor], Tensor] | None = None
-    peer: Step | None = None
+    peer: LossInputs | None = None
     targets: Tensor | None = None
 
 
+ALL = 1_000_000  # views, edits or models: as many as there are
+MADE = frozenset({"z", "h", "layers", "attentions", "queue", "language", "frozen", "head", "peer"})
+
+
 @dataclass(frozen=True, slots=True)
-class Until:
+class Reads:
+    """What the value of a term depends on, so that a part whose work no term of a method reads can be refused.
+
+    made: those of the fields of Step and EncodedView named in MADE, which other parts have to make. views, edits: how
+    many of them it reads, the first ones, tokens included. models: frozen teachers of the first stage.
+    """
+
+    made: frozenset[str]
+    views: int
+    edits: int = 0
+    models: int = 0
+
+
+EVERYTHING = Reads(MADE, ALL, ALL, ALL)  # what is believed of a term that does not say what it reads
+
+
+def reads(*made: str, views: int, edits: int = 0, models: int = 0) -> Reads:
+    """`Reads` in the short form in which terms write it."""
+    return Reads(frozenset(made), views, edits, models)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyStopping:
     """When training ends before its last step: after `patience` checks in a row without a new lowest loss.
 
     every: steps between checks. held_out: sentences whose loss is looked at, at most a tenth of the subset, and which
@@ -206,45 +161,35 @@ class Network(Protocol):
         """The second network, made when the first one has its weights."""
 
 
-class Pooler(Protocol):
-    """Token states to sentence vectors."""
-
-    needs: ClassVar[frozenset[str]]
-    template: str  # the prompt around [X], or "" for none
-
-    def __call__(self, states: States) -> Tensor:
-        """Return (B, D)."""
-
-
-class Head(Protocol):
-    """The map after the pooler."""
-
-    keep: bool  # also at test
-
-    def __call__(self, h: Tensor) -> Tensor:
-        """Map (B, D) to (B, P)."""
-
-
 class Term(Protocol):
     """One summand of the loss, unweighted; never gathers over processes.
 
-    It may have `edits`: how many of the view maker's edits it looks at; and `networks = 2`: it compares the encoder
-    with its peer, where other terms are taken of each.
+    It may have `edits`: how many of the view maker's edits it needs; `networks = 2`: it compares the encoder with its
+    peer, where other terms are taken of each; and `reads`, of the class or as its options have it, see Reads: without
+    it a term is believed to read everything.
     """
 
     needs: ClassVar[frozenset[str]]
     views: ClassVar[int]  # how many it compares
 
-    def __call__(self, step: Step) -> Tensor:
+    def __call__(self, step: LossInputs) -> Tensor:
         """Return a scalar."""
 
 
 @runtime_checkable
-class Founded(Protocol):
+class NeedsSetup(Protocol):
     """A term with networks of its own."""
 
-    def found(self, encoder: Encoder) -> None:
-        """Make them, once, from the encoder as loaded."""
+    def setup(self, encoder: Encoder) -> None:
+        """Called once with the encoder as loaded, before training."""
+
+
+@runtime_checkable
+class Pooled(Protocol):
+    """A term that reads what the pooler computes besides its vector of a sentence."""
+
+    def pools(self, pooler: Any) -> None:
+        """Raises: BadSpec for a pooler that does not do it."""
 
 
 @runtime_checkable
@@ -258,21 +203,21 @@ class Hiding(Protocol):
 
 
 @runtime_checkable
-class Surveying(Protocol):
-    """A term that looks at the whole subset as frozen models see it."""
+class NeedsPrecomputedTargets(Protocol):
+    """A term that uses the vectors of the whole subset by frozen teachers."""
 
-    def survey(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """For every model of the first stage, the subset's vectors (N, D) in each of two views; once, in advance."""
+    def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
+        """Called once before training with every frozen teacher's vectors (N, D) of the subset in each of two views."""
 
 
 class Stages(Protocol):
     """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
 
-    until: Until | None  # None = all its steps
+    until: EarlyStopping | None  # None = all its steps
     with_head: bool  # its vectors are those behind the head
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """A settled method for every model of the first stage, without stages of its own."""
+        """A resolved method for every frozen teacher of the first stage, without stages of its own."""
 
 
 class Regulariser(Protocol):
@@ -280,19 +225,6 @@ class Regulariser(Protocol):
 
     def attach(self, attentions: Sequence[Module]) -> None:
         """Change the self-attention modules, once, before training."""
-
-
-class Post(Protocol):
-    """A module fitted on the subset's vectors whenever the encoder is looked at, and applied to vectors at test."""
-
-    def fits(self, sentences: int) -> None:
-        """Raise BadSpec if it does not go with a subset of so many sentences."""
-
-    def fit(self, vectors: Tensor) -> None:
-        """Learn from the vectors (N, D) of the subset, as they are at test."""
-
-    def __call__(self, vectors: Tensor) -> Tensor:
-        """Map (N, D) to (N, P)."""
 
 
 class Memory(Protocol):
@@ -307,5 +239,7 @@ class Memory(Protocol):
     def negatives(self, sids: Tensor) -> Queued | None:
         """What the sentences (B,) of this batch are contrasted with."""
 
-    def remember(self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, share: Share) -> None:
+    def remember(
+        self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, share: DistributedContext
+    ) -> None:
         """After the optimiser step: follow the encoder and keep this batch, each process encoding its share."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 
-from cseb.errors import BadSpec, above, between, whole
-from cseb.parts import Shape
+from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec
+from cseb.methods.option_types import AtLeast, Between, Count, Positive, Size
 
 SPREAD = 1e-6  # added to deviations, so that a coordinate that never changes can be divided by its own
 DRAWN = 0.05  # deviation of new weights, as in Glow
@@ -164,31 +166,29 @@ class Flow(nn.Module):
     BadSpec on an encoder too narrow for the levels.
     """
 
+    version: ClassVar[int] = 3
+    requires: ClassVar[str] = "a fit afterwards"
+
     def __init__(
         self,
-        levels: int,
-        depth: int,
-        width: int,
-        steps: int,
-        batch_size: int,
-        learning_rate: float,
-        held_out: float,
-        every: int,
+        levels: Count,
+        depth: Count,
+        width: Count,
+        steps: Size,
+        batch_size: Annotated[int, AtLeast(2)],
+        learning_rate: Positive,
+        held_out: Annotated[float, Between(0, 0.5)],
+        every: Count,
         shape: Shape,
         run_seed: int,
     ) -> None:
         super().__init__()
-        whole(1, levels, "flow: levels")
         if 2**levels > shape.width:
             most = shape.width.bit_length() - 1
             raise BadSpec(f"flow: levels is {levels}, and this encoder's width of {shape.width} has at most {most}")
-        inner = whole(1, width, "flow: width")
-        self.glow = Glow(shape.width, levels, whole(1, depth, "flow: depth"), inner).requires_grad_(False)
-        self.steps = whole(0, steps, "flow: steps")
-        self.batch_size = whole(2, batch_size, "flow: batch_size")
-        self.learning_rate = above(0, learning_rate, "flow: learning_rate")
-        self.held_out = between(0, 0.5, held_out, "flow: held_out")
-        self.every = whole(1, every, "flow: every")
+        self.glow = Glow(shape.width, levels, depth, width).requires_grad_(False)
+        self.steps, self.batch_size, self.learning_rate = steps, batch_size, learning_rate
+        self.held_out, self.every = held_out, every
         self.seed = run_seed
 
     def fits(self, sentences: int) -> None:
@@ -196,11 +196,11 @@ class Flow(nn.Module):
         if self.held_out and int(sentences * self.held_out) < 1:
             least = math.ceil(1 / self.held_out)
             raise BadSpec(
-                f"flow: held_out is {self.held_out:g}, which of {sentences} sentences is none; take {least} sentences "
+                f"flow: held_out is {self.held_out:g}, which is none of {sentences} sentences; take {least} sentences "
                 "or more, or +flow(held_out=0), which takes the last step"
             )
         if sentences - int(sentences * self.held_out) < 2:
-            raise BadSpec(f"flow: {sentences} sentences tell of no spread; take more")
+            raise BadSpec(f"flow: {sentences} sentences are too few to estimate a variance; take more")
 
     def fit(self, vectors: Tensor) -> None:
         """Learn from the subset's vectors (N, D). Raises: BadSpec, see fits."""

@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn, tanh
 
-from cseb.errors import BadSpec, above, one_of, whole
-from cseb.parts import Shape
-from cseb.precision import in_full
+from cseb.encoder.autocast import in_full
+from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec, whole
+from cseb.methods.option_types import Count, Positive
 
 SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: what float32 can tell from 0
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
 
 
-def new_linear(width: int, out: int | None = None) -> nn.Linear:
-    """A layer with weights N(0, 0.02) and bias 0, square unless `out` says how many numbers it gives."""
-    layer = nn.Linear(width, out or width)
+def start_as_bert(layer: nn.Linear) -> None:
+    """Draw the weights of a layer anew, N(0, 0.02), and set its bias, if it has one, to 0.
+
+    Source: Devlin et al. 2019; what a release that calls `init_weights` does to every linear layer of its own.
+    """
     nn.init.normal_(layer.weight, std=INITIAL_SPREAD)
-    nn.init.zeros_(layer.bias)
+    if layer.bias is not None:
+        nn.init.zeros_(layer.bias)
+
+
+def new_linear(width: int, out: int | None = None, bias: bool = True) -> nn.Linear:
+    """A layer with weights N(0, 0.02) and bias 0, square unless `out` says how many numbers it gives."""
+    layer = nn.Linear(width, out or width, bias=bias)
+    start_as_bert(layer)
     return layer
+
+
+def times_width(value: int | str, width: int, what: str) -> int:
+    """A whole number as it is, or a multiple of the encoder's width, written "2x". Raises: BadSpec."""
+    if isinstance(value, str):
+        times = value.removesuffix("x")
+        if value == times or not (times.isascii() and times.isdigit()) or not 0 < len(times) < 4 or int(times) < 1:
+            raise BadSpec(f'{what} is {value!r}; write a whole number, or times the width of the encoder, such as "2x"')
+        return int(times) * width
+    return whole(1, value, what)
 
 
 class NoHead(nn.Module):
@@ -40,9 +60,11 @@ class Linear(nn.Module):
     Source: the projector of MSSE's released code.
     """
 
+    version: ClassVar[int] = 2
+
     def __init__(self, keep: bool, shape: Shape) -> None:
         super().__init__()
-        self.keep = one_of((True, False), keep, "linear: keep")
+        self.keep = keep
         self.dense = new_linear(shape.width)
 
     def forward(self, h: Tensor) -> Tensor:
@@ -56,9 +78,11 @@ class MLP(nn.Module):
     Source: Gao et al. 2021, section 6.3; dropped at test without supervision, kept with it.
     """
 
+    version: ClassVar[int] = 2
+
     def __init__(self, keep: bool, shape: Shape) -> None:
         super().__init__()
-        self.keep = one_of((True, False), keep, "mlp: keep")
+        self.keep = keep
         self.dense = new_linear(shape.width)
 
     def forward(self, h: Tensor) -> Tensor:
@@ -77,20 +101,22 @@ class BatchNorm(nn.BatchNorm1d):
 
 
 class BarlowProjector(nn.Module):
-    """Three linear layers, batch normalisation and ReLU between them; in training only.
+    """Three linear layers, batch normalisation and ReLU between them; in training only. They start as BERT's own do.
 
-    width: of all three. Source: Klein & Nabi 2022 (SCD), section 3; Zbontar et al. 2021, section 2.2.
+    width: of all three. Source: Klein & Nabi 2022 (SCD), section 3; released code for the first weights; Zbontar et al.
+    2021, section 2.2.
     """
 
+    version: ClassVar[int] = 2
     keep = False
 
-    def __init__(self, width: int, shape: Shape) -> None:
+    def __init__(self, width: Count, shape: Shape) -> None:
         super().__init__()
-        self.width = whole(1, width, "barlow_projector: width")
+        self.width = width
         self.layers = nn.Sequential(
-            *(nn.Linear(shape.width, width), BatchNorm(width), nn.ReLU()),
-            *(nn.Linear(width, width, bias=False), BatchNorm(width), nn.ReLU()),
-            nn.Linear(width, width, bias=False),
+            *(new_linear(shape.width, width), BatchNorm(width), nn.ReLU()),
+            *(new_linear(width, bias=False), BatchNorm(width), nn.ReLU()),
+            new_linear(width, bias=False),
         )
 
     def forward(self, h: Tensor) -> Tensor:
@@ -101,18 +127,19 @@ class BarlowProjector(nn.Module):
 class BNMLP(nn.Module):
     """Linear, batch normalisation, ReLU, linear, batch normalisation without a scale; in training only.
 
-    inner: width between. Over all views of a batch at once, where they are one pass. Source: Chuang et al. 2022
-    (DiffCSE); released code.
+    inner: width between, a number or times the encoder's width ("2x"). Linear layers start as BERT's own do. Over all
+    views of a batch at once, where they are one pass. Source: Chuang et al. 2022 (DiffCSE); released code.
     """
 
+    version: ClassVar[int] = 2
     keep = False
 
-    def __init__(self, inner: int, shape: Shape) -> None:
+    def __init__(self, inner: int | str, shape: Shape) -> None:
         super().__init__()
-        whole(1, inner, "bn_mlp: inner")
+        between = times_width(inner, shape.width, "bn_mlp: inner")
         self.layers = nn.Sequential(
-            *(nn.Linear(shape.width, inner, bias=False), BatchNorm(inner), nn.ReLU()),
-            *(nn.Linear(inner, shape.width, bias=False), BatchNorm(shape.width, affine=False)),
+            *(new_linear(shape.width, between, bias=False), BatchNorm(between), nn.ReLU()),
+            *(new_linear(between, shape.width, bias=False), BatchNorm(shape.width, affine=False)),
         )
 
     def forward(self, h: Tensor) -> Tensor:
@@ -126,11 +153,11 @@ class GELUMLP(nn.Module):
     width: of both. Source: Kim et al. 2021 (SG-OPT); released code.
     """
 
+    version: ClassVar[int] = 3
     keep = False
 
-    def __init__(self, width: int, shape: Shape) -> None:
+    def __init__(self, width: Count, shape: Shape) -> None:
         super().__init__()
-        whole(1, width, "gelu_mlp: width")
         self.layers = nn.Sequential(new_linear(shape.width, width), nn.GELU(), new_linear(width), nn.GELU())
 
     def forward(self, h: Tensor) -> Tensor:
@@ -184,12 +211,12 @@ class GroupWhiten(nn.Module):
     2023 (WhitenedCSE); released code. Raises: BadSpec if the width is no multiple of groups.
     """
 
+    version: ClassVar[int] = 2
     keep = False
 
-    def __init__(self, groups: int, epsilon: float, shape: Shape) -> None:
+    def __init__(self, groups: Count, epsilon: Positive, shape: Shape) -> None:
         super().__init__()
-        self.groups = whole(1, groups, "group_whiten: groups")
-        self.epsilon = above(0, epsilon, "group_whiten: epsilon")
+        self.groups, self.epsilon = groups, epsilon
         if shape.width % groups:
             raise BadSpec(f"group_whiten: {groups} groups of {shape.width} features; take a divisor of {shape.width}")
         self.dense = new_linear(shape.width)
@@ -201,20 +228,20 @@ class GroupWhiten(nn.Module):
 
 
 class ReLUMLP(nn.Module):
-    """Linear, ReLU, linear, no biases, then length 1; in training only.
+    """Linear, ReLU, linear, no biases, then length 1; in training only. Layers start as BERT's own do.
 
     width: what it gives. rate: its learning rate, times that of the recipe. Source: Zhang et al. 2022 (VaSCL); released
-    code.
+    code, whose library draws what a checkpoint lacks so.
     """
 
+    version: ClassVar[int] = 2
     keep = False
 
-    def __init__(self, width: int, rate: float, shape: Shape) -> None:
+    def __init__(self, width: Count, rate: Positive, shape: Shape) -> None:
         super().__init__()
-        whole(1, width, "relu_mlp: width")
-        self.rate = above(0, rate, "relu_mlp: rate")
+        self.rate = rate
         self.layers = nn.Sequential(
-            nn.Linear(shape.width, shape.width, bias=False), nn.ReLU(), nn.Linear(shape.width, width, bias=False)
+            new_linear(shape.width, bias=False), nn.ReLU(), new_linear(shape.width, width, bias=False)
         )
 
     def forward(self, h: Tensor) -> Tensor:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import nn
 
-from cseb.errors import one_of
-from cseb.parts import POOLED, Shape
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import POOLED, Shape
 from cseb.parts.poolers import CLSPooler
-
-if TYPE_CHECKING:
-    from cseb.encoder import Encoder
 
 
 class SecondEncoder:
@@ -22,6 +19,8 @@ class SecondEncoder:
     as well; without one the copy is the result. Source: Carlsson et al. 2021 (CT).
     """
 
+    version: ClassVar[int] = 2
+    requires: ClassVar[str] = "second encoder"
     peer: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset()
 
@@ -39,14 +38,15 @@ class PeerEncoder:
     released code. Raises: BadSpec if there is no pre-trained pooler.
     """
 
+    version: ClassVar[int] = 2
+    requires: ClassVar[str] = "second encoder"
     peer: ClassVar[bool] = True
 
-    def __init__(self, pooler: str, attention_mask: bool, shape: Shape) -> None:
-        chosen = one_of(("auto", "pretrained", "same"), pooler, "peer_encoder: pooler")
-        pretrained = chosen == "pretrained" or (chosen == "auto" and shape.pooled)
+    def __init__(self, pooler: Literal["auto", "pretrained", "same"], attention_mask: bool, shape: Shape) -> None:
+        pretrained = pooler == "pretrained" or (pooler == "auto" and shape.pooled)
         self.pooler = CLSPooler(shape) if pretrained else None
         self.needs = frozenset({POOLED} if pretrained else ())
-        self.attention_mask = one_of((True, False), attention_mask, "peer_encoder: attention_mask")
+        self.attention_mask = attention_mask
 
     def __call__(self, encoder: Encoder) -> Encoder:
         """Return the copy."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
-from cseb.errors import BadSpec, one_of, whole
-from cseb.parts import LAYERS, POOLED, Shape, States
+from cseb.encoder.interface import LAYERS, POOLED, Shape, States
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Count
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
@@ -84,10 +85,9 @@ class PaddedMean(nn.Module):
     needs: ClassVar[frozenset[str]] = frozenset()
     template = ""
 
-    def __init__(self, training: int, test: int) -> None:
+    def __init__(self, training: Count, test: Count) -> None:
         super().__init__()
-        self.in_training = whole(1, training, "padded_mean: training")
-        self.at_test = whole(1, test, "padded_mean: test")
+        self.in_training, self.at_test = training, test
 
     @property
     def pad_to(self) -> int:
@@ -111,9 +111,9 @@ class FirstLast(nn.Module):
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     template = ""
 
-    def __init__(self, first: int) -> None:
+    def __init__(self, first: Literal[0, 1]) -> None:
         super().__init__()
-        self.first = one_of((0, 1), first, "first_last: first")
+        self.first = first
 
     def forward(self, states: States) -> Tensor:
         """Return (B, D)."""
@@ -144,10 +144,9 @@ class MeanLast(nn.Module):
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     template = ""
 
-    def __init__(self, training: int, test: int, shape: Shape) -> None:
+    def __init__(self, training: Count, test: Count, shape: Shape) -> None:
         super().__init__()
-        self.in_training = whole(1, training, "mean_last: training")
-        self.at_test = whole(1, test, "mean_last: test")
+        self.in_training, self.at_test = training, test
         if max(training, test) > shape.layers:
             raise BadSpec(f"mean_last: {max(training, test)} layers of {shape.layers}; take no more than there are")
 
@@ -164,15 +163,14 @@ class CNNMean(nn.Module):
     after. Source: Zhang et al. 2020 (IS-BERT); released code. Raises: BadSpec if they cannot share the width evenly.
     """
 
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset()
     template = ""
 
-    def __init__(self, widths: tuple[int, int, int], shape: Shape) -> None:
+    def __init__(self, widths: tuple[Literal[1, 3, 5, 7, 9], ...], shape: Shape) -> None:
         super().__init__()
-        if not isinstance(widths, tuple) or any(isinstance(one, bool) or one not in (1, 3, 5, 7, 9) for one in widths):
-            raise BadSpec(f"cnn_mean: widths is {widths!r}; odd numbers below 10 are needed, such as (1, 3, 5)")
         if not widths or shape.width % len(widths):
-            raise BadSpec(f"cnn_mean: {len(widths)} convolutions cannot share a width of {shape.width}; take others")
+            raise BadSpec(f"cnn_mean: {len(widths)} convolutions cannot divide a width of {shape.width}; take others")
         channels = shape.width // len(widths)
         self.convolutions = nn.ModuleList([nn.Conv1d(shape.width, channels, one, padding=one // 2) for one in widths])
 
@@ -194,6 +192,7 @@ class MaskPrompt(nn.Module):
     Raises: BadSpec on a template without either, or an encoder without a mask token.
     """
 
+    requires: ClassVar[str] = "mask token"
     needs: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, template: str, shape: Shape) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from cseb.errors import BadSpec, between
-from cseb.parts import Shape
+from cseb.encoder.interface import Shape
+from cseb.encoder.random_streams import apart
+from cseb.errors import BadSpec
+from cseb.methods.option_types import DropoutRate
 
 
 def drop_heads(context: Tensor, kept: Tensor) -> Tensor:
@@ -41,8 +43,8 @@ class AttentionDropout:
     Source: Tan et al. 2022, table 1 ("attention dropout").
     """
 
-    def __init__(self, rate: float, shape: Shape) -> None:
-        self.rate = between(0, 0.9, rate, "attention_dropout: rate")
+    def __init__(self, rate: DropoutRate, shape: Shape) -> None:
+        self.rate = rate
         _reachable("attention_dropout", shape)
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
@@ -58,8 +60,10 @@ class DropHead:
     Constant rate. Source: Zhou et al., Findings of EMNLP 2020; Tan et al. 2022, table 1, uses it as a control.
     """
 
-    def __init__(self, rate: float, shape: Shape) -> None:
-        self.rate = between(0, 0.9, rate, "drophead: rate")
+    version: ClassVar[int] = 2
+
+    def __init__(self, rate: DropoutRate, shape: Shape) -> None:
+        self.rate = rate
         _reachable("drophead", shape)
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
@@ -72,6 +76,7 @@ class DropHead:
             return output
         context, *rest = output  # (B, T, D)
         heads = attention.num_attention_heads
-        kept = surviving_heads(len(context), heads, self.rate, context.device)
-        apart = context.unflatten(-1, (heads, -1))  # (B, T, H, D/H)
-        return drop_heads(apart, kept).flatten(2), *rest
+        with apart("regulariser"):
+            kept = surviving_heads(len(context), heads, self.rate, context.device)
+        split = context.unflatten(-1, (heads, -1))  # (B, T, H, D/H)
+        return drop_heads(split, kept).flatten(2), *rest

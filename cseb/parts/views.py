@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from cseb.errors import BadData, BadSpec, between, one_of, whole
-from cseb.parts import Rendering, Rows, Shape
-from cseb.parts.renderings import AtRate, Cutoff, Plain, PositionShuffle, cut_features, cut_tokens
+from cseb.data.bounded import read_lines
+from cseb.encoder.interface import Rows, Shape
+from cseb.errors import BadData, BadSpec
+from cseb.methods.option_types import Count, DropoutRate, Rate
+from cseb.parts import Rendering
+from cseb.parts.embedding_augment import AtRate, Cutoff, Plain, PositionShuffle, cut_features, cut_tokens
 
 
 class Identity:
@@ -54,10 +58,11 @@ class MultiDropout(Twice):
     rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); released code.
     """
 
-    def __init__(self, rates: tuple[float, float]) -> None:
-        if not isinstance(rates, tuple) or len(rates) != 2:
-            raise BadSpec(f"multi_dropout: rates is {rates!r}; two are needed, such as (0.05, 0.155)")
-        self.renderings = tuple(AtRate(between(0, 0.9, rate, "multi_dropout: rates")) for rate in rates)
+    def __init__(self, rates: tuple[DropoutRate, DropoutRate]) -> None:
+        self.renderings = tuple(map(AtRate, rates))
+
+
+EmbeddingEdit = Literal["feature_cutoff", "token_cutoff", "position_shuffle", "none"]
 
 
 class EmbeddingEdits(Twice):
@@ -68,16 +73,16 @@ class EmbeddingEdits(Twice):
     positions are to be shuffled in an encoder that is not told them.
     """
 
-    def __init__(self, first: str, second: str, rate: float, shape: Shape) -> None:
-        between(0, 1, rate, "embedding_edits: rate")
-        known: dict[str, Rendering] = {
+    version: ClassVar[int] = 2
+
+    def __init__(self, first: EmbeddingEdit | None, second: EmbeddingEdit | None, rate: Rate, shape: Shape) -> None:
+        known: dict[EmbeddingEdit, Rendering] = {
             "feature_cutoff": Cutoff(cut_features, rate),
             "token_cutoff": Cutoff(cut_tokens, rate),
             "position_shuffle": PositionShuffle(shape.first_position or 0),
             "none": Plain(),
         }
-        told = {"first": first or "none", "second": second or "none"}
-        chosen = [one_of(tuple(known), value, f"embedding_edits: {name}") for name, value in told.items()]
+        chosen = (first or "none", second or "none")
         if "position_shuffle" in chosen and shape.first_position is None:
             raise BadSpec("embedding_edits: this encoder finds positions itself; take feature_cutoff and token_cutoff")
         self.renderings = tuple(known[name] for name in chosen)
@@ -90,6 +95,9 @@ class Paraphrase:
     the file cannot be read or lacks a sentence of the subset.
     """
 
+    data_seen: ClassVar[str] = "external"
+    external: ClassVar[Mapping[str, str]] = {"file": "file"}
+    requires: ClassVar[str] = "paraphrases"
     views = 2
 
     def __init__(self, file: str) -> None:
@@ -112,9 +120,9 @@ class Paraphrase:
 
     def _read(self) -> dict[str, str]:
         try:
-            lines = self.file.read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadData(f"paraphrase: {self.file} cannot be read: {error}") from None
+            lines = read_lines(self.file)
+        except BadData as error:
+            raise BadData(f"paraphrase: {error}") from None
         known = {}
         for number, line in enumerate(lines, 1):
             columns = line.rstrip("\r").split("\t")
@@ -132,8 +140,8 @@ class RandomPairs(Twice):
     released code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
 
-    def __init__(self, negatives: int) -> None:
-        self.negatives = whole(1, negatives, "random_pairs: negatives")
+    def __init__(self, negatives: Count) -> None:
+        self.negatives = negatives
 
     def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
         """Every (negatives + 1)-th of rows (B,) itself; beside the others one that is neither they nor that one."""

@@ -1,4 +1,4 @@
-"""The critical-difference diagram: mean ranks over corpora, and which methods cannot be told apart."""
+"""The critical-difference diagram: mean ranks over corpora, and which methods are not significantly different."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cseb.analysis.corpus_blocks import Blocks, corpora
 from cseb.plots.style import Plot, panels
-from cseb.results.corpora import Blocks, corpora
-from cseb.results.notes import signature
-from cseb.results.store import plain
-from cseb.results.tables import averaged
-from cseb.statistics.blocks import friedman, mean_ranks, signed_rank_chances, told_apart
+from cseb.reports.captions import signature
+from cseb.reports.tables import averaged
+from cseb.statistics.blocks import friedman, mean_ranks, signed_rank_chances, significant_pairs
 from cseb.statistics.groups import joined
 from cseb.statistics.intervals import LEVEL
 from cseb.statistics.paired import MARGIN, exact_floor
+from cseb.text import plain
 
 
 def diagram(found: Blocks) -> Plot:
-    """A line of mean ranks, best to the left, as Demsar 2006; a bar joins methods that cannot be told apart.
+    """A line of mean ranks, best to the left, as Demsar 2006; a bar joins methods that are not significantly different.
 
     Dots on a bar are its methods: one that lies between them without a dot does not belong to it.
     """
     ranks = mean_ranks(found.scores)
     order = [int(place) for place in np.argsort(ranks, kind="stable")]
-    bars = [group for group in joined(order, told_apart(found.scores)) if len(group) > 1]
+    bars = [group for group in joined(order, significant_pairs(found.scores)) if len(group) > 1]
     count, half = len(order), (len(order) + 1) // 2
     depth = 0.25 * (len(bars) + 1)  # of the bars, below which the names begin
     figure, ((axes,),) = panels(1, width=7, height=0.8 + 0.25 * (depth / 0.25 + half))
@@ -62,21 +62,23 @@ def _caption(found: Blocks, order: list[int]) -> Iterator[str]:
     yield (
         f"Mean ranks of {methods} methods over {blocks} corpora with training runs of their own, "
         f"{averaged(found.tasks)}, {found.select} checkpoint, mean over seeds. {tested}A bar joins methods that "
-        f"Wilcoxon's signed-rank test cannot tell apart (Holm over {pairs} pairs, {100 * LEVEL:g} %), or all of them "
-        "where Friedman's does not reject; its dots are its methods."
+        f"are not significantly different (Wilcoxon's signed-rank test, Holm over {pairs} pairs, {100 * LEVEL:g} %), "
+        "or all "
+        "of them where Friedman's test does not reject; its dots are its methods."
     )
     if exact_floor(blocks) * pairs > LEVEL:
-        yield f"With {blocks} corpora and {pairs} pairs no two methods can be told apart, whatever they do."
+        yield f"With {blocks} corpora and {pairs} pairs no difference can be significant, however large."
     first = order[0]
     chances = []
     for place in order[1:]:
         below, within, above = signed_rank_chances(found.scores[first] - found.scores[place])
         chances.append(f"{plain(found.methods[place])} {above:.2f}, {within:.2f}, {below:.2f}")
     yield (
-        f"Bayesian signed-rank test: chances that {plain(found.methods[first])} is better by more than {MARGIN:g} "
+        f"Bayesian signed-rank test: probabilities that {plain(found.methods[first])} is better by more than "
+        f"{MARGIN:g} "
         f"points, within them, worse by more: {'; '.join(chances)}."
     )
     if found.left_out:
-        yield f"Left out, not on every corpus: {', '.join(map(plain, found.left_out))}."
+        yield f"Excluded, not on every corpus: {', '.join(map(plain, found.left_out))}."
     yield f"Corpora: {', '.join(corpora(found))}."
     yield f"On the first: {signature(found.studies[0], found.studies[0].sizes, found.tasks, (found.select,))}"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from cseb.analysis.gains import Floor, gains
+from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.plots.style import Plot, legend, look, panels
-from cseb.results.gains import Floor, gains
-from cseb.results.notes import signature
-from cseb.results.record import Select
-from cseb.results.store import plain
-from cseb.results.study import Study, percent
-from cseb.statistics.profiles import band, iqm_of_seeds, share_above
+from cseb.records.record import Select
+from cseb.reports.captions import signature
+from cseb.statistics.profiles import band, fraction_above, iqm_of_seeds
+from cseb.text import percent, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def profile(study: Study, tasks: Sequence[str], select: Select, base: Floor) -> Plot:
-    """Share of (seed, task) pairs that gain more than x points, a panel for each size (Agarwal et al. 2021).
+    """Fraction of (seed, task) pairs that gain more than x points, a panel for each size (Agarwal et al. 2021).
 
     Raises: BadResults when no seed has all tasks and a start to count from.
     """
@@ -42,13 +42,14 @@ def profile(study: Study, tasks: Sequence[str], select: Select, base: Floor) -> 
         axes.set_ylim(-0.02, 1.02)
         axes.set_title(f"{percent(study.sizes[size])} ({size:,})")
         axes.set_xlabel("points gained")
-        axes.set_ylabel("share of runs and tasks above" if axes is line[0] else "")
+        axes.set_ylabel("fraction of runs and tasks above" if axes is line[0] else "")
         said.append(f"at {percent(study.sizes[size])}: {_middles(by_method)}")
     fullest = max(line, key=lambda axes: len(axes.get_lines()))
     legend(figure, fullest, len(names))
     what = (
-        f"Share of the pairs of a seed and one of {len(tasks)} tasks that gain more points than x over {base.title}, "
-        f"{select} checkpoint. Bands: pointwise 95 %, whole seeds drawn again; too narrow with few seeds. "
+        f"Performance profile: fraction of the pairs of a seed and one of {len(tasks)} tasks that gain more points "
+        f"than x over {base.title}, "
+        f"{select} checkpoint. Bands: pointwise 95 %, bootstrap over seeds; too narrow with few seeds. "
         f"Interquartile mean over seeds of the gain averaged over tasks, with its interval: {'; '.join(said)}."
     )
     return Plot(figure, f"{what} {signature(study, {size: study.sizes[size] for size in found}, tasks, (select,))}")
@@ -58,7 +59,7 @@ def _curve(axes: Axes, gained: Floats, label: str, place: int) -> None:
     steps = np.unique(gained)
     at = np.concatenate([steps[:1] - 0.5, steps, steps[-1:] + 0.5])
     style, every = look(place), max(1, len(at) // 8)
-    axes.plot(at, share_above(gained, at), label=label, drawstyle="steps-post", markevery=every, **style)
+    axes.plot(at, fraction_above(gained, at), label=label, drawstyle="steps-post", markevery=every, **style)
     if len(gained) > 1:
         low, high = band(gained, at)
         axes.fill_between(at, low, high, step="post", color=style["color"], alpha=0.15, linewidth=0)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from cseb.analysis.stats import score
+from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.plots.style import Plot, legend, look, panels
-from cseb.results.notes import signature
-from cseb.results.record import Record, Select
-from cseb.results.stats import score
-from cseb.results.store import plain
-from cseb.results.study import Study, percent
+from cseb.records.record import Record, Select
+from cseb.reports.captions import signature
+from cseb.text import percent, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ def training(study: Study) -> Plot:
     """Loss, dev points and followed tasks against the step, a panel for each size; thin lines are seeds."""
     traces = [one.trace for one in study.records if one.trace]
     if not any(trace.curve for trace in traces):
-        raise BadResults("these records hold no trajectory: nothing was looked at during training")
+        raise BadResults("these records hold no trajectory: loss and dev score were not recorded during training")
     dev = any(point[2] is not None for trace in traces for point in trace.curve)
     followed = list(dict.fromkeys(name for trace in traces for _, found in trace.along for name in found))
     shown = ["loss", *(["dev points"] if dev else []), *followed]
@@ -40,7 +40,9 @@ def training(study: Study) -> Plot:
             axes.set_ylabel(what if axes is line[0] else "")
     legend(figure, lines[0][0], len(study.methods))
     chosen = study.records[0].protocol.dev
-    said = f"Training: mean loss since the look before{f' and points on {plain(chosen)}' if dev else ''}, by step."
+    said = (
+        f"Training: mean loss since the previous evaluation{f' and points on {plain(chosen)}' if dev else ''}, by step."
+    )
     return Plot(figure, f"{said} Thin: single seeds; thick: their mean. {_signed(study, ())}")
 
 
@@ -52,7 +54,8 @@ def geometry(study: Study, tasks: Sequence[str], select: Select) -> Plot:
     found = list(_places(study, tasks, select))
     if not found:
         raise BadResults(
-            "no record says how its vectors lie; run a task that measures alignment and uniformity beside the others"
+            "no record has alignment and uniformity; run a task that measures alignment and uniformity beside the "
+            "others"
         )
     figure, ((axes,),) = panels(1, width=6, height=3.6)
     scores = [one.points for one in found]

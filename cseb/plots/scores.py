@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from cseb.plots.style import Plot, legend, look, panels, sentences
-from cseb.results.stats import Cell, Spread
-from cseb.results.tables import Heading, Row, Table
+from cseb.analysis.stats import Cell, Spread
+from cseb.plots.style import Plot, legend, look, panels, sentences, short
+from cseb.reports.tables import Heading, Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BANDS: dict[Spread, str] = {
     "std": "one standard deviation",
-    "ci95": "half of Student's 95 % interval of the mean",
+    "ci95": "half the width of the 95 % confidence interval of the mean (Student's t)",
     "sem": "one standard error of the mean",
-    "range": "the lowest and the highest seed",
+    "range": "minimum and maximum over seeds",
 }
 
 
@@ -27,7 +27,7 @@ def curves(table: Table) -> Plot:
     for place, row in enumerate(table.rows):
         found = _known(row, drawn)
         xs, ys = [x for x, _ in found], [cell.mean or 0.0 for _, cell in found]
-        axes.plot(xs, ys, label=row.head.title, **look(place))
+        axes.plot(xs, ys, label=short(row.head.title), **look(place))
         edges = [_edges(cell, table.spread) for _, cell in found]
         low, high = [edge[0] for edge in edges], [edge[1] for edge in edges]
         axes.fill_between(xs, low, high, color=look(place)["color"], alpha=0.15, linewidth=0)
@@ -35,7 +35,7 @@ def curves(table: Table) -> Plot:
     axes.set_ylabel("points")
     axes.set_title(table.title)
     legend(figure, axes, len(table.rows))
-    return _said(figure, table, f"Bands: ± {BANDS[table.spread]}.")
+    return _said(figure, table, _bands(table))
 
 
 def gain(table: Table, full: str) -> Plot:
@@ -59,23 +59,25 @@ def gain(table: Table, full: str) -> Plot:
             [x * aside for x, _ in found],
             means,
             yerr=bars,
-            label=row.head.title,
+            label=short(row.head.title),
             capsize=2.5,
             elinewidth=0.9,
             **look(place),
         )
     axes.axhline(0, color="black", linewidth=0.8)
     sentences(axes, [head.size or 0 for _, head in drawn])
-    axes.set_ylabel(f"points more than {full}")
-    axes.set_title(f"Gain over {full}")
+    axes.set_ylabel(f"difference from {full} in points")
+    axes.set_title(f"Difference from {full}")
     legend(figure, axes, len(others))
-    return _said(figure, table, f"Bars: ± {BANDS[table.spread]} of the differences under the same seed.")
+    return _said(figure, table, _bands(table, "Bars", " of the differences paired by seed"))
 
 
 def seeds(table: Table) -> Plot:
     """One dot for each seed, one panel for each size; a bar at the mean."""
     drawn = _columns(table, minus=False)
-    figure, (line,) = panels(len(drawn), height=0.6 + 0.28 * len(table.rows))
+    longest = max((len(short(row.head.title)) for row in table.rows), default=0)
+    wide = min(3.4 * len(drawn) + 1, 12) + 0.12 * max(0, longest - 24)  # room for long names beside the panels
+    figure, (line,) = panels(len(drawn), width=wide, height=0.6 + 0.28 * len(table.rows))
     for axes, (place, head) in zip(line, drawn, strict=True):
         for height, row in enumerate(table.rows):
             cell = row.cells[place]
@@ -95,8 +97,8 @@ def seeds(table: Table) -> Plot:
         axes.grid(axis="x")
         axes.set_ylim(len(table.rows) - 0.5, -0.5)
         first = axes is line[0]
-        axes.set_yticks(range(len(table.rows)), [row.head.title if first else "" for row in table.rows])
-    return _said(figure, table, "One mark for each seed; the bar is at their mean.")
+        axes.set_yticks(range(len(table.rows)), [short(row.head.title) if first else "" for row in table.rows])
+    return _said(figure, table, "One mark for each seed; the bar is their mean.")
 
 
 def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
@@ -110,7 +112,7 @@ def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
         ]
         edges = [_edges(cell, table.spread) for _, cell in known]
         across = [x for x, _ in known]
-        axes.plot(across, [cell.mean or 0.0 for _, cell in known], label=head.title, **look(place))
+        axes.plot(across, [cell.mean or 0.0 for _, cell in known], label=short(head.title), **look(place))
         axes.fill_between(
             across,
             [low for low, _ in edges],
@@ -122,12 +124,12 @@ def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
     if values and min(xs) > 0 and max(xs) >= 5 * min(xs):
         axes.set_xscale("log")
         axes.minorticks_off()
-    axes.set_xticks(xs, [row.head.title for row in table.rows])
+    axes.set_xticks(xs, [short(row.head.title) for row in table.rows])
     axes.set_xlabel(table.stub)
     axes.set_ylabel("points")
     axes.set_title(table.title)
     legend(figure, axes, len(drawn))
-    return _said(figure, table, f"Bands: ± {BANDS[table.spread]}.")
+    return _said(figure, table, _bands(table))
 
 
 def _columns(table: Table, *, minus: bool) -> list[tuple[int, Heading]]:
@@ -148,6 +150,12 @@ def _edges(cell: Cell, spread: Spread) -> tuple[float, float]:
         return cell.range or (mean, mean)
     half = {"std": cell.sd, "ci95": cell.ci95, "sem": cell.sem}[spread] or 0.0
     return mean - half, mean + half
+
+
+def _bands(table: Table, drawn: str = "Bands", of: str = "") -> str:
+    """What is drawn around a mean; nothing is where every cell has one seed."""
+    sign = "" if table.spread == "range" else "± "
+    return f"{drawn}: {sign}{BANDS[table.spread]}{of}." if table.spreads else "One seed, so no spread is given."
 
 
 def _said(figure: Figure, table: Table, bands: str) -> Plot:

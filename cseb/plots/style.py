@@ -1,13 +1,15 @@
-"""What all figures share: colours that colour-blind readers tell apart, lines and markers that grey print does."""
+"""What all figures share: colours that colour-blind readers can distinguish, lines and markers that grey print does."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cseb.data.files import write_beside
 from cseb.errors import BadResults, one_of
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 MARKERS = "osD^vPX*"
 FORMATS = (".png", ".svg", ".pdf")
+LABEL = 48  # characters; most methods have fewer than 40
 SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -73,6 +76,11 @@ def panels(columns: int, rows: int = 1, *, width: float = 0.0, height: float = 2
     return figure, [list(line) for line in axes]
 
 
+def short(label: str) -> str:
+    """A name as a figure has room for it: at most LABEL characters."""
+    return label if len(label) <= LABEL else f"{label[: LABEL - 1]}…"
+
+
 def legend(figure: Figure, axes: Axes, names: int) -> None:
     """One legend for all axes, below them, where it hides nothing."""
     handles, labels = axes.get_legend_handles_labels()
@@ -97,7 +105,9 @@ def save(plot: Plot, out: Path) -> None:
         ".pdf": {"Subject": plot.caption, "CreationDate": None, "Creator": "cseb"},
     }[out.suffix]
     try:
-        plot.figure.savefig(out, dpi=200, metadata=metadata)
+        drawn = io.BytesIO()
+        plot.figure.savefig(drawn, format=out.suffix[1:], dpi=200, metadata=metadata)
+        write_beside(out, drawn.getvalue())
     except OSError as error:
         raise BadResults(
             f"{out} cannot be written: {error.strerror or error}; make its folder, or take another"

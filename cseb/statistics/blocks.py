@@ -37,8 +37,8 @@ def friedman(scores: Floats) -> float:
     return float(stats.friedmanchisquare(*scores).pvalue)
 
 
-def told_apart(scores: Floats, level: float = LEVEL) -> frozenset[frozenset[int]]:
-    """Pairs of methods, by their places in (K, N) scores, that can be told apart.
+def significant_pairs(scores: Floats, level: float = LEVEL) -> frozenset[frozenset[int]]:
+    """Pairs of methods, by their places in (K, N) scores, that differ significantly.
 
     Friedman's test for all, then Wilcoxon's signed-rank test for each pair with Holm's correction over all of them,
     which does not depend on what other methods are there as mean ranks do. Source: Benavoli et al. 2016.

@@ -1,4 +1,4 @@
-"""Over several sizes of the training set: the area under a curve, and where two curves cross.
+"""Over several sizes of the training set: the mean height of a curve, and where two curves cross.
 
 Sizes count by their logarithm to base 10, as figures draw them; between two sizes a curve is a straight line.
 """
@@ -21,21 +21,15 @@ def weights(sizes: Floats) -> Floats:
     """
     axis = np.log10(sizes)
     widths = np.diff(axis)
-    shares: Floats = (np.append(widths, 0) + np.append(0, widths)) / 2 / (axis[-1] - axis[0])
-    return shares
-
-
-def area(sizes: Floats, scores: Floats) -> Floats:
-    """Mean height (S,) of each seed's curve. sizes: (F,) sentences, rising, F at least 2; scores: (S, F) points."""
-    heights: Floats = scores @ weights(sizes)
-    return heights
+    found: Floats = (np.append(widths, 0) + np.append(0, widths)) / 2 / (axis[-1] - axis[0])
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """Where one curve overtakes another, in sentences.
 
-    low, high: between them lie all sizes at which the difference cannot be told from zero; None lies outside the sizes
+    low, high: between them lie all sizes at which the difference is not significant; None lies outside the sizes
     that were measured.
     """
 

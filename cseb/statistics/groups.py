@@ -1,4 +1,4 @@
-"""Which methods can be told apart, as letters and as the group of the best."""
+"""Which methods are significantly different: compact letter display, and the group of the best."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Name = TypeVar("Name", bound=Hashable)
 
 
 def joined(names: Sequence[Name], apart: Collection[frozenset[Name]]) -> list[tuple[Name, ...]]:
-    """The largest groups within which no two can be told apart, in the order of `names`; each is a bar or a letter.
+    """The largest groups within which no two differ significantly, in the order of `names`; each is a bar or a letter.
 
-    names: best first. apart: pairs that can be told apart. Two names share a group if and only if they are not apart.
+    names: best first. apart: pairs that differ significantly. Two names are in one group if and only if they are not.
     Source: insert and absorb, Piepho 2004.
     """
     groups = [frozenset(names)]
@@ -24,13 +24,13 @@ def joined(names: Sequence[Name], apart: Collection[frozenset[Name]]) -> list[tu
 
 
 def letters(names: Sequence[Name], apart: Collection[frozenset[Name]]) -> dict[Name, str]:
-    """For each name the letters of its groups: two names that share a letter cannot be told apart."""
+    """For each name the letters of its groups: two names with a letter in common are not significantly different."""
     groups = joined(names, apart)
     return {name: "".join(_letter(place) for place, group in enumerate(groups) if name in group) for name in names}
 
 
 def with_best(names: Sequence[Name], apart: Collection[frozenset[Name]]) -> tuple[Name, ...]:
-    """The first of `names`, which are given best first, and every other one that cannot be told from it."""
+    """The first of `names`, which are given best first, and every other one not significantly different from it."""
     return tuple(name for name in names if name == names[0] or frozenset((names[0], name)) not in apart)
 
 

@@ -1,8 +1,7 @@
-"""A few numbers and where their mean may lie: spreads, Student's t, and the interquartile mean."""
+"""A few numbers and where their mean may lie: spreads and Student's t."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, sqrt
@@ -39,15 +38,6 @@ def sem(values: Floats) -> float:
     return sd(values) / sqrt(len(values)) if len(values) > 1 else float("nan")
 
 
-def iqm(values: Floats) -> float:
-    """Interquartile mean of (n,) values: a quarter of them, rounded down, is left out at either end.
-
-    Source: Agarwal et al. 2021, whose library rounds alike: of five values the middle three count.
-    """
-    cut = len(values) // 4
-    return float(np.sort(values)[cut : len(values) - cut].mean())
-
-
 @lru_cache(maxsize=4096)  # many comparisons share their degrees of freedom
 def quantile(df: float, level: float = LEVEL) -> float:
     """The number of standard errors an interval of Student's t reaches to either side; df may be infinite."""
@@ -57,7 +47,7 @@ def quantile(df: float, level: float = LEVEL) -> float:
 
 
 def below(statistic: float, df: float) -> float:
-    """Share of Student's t with df degrees of freedom, infinite for the normal distribution, below `statistic`."""
+    """Fraction of Student's t with df degrees of freedom, infinite for the normal distribution, below `statistic`."""
     from scipy import special
 
     return float(special.ndtr(statistic) if df == inf else special.stdtr(df, statistic))
@@ -75,31 +65,3 @@ def t_interval(values: Floats, level: float = LEVEL) -> Interval:
     A bootstrap over five values covers 86 % where it promises 95 %, which is why there is none here.
     """
     return around(float(np.mean(values)), sem(values) ** 2, len(values) - 1, level)
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How the scatter of a cell is shown. caption: follows the word "mean" in a caption.
-
-    reach: how far it goes from the mean of (n,) values, down and up; n is at least 2. Equal reaches are written "±".
-    """
-
-    caption: str
-    reach: Callable[[Floats], tuple[float, float]]
-
-
-def _both(width: Callable[[Floats], float]) -> Callable[[Floats], tuple[float, float]]:
-    return lambda values: (width(values), width(values))
-
-
-def _range(values: Floats) -> tuple[float, float]:
-    mean = float(np.mean(values))
-    return mean - float(np.min(values)), float(np.max(values)) - mean
-
-
-SPREADS: Mapping[str, Spread] = {
-    "std": Spread("± sample standard deviation", _both(sd)),
-    "ci95": Spread("± half the 95 % interval of Student's t", _both(lambda v: quantile(len(v) - 1) * sem(v))),
-    "sem": Spread("± standard error", _both(sem)),
-    "range": Spread("and how far the lowest and the highest seed lie from it", _range),
-}

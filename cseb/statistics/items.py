@@ -1,7 +1,7 @@
 """How far a score would move on other test items: the variance that a closed form gives without a bootstrap.
 
 A task says by how many points each item moves its score (its influence, summing to zero). Items that share a sentence
-stand or fall together, so their influences are summed before they are squared. Everything linear is done on these sums:
+are clustered: their influences are summed before they are squared. Everything linear is done on these sums:
 a difference of two methods, a mean over seeds and an average over tasks have the difference, mean and average of them.
 """
 
@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
-LARGEST = 0.2  # share of the items in one cluster above which clusters are too few and too unequal to be summed
+LARGEST = 0.2  # fraction of the items in one cluster above which clusters are too few and too unequal to be summed
 
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
     """Which items of one task belong together, and whether the variance takes that into account.
 
-    labels: (N,), 0 to count - 1. largest: share of the items in the largest cluster. used: False if that is above
+    labels: (N,), 0 to count - 1. largest: fraction of the items in the largest cluster. used: False if that is above
     LARGEST; then every item counts by itself, which may be too optimistic and is said.
     """
 

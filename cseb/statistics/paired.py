@@ -13,7 +13,7 @@ from cseb.statistics.intervals import LEVEL, Floats, Interval, around, below, sd
 from cseb.statistics.power import Design
 
 Scope = Literal["seeds", "items", "seeds and items"]
-Verdict = Literal["better", "worse", "equivalent", "inconclusive", "too few seeds"]
+Verdict = Literal["better", "worse", "equivalent", "identical", "inconclusive", "too few seeds"]
 FEWEST_TESTED = 3  # seeds below which no p-value is given
 FEWEST_JUDGED = 5  # seeds below which there is an interval and no verdict
 MARGIN = 0.5  # points below which a difference does not matter, unless another margin is declared
@@ -63,8 +63,15 @@ class Comparison:
         return self.n > 1 and float(np.ptp(self.differences)) > STILL
 
     @property
+    def identical(self) -> bool:
+        """Whether B has the points of A at every one of several seeds, and the same items where they are known."""
+        return self.n > 1 and float(np.abs(self.differences).max()) <= STILL and not self.items
+
+    @property
     def scope(self) -> Scope | None:
-        """What a verdict may be about: all that is known to vary. None if nothing is."""
+        """What a verdict may be about: all that is known to vary, or to be the same in all. None if nothing is."""
+        if self.identical:
+            return "seeds" if self.items is None else "seeds and items"
         if self.items is None:
             return "seeds" if self.moves else None
         return "seeds and items" if self.moves else "items"
@@ -80,7 +87,7 @@ class Comparison:
         return int((self.differences > 0).sum())
 
     @property
-    def share_of_pairs(self) -> float:
+    def fraction_of_pairs(self) -> float:
         """P(B > A) over all pairs of a run of B and a run of A, ties counted half (Bouthillier et al. 2021)."""
         gaps = self.b[:, None] - self.a[None, :]
         return float(((np.sign(gaps) + 1) / 2).mean())
@@ -98,16 +105,26 @@ class Comparison:
         return (self.n - 1) * (self.variance(scope) / seeds) ** 2
 
     def interval(self, scope: Scope, level: float = LEVEL) -> Interval | None:
-        """Where the difference may lie if what `scope` names is drawn again, or None if that is not known."""
+        """Where the difference may lie if what `scope` names is drawn again, or None if that is not known.
+
+        Of identical methods it is nothing but 0: they differ in no seed and no item.
+        """
+        if self.identical and (scope == "seeds" or self.items is not None):
+            return Interval(0.0, 0.0)
         if (scope != "items" and not self.moves) or (scope != "seeds" and self.items is None):
             return None
         return around(self.mean, self.variance(scope), self.df(scope), level)
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value of no difference, for `scope`; None below FEWEST_TESTED seeds or if nothing varies."""
+        """Two-sided p-value of no difference, for `scope`; None below FEWEST_TESTED seeds or if nothing varies.
+
+        1 for identical methods, which were compared like the others and count in their family.
+        """
         if self.scope is None or self.n < FEWEST_TESTED:
             return None
+        if self.identical:
+            return 1.0
         if (variance := self.variance(self.scope)) == 0:
             return 1.0 if abs(self.mean) <= STILL else 0.0
         statistic, df = abs(self.mean) / sqrt(variance), self.df(self.scope)
@@ -127,8 +144,11 @@ class Comparison:
     def verdict(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Verdict:
         """In a word. adjusted: the p-value, corrected for the family it belongs to; margin: declared beforehand.
 
+        Identical is what the seeds at hand are, however few; the others are judgements, which take FEWEST_JUDGED.
         Equivalent: two one-sided tests, which is a 1 - 2 level interval inside the margin.
         """
+        if self.identical:
+            return "identical"
         if adjusted is None or self.scope is None or self.n < FEWEST_JUDGED:
             return "too few seeds"
         if adjusted <= level:

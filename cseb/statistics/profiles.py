@@ -9,19 +9,20 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from cseb.statistics.intervals import LEVEL, Floats, Interval, iqm
+from cseb.statistics.intervals import LEVEL, Floats, Interval
 from cseb.statistics.ranks import seeded
 
 DRAWS = 2000
+QUARTER = 0.25  # of the seeds, rounded down, left out at either end of an interquartile mean
 
 
-def share_above(gains: Floats, at: Floats) -> Floats:
-    """Share (P,) of the (seed, task) pairs that gain more than each of `at` (P,). gains: (S, T) points.
+def fraction_above(gains: Floats, at: Floats) -> Floats:
+    """Fraction (P,) of the (seed, task) pairs that gain more than each of `at` (P,). gains: (S, T) points.
 
     Source: Agarwal et al. 2021, section 4.
     """
-    shares: Floats = _by_seed(gains, at).mean(axis=0)
-    return shares
+    fractions: Floats = _by_seed(gains, at).mean(axis=0)
+    return fractions
 
 
 def band(gains: Floats, at: Floats, level: float = LEVEL, draws: int = DRAWS) -> Floats:
@@ -37,16 +38,18 @@ def iqm_of_seeds(gains: Floats, level: float = LEVEL, draws: int = DRAWS) -> tup
 
     It trims odd seeds. Over single (seed, task) pairs it would trim the easiest and the hardest tasks.
     """
+    from scipy.stats import trim_mean
+
     means = gains.mean(axis=1)
-    drawn = [iqm(means[chosen]) for chosen in _seeds(gains, draws)]
+    drawn = trim_mean(means[_seeds(gains, draws)], QUARTER, axis=1)
     low, high = np.quantile(drawn, (level / 2, 1 - level / 2))
-    return iqm(means), Interval(float(low), float(high))
+    return float(trim_mean(means, QUARTER)), Interval(float(low), float(high))
 
 
 def _by_seed(gains: Floats, at: Floats) -> Floats:
-    """The same share within each seed, (S, P)."""
-    shares: Floats = (gains[:, :, None] > at).mean(axis=1)
-    return shares
+    """The same fraction within each seed, (S, P)."""
+    fractions: Floats = (gains[:, :, None] > at).mean(axis=1)
+    return fractions
 
 
 def _seeds(gains: Floats, draws: int) -> npt.NDArray[np.int64]:

@@ -23,7 +23,7 @@ CHUNK = 500  # draws at a time, so that the weights of ten thousand clusters tak
 class Ranking:
     """For each of K methods, (K,).
 
-    low, high: 95 % interval of its rank, 1 the best. best: share of draws in which it is first, ties shared. regret:
+    low, high: 95 % interval of its rank, 1 the best. best: fraction of draws in which it is first, ties shared. regret:
     points that choosing it loses against the best of the draw, on average.
     """
 

@@ -14,8 +14,9 @@ from cseb.statistics.intervals import LEVEL, Floats, Interval, quantile, sd
 class Part:
     """One source of variance. sd: in points over n runs, with its exact interval for normal values.
 
-    share: its variance over that of runs in which everything varies, with an exact interval, or None if there are none.
-    Shares need not add to one: what is left over, or missing, is how the sources work together.
+    share: the fraction of variance, its own over that of runs in which everything varies, with an exact interval, or
+    None if there are none.
+    These need not add to one: what is left over, or missing, is how the sources interact.
     """
 
     n: int

@@ -1,4 +1,4 @@
-"""Scoring one encoder on many tasks, with every distinct sentence encoded once."""
+"""Score one encoder on many tasks, encoding every distinct sentence once."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def score_each(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple
 
 
 def is_live(loaded: Loaded) -> bool:
-    """Whether a task cannot list its sentences and asks the encoder itself: it says so with `live = True`."""
+    """Whether a task calls the encoder itself instead of listing its sentences (attribute `live = True`)."""
     return bool(getattr(loaded, "live", False))
 
 
@@ -70,7 +70,7 @@ def _score(task: Task, loaded: Loaded, embed: Embed) -> tuple[Outcome, Items] | 
 
 
 class _Lookup:
-    """An `Embed` that finds what is already encoded."""
+    """An `Embed` that looks sentences up among the vectors already computed."""
 
     def __init__(self, task: str, vectors: Vectors, rows: dict[str, int]) -> None:
         self.task, self.vectors, self.rows = task, vectors, rows
@@ -79,11 +79,11 @@ class _Lookup:
         try:
             return self.vectors[[self.rows[sentence] for sentence in sentences]]
         except KeyError as error:
-            raise BadData(f"task {self.task} asks for {error}, which its sentences() leaves out") from None
+            raise BadData(f"task {self.task} asks for {error}, which is missing from its sentences()") from None
 
 
 class Checked:
-    """An `Embed` whose answers are looked at: one row for each sentence, as wide as ever.
+    """An `Embed` whose output is validated: one row per sentence, all of the same width.
 
     Values that are not finite pass: they are the encoder's fault, and each task says so with a None. The first sentence
     that had one is kept in `not_finite`. Raises: CsebError.
@@ -105,7 +105,7 @@ class Checked:
         if not np.issubdtype(vectors.dtype, np.floating):
             raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")
         if count and self.width not in (None, vectors.shape[1]):
-            raise CsebError(f"the encoder returned vectors of {self.width} numbers and then of {vectors.shape[1]}")
+            raise CsebError(f"the encoder returned vectors of {self.width} dimensions and then of {vectors.shape[1]}")
         if count:
             self.width = vectors.shape[1]
         if self.not_finite is None and len(bad := np.flatnonzero(~np.isfinite(vectors).all(axis=1))):

@@ -1,4 +1,4 @@
-"""Where the task files lie: in a folder the user names, or in the copy that the papers' authors put on the hub."""
+"""Locate the task files: in the user's folder, or in the copy that the papers' authors put on the hub."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cseb.errors import BadData
 HUB = on_hub("stsb")
 FOLDERS = ("STS", "SICK", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC")
 WANTED = (
-    "wanted below it: STS/STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt, ..., "
+    "expected below it: STS/STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt, ..., "
     "STS/STSBenchmark/sts-test.csv, SICK/SICK_test_annotated.txt, MR/rt-polarity.pos, ..., "
     f"as in {HUB.file} of the data set {HUB.repository}"
 )

@@ -1,4 +1,4 @@
-"""Folds for cross-validation: seeded, stratified, and never one text in two of them."""
+"""Folds for cross-validation: seeded, stratified and grouped, so that no text is in two folds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ def deal(groups: Labels, strata: Labels, folds: int, name: str) -> Labels:
     """
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)
     if folds < 2 or len(first) < folds:
-        raise BadData(f"{name} has {len(first)} items that share no text, and {folds} folds; 2 to {len(first)} can be")
+        raise BadData(
+            f"{name} has {len(first)} items without common text; {folds} folds asked for, 2 to {len(first)} possible"
+        )
     drawn = order(len(first), SEED)
     drawn = drawn[np.argsort(strata[first][drawn], kind="stable")]
     fold = np.empty(len(first), dtype=np.int64)

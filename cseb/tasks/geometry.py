@@ -1,4 +1,4 @@
-"""The shape of a set of embeddings: alignment, uniformity, anisotropy and effective rank, all on vectors of length 1.
+"""Geometry of a set of embeddings: alignment, uniformity, anisotropy and effective rank, on unit vectors.
 
 Each has one or two numbers for every pair or sentence from which the figure, and how far each of them moves it, follow.
 Their units are their own: nothing here is in points, and for all but the effective rank lower is better.
@@ -102,7 +102,7 @@ class Geometry:
 
     @property
     def protocol(self) -> str:
-        """Such as alignment(of=stsb-dev above=4)@1."""
+        """For example alignment(of=stsb-dev above=4)@1."""
         return f"{self.measure}(of={self.of}{f' above={self.above:g}' if self.measure == 'alignment' else ''})@1"
 
     def load(self, data_dir: Path | None) -> Shape:
@@ -114,14 +114,12 @@ class Geometry:
 
 
 def shape(measure: Name, rated: RatedPairs, above: float, name: str) -> Shape:
-    """The pairs that a measure looks at: for alignment those rated above `above`. Raises: BadData if there is none."""
+    """The pairs that a measure uses: for alignment those rated above `above`. Raises: BadData if there is none."""
     rows = [row for each in rated.subsets for row in zip(each.left, each.right, each.gold, strict=True)]
     kept = [row for row in rows if measure != "alignment" or row[2] > above]
     if not kept:
         top = max((row[2] for row in rows), default=0.0)
-        raise BadData(
-            f"{name} has no pair rated above {above:g}, the highest is {top:g}; set above= to what is positive"
-        )
+        raise BadData(f"{name} has no pair rated above {above:g} (highest: {top:g}); choose a lower above=")
     return Shape(measure, [row[0] for row in kept], [row[1] for row in kept])
 
 

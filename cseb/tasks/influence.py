@@ -1,4 +1,4 @@
-"""How far each item moves a score, and which items belong together: what item intervals are made of."""
+"""Influence of each item on a score, and clusters of dependent items: the input of confidence intervals over items."""
 
 from __future__ import annotations
 

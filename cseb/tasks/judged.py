@@ -1,4 +1,4 @@
-"""From questions and answers to something to be ranked: who is relevant to whom, against which pool, in which fold."""
+"""Turn questions and answers into a ranking task: relevance, candidate pools and folds."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def judged(
     merged = {text: number for number, text in enumerate(dict.fromkeys(documents))}
     kept = [number for number, own in enumerate(relevant) if own]
     if not kept:
-        raise BadData(f"{name} has no query with a relevant document; one judgement above 0 is needed at least")
+        raise BadData(f"{name} has no query with a relevant document; at least one judgement above 0 is needed")
     own = [sorted({merged[documents[document]] for document in relevant[number]}) for number in kept]
     templates = {template: code for code, template in enumerate(dict.fromkeys(queries[each][1] for each in kept))}
     groups = np.array([templates[queries[number][1]] for number in kept], dtype=np.int64)
@@ -86,7 +86,7 @@ def _pooled(
     pool: Candidates,
 ) -> Ranked:
     if len(documents) < 2:
-        raise BadData(f"{name} has {len(documents)} distinct documents; ranking needs two at least")
+        raise BadData(f"{name} has {len(documents)} distinct documents; ranking needs at least two")
     fold = deal(groups, np.zeros(len(queries), dtype=np.int64), folds, name)
     pools = [Pool(np.arange(len(queries)), np.arange(len(documents)))]
     if pool == "fold":

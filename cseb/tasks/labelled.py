@@ -174,8 +174,8 @@ def classification(data: Labelled, folds: int, name: str) -> Classification:
     if len(alone):
         text = data.texts[int(np.flatnonzero(data.labels == alone[0])[0])]
         raise BadData(
-            f"{name}: the label of {text[:40]!r} is on one distinct sentence only; it cannot be learnt and tested, so "
-            "leave it out or add sentences"
+            f"{name}: the label of {text[:40]!r} is on one distinct sentence only; it cannot be both trained and "
+            "tested on, so leave it out or add sentences"
         )
     return Classification(data, fold)
 
@@ -184,7 +184,9 @@ def clustering(data: Labelled, clusters: int, name: str) -> Clustering:
     """With as many clusters as labels if `clusters` is 0. Raises: BadData if there are more than sentences."""
     wanted = clusters or int(data.labels.max()) + 1
     if not 2 <= wanted <= len(data.texts):
-        raise BadData(f"{name} has {len(data.texts)} sentences and {wanted} clusters; 2 to {len(data.texts)} can be")
+        raise BadData(
+            f"{name} has {len(data.texts)} sentences and {wanted} clusters; 2 to {len(data.texts)} are possible"
+        )
     return Clustering(data, wanted)
 
 
@@ -209,7 +211,7 @@ def macro_f1(predicted: Items, labels: Labels) -> float:
 
 
 def _surprisal(codes: Labels) -> Floats:
-    """-log of the share of items that have the same code: (N,)."""
+    """-log of the fraction of items that have the same code: (N,)."""
     _, place = np.unique(codes, return_inverse=True)
     found: Floats = -np.log(np.bincount(place) / len(codes))[place]
     return found

@@ -1,4 +1,4 @@
-"""Any task of the library mteb by its name: it loads the data, asks our encoder for vectors, and works out the figure.
+"""Any task of the library mteb by name: mteb loads the data, calls our encoder and computes the metric.
 
 `mteb:Banking77Classification` has all subsets of the data set that the library evaluates, and
 `mteb:MassiveIntentClassification/en` one of them. The test split counts where there is one, as on the leaderboard. The
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import BadData, BadSpec, CsebError, UnknownName, first_line
-from cseb.tasks.names import PREFIX
+from cseb.registry import MTEB_PREFIX
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
 INSTALL = "the package mteb is not installed: pip install 'cseb[mteb]'"
@@ -35,18 +35,18 @@ class MTEBTask:
 
     @property
     def protocol(self) -> str:
-        """Such as mteb-classification@1."""
+        """For example mteb-classification@1."""
         return f"mteb-{str(_task(self.name).metadata.type).lower()}@1"
 
     def load(self, data_dir: Path | None) -> LoadedMTEB:
-        """Have the library fetch its data, or find them in its cache; `data_dir` has no part in it. Raises: BadData."""
+        """Have the library fetch its data, or find them in its cache; `data_dir` is not used. Raises: BadData."""
         task = _task(self.name)
         try:
             with _quiet():
                 task.load_data()
         except Exception as error:  # each task has a loader of its own
             where = task.metadata.dataset.get("path", "")
-            raise BadData(f"{self.name}: its data {where} cannot be had ({first_line(error)}); see HF_HOME") from None
+            raise BadData(f"{self.name}: its data {where} cannot be read ({first_line(error)}); see HF_HOME") from None
         return LoadedMTEB(self.name, task)
 
 
@@ -119,7 +119,7 @@ class _Model:
         """Batches of texts to (N, D)."""
         vectors = self.embed([text for batch in inputs for text in batch["text"]])
         if not np.isfinite(vectors).all():
-            raise CsebError("the encoder gives vectors that are not finite")
+            raise CsebError("the encoder returns vectors that are not finite")
         return vectors
 
     def similarity(self, left: Any, right: Any) -> Any:
@@ -142,14 +142,14 @@ def _task(name: str) -> Any:
             import mteb
     except ImportError:
         raise BadData(f"{name}: {INSTALL}") from None
-    bare, _, subset = name.removeprefix(PREFIX).partition("/")
+    bare, _, subset = name.removeprefix(MTEB_PREFIX).partition("/")
     with _quiet():
         try:
             task = mteb.get_task(bare)
         except KeyError as error:
             raise BadSpec(f"no task of mteb is called {bare!r}; {str(error.args[0]).partition('found. ')[2]}") from None
         if subset and subset not in task.hf_subsets:
-            raise UnknownName(f"subset of {PREFIX}{bare}", subset, task.hf_subsets)
+            raise UnknownName(f"subset of {MTEB_PREFIX}{bare}", subset, task.hf_subsets)
         return mteb.get_task(bare, hf_subsets=[subset]) if subset else task
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, UnknownName
-from cseb.registry import TASK_GROUPS, TASKS
+from cseb.registry import MTEB_PREFIX, TASK_GROUPS, TASKS
 
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
-
-PREFIX = "mteb:"  # of the tasks of that library
 
 
 def parse_names(text: str) -> list[str]:
@@ -27,7 +25,7 @@ def parse_tasks(text: str) -> list[Task]:
 
 
 def spoken(text: str) -> list[str]:
-    """For what each file of the user's own was taken, a line each. Raises: as `parse_tasks`."""
+    """How each of the user's own files was interpreted, one line per file. Raises: as `parse_tasks`."""
     return [task.says() for task in parse_tasks(text) if hasattr(task, "says")]
 
 
@@ -35,7 +33,7 @@ def _parse(text: str) -> dict[str, str]:
     """By the name of each task the word that says where it is: the name itself, or a path."""
     found: dict[str, str] = {}
     for word in filter(None, map(str.strip, text.split(","))):
-        if word in TASKS or word in TASK_GROUPS or word.startswith(PREFIX):
+        if word in TASKS or word in TASK_GROUPS or word.startswith(MTEB_PREFIX):
             found |= {name: name for name in TASK_GROUPS.get(word, (word,))}
             continue
         if "." not in word and "/" not in word:
@@ -47,7 +45,7 @@ def _parse(text: str) -> dict[str, str]:
         for one in own.spread(word):
             if found.setdefault(own.name_of(one), one) != one:
                 raise BadBenchmark(
-                    f"{found[own.name_of(one)]} and {one} would both be called {own.name_of(one)}; rename a file"
+                    f"{found[own.name_of(one)]} and {one} would both be called {own.name_of(one)}; rename one"
                 )
     if not found:
         raise BadBenchmark(f"no task is named in {text!r}; write such as sts or {','.join(list(TASKS)[:2])}")
@@ -58,7 +56,7 @@ def _task(word: str) -> Task:
     if word in TASKS:
         task: Task = TASKS[word]
         return task
-    if word.startswith(PREFIX):
+    if word.startswith(MTEB_PREFIX):
         from cseb.tasks.mteb_tasks import MTEBTask
 
         return MTEBTask(word)

@@ -13,7 +13,7 @@ import numpy as np
 from cseb.data.readers import ending
 from cseb.data.tables import ENDINGS, HINT, read_table
 from cseb.errors import BadData, BadSpec, did_you_mean
-from cseb.tasks.columns import FORMS, Sheet, sheet
+from cseb.tasks.column_roles import FORMS, Sheet, sheet
 from cseb.tasks.geometry import ABOVE, MEASURES, Name, shape
 from cseb.tasks.judged import faq, judged, reranking
 from cseb.tasks.labelled import classification, clustering, labelled
@@ -53,24 +53,26 @@ class TaskFile:
 
     @property
     def protocol(self) -> str:
-        """Such as logistic-regression(folds=5)@1, k-means@1 or alignment(of=my.tsv above=4)@1."""
+        """For example logistic-regression(folds=5)@1, k-means@1 or alignment(of=my.tsv above=4)@1."""
         of = [f"of={_safe(self.path.name)}"] if self.kind in MEASURES else []
         options = " ".join([*of, *(f"{name}={value:g}" for name, value in self.options if value)])
         return f"{MEASURED.get(self.kind, self.kind)}{f'({options})' if options else ''}@1"
 
     def load(self, data_dir: Path | None) -> Loaded:
-        """Read and check the file; `data_dir` has no part in it. Raises: BadData."""
+        """Read and check the file; `data_dir` is not used. Raises: BadData."""
         held = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
         if not held.table.rows:
-            raise BadData(f"{self.path} is empty: {'a header and no row' if held.table.columns else 'no line at all'}")
+            raise BadData(f"{self.path} is empty: {'a header without rows' if held.table.columns else 'no lines'}")
         return LOADERS[self.kind](held, dict(self.options), str(self.path))
 
     def says(self) -> str:
-        """For what the file was taken, in one line."""
+        """How the file was interpreted, in one line."""
         held = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
         columns = ", ".join(f"{part}: {column}" for part, column in held.parts.items())
         rows = f"{len(held.table.rows):,} rows"
-        return f"{self.name}: {'taken for ' if self.guessed else ''}{self.kind}, {rows} ({columns}); {self.protocol}"
+        return (
+            f"{self.name}: {'interpreted as ' if self.guessed else ''}{self.kind}, {rows} ({columns}); {self.protocol}"
+        )
 
 
 def is_path(word: str) -> bool:
@@ -116,7 +118,7 @@ def _sheet(path: Path, kind: str, stamp: tuple[int, int]) -> Sheet:
     """stamp: part of the key, so that a file that was written again is read again."""
     table = read_table(path)
     if not table.columns:
-        raise BadData(f"{path} is empty; a header and rows are needed")
+        raise BadData(f"{path} is empty; a header and at least one row are needed")
     return sheet(table, kind)
 
 
@@ -142,7 +144,9 @@ def _rated(held: Sheet) -> RatedPairs:
 def _pairs(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     rated = _rated(held)
     if np.ptp(rated.subsets[0].gold) == 0:
-        raise BadData(f"{name} rates every pair {rated.subsets[0].gold[0]:g}; there is nothing to be correlated with")
+        raise BadData(
+            f"{name} rates every pair {rated.subsets[0].gold[0]:g}; a correlation is undefined on constant ratings"
+        )
     return rated
 
 

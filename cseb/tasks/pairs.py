@@ -1,4 +1,4 @@
-"""Rated pairs of sentences: how well the cosine of two embeddings ranks them the way people do."""
+"""Rated pairs of sentences: how well the cosine of two embeddings ranks them as human raters do."""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ class Ranked:
     """Queries, documents and which of them belong together.
 
     relevant: for each query the numbers of its relevant documents, one or more, all in its pool; whatever nobody has
-    judged is irrelevant. groups: (Q,), queries that stand or fall together. folds: (Q,) from 0, or None.
+    judged is irrelevant. groups: (Q,), clusters of dependent queries. folds: (Q,) from 0, or None.
 
     The score is 100 x MAP: the mean over queries of average precision over the full ranking, no cut-off. `detail` holds
-    `map`, `mrr`, and `top1`, `top3`, `top5`: the share of queries with a relevant document among the first k. With
+    `map`, `mrr`, and `top1`, `top3`, `top5`: the fraction of queries with a relevant document among the first k. With
     folds also each figure inside a fold (`map/fold1`) and the mean of these (`map.folds`), which is what a paper prints
     that trains on the other folds. Equal cosines are ranked by the number of the document, a zero vector has cosine 0.
     `items` are average precision and rank of the first relevant document of each query, (Q, 2).

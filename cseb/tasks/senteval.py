@@ -13,10 +13,14 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from cseb.data.bounded import MIB, read_bytes
 from cseb.data.manifest import files_of
 from cseb.errors import BadData
+from cseb.tasks.column_roles import LARGEST
 from cseb.tasks.folder import WANTED
 from cseb.tasks.pairs import Pairs
+
+LONGEST = 64 * MIB  # bytes of a file; the largest of the toolkit has 10
 
 
 class Rows(NamedTuple):
@@ -109,11 +113,12 @@ def _read_subset(folder: Path, name: str, rows: Rows) -> Pairs:
 def lines(path: Path, encoding: str = "utf-8") -> list[str]:
     """Lines end at a line feed alone; what follows the last one is no line. Raises: BadData."""
     try:
-        found = path.read_bytes().decode(encoding).split("\n")
-    except OSError as error:
-        raise BadData(f"{path} cannot be read ({error.strerror}); {WANTED}") from None
+        found = read_bytes(path, LONGEST).decode(encoding).split("\n")
+    except BadData as error:
+        _, _, reason = str(error).partition(" cannot be read: ")
+        raise BadData(f"{path} cannot be read ({reason}); {WANTED}" if reason else f"{error}; {WANTED}") from None
     except UnicodeDecodeError as error:
-        raise BadData(f"{path} is not UTF-8 at byte {error.start}; take an untouched copy") from None
+        raise BadData(f"{path} is not UTF-8 at byte {error.start}; use an unmodified copy") from None
     return found if found[-1] else found[:-1]
 
 
@@ -121,7 +126,7 @@ def cells(line: str, columns: int, path: Path, number: int) -> list[str]:
     """What stands between the tabs of a line. Raises: BadData."""
     found = line.split("\t")
     if len(found) != columns:
-        raise BadData(f"{path}, line {number} has {len(found)} columns between tabs, {columns} belong there")
+        raise BadData(f"{path}, line {number} has {len(found)} tab-separated columns, expected {columns}")
     return found
 
 
@@ -130,8 +135,8 @@ def _score(cell: str, path: Path, number: int) -> float:
         score = float(cell)
     except ValueError:
         score = math.nan
-    if not math.isfinite(score):
-        raise BadData(f"{path}, line {number}: {cell[:40]!r} is no score; a number belongs there")
+    if not abs(score) <= LARGEST:
+        raise BadData(f"{path}, line {number}: {cell[:40]!r} is not a score; a number is expected")
     return score
 
 
@@ -143,4 +148,4 @@ def normal(sentence: str) -> str:
 def check(path: Path, found: int, expected: int, what: str) -> None:
     """Raises: BadData unless a file has as many rows, scores, ... as it must."""
     if found != expected:
-        raise BadData(f"{path} has {found} {what}, {expected} belong there; take an untouched copy")
+        raise BadData(f"{path} has {found} {what}, expected {expected}; use an unmodified copy")

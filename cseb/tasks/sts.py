@@ -12,7 +12,7 @@ from cseb.tasks.senteval import READERS
 
 @dataclass(frozen=True, slots=True)
 class STS:
-    """Pairs rated by people, read from a folder in SentEval's layout.
+    """Pairs rated by humans, read from a folder in SentEval's layout.
 
     Source: SemEval 2012 to 2017 and Marelli et al. 2014, in the setting of Gao et al. 2021, appendix B: the test split
     alone, subsets of a year ranked together. The supervised tasks of the original SentEval are something else.

@@ -20,7 +20,7 @@ Influence = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one task says of one encoder.
+    """Scores of one encoder on one task.
 
     value: points, the protocol's own figure; None when all similarities are equal or not finite (a collapsed encoder).
     detail: every other figure by name.
@@ -50,14 +50,14 @@ class Loaded(Protocol):
         """The figures of the protocol, from the items and the data alone."""
 
     def influence(self, items: Items) -> Influence:
-        """How far each item moves the score, in points, (N,), summing to zero.
+        """Influence of each item on the score, in points, (N,), summing to zero.
 
         The variance of the score over samples of items is the sum of squares / N ** 2; sums inside a cluster of items
         come before the squares. NaN throughout where the score is not defined.
         """
 
     def clusters(self) -> npt.NDArray[np.int64]:
-        """Which items stand or fall together, such as pairs that share a sentence: a label for each, (N,)."""
+        """Cluster label of each item, (N,): items of one cluster are dependent, such as pairs sharing a sentence."""
 
 
 class Task(Protocol):

@@ -1,4 +1,4 @@
-"""What counting words is worth on a task: encoders of a few lines that have learnt nothing."""
+"""Bag-of-words baselines: TF-IDF and averaged random word vectors, which learn nothing."""
 
 from __future__ import annotations
 

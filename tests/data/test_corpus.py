@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cseb.data.corpus import pack, read_corpus
+from cseb.data.corpus import pack
+from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
 
 WIKI = Path(__file__).parents[2].parent / "shared" / "data" / "wiki" / "wiki1m_head.txt"
@@ -47,7 +48,7 @@ def test_every_text_comes_back_as_stripped(texts: list[str]) -> None:
 
 
 def test_half_a_surrogate_pair_is_answered_with_its_row() -> None:
-    with pytest.raises(BadData, match="row 3 holds half of a surrogate pair"):
+    with pytest.raises(BadData, match="row 3 holds an unpaired surrogate"):
         pack("here", ["fine", "", "\ud800"])
 
 

@@ -84,7 +84,7 @@ def test_what_a_user_has_is_never_overwritten(mirror: Path, tmp_path: Path) -> N
     there = tmp_path / "to/MR/a.neg"
     there.parent.mkdir(parents=True)
     there.write_bytes(b"mine\n")
-    with pytest.raises(BadData, match=r"a\.neg is there and differs from what was fetched; move it away"):
+    with pytest.raises(BadData, match=r"a\.neg exists and differs from the fetched file; move it away"):
         fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
     assert there.read_bytes() == b"mine\n"
     there.write_bytes(b"bad\n")

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from cseb.data import generated
-from cseb.data.corpus import Corpus, read_corpus
+from cseb.data.corpus import Corpus
+from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
 
 

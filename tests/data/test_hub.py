@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet
 
 from cseb.data import hub
-from cseb.data.corpus import read_corpus
+from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
 
 WRITERS = {
@@ -64,7 +64,7 @@ def test_a_folder_that_is_no_data_set_is_answered(tmp_path: Path, files: dict[st
 
 @pytest.mark.parametrize("place", ["", "/no/such/folder", "a b", "owner/name@", "owner/name:x:y", "x" * 5000 + "/"])
 def test_a_name_that_cannot_be_is_answered(place: str) -> None:
-    with pytest.raises(BadData, match="is no existing folder, nor OWNER/NAME"):
+    with pytest.raises(BadData, match="is neither a folder nor OWNER/NAME"):
         read_corpus(f"hub:{place}")
 
 

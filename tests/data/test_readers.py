@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from cseb.data.corpus import read_corpus
+from cseb.data.read_corpus import read_corpus
 from cseb.data.readers import FORMATS, LONGEST_FIELD
 from cseb.errors import BadData, CsebError
 
@@ -98,26 +98,31 @@ def open_quote() -> bytes:
         ("a.txt", b"a\n", "text", "is plain text and has no column 'text'"),
         ("a.txt.gz", b"a\n", "", "cannot be read: Not a gzipped file"),
         ("a.txt.gz", gzip.compress(b"a\n" * 999, mtime=0)[:-9], "", "cannot be read: Compressed file ended"),
-        ("a.csv", b"", "", r"a\.csv is empty; a line of column names"),
-        ("a.csv", b"A first sentence\nanother\n", "", "one column and line 1 is 'A first sentence', no name of one"),
-        ("a.csv", b"id;text\n1;one\n", "", "line 1 is 'id;text', no name of one; .* commas"),
-        ("a.tsv", b"a sentence\nanother\n", "", "line 1 is 'a sentence', no name of one"),
-        ("a.csv", b"text,text\na,b\n", "", "has 2 columns 'text'; name them apart"),
-        ("a.csv", b"n,n\na,b\n", "n", "has 2 columns 'n'; name them apart"),
-        ("a.txt", b"one\rtwo\rthree\r", "", "ends its lines with carriage returns alone; save it with line feeds"),
-        ("a.csv", b"text\rone\rtwo", "", "carriage returns alone"),
-        ("a.csv", b"id,titel\n1,x\n", "", "say which with --column; found: 'id', 'titel'"),
+        ("a.csv", b"", "", r"a\.csv is empty; a header line and"),
+        ("a.csv", b"A first sentence\nanother\n", "", "one column and line 1 is 'A first sentence', not a header"),
+        ("a.csv", b"id;text\n1;one\n", "", "line 1 is 'id;text', not a header; .* commas"),
+        ("a.tsv", b"a sentence\nanother\n", "", "line 1 is 'a sentence', not a header"),
+        ("a.csv", b"text,text\na,b\n", "", "has 2 columns 'text'; rename one"),
+        ("a.csv", b"n,n\na,b\n", "n", "has 2 columns 'n'; rename one"),
+        (
+            "a.txt",
+            b"one\rtwo\rthree\r",
+            "",
+            r"has carriage returns \(CR\) as line ends; save it with line feeds \(LF\)",
+        ),
+        ("a.csv", b"text\rone\rtwo", "", "carriage returns"),
+        ("a.csv", b"id,titel\n1,x\n", "", "choose one with --column; found: 'id', 'titel'"),
         ("a.csv", b"id,title\n1,x\n", "titel", "no column 'titel'; found: 'id', 'title'; did you mean --column title?"),
         ("a.csv", b"text,n\none, two,3\n", "", "line 2 has 3 fields, the header 2; quote the text"),
-        ("a.csv", b'text\n"never closed\n', "", "is a quotation mark left open"),
-        ("a.csv", open_quote(), "", "is a quotation mark left open"),
+        ("a.csv", b'text\n"never closed\n', "", "is a quotation mark not closed"),
+        ("a.csv", open_quote(), "", "is a quotation mark not closed"),
         ("a.csv", b"text\nfine\n\xff\n", "", "line 3 is not UTF-8"),
         ("a.jsonl", b'{"text": "a"}\n{"text"\n', "", "line 2 is not JSON"),
         ("a.jsonl", b"[" * 100_000, "", "line 1 is not JSON"),
         ("a.jsonl", b'["a"]\n', "", "line 1 is a list; an object"),
         ("a.jsonl", b'{"text": "a"}\n{"txt": "b"}\n', "", "line 2 has no column 'text'; found: 'txt'"),
         ("a.jsonl", b'{"text": "a"}\n{"text": 3}\n', "", "row 2: column 'text' holds a int; text is needed"),
-        ("a.jsonl", b'{"text": "\\ud800"}\n', "", "row 1 holds half of a surrogate pair"),
+        ("a.jsonl", b'{"text": "\\ud800"}\n', "", "row 1 holds an unpaired surrogate"),
         ("a.parquet", b"PAR1 but not really PAR1", "", "a.parquet"),
         ("a.doc", b"", "", r"does not end in \.txt, \.csv, \.tsv, \.jsonl, \.parquet, with or without \.gz"),
     ],
@@ -145,7 +150,7 @@ def test_text_in_parquet_may_be_stored_in_several_ways(tmp_path: Path, kind: pa.
     ("ref", "message"),
     [
         ("missing.txt", "there is no file .*missing.txt"),
-        ("folder.txt", "is a folder; name a file in it, or read it as a data set with hub:"),
+        ("folder.txt", "is a folder; give a file in it, or read it as a data set with hub:"),
         ("x" * 5000 + ".txt", "cannot be read: .*name too long"),
         ("nul\0.txt", "cannot be read: .*null byte|there is no file"),
         ("", "is a folder"),

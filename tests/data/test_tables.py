@@ -48,13 +48,13 @@ def test_rows_of_json_may_leave_columns_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "x", r"a.txt is no task file that can be read: a task file ends in .csv, .tsv, .jsonl, .json"),
+        ("a.txt", "x", r"a.txt is not a readable task file: a task file ends in .csv, .tsv, .jsonl, .json"),
         ("a.csv", "a,b\n1\n", r"a.csv, line 2 has 1 fields, the header 2"),
-        ("a.csv", 'a,b\n"1,2\n', r"a.csv, line 2: .*quotation mark left open"),
+        ("a.csv", 'a,b\n"1,2\n', r"a.csv, line 2: .*quotation mark not closed"),
         ("a.jsonl", '{"a": 1}\n[1]\n', r"a.jsonl, line 2 is a list; an object"),
         ("a.jsonl", "{", r"a.jsonl, line 1 is not JSON"),
-        ("a.json", '{"a": 1}', r"a.json is no list of objects"),
-        ("a.json", "[1]", r"a.json is no list of objects"),
+        ("a.json", '{"a": 1}', r"a.json is not a list of objects"),
+        ("a.json", "[1]", r"a.json is not a list of objects"),
         ("a.json", "[", r"a.json cannot be read: Expecting value"),
         ("a.csv.gz", "a,b\n", r"a.csv.gz cannot be read: Not a gzipped file"),
     ],

@@ -37,9 +37,9 @@ TABLE = DataFile(
         (TEXT.replace(b"1\tno", b"1"), "wrong", "other labels: none 1, no 1, yes 1"),
         (TEXT.replace(b"2\t", b"5\t"), "wrong", "but other text: another tokenisation, order or edition; sha256"),
         (TEXT.replace(b"2\t", b"'\t"), "wrong", "3 rows as expected, but quoted"),
-        (TEXT[:14], "wrong", "1 rows, 3 belong there: cut"),
-        (TEXT + b"\n", "wrong", "4 rows, 3 belong there"),
-        (b"", "wrong", "0 rows, 3 belong there"),
+        (TEXT[:14], "wrong", "1 rows, 3 expected: cut"),
+        (TEXT + b"\n", "wrong", "4 rows, 3 expected"),
+        (b"", "wrong", "0 rows, 3 expected"),
     ],
 )
 def test_a_copy_is_named_for_what_it_is(tmp_path: Path, content: bytes, state: str, said: str) -> None:
@@ -47,7 +47,7 @@ def test_a_copy_is_named_for_what_it_is(tmp_path: Path, content: bytes, state: s
     verdict = check(TABLE, tmp_path / "a.txt")
     assert (verdict.state, verdict.sha256) == (state, hashlib.sha256(content).hexdigest())
     assert said in verdict.said
-    assert ("expected" not in said) or TABLE.sha256[:12] in verdict.said or "belong" in said or "quoted" in said
+    assert ("as expected" not in said) or TABLE.sha256[:12] in verdict.said or "quoted" in said
 
 
 def test_a_byte_order_mark_that_is_gone_is_no_other_text(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_nothing_is_said_against_a_file_whose_hash_is_not_known(tmp_path: Path) 
     unknown = replace(TABLE, sha256="")
     assert (
         check(unknown, tmp_path / "a.txt").state,
-        "not in the manifest" in check(unknown, tmp_path / "a.txt").said,
+        "none in the manifest" in check(unknown, tmp_path / "a.txt").said,
     ) == (
         "ok",
         True,
@@ -71,7 +71,7 @@ def test_nothing_is_said_against_a_file_whose_hash_is_not_known(tmp_path: Path) 
 
 
 def test_missing_and_unreadable_files(tmp_path: Path) -> None:
-    assert (check(TABLE, None).state, check(TABLE, None).said) == ("missing", "3 rows belong there")
+    assert (check(TABLE, None).state, check(TABLE, None).said) == ("missing", "3 rows expected")
     assert "cannot be read: Is a directory" in check(TABLE, tmp_path).said
 
 
@@ -97,19 +97,21 @@ def test_rows_are_counted_as_the_format_has_them(kind: str, content: bytes, rows
 
 def test_an_open_quotation_mark_is_no_sound_table(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b'a\n"one\n')
-    assert check(DataFile("a.csv", 2, header=1, format="csv"), tmp_path / "a.csv").said.startswith("no sound csv file")
+    assert check(DataFile("a.csv", 2, header=1, format="csv"), tmp_path / "a.csv").said.startswith(
+        "not a valid csv file"
+    )
 
 
 # Source: SimCSE issues 84 and 101, SentEval issue 63.
 @pytest.mark.parametrize(
     ("data", "file", "content", "said"),
     [
-        ("subj", "SUBJ/subj.subjective", b"a line\n" * 20, "20 rows, 5000 belong there: cut by a sed .* issue 84"),
-        ("mr", "MR/rt-polarity.pos", b"a line\n" * 43, "43 rows, 5331 belong there: cut by a sed .* issue 101"),
-        ("mr", "MR/rt-polarity.neg", b"a line\n" * 31, "31 rows, 5331 belong there: cut by a sed .* issue 101"),
+        ("subj", "SUBJ/subj.subjective", b"a line\n" * 20, "20 rows, 5000 expected: cut by a sed .* issue 84"),
+        ("mr", "MR/rt-polarity.pos", b"a line\n" * 43, "43 rows, 5331 expected: cut by a sed .* issue 101"),
+        ("mr", "MR/rt-polarity.neg", b"a line\n" * 31, "31 rows, 5331 expected: cut by a sed .* issue 101"),
         ("trec", "TREC/train_5500.label", b"HUM:ind Who 's he ?\n" * 5452, "5452 rows as expected, but a sed of macOS"),
         ("trec", "TREC/TREC_10.label", b"HUM:ind Who `` is ?\n" * 500, "500 rows as expected, but a sed of macOS"),
-        ("mr", "MR/rt-polarity.pos", b"a line\n" * 44, "44 rows, 5331 belong there$"),
+        ("mr", "MR/rt-polarity.pos", b"a line\n" * 44, "44 rows, 5331 expected$"),
     ],
 )
 def test_copies_known_to_be_in_circulation_are_recognised(

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from cseb.cli import app
 from cseb.explain.verify import verify
-from cseb.results.store import Store
+from cseb.records.store import Store
 
 Edit = Callable[[dict[str, Any], dict[str, Any]], None]
 
@@ -136,3 +136,27 @@ def test_lost_items_and_files_that_are_no_records(copy: Path) -> None:
     lines = wrong(copy)
     assert any(line.startswith("items: ") and "cannot be read" in line for line in lines)
     assert any(line.startswith("not a record") for line in lines)
+
+
+def test_a_record_that_cannot_be_checked_is_named_and_the_others_are_checked(copy: Path) -> None:
+    """The first of them ended it all with the error of whoever should have had its task files."""
+    from dataclasses import replace
+
+    from tests.factory import record
+
+    store = Store(copy)
+    own = record(tasks=("my-own-file@1",), values=(50.0,), dev="", measures={"my-own-file@1": "sts@1"})
+    store.write(own, {"my-own-file@1/last": np.zeros(500, dtype=np.float32)})
+    sick = record("cls", tasks=("sickr@1",), values=(50.0,), dev="", benchmark="eval")
+    sick = sick.model_copy(update={"scores": tuple(replace(one, items=4927) for one in sick.scores)})
+    store.write(sick, {"sickr@1/last": np.zeros(4927, dtype=np.float32)})
+    result = call("verify", copy, "--data-dir", copy)
+    assert result.exit_code == 1
+    assert result.stderr == ""
+    lines = result.output.splitlines()
+    assert [line.split(":")[0] for line in lines if own.key in line] == [
+        f"--  {own.key} cannot be checked",
+        f"--  {own.key} cannot be checked",
+    ]
+    assert any(line.startswith(f"--  {sick.key} cannot be checked: sickr@1 last: ") for line in lines)
+    assert lines[-1] == "2 of 4 records as their items say, 56 figures worked out again, 2 cannot be checked"

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.build import build, check
+from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
-from cseb.parts import Shape
+from cseb.methods.spec import parse_method
 from cseb.parts.flow import ActNorm, Coupling, Flow, FlowStep, Glow, log_normal
-from cseb.spec import parse_method
-from cseb.train import restore, train
+from cseb.training.build import build, check
+from cseb.training.loop import restore, train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -159,16 +159,16 @@ def test_the_same_seed_gives_the_same_bits_and_leaves_other_random_numbers_alone
 
 
 def test_subsets_and_encoders_that_are_too_small_are_refused(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match=r"held_out is 0.1, which of 9 sentences is none; take 10 .*\+flow\(held_out=0\)"):
+    with pytest.raises(BadSpec, match=r"held_out is 0.1, which is none of 9 sentences; take 10 .*\+flow\(held_out=0\)"):
         flow().fits(9)
-    with pytest.raises(BadSpec, match="1 sentences tell of no spread"):
+    with pytest.raises(BadSpec, match="1 sentences are too few to estimate a variance"):
         flow(held_out=0).fits(1)
     small = flow(held_out=0, steps=3)
     small.fit(drawn(2, 6).float())
     assert torch.isfinite(small(drawn(2, 6).float())).all()
     with pytest.raises(BadSpec, match="levels is 4, and this encoder's width of 13 has at most 3"):
         flow(width=13, levels=4)
-    with pytest.raises(BadSpec, match="9 sentences is none"):
+    with pytest.raises(BadSpec, match="none of 9 sentences"):
         check(parse_method(f"bert-flow+{SMALL}").at(1.0), tiny("bert"), sentences=9)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
-from cseb.parts import Shape
 from cseb.parts.heads import (
     BNMLP,
     GELUMLP,
@@ -21,6 +21,7 @@ from cseb.parts.heads import (
     ReLUMLP,
     group_whitened,
 )
+from cseb.registry import PRESETS
 
 SHAPE = Shape(width=2, layers=1, heads=1, mask_token=False, pooled=False, dropout=0.1)
 H = torch.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=torch.float64)
@@ -76,11 +77,49 @@ def test_batch_normalisation_of_one_row_is_by_the_rows_before_it() -> None:
 
 def test_the_head_of_diffcse_ends_in_normalised_coordinates() -> None:
     torch.manual_seed(0)
-    head = BNMLP(inner=3, shape=SHAPE).double().train()
+    head = BNMLP(inner=300, shape=SHAPE).double().train()
     rows = torch.randn(50, 2, dtype=torch.float64)
     assert torch.allclose(head(rows).mean(dim=0), torch.zeros(2, dtype=torch.float64), atol=1e-9)
     assert torch.allclose(head(rows).var(dim=0, unbiased=False), torch.ones(2, dtype=torch.float64), atol=1e-2)
-    assert [tuple(weight.shape) for weight in head.parameters()] == [(3, 2), (3,), (3,), (2, 3)]
+    assert [tuple(weight.shape) for weight in head.parameters()] == [(300, 2), (300,), (300,), (2, 300)]
+
+
+@pytest.mark.parametrize("width", [128, 384, 768])
+def test_the_head_of_diffcse_is_twice_as_wide_as_the_encoder(width: int) -> None:
+    preset = dict(PRESETS["bn_mlp"].options)
+    head = BNMLP(**preset, shape=replace(SHAPE, width=width))
+    assert [tuple(weight.shape) for weight in head.parameters()] == [
+        (2 * width, width), (2 * width,), (2 * width,), (width, 2 * width),
+    ]  # fmt: skip
+
+
+def test_the_head_of_diffcse_starts_as_in_the_release() -> None:
+    torch.manual_seed(0)
+    head = BNMLP(inner=300, shape=replace(SHAPE, width=200))
+    for layer in (head.layers[0], head.layers[3]):
+        assert layer.weight.std().item() == pytest.approx(0.02, rel=0.02)
+        assert layer.weight.mean().item() == pytest.approx(0, abs=1e-3)
+
+
+def test_the_head_of_scd_starts_as_in_the_release() -> None:
+    torch.manual_seed(0)
+    head = BarlowProjector(width=300, shape=replace(SHAPE, width=200))
+    for layer in (head.layers[0], head.layers[3], head.layers[6]):
+        assert layer.weight.std().item() == pytest.approx(0.02, rel=0.02)
+        assert layer.bias is None or not layer.bias.any()
+
+
+def test_the_head_of_vascl_starts_as_in_the_release() -> None:
+    torch.manual_seed(0)
+    head = ReLUMLP(width=128, rate=100.0, shape=replace(SHAPE, width=300))
+    for layer in (head.layers[0], head.layers[2]):
+        assert layer.weight.std().item() == pytest.approx(0.02, rel=0.02)
+
+
+@pytest.mark.parametrize("inner", ["x", "2", "0x", "-1x", "2.5x", "2xx", "\u00b2x", "9999x", True, 0, 1.5, None])
+def test_a_width_that_cannot_be_is_refused(inner: object) -> None:
+    with pytest.raises(BadSpec, match="bn_mlp: inner is"):
+        BNMLP(inner=inner, shape=SHAPE)
 
 
 def test_the_head_of_sg_opt_starts_as_in_the_release() -> None:

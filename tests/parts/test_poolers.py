@@ -3,9 +3,10 @@
 import pytest
 import torch
 
+from cseb.encoder.interface import Shape, States
 from cseb.errors import BadSpec
-from cseb.parts import Shape, States
 from cseb.parts.poolers import CLS, CLSPooler, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
+from tests.conftest import check_options
 
 LAYERS = [
     torch.tensor([[a, b, [9.0, 9.0]]])
@@ -57,7 +58,7 @@ def test_parts_that_an_encoder_cannot_serve_are_refused() -> None:
     with pytest.raises(BadSpec, match="no mask token"):
         MaskPrompt(template="[X] [MASK]", shape=Shape(2, 3, 1, mask_token=False, pooled=False, dropout=0.1))
     with pytest.raises(BadSpec, match="first"):
-        FirstLast(first=2)
+        check_options("first_last", first=2)
 
 
 def test_padded_mean_counts_padding_up_to_its_length() -> None:
@@ -71,7 +72,7 @@ def test_padded_mean_counts_padding_up_to_its_length() -> None:
 
 def test_padded_mean_needs_lengths() -> None:
     with pytest.raises(BadSpec, match="padded_mean: test"):
-        PaddedMean(training=50, test=0)
+        check_options("padded_mean", test=0)
 
 
 def test_more_layers_than_there_are_have_no_mean() -> None:
@@ -99,7 +100,7 @@ def test_convolutions_see_their_neighbours_and_no_padding() -> None:
     assert torch.allclose(found, expected)
     alone = pooler(States((states[:1, :3],), mask[:1, :3], torch.zeros(1)))
     assert torch.allclose(alone, found[:1])
-    with pytest.raises(BadSpec, match="3 convolutions cannot share a width of 4"):
+    with pytest.raises(BadSpec, match="3 convolutions cannot divide a width of 4"):
         CNNMean(widths=(1, 3, 5), shape=shape)
-    with pytest.raises(BadSpec, match="odd numbers"):
-        CNNMean(widths=(1, 2), shape=shape)
+    with pytest.raises(BadSpec, match="widths is 2; allowed: 1, 3, 5, 7, 9"):
+        check_options("cnn_mean", widths=(1, 2))

@@ -7,20 +7,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from cseb.build import build
+from cseb.methods.spec import parse_method
 from cseb.parts.heads import group_whitened
-from cseb.parts.terms.angles import arc_nce
-from cseb.parts.terms.contrast import cosines, info_nce
-from cseb.parts.terms.dimension import correlations
-from cseb.parts.terms.guidance import multi_layer_nce
-from cseb.parts.terms.layers import neighbourhood
-from cseb.parts.terms.local import jsd_local_global
-from cseb.parts.terms.pairs import bce_pairs, nt_xent
-from cseb.parts.terms.smoothing import smoothed
-from cseb.parts.terms.teaching import spearman
-from cseb.parts.terms.virtual import nt_xent_knn, told_from_neighbours
-from cseb.spec import parse_method
-from cseb.train import train
+from cseb.parts.terms.angular_margin import arc_nce
+from cseb.parts.terms.dimension_contrast import correlations
+from cseb.parts.terms.distillation import spearman
+from cseb.parts.terms.frozen_copy import multi_layer_nce
+from cseb.parts.terms.infonce import cosines, info_nce
+from cseb.parts.terms.layer_noise import neighbourhood
+from cseb.parts.terms.local_mutual_information import jsd_local_global
+from cseb.parts.terms.pairwise_contrast import bce_pairs, nt_xent
+from cseb.parts.terms.smoothed_contrast import smoothed
+from cseb.parts.terms.virtual_augment import nt_xent_knn, told_from_neighbours
+from cseb.training.build import build
+from cseb.training.loop import train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -73,7 +73,7 @@ def test_a_sentence_is_not_its_own_neighbour_in_either_precision(
         counted.append(((targets >= low) & (targets <= high)).diagonal().clone())
         return (cosine - targets).square().mean()
 
-    monkeypatch.setattr("cseb.parts.terms.teaching.masked_mse", noted)
+    monkeypatch.setattr("cseb.parts.terms.distillation.masked_mse", noted)
     recipe = f"recipe(steps=2,warmup=0,batch_size=8,eval_every=2,precision={precision})"
     built = build(parse_method(f"rankencoder+teacher(steps=1)+{recipe}").at(1.0), tiny("bert"), 0)
     train(built, SENTENCES, 0, "cpu", None, lambda look: None)

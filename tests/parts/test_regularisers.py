@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from cseb.build import build, check
-from cseb.encoder import tensors
+from cseb.encoder.encoder import tensors
 from cseb.errors import BadSpec
+from cseb.methods.spec import parse_method
 from cseb.parts.regularisers import drop_heads, surviving_heads
-from cseb.spec import parse_method
+from cseb.training.build import build, check
 
 Tiny = Callable[[str], Path]
 TEXTS = ["a man is eating", "the dog was playing in the park"]

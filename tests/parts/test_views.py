@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from cseb.encoder.interface import Shape
 from cseb.errors import BadData, BadSpec
-from cseb.parts import Shape
 from cseb.parts.views import Dropout, Paraphrase
 
 SHAPE = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)

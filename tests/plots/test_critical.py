@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
+from cseb.analysis.corpus_blocks import blocks
+from cseb.analysis.query import StudyQuery
 from cseb.cli import app
 from cseb.errors import BadResults
 from cseb.plots.critical import diagram
-from cseb.results.corpora import blocks
-from cseb.results.record import Record
-from cseb.results.store import Store
-from cseb.results.tables import Ask
-from tests.results.factory import grid, record
+from cseb.records.record import Record
+from cseb.records.store import Store
+from tests.factory import grid, record
 
 EFFECTS = {"simcse": 0.0, "micse": 0.0, "msse": 4.0}
 
@@ -33,7 +33,7 @@ def runs(corpora: int = 10) -> list[Record]:
 
 
 def test_ranks_and_bars_are_those_of_the_blocks() -> None:
-    found = blocks(runs(), Ask(), "best")
+    found = blocks(runs(), StudyQuery(), "best")
     assert found.methods == ("micse", "msse", "simcse")
     assert found.scores.shape == (3, 10)
     drawn = diagram(found)
@@ -43,7 +43,7 @@ def test_ranks_and_bars_are_those_of_the_blocks() -> None:
     [bar] = [line for line in axes.get_lines() if line.get_marker() == "o"]
     ranks = {text.split()[0]: float(text.split("(")[1][:-1]) for text in texts if "(" in text}
     assert sorted(bar.get_xdata()) == pytest.approx(sorted((ranks["simcse"], ranks["micse"])))
-    assert "Wilcoxon's signed-rank test cannot tell apart (Holm over 3 pairs, 5 %)" in drawn.caption
+    assert "not significantly different (Wilcoxon's signed-rank test, Holm over 3 pairs, 5 %)" in drawn.caption
     assert "msse is better by more than 0.5 points, within them, worse by more: micse 1.00, 0.00, 0.00" in drawn.caption
     assert all(f"c{corpus}@" in drawn.caption for corpus in range(10))
 
@@ -54,14 +54,14 @@ def test_too_many_pairs_for_the_corpora_are_said_to_be() -> None:
         for n in range(1, 6)
         for c in range(8)
     ]
-    assert "no two methods can be told apart" in diagram(blocks(extra, Ask(), "best")).caption
+    assert "no difference can be significant" in diagram(blocks(extra, StudyQuery(), "best")).caption
 
 
 def test_a_method_that_lacks_a_corpus_is_left_out_and_named() -> None:
     kept = [one for one in runs() if (one.method, one.corpus.name) != ("simcse", "c3")]
-    found = blocks(kept, Ask(), "best")
+    found = blocks(kept, StudyQuery(), "best")
     assert (found.methods, found.left_out) == (("micse", "msse"), ("simcse",))
-    assert "Left out, not on every corpus: simcse." in diagram(found).caption
+    assert "Excluded, not on every corpus: simcse." in diagram(found).caption
     assert "Friedman's test of all" not in diagram(found).caption  # of two methods
 
 
@@ -78,7 +78,7 @@ def test_a_method_that_lacks_a_corpus_is_left_out_and_named() -> None:
 )
 def test_what_are_no_blocks_is_said_in_one_line(records: list[Record], words: str) -> None:
     with pytest.raises(BadResults) as caught:
-        blocks(records, Ask(), "best")
+        blocks(records, StudyQuery(), "best")
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 

@@ -13,20 +13,20 @@ from typer.testing import CliRunner
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
+from cseb.analysis.gains import floor
+from cseb.analysis.options import varied
+from cseb.analysis.query import StudyQuery
+from cseb.analysis.study import gather
 from cseb.cli import app
 from cseb.errors import BadResults, BadSpec
 from cseb.plots import profiles, runs, scores, style
 from cseb.plots.style import Plot
-from cseb.results.gains import floor
-from cseb.results.kinds import ablation, few_shot, sensitivity
-from cseb.results.options import varied
-from cseb.results.record import Record, Score
-from cseb.results.store import Store
-from cseb.results.study import gather
-from cseb.results.tables import Ask
-from tests.results.factory import TASKS, grid, record
-from tests.results.test_kinds import FULL, LESS, heated
-from tests.results.test_kinds import runs as seeds_of
+from cseb.records.record import Record, Score
+from cseb.records.store import Store
+from cseb.reports.layouts import ablation, few_shot, sensitivity
+from tests.factory import TASKS, grid, record
+from tests.reports.test_layouts import FULL, LESS, heated
+from tests.reports.test_layouts import runs as seeds_of
 
 PAIRED = [*seeds_of("msse", FULL), *seeds_of("msse-dcm", LESS)]
 
@@ -131,11 +131,11 @@ def test_trajectories_are_those_of_the_records() -> None:
 def test_vectors_lie_where_the_records_say() -> None:
     axes, _ = DRAWN["geometry"]().figure.axes
     assert [tuple(held.get_offsets()[0]) for held in axes.collections] == [(-2.0, 0.1), (-3.0, 0.3)]
-    with pytest.raises(BadResults, match="no record says how its vectors lie"):
+    with pytest.raises(BadResults, match="no record has alignment and uniformity"):
         runs.geometry(gather(grid()), TASKS, "best")
 
 
-def test_curves_are_told_apart_without_colour() -> None:
+def test_curves_are_significant_pairs_without_colour() -> None:
     for one, other in combinations([style.look(place) for place in range(28)], 2):
         if one["color"] == other["color"]:
             assert one["linestyle"] != other["linestyle"]
@@ -189,9 +189,20 @@ def test_encoders_as_they_stand_are_where_a_profile_starts_and_nowhere_else(tmp_
 
 def test_a_size_without_training_is_not_on_the_axis() -> None:
     untrained = [replace_size(one) for one in PAIRED if one.method == "msse"]
-    (axes,) = scores.curves(few_shot([*PAIRED, *untrained], ask=Ask(seeds=(0, 1, 2)))).figure.axes
+    (axes,) = scores.curves(few_shot([*PAIRED, *untrained], ask=StudyQuery(seeds=(0, 1, 2)))).figure.axes
     assert all(list(line.get_xdata()) == [100] for line in axes.get_lines())
 
 
 def replace_size(one: Record) -> Record:
     return one.model_copy(update={"subset": replace(one.subset, size=0), "key": f"{one.key[:-1]}0"})
+
+
+def test_one_seed_has_no_bands_to_speak_of() -> None:
+    one = few_shot([record(size=size) for size in (100, 1000)])
+    assert "One seed, so no spread is given." in scores.curves(one).caption
+    assert "Bands" not in scores.curves(one).caption
+    several = [record(size=size, seed=seed) for size in (100, 1000) for seed in (0, 1)]
+    assert (
+        "Bands: minimum and maximum over seeds."
+        in scores.curves(few_shot(several, ask=StudyQuery(spread="range"))).caption
+    )

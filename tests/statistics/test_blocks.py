@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cseb.statistics.blocks import PRIOR, friedman, mean_ranks, signed_rank_chances, told_apart, wilcoxon
+from cseb.statistics.blocks import PRIOR, friedman, mean_ranks, signed_rank_chances, significant_pairs, wilcoxon
 from cseb.statistics.ranks import seeded
 
 # Four methods on twelve blocks, with ties, the third and fourth a little better.
@@ -55,16 +55,16 @@ def test_wilcoxon_is_a_count_of_all_signs() -> None:
     assert wilcoxon(np.zeros(9)) == 1
 
 
-def test_methods_that_differ_on_every_corpus_are_told_apart() -> None:
+def test_methods_that_differ_on_every_corpus_are_significant_pairs() -> None:
     rng = np.random.default_rng(0)
     level = rng.normal(60, 5, 10)  # corpora differ much more than methods
     scores = level + np.array([0.0, 0.0, 3.0])[:, None] + 0.1 * rng.standard_normal((3, 10))
-    assert told_apart(scores) == {frozenset((0, 2)), frozenset((1, 2))}
-    assert told_apart(scores[:2]) == frozenset()
-    assert told_apart(scores[1:]) == {frozenset((0, 1))}
+    assert significant_pairs(scores) == {frozenset((0, 2)), frozenset((1, 2))}
+    assert significant_pairs(scores[:2]) == frozenset()
+    assert significant_pairs(scores[1:]) == {frozenset((0, 1))}
     eight = np.arange(5.0)[:, None] + rng.standard_normal((5, 8)) / 100
-    assert told_apart(eight) == frozenset()  # ten pairs times 2 / 2^8 is above 5 %
-    assert len(told_apart(np.concatenate([eight, eight], axis=1))) == 10
+    assert significant_pairs(eight) == frozenset()  # ten pairs times 2 / 2^8 is above 5 %
+    assert len(significant_pairs(np.concatenate([eight, eight], axis=1))) == 10
 
 
 def test_signed_rank_chances_are_those_of_loops() -> None:
@@ -106,6 +106,6 @@ def test_corpora_are_blocks_and_tasks_of_one_run_are_not() -> None:
 
 def test_pairs_do_not_depend_on_the_order_of_methods() -> None:
     scores = np.random.default_rng(3).standard_normal((4, 12)) + np.arange(4)[:, None]
-    turned = {frozenset(3 - place for place in pair) for pair in told_apart(scores[::-1])}
-    assert told_apart(scores) == turned
+    turned = {frozenset(3 - place for place in pair) for pair in significant_pairs(scores[::-1])}
+    assert significant_pairs(scores) == turned
     assert turned <= {frozenset(pair) for pair in combinations(range(4), 2)}

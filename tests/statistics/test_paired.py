@@ -49,10 +49,10 @@ def test_chances_are_the_posterior_under_the_reference_prior() -> None:
     assert (low, within, high) == pytest.approx(oracle.probs())
 
 
-def test_share_of_pairs_is_the_mann_whitney_statistic() -> None:
+def test_fraction_of_pairs_is_the_mann_whitney_statistic() -> None:
     expected = stats.mannwhitneyu(B, A).statistic / 25
-    assert Comparison(A, B).share_of_pairs == pytest.approx(expected)
-    assert Comparison(A, A).share_of_pairs == 0.5
+    assert Comparison(A, B).fraction_of_pairs == pytest.approx(expected)
+    assert Comparison(A, A).fraction_of_pairs == 0.5
 
 
 def test_sign_flips_are_those_of_scipy() -> None:
@@ -132,3 +132,22 @@ def test_more_seeds_cannot_help_a_benchmark_that_is_too_small() -> None:
     assert Design(seeds, 1.0, 0.01).power(0.5) >= 0.8 > Design(seeds - 1, 1.0, 0.01).power(0.5)
     assert Design(5, 1.0).seeds_for(0.001) is None
     assert Design(5, 1.0).power(1000.0) == 1.0
+
+
+@pytest.mark.parametrize("items", [None, 0.0])
+def test_identical_methods_are_compared_and_equal(items: float | None) -> None:
+    """They had neither an interval nor a p-value, and so left the family that is corrected together."""
+    found = Comparison(A, A, items)
+    assert found.identical
+    assert found.p == 1.0
+    assert found.verdict(1.0) == "identical"
+    reach = found.interval("seeds")
+    assert reach is not None
+    assert (reach.low, reach.high) == (0.0, 0.0)
+    assert (found.interval("seeds and items") is None) is (items is None)
+    assert found.chances() is None
+    two = Comparison(A[:2], A[:2], items)
+    assert (two.p, two.verdict(None)) == (None, "identical")
+    assert not Comparison(A[:1], A[:1], items).identical  # one seed says nothing of the others
+    assert not Comparison(A, A + 1, items).identical
+    assert not Comparison(A, A, 0.1).identical

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cseb.statistics.profiles import band, iqm_of_seeds, share_above
+from cseb.statistics.profiles import band, fraction_above, iqm_of_seeds
 
 GAINS = np.array([[1.0, 2.0, -1.0], [0.0, 3.0, 2.0], [4.0, 4.0, 1.0], [-2.0, 2.0, 0.5]])  # (seed, task)
 AT = np.array([-3.0, 0.0, 1.9, 2.0, 9.0])
@@ -14,7 +14,7 @@ AT = np.array([-3.0, 0.0, 1.9, 2.0, 9.0])
 
 def test_the_profile_counts_pairs_that_gain_more() -> None:
     counted = [sum(float(gain) > x for row in GAINS for gain in row) / GAINS.size for x in AT]
-    assert share_above(GAINS, AT) == pytest.approx(counted)
+    assert fraction_above(GAINS, AT) == pytest.approx(counted)
     assert counted[0] == 1
     assert counted[-1] == 0
 
@@ -50,3 +50,9 @@ def test_the_interquartile_mean_trims_seeds_and_not_tasks() -> None:
 def test_the_same_gains_give_the_same_band() -> None:
     assert band(GAINS, AT).tolist() == band(GAINS.copy(), AT).tolist()
     assert iqm_of_seeds(GAINS) == iqm_of_seeds(GAINS.copy())
+
+
+def test_a_quarter_of_the_seeds_rounded_down_is_left_out_at_either_end() -> None:
+    means = np.array([50.0, 1.0, 2.0, 4.0, -9.0])
+    assert iqm_of_seeds(means[:, None])[0] == pytest.approx(7 / 3)
+    assert iqm_of_seeds(means[:3, None])[0] == pytest.approx(53 / 3)

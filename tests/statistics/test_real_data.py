@@ -52,10 +52,10 @@ def test_standard_errors_of_real_scores(name: str, points: float, alone: float, 
 
 
 def _items(folder: Path, data: RatedPairs) -> np.ndarray:
-    from cseb import build as building
-    from cseb.spec import parse_method
+    from cseb.methods.spec import parse_method
     from cseb.tasks.evaluate import score_all
     from cseb.tasks.sts import STSB
+    from cseb.training import build as building
 
     built = building.build(parse_method("cls+mean").at(1.0), folder, seed=0)
     [(_, items)] = score_all([(STSB, data)], built.encoder.embed)

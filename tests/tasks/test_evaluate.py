@@ -61,7 +61,7 @@ def test_a_task_may_only_ask_for_what_it_has_listed() -> None:
         def sentences(self) -> list[str]:
             return ["a"]
 
-    with pytest.raises(CsebError, match="task sly asks for 'bb', which its sentences"):
+    with pytest.raises(CsebError, match="task sly asks for 'bb', which is missing from its sentences"):
         score_all([(STS("sly"), Sly(ONE.subsets))], lengths)
 
 

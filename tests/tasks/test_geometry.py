@@ -136,7 +136,7 @@ def test_positive_pairs_are_rated_above_four_and_not_four() -> None:
     assert all_of_them.sentences() == ["a", "b", "c", "a", "d", "e", "f", "g"]
     assert all_of_them.clusters().tolist() == [0, 1, 2, 0, 0, 1, 2, 0]
     assert positive.clusters().tolist() == [0, 1]
-    with pytest.raises(BadData, match="no pair rated above 5, the highest is 5; set above="):
+    with pytest.raises(BadData, match=r"no pair rated above 5 \(highest: 5\); choose a lower above="):
         shape("alignment", RATED, 5.0, "x")
 
 

@@ -73,7 +73,7 @@ def test_folds_are_even_stratified_and_never_split_a_text() -> None:
     [
         ([], [], "t has no row; two labels"),
         (["a", "b"], ["x", "x"], "t has only the label 'x'"),
-        (["a", "b", "c", "d"], ["x", "x", "y", "y"], "t has 4 items that share no text, and 5 folds; 2 to 4 can be"),
+        (["a", "b", "c", "d"], ["x", "x", "y", "y"], "t has 4 items without common text; 5 folds asked for, 2 to"),
         ([*"abcdef", "f"], [*"xxxxx", "y", "y"], "the label of 'f' is on one distinct sentence only"),
     ],
 )

@@ -9,7 +9,7 @@ from cseb.tasks.names import parse_tasks
 
 def test_the_table_of_names_agrees_with_the_world() -> None:
     assert TASK_GROUPS["microworld"] == microworld.TASKS
-    places = {name for name, place in TASKS.builtin.items() if place.startswith("cseb.tasks.microworld:")}
+    places = {name for name, place in TASKS.builtin.items() if place.startswith("cseb.tasks.microworld_sts:")}
     assert places == {*microworld.TASKS, microworld.DEV}
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cseb.embedders import How, find
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData, BadSpec, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_names, parse_tasks
@@ -72,7 +73,7 @@ def test_our_stsb_is_that_of_the_library_on_the_same_texts(source: str, data: Da
     assert isinstance(ours, RatedPairs)
     (pairs,) = ours.subsets
     columns = {"sentence1": list(pairs.left), "sentence2": list(pairs.right), "score": list(pairs.gold)}
-    embed = find("microworld", How(pooler="mean")).open()
+    embed = find("microworld", EncoderOptions(pooler="mean")).open()
     ((outcome, _),) = score_all([(parse_tasks("stsb")[0], ours)], embed)
     data("STSBenchmark", {"test": columns})
     value, _, _ = points("mteb:STSBenchmark", embed)
@@ -104,7 +105,7 @@ def test_data_that_cannot_be_had_are_one_line(monkeypatch: pytest.MonkeyPatch) -
         raise ConnectionError("no route\nto host")
 
     monkeypatch.setattr(type(mteb.get_task("Banking77Classification")), "load_data", load_data)
-    with pytest.raises(BadData, match=r"its data mteb/banking77 cannot be had \(no route\)") as caught:
+    with pytest.raises(BadData, match=r"its data mteb/banking77 cannot be read \(no route\)") as caught:
         parse_tasks("mteb:Banking77Classification")[0].load(None)
     assert "\n" not in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""A user's own task files: what they are taken for, what they are called, and every mistake answered in one line."""
+"""A user's own task files: their kind, their name, and every error reported in one line."""
 
 import csv
 import json
@@ -65,7 +65,7 @@ def test_the_columns_tell_the_kind(
     assert outcome == data.outcome(items)
     assert len(data.influence(items)) == len(data.clusters()) == len(items)
     [said] = spoken(str(task.path))
-    assert said.startswith(f"my{ending}: taken for {kind}, {len(rows) - 1} rows (")
+    assert said.startswith(f"my{ending}: interpreted as {kind}, {len(rows) - 1} rows (")
     assert said.endswith(task.protocol)
 
 
@@ -122,7 +122,7 @@ def test_columns_of_any_name_are_taken_in_order_for_a_kind_that_is_asked_for(tmp
     assert isinstance(data, Ranked)
     assert data.queries == [f"q{n}" for n in range(6)]
     with pytest.raises(
-        BadData, match=r"has the columns 'frage', 'antwort', tell no kind of task; say which with .*KIND"
+        BadData, match=r"has the columns 'frage', 'antwort', match no kind of task; choose one with .*KIND"
     ):
         parse_tasks(path)
     with pytest.raises(BadData, match=r"columns 'frage', 'antwort'; pairs needs sentence1/sentence_1 \+ sentence2"):
@@ -148,7 +148,7 @@ def test_geometry_of_ones_own_pairs_is_four_tasks(tmp_path: Path) -> None:
     assert tasks[0].protocol == "alignment(of=my.csv above=4)@1"
     assert [len(task.load(None).sentences()) for task in tasks] == [4, 6, 6, 6]
     assert len(only(f"{path}:alignment(above=4.5)").load(None).sentences()) == 2
-    with pytest.raises(BadData, match="no pair rated above 7, the highest is 5"):
+    with pytest.raises(BadData, match=r"no pair rated above 7 \(highest: 5\)"):
         only(f"{path}:alignment(above=7)").load(None)
 
 
@@ -158,7 +158,7 @@ def test_the_name_leaves_out_the_folder_and_the_hash_says_what_is_in_it(tmp_path
     one, two = (write(tmp_path / folder / "my pairs@2.csv", PAIRS) for folder in ("one", "two"))
     assert parse_names(one) == parse_names(two) == ["my_pairs_2.csv"]
     assert only(one).load(None).sha256() == only(two).load(None).sha256()
-    with pytest.raises(BadBenchmark, match=r"would both be called my_pairs_2.csv; rename a file"):
+    with pytest.raises(BadBenchmark, match=r"would both be called my_pairs_2.csv; rename one"):
         parse_names(f"{one},{two}")
     assert parse_names(f"{one},{one}") == ["my_pairs_2.csv"]
 
@@ -175,7 +175,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.csv", "", r"a.csv is empty"),
-        ("a.csv", "sentence1,sentence2,score\n", r"a.csv is empty: a header and no row"),
+        ("a.csv", "sentence1,sentence2,score\n", r"a.csv is empty: a header without rows"),
         ("a.jsonl", "\n", r"a.jsonl is empty"),
         (
             "a.csv",
@@ -188,11 +188,19 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         ("a.jsonl", '{"text": 3, "label": 1}\n', r"line 1: column 'text' holds a int; text is needed"),
         ("a.jsonl", '{"text": "a", "label": null}\n', r"line 1: column 'label' holds no label"),
         ("a.csv", "text,label\na,x\nb,x\n", r"a.csv has only the label 'x'; two labels"),
-        ("a.csv", "text,label\na,x\nb,x\nc,y\nd,y\n", r"a.csv has 4 items that share no text, and 5 folds; 2 to 4"),
-        ("a.csv", "question,answer\nq,a\nr,b\n", r"2 items that share no text, and 5 folds"),
+        (
+            "a.csv",
+            "text,label\na,x\nb,x\nc,y\nd,y\n",
+            r"a.csv has 4 items without common text; 5 folds asked for",
+        ),
+        ("a.csv", "question,answer\nq,a\nr,b\n", r"2 items without common text; 5 folds"),
         ("a.csv", "query,document,relevance\nq,a,1\n", r"a.csv has no query with both a relevant and an irrelevant"),
-        ("a.csv", "text,label,sentence1,sentence2,score\n", r"could be pairs or classification; say which with .*KIND"),
-        ("a.csv", "id,body\n1,x\n", r"has the columns 'id', 'body', tell no kind of task.*pairs: sentence1/"),
+        (
+            "a.csv",
+            "text,label,sentence1,sentence2,score\n",
+            r"could be pairs or classification; choose one with",
+        ),
+        ("a.csv", "id,body\n1,x\n", r"has the columns 'id', 'body', match no kind of task.*pairs: sentence1/"),
     ],
 )
 def test_what_cannot_be_used_is_answered_with_its_line(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -210,7 +218,7 @@ def test_what_cannot_be_used_is_answered_with_its_line(tmp_path: Path, name: str
         ("{}:clustring", BadSpec, "no kind of task is called 'clustring'; did you mean clustering"),
         ("{}:clustering(folds=3)", BadSpec, "clustering has no option 'folds'; known: clusters="),
         ("{}:classification(folds=many)", BadSpec, "folds is 'many'; a number is needed, such as 5"),
-        ("{}:classification(folds=1)", BadData, "1 folds; 2 to 12 can be"),
+        ("{}:classification(folds=1)", BadData, "1 folds asked for, 2 to 12 possible"),
         ("notes.txt", UnknownName, "no task is called 'notes.txt'"),
     ],
 )

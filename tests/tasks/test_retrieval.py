@@ -186,7 +186,7 @@ def test_the_hash_is_of_texts_and_judgements() -> None:
 
 @pytest.mark.parametrize(
     ("questions", "answers", "message"),
-    [(["p", "q"], ["x", "x"], "1 distinct documents"), (["p", "q"], ["x", "y"], "2 items that share no text, and 5")],
+    [(["p", "q"], ["x", "x"], "1 distinct documents"), (["p", "q"], ["x", "y"], "2 items without common text; 5")],
 )
 def test_too_little_to_rank_is_answered(questions: list[str], answers: list[str], message: str) -> None:
     with pytest.raises(BadData, match=message):

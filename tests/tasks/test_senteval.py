@@ -75,10 +75,10 @@ def test_quotation_marks_and_crlf_are_no_trouble(senteval: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "file", "found"),
     [
-        ("sts12", "STS/STS12-en-test/STS.input.MSRpar.txt", "749 rows, 750 belong there"),
-        ("sts15", "STS/STS15-en-test/STS.gs.belief.txt", "1999 rows, 2000 belong there"),
-        ("stsb", "STS/STSBenchmark/sts-test.csv", "1378 rows, 1379 belong there"),
-        ("sickr", "SICK/SICK_test_annotated.txt", "4926 rows, 4927 belong there"),
+        ("sts12", "STS/STS12-en-test/STS.input.MSRpar.txt", "749 rows, expected 750"),
+        ("sts15", "STS/STS15-en-test/STS.gs.belief.txt", "1999 rows, expected 2000"),
+        ("stsb", "STS/STSBenchmark/sts-test.csv", "1378 rows, expected 1379"),
+        ("sickr", "SICK/SICK_test_annotated.txt", "4926 rows, expected 4927"),
     ],
 )
 def test_a_missing_line_is_noticed(copy: Path, task: str, file: str, found: str) -> None:
@@ -92,7 +92,7 @@ def test_a_missing_line_is_noticed(copy: Path, task: str, file: str, found: str)
 def test_a_rating_too_few_is_noticed(copy: Path) -> None:
     file = copy / "STS/STS16-en-test/STS.gs.headlines.txt"
     file.write_text(file.read_text().replace("0\n", "\n", 1))
-    with pytest.raises(BadData, match=r"STS\.gs\.headlines\.txt has 248 scores, 249 belong there"):
+    with pytest.raises(BadData, match=r"STS\.gs\.headlines\.txt has 248 scores, expected 249"):
         READERS["sts16"](copy)
 
 
@@ -103,10 +103,10 @@ def test_a_rating_too_few_is_noticed(copy: Path) -> None:
             "STS/STS13-en-test/STS.input.FNWN.txt",
             b'left  1 "\t',
             b"left  1 ",
-            "line 2 has 1 columns between tabs, 2 belong",
+            "line 2 has 1 tab-separated columns, expected 2",
         ),
-        ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"one\n", "line 2: 'one' is no score"),
-        ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"nan\n", "line 2: 'nan' is no score"),
+        ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"one\n", "line 2: 'one' is not a score"),
+        ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"nan\n", "line 2: 'nan' is not a score"),
         ("STS/STS13-en-test/STS.gs.FNWN.txt", b"1\n", b"\xff\n", "is not UTF-8 at byte 2"),
     ],
 )
@@ -121,7 +121,7 @@ def test_a_broken_line_is_named(copy: Path, file: str, old: bytes, new: bytes, m
 def test_a_missing_file_is_named_with_the_layout(copy: Path) -> None:
     (copy / "SICK/SICK_trial.txt").unlink()
     with pytest.raises(
-        BadData, match=r"SICK_trial\.txt cannot be read \(No such file.*wanted below it: STS/STS12-en-test"
+        BadData, match=r"SICK_trial\.txt cannot be read \(No such file.*expected below it: STS/STS12-en-test"
     ):
         READERS["sickr-dev"](copy)
 
@@ -180,7 +180,7 @@ def test_without_a_network_the_answer_says_what_to_put_where(monkeypatch: pytest
 
     monkeypatch.setattr(folder, "hub_file", unreachable)
     with pytest.raises(
-        BadData, match=r"no network; or name a folder with --data-dir; wanted below it: STS/STS12-en-test/"
+        BadData, match=r"no network; or name a folder with --data-dir; expected below it: STS/STS12-en-test/"
     ):
         data_root(None)
 

@@ -81,12 +81,10 @@ def _trec(root: Path, file: File) -> list[Row]:
     for number, line in enumerate(_rows(path, file.rows, "latin-1"), 1):
         coarse, _, rest = line.strip().partition(":")
         if coarse not in QUESTIONS:
-            raise BadData(
-                f"{path}, line {number} begins with {coarse[:20]!r}, one of {', '.join(QUESTIONS)} belongs there"
-            )
+            raise BadData(f"{path}, line {number} begins with {coarse[:20]!r}, expected one of {', '.join(QUESTIONS)}")
         if "'" in line or "`" in line:
             raise BadData(
-                f"{path}, line {number} has a quotation mark, which untouched copies have in no line; take one"
+                f"{path}, line {number} has a quotation mark, which unmodified copies do not contain; use one"
             )
         found.append(((normal(rest.partition(" ")[2]),), QUESTIONS.index(coarse)))
     return found
@@ -118,7 +116,7 @@ def _rows(path: Path, expected: int, encoding: str, header: int = 0) -> list[str
 
 def _label(cell: str, path: Path, number: int) -> int:
     if cell not in ("0", "1"):
-        raise BadData(f"{path}, line {number} has the label {cell[:20]!r}, 0 or 1 belongs there")
+        raise BadData(f"{path}, line {number} has the label {cell[:20]!r}, expected 0 or 1")
     return int(cell)
 
 

@@ -1,4 +1,4 @@
-"""The contract between a way of training classifiers and a way of choosing the rows they are trained on."""
+"""The contract between learners (how classifiers are trained) and schemes (on which rows)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Problem(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """score: share of the held rows it gets right. predict: M rows to their classes (M,)."""
+    """score: accuracy on the held rows. predict: M rows to their classes (M,)."""
 
     score: float
     predict: Callable[[Rows], Labels]

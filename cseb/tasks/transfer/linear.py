@@ -21,7 +21,7 @@ from cseb.tasks.transfer.learner import Problem, Rows, Trained
 from cseb.tasks.transfer.optimisers import OPTIMISERS, Optimiser
 
 SEED = 1111
-HELD = 0.05  # share of the rows that says when to stop, if no others do
+HELD = 0.05  # fraction of the rows used for early stopping, if there is no dev set
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class _Training:
         self.buffer = np.empty((settings.batch, owner.x.shape[1]), dtype=np.float32)
         self.live = np.arange(len(values))
         self.best = self.weights.copy()
-        self.most = [-1] * len(values)  # right answers, whole numbers: a float32 share would turn ties into gains
+        self.most = [-1] * len(values)  # right answers, whole numbers: a float32 fraction would turn ties into gains
         self.failures = [0] * len(values)
 
     def go_through(self, rows: Rows) -> None:

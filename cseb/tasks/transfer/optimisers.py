@@ -12,7 +12,7 @@ from cseb.tasks.task import Vectors
 
 
 class Optimiser(Protocol):
-    """Moves weights along a slope; both have the shape (L, ...) it was made with, or what `keep` left of it."""
+    """Updates weights by a gradient; both have the shape (L, ...) it was made with, or what `keep` left of it."""
 
     def move(self, weights: Vectors, slope: Vectors) -> None:
         """Change the weights. `slope` is used up."""

@@ -149,7 +149,7 @@ def with_ones(features: Vectors) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Relatedness:
-    """Pairs rated by people; train, dev and test are those of the data set.
+    """Pairs rated by humans; train, dev and test are those of the data set.
 
     Source: Tai et al. 2015, as Conneau & Kiela 2018 have it, except that Spearman, not Pearson, chooses the weights,
     as in the code of Gao et al. 2021.

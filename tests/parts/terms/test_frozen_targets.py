@@ -9,13 +9,13 @@ import torch.nn.functional as F
 from scipy.stats import spearmanr
 
 from cseb.errors import BadSpec
-from cseb.parts.adversary import steepest
-from cseb.parts.terms.contrast import EachNCE, info_nce
-from cseb.parts.terms.debiased import DebiasedNCE
-from cseb.parts.terms.local import jsd_local_global
-from cseb.parts.terms.margins import BidirMargin, bidir_margin
-from cseb.parts.terms.teaching import ListwiseCE, RankMSE, masked_mse, shuffled_groups, spearman
-from cseb.parts.terms.virtual import VirtualNTXent, neighbourhood, nt_xent_knn, told_from_neighbours
+from cseb.parts.adversarial import steepest
+from cseb.parts.terms.distillation import ListwiseCE, RankMSE, masked_mse, shuffled_groups, spearman
+from cseb.parts.terms.infonce import EachNCE, info_nce
+from cseb.parts.terms.local_mutual_information import jsd_local_global
+from cseb.parts.terms.similarity_margin import BidirMargin, bidir_margin
+from cseb.parts.terms.virtual_augment import neighbourhood, nt_xent_knn, told_from_neighbours
+from tests.conftest import check_options
 from tests.parts.terms.test_lowshot import cosine, debiased, random, rank_mse, step, virtual
 
 GRID = torch.tensor([[0.9, 0.4, 0.1], [0.2, 0.8, 0.7], [0.0, 0.6, 0.95]], dtype=torch.float64)
@@ -50,7 +50,7 @@ def test_only_pairs_within_the_bounds_count() -> None:
 def test_rankings_are_over_evenly_spaced_sentences_of_the_subset() -> None:
     term = RankMSE(corpus=3, low=-1.0, high=1.0)
     vectors = random(9)[0].detach()
-    term.survey([[vectors]])
+    term.precompute_targets([[vectors]])
     assert torch.allclose(term.corpus, F.normalize(vectors[[0, 4, 8]], dim=1))
     left, right = random(4)
     main = replace(step(left, right), frozen=[[vectors[:4]]])
@@ -238,10 +238,10 @@ def test_mutual_information_equals_the_sums_written_out_and_padding_does_not_cou
     [
         (lambda: BidirMargin(least=0.3, most=0.3), "least must be below most"),
         (lambda: ListwiseCE(student=0.1, teacher=0.1, group=1e-6), "0 shuffles nothing"),
-        (lambda: DebiasedNCE(0.05, 2.0, 1.0, 4, 1e-3, "released"), "threshold is 2.0"),
-        (lambda: debiased(noise=1.0, form="other"), "form is 'other'"),
-        (lambda: RankMSE(corpus=1, low=0.0, high=1.0), "corpus is 1"),
-        (lambda: VirtualNTXent(0.05, 0, 15.0, True), "neighbours is 0"),
+        (lambda: check_options("debiased_nce", threshold=2.0), "threshold is 2.0"),
+        (lambda: check_options("debiased_nce", form="other"), "form is 'other'"),
+        (lambda: check_options("rank_mse", corpus=1), "corpus is 1"),
+        (lambda: check_options("virtual_nt_xent", neighbours=0), "neighbours is 0"),
     ],
 )
 def test_options_that_cannot_be_are_refused(make: object, message: str) -> None:
@@ -251,6 +251,6 @@ def test_options_that_cannot_be_are_refused(make: object, message: str) -> None:
 
 def test_a_subset_of_equal_sentences_is_ranked_without_a_fault() -> None:
     term = rank_mse()
-    term.survey([[torch.ones(10, 4, dtype=torch.float64)]])
+    term.precompute_targets([[torch.ones(10, 4, dtype=torch.float64)]])
     left, right = random(4)
     assert term(replace(step(left, right), frozen=[[torch.ones(4, 4, dtype=torch.float64)]])).isfinite()

@@ -5,8 +5,9 @@ import math
 import pytest
 import torch
 
-from cseb.parts import EncodedView, Queued, Step
-from cseb.parts.terms.contrast import InfoNCE
+from cseb.encoder.interface import EncodedView
+from cseb.parts import LossInputs, Queued
+from cseb.parts.terms.infonce import InfoNCE
 
 H = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
 PLUS = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
@@ -18,9 +19,9 @@ def term(weight: float = 1.0, temperature: float = 0.5, **options: str) -> InfoN
     return InfoNCE(temperature=temperature, hard_weight=weight, **{"negatives": "batch", "form": "released", **options})
 
 
-def step(*blocks: torch.Tensor, queue: Queued | None = None) -> Step:
+def step(*blocks: torch.Tensor, queue: Queued | None = None) -> LossInputs:
     none = torch.zeros(len(blocks[0]), 1, dtype=torch.long)
-    return Step([EncodedView(z, z, none, none, none) for z in blocks], torch.Generator(), queue)
+    return LossInputs([EncodedView(z, z, none, none, none) for z in blocks], torch.Generator(), queue)
 
 
 @pytest.mark.parametrize(("weight", "loss"), [(1.0, 1.1079011481), (2.0, 1.2378498823)])

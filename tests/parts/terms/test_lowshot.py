@@ -8,22 +8,24 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
-from cseb.parts import EncodedView, Step
-from cseb.parts.terms.angles import ArcNCE, Triplet, arc_nce, widened
-from cseb.parts.terms.contrast import EachNCE, cosines, info_nce
-from cseb.parts.terms.debiased import DebiasedNCE
-from cseb.parts.terms.dimension import CrossCorrelation, MeanCos
-from cseb.parts.terms.guidance import multi_layer_nce
-from cseb.parts.terms.margins import BidirMargin
-from cseb.parts.terms.mixing import MixedInfoNCE, mixed, mixed_info_nce_paper
-from cseb.parts.terms.peers import GroupSoftmaxBCE, KLPeers
-from cseb.parts.terms.ranking import JSConsistency, NegEntropy
-from cseb.parts.terms.smoothing import Smooth, smoothed
-from cseb.parts.terms.teaching import ListwiseCE, RankMSE
-from cseb.parts.terms.virtual import VirtualNTXent
+from cseb.parts import LossInputs
+from cseb.parts.terms.angular_margin import ArcNCE, Triplet, arc_nce, widened
+from cseb.parts.terms.debiased_contrast import DebiasedNCE
+from cseb.parts.terms.dimension_contrast import CrossCorrelation, MeanCos
+from cseb.parts.terms.distillation import ListwiseCE, RankMSE
+from cseb.parts.terms.frozen_copy import multi_layer_nce
+from cseb.parts.terms.infonce import EachNCE, cosines, info_nce
+from cseb.parts.terms.mixed_negatives import MixedInfoNCE, mixed, mixed_info_nce_paper
+from cseb.parts.terms.peer_networks import GroupSoftmaxBCE, KLPeers
+from cseb.parts.terms.rank_consistency import JSConsistency, NegEntropy
+from cseb.parts.terms.similarity_margin import BidirMargin
+from cseb.parts.terms.smoothed_contrast import Smooth, smoothed
+from cseb.parts.terms.virtual_augment import VirtualNTXent
+from tests.conftest import check_options
 
-Term = Callable[[Step], torch.Tensor]
+Term = Callable[[LossInputs], torch.Tensor]
 
 # Every term of two views, and whether it is symmetric in them and blind to the order of the batch.
 TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
@@ -61,14 +63,14 @@ def virtual(**options: object) -> VirtualNTXent:
 
 def rank_mse() -> RankMSE:
     term = RankMSE(corpus=10, low=-1.0, high=0.9999)
-    term.survey([[torch.randn(10, 4, generator=torch.Generator().manual_seed(9), dtype=torch.float64)]])
+    term.precompute_targets([[torch.randn(10, 4, generator=torch.Generator().manual_seed(9), dtype=torch.float64)]])
     return term
 
 
 def told(term: Term) -> Term:
     """The term on a step with edits, a frozen model near to the encoder, and a head; it asks something of all views."""
 
-    def seen(main: Step) -> torch.Tensor:
+    def seen(main: LossInputs) -> torch.Tensor:
         left, right = (view.z for view in main.views)
         frozen = [[z.detach().round(decimals=2) for z in (left, right)]]
         edited = step(left, right, edits=[left - 2 * right]).edits
@@ -81,7 +83,7 @@ def told(term: Term) -> Term:
 def paired(term: KLPeers) -> Term:
     """The term on a step whose peer sees both views the other way round, and twice as long."""
 
-    def told(main: Step) -> torch.Tensor:
+    def told(main: LossInputs) -> torch.Tensor:
         left, right = (view.z for view in main.views)
         return term(replace(main, peer=step(right, left + right)))
 
@@ -95,11 +97,11 @@ def smooth(**options: object) -> Smooth:
 
 def step(
     left: torch.Tensor, right: torch.Tensor, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = ()
-) -> Step:
+) -> LossInputs:
     none = torch.zeros(len(left), 1, dtype=torch.long)
     numbers = torch.arange(len(left)) if sids is None else torch.tensor(sids)
     views, further = ([EncodedView(z, z, none, none, none) for z in some] for some in ((left, right), edits))
-    return Step(views, torch.Generator(), sids=numbers, edits=further)
+    return LossInputs(views, torch.Generator(), sids=numbers, edits=further)
 
 
 def random(rows: int, seed: int = 0, width: int = 4) -> list[torch.Tensor]:
@@ -276,12 +278,12 @@ def test_groups_equal_the_sums_written_out() -> None:
     main = step(*views, edits=edits)
     other = step(*random(3, seed=8), edits=random(3, seed=9))
 
-    def row(left: Step, right: Step, i: int) -> list[float]:
+    def row(left: LossInputs, right: LossInputs, i: int) -> list[float]:
         group = [right.views[1].z[i], *(edit.z[i] for edit in right.edits)]
         rest = [right.views[0].z[j] for j in range(3) if j != i]
         return [cosine(left.views[0].z[i], one) / 0.05 for one in (*group, *rest)]
 
-    def chances(left: Step, right: Step, i: int) -> list[float]:
+    def chances(left: LossInputs, right: LossInputs, i: int) -> list[float]:
         exps = [math.exp(one) for one in row(left, right, i)]
         return [one / sum(exps) for one in exps]
 
@@ -350,7 +352,7 @@ def test_smooth_waits_until_its_memory_is_full_and_holds_no_more() -> None:
     assert term.keys.shape == (5, 4)
     assert not term.keys.requires_grad
     assert term.sids.tolist() == [4, 5, 2, 3, 0]
-    term.found(None)  # type: ignore[arg-type]
+    term.setup(None)  # type: ignore[arg-type]
     assert term.keys is None
 
 
@@ -386,13 +388,13 @@ def test_smooth_lets_gradients_through_the_query_and_not_through_its_memory() ->
     ("make", "message"),
     [
         (lambda: smooth(size=4, neighbours=4), "smooth: neighbours is 4 of size 4"),
-        (lambda: smooth(attention=0), "smooth: attention is 0"),
-        (lambda: MixedInfoNCE(temperature=0.05, mix=0.7, form="paper"), "mixed_infonce: mix is 0.7"),
-        (lambda: MixedInfoNCE(temperature=0.05, mix=0.2, form="both"), "mixed_infonce: form is 'both'"),
-        (lambda: ArcNCE(temperature=0.05, margin=91), "arc_nce: margin is 91"),
-        (lambda: KLPeers(temperature=0.05, reduction="sum"), "kl_peers: reduction is 'sum'"),
-        (lambda: JSConsistency(temperature=0), "js_consistency: temperature is 0"),
-        (lambda: CrossCorrelation(off_diagonal=-1), "cross_correlation: off_diagonal is -1"),
+        (lambda: check_options("smooth", attention=0), "smooth: attention is 0"),
+        (lambda: check_options("mixed_infonce", mix=0.7), "mixed_infonce: mix is 0.7"),
+        (lambda: check_options("mixed_infonce", form="both"), "mixed_infonce: form is 'both'"),
+        (lambda: check_options("arc_nce", margin=91), "arc_nce: margin is 91"),
+        (lambda: check_options("kl_peers", reduction="sum"), "kl_peers: reduction is 'sum'"),
+        (lambda: check_options("js_consistency", temperature=0), "js_consistency: temperature is 0"),
+        (lambda: check_options("cross_correlation", off_diagonal=-1), "cross_correlation: off_diagonal is -1"),
     ],
 )
 def test_options_that_cannot_be_are_refused(make: Callable[[], Term], message: str) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.build import Built, build, check
-from cseb.encoder import tensors
+from cseb.encoder.encoder import tensors
 from cseb.errors import BadData, BadSpec
-from cseb.parts import Step
-from cseb.parts.terms.detection import RTD, detection
-from cseb.parts.terms.guidance import L2ToInit
-from cseb.spec import parse_method
-from cseb.train import train
+from cseb.methods.spec import parse_method
+from cseb.parts import LossInputs
+from cseb.parts.terms.frozen_copy import L2ToInit
+from cseb.parts.terms.replaced_token_detection import RTD, detection
+from cseb.training.build import Built, build, check
+from cseb.training.loop import train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -38,11 +38,11 @@ def moved(before: dict[str, torch.Tensor], module: torch.nn.Module) -> set[str]:
     return {name for name, weight in module.named_parameters() if not weight.equal(before[name])}
 
 
-def step(one: Built, texts: list[str], seed: int = 0) -> Step:
+def step(one: Built, texts: list[str], seed: int = 0) -> LossInputs:
     block = tensors(one.encoder.tokenise(texts, 32).batch(np.arange(len(texts))), torch.device("cpu"))
     view = one.encoder(*block)
     rng = torch.Generator().manual_seed(seed)
-    return Step([view], rng, head=one.encoder.head, language=None, read=one.encoder.read)
+    return LossInputs([view], rng, head=one.encoder.head, language=None, read=one.encoder.read)
 
 
 def rtd(one: Built) -> RTD:
@@ -247,7 +247,7 @@ def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) 
             super().__init__()
             self.inner, self.name, self.networks = inner, name, getattr(inner, "networks", 1)
 
-        def forward(self, told: Step) -> torch.Tensor:
+        def forward(self, told: LossInputs) -> torch.Tensor:
             held = (len(told.views), len(told.edits), told.peer is not None)
             seen.setdefault(self.name, []).append(held)
             return self.inner(told)
@@ -264,8 +264,8 @@ def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) 
     [
         ("pcl-peer_encoder", "kl_peers compares two networks, and there is one; add +peer_encoder"),
         ("pcl+moco", "queue holds vectors of one network"),
-        ("pcl+smooth", "smooth keeps what it knows of one network"),
-        ("arccse+dropout", "triplet looks at 2 edited views; dropout gives 0"),
+        ("pcl+smooth", "smooth keeps the state of one network"),
+        ("arccse+dropout", "triplet needs 2 edited views; dropout gives 0"),
         ("sg-opt+infonce", "infonce compares 2 views of a sentence; identity gives 1"),
         ("sg-opt+ami(layers=(0,1))", "ami compares 2 views of a sentence; identity gives 1"),
         ("pcl+token_edits(edits=())", "token_edits: edits is ()"),

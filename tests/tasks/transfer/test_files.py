@@ -84,7 +84,7 @@ def test_a_shortened_file_is_refused_in_one_line(copy: Path, task: str, file: st
     lines = (copy / file).read_bytes().split(b"\n")
     (copy / file).write_bytes(b"\n".join([*lines[: kept + header], b""]))
     expected = len(lines) - 1 - header
-    with pytest.raises(BadData, match=rf"{file} has {kept} rows, {expected} belong there; take an untouched") as caught:
+    with pytest.raises(BadData, match=rf"{file} has {kept} rows, expected {expected}; use an unmodified") as caught:
         parse_tasks(task)[0].load(copy)
     assert "\n" not in str(caught.value)
 
@@ -96,16 +96,16 @@ def change(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize("mark", ["'", "`"])
 def test_a_training_file_of_trec_with_its_quotation_marks_is_refused(copy: Path, mark: str) -> None:
     change(copy / "TREC/train_5500.label", "q3", f"q3 {mark}s")
-    with pytest.raises(BadData, match=r"train_5500.label, line 4 has a quotation mark, which untouched copies"):
+    with pytest.raises(BadData, match=r"train_5500.label, line 4 has a quotation mark, which unmodified copies"):
         read("trec", copy)
 
 
 @pytest.mark.parametrize(
     ("task", "file", "old", "new", "message"),
     [
-        ("trec", "TREC/TREC_10.label", "HUM:", "MAN:", r"line 4 begins with 'MAN', one of ABBR, .* belongs there"),
-        ("sst2", "SST/binary/sentiment-test", "\t1", "\t4", r"line 2 has the label '4', 0 or 1 belongs there"),
-        ("sst2", "SST/binary/sentiment-test", "\t1", " 1", r"line 2 has 1 columns between tabs, 2 belong there"),
+        ("trec", "TREC/TREC_10.label", "HUM:", "MAN:", r"line 4 begins with 'MAN', expected one of ABBR"),
+        ("sst2", "SST/binary/sentiment-test", "\t1", "\t4", r"line 2 has the label '4', expected 0 or 1"),
+        ("sst2", "SST/binary/sentiment-test", "\t1", " 1", r"line 2 has 1 tab-separated columns, expected 2"),
         ("mrpc", "MRPC/msr_paraphrase_test.txt", "1\t1", "yes\t1", r"line 3 has the label 'yes'"),
     ],
 )

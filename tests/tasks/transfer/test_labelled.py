@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cseb.exact import Exact
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Items
 from cseb.tasks.transfer.files import Examples
@@ -18,6 +17,7 @@ from cseb.tasks.transfer.learner import Recipe
 from cseb.tasks.transfer.linear import FAST, TEST
 from cseb.tasks.transfer.recipes import FAST_RECIPE, TEST_RECIPE
 from cseb.tasks.transfer.schemes import folds
+from cseb.tasks.transfer.senteval_reference import Exact
 
 from .conftest import SHARED, hashed_words, noisy, real
 

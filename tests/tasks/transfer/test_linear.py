@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch import nn
 
-from cseb.exact import Exact
 from cseb.tasks.transfer import linear
 from cseb.tasks.transfer.learner import Problem
 from cseb.tasks.transfer.linear import FAST, TEST, Batched, Settings, initial
 from cseb.tasks.transfer.optimisers import OPTIMISERS
 from cseb.tasks.transfer.recipes import L2
+from cseb.tasks.transfer.senteval_reference import Exact
 
 from .conftest import noisy
 

@@ -1,0 +1,1 @@
+"""Numbers read off records: averages, spreads, paired differences, sources of variance. No torch here."""

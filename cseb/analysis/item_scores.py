@@ -1,0 +1,116 @@
+"""What stands behind the points of a record: its items and the data of its tasks, read when a comparison needs them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.errors import BadResults, CsebError
+from cseb.records.items import Items
+from cseb.records.record import Protocol as Measured
+from cseb.records.record import Record, Select
+from cseb.statistics.items import Clusters, average
+from cseb.text import plain
+
+Floats = npt.NDArray[np.float64]
+
+
+class Data(Protocol):
+    """A task with its data in memory, as far as it is needed here (see cseb.tasks.task.Loaded)."""
+
+    def sha256(self) -> str:
+        """Of everything the score depends on but the encoder."""
+
+    def influence(self, items: Items) -> Floats:
+        """How far each item moves the score, in points, (N,)."""
+
+    def clusters(self) -> npt.NDArray[np.int64]:
+        """Which items are clustered: a label for each, (N,)."""
+
+
+@dataclass(slots=True, eq=False)
+class Evidence:
+    """Items and task data of comparable records; both are read once and kept.
+
+    read: key of a record to its items, such as Store.read_items. load: name of a task, without its version, to its
+    data. Either raises CsebError for what cannot be had.
+    """
+
+    read: Callable[[str], Mapping[str, Items]]
+    load: Callable[[str], Data]
+    clusters: dict[str, Clusters] = field(default_factory=dict)  # by task@version, of tasks used so far
+    _shares: dict[tuple[str, str, Select], Floats] = field(default_factory=dict)
+    _doubts: dict[Measured, str] = field(default_factory=dict)
+
+    def shares(self, runs: Mapping[int, Record], tasks: Sequence[str], select: Select) -> tuple[dict[int, Floats], str]:
+        """By seed, what each cluster of items contributes to the average of `tasks`; or {}, and why not in one line.
+
+        runs: seed to record, none of them failed or collapsed.
+        """
+        for protocol in {record.protocol for record in runs.values()}:
+            if doubt := self._doubt(protocol):
+                return {}, doubt
+        found = {}
+        for seed, record in runs.items():
+            try:
+                found[seed] = average([self._of(record, task, select) for task in tasks])
+            except CsebError as error:
+                return {}, plain(str(error))
+        return found, ""
+
+    def _of(self, record: Record, task: str, select: Select) -> Floats:
+        place = (record.key, task, select)
+        if place not in self._shares:
+            self._read(record, select)
+        if place not in self._shares:
+            raise BadResults(f"items/{record.key}.npz does not hold {task}/{select}")
+        return self._shares[place]
+
+    def _read(self, record: Record, select: Select) -> None:
+        """All tasks of a record at once: its items are one file."""
+        held = self.read(record.key)
+        for task in record.protocol.tasks:
+            if (name := f"{task}/{select}") not in held:
+                continue
+            items, data = held[name], self.load(_bare(task))
+            if task not in self.clusters:
+                self.clusters[task] = Clusters.of(data.clusters())
+            clusters = self.clusters[task]
+            if len(items) != len(clusters.labels):
+                raise BadResults(f"{name} of {record.key} has {len(items)} items, the task {len(clusters.labels)}")
+            if not np.isfinite(items).all():
+                raise BadResults(f"{name} of {record.key} has items that are not finite, its score is")
+            self._shares[record.key, task, select] = clusters.shares(_influence(data, items, f"{name} of {record.key}"))
+
+    def _doubt(self, protocol: Measured) -> str:
+        """Why the data at hand cannot be used, or "": they must be those that the records were made with."""
+        if protocol not in self._doubts:
+            named = [*protocol.tasks, *filter(None, [protocol.dev])]
+            try:
+                digests = "".join(self.load(_bare(name)).sha256() for name in named)
+                same = hashlib.sha256(digests.encode()).hexdigest() == protocol.data
+                self._doubts[protocol] = "" if same else "the task data here are not those of the records"
+            except CsebError as error:
+                self._doubts[protocol] = plain(str(error))
+        return self._doubts[protocol]
+
+
+def _influence(data: Data, items: Items, whose: str) -> Floats:
+    """Of each item, (N,) and finite. Raises: BadResults for items of another task."""
+    try:
+        found = np.asarray(data.influence(items), dtype=np.float64)
+    except (ValueError, IndexError, TypeError) as error:
+        raise BadResults(f"{whose} does not fit its task: {error}") from None
+    if found.shape != (len(items),) or not np.isfinite(found).all():
+        raise BadResults(f"{whose} does not fit its task: no finite influence of each item")
+    return found
+
+
+def _bare(task: str) -> str:
+    """`sts12@1` without its version, which `stale` has checked."""
+    return task.rpartition("@")[0]

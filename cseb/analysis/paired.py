@@ -1,0 +1,167 @@
+"""Methods of a study against each other: differences paired by seed, on the same test items.
+
+A sample is one method at one size: points by seed, and what each cluster of test items contributes to them. Every
+comparison is worked out from two samples, so that a single task, an average over tasks and the area under a curve over
+sizes are compared in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.analysis.item_scores import Evidence
+from cseb.analysis.stats import score
+from cseb.analysis.study import Study
+from cseb.records.record import Select
+from cseb.statistics import gain
+from cseb.statistics.groups import with_best
+from cseb.statistics.intervals import LEVEL
+from cseb.statistics.items import variance
+from cseb.statistics.multiple import holm
+from cseb.statistics.paired import MARGIN, Comparison, Verdict
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """One method, scored. points: seed to points. shares: seed to (G,), see statistics.items; empty if not known.
+
+    lacking: why `shares` is empty, or "".
+    """
+
+    method: str
+    points: Mapping[int, float]
+    shares: Mapping[int, Floats]
+    lacking: str = ""
+
+    @property
+    def mean(self) -> float:
+        """Over the seeds that there are."""
+        return float(np.mean(list(self.points.values())))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Method `b` against method `a` at the seeds they share. adjusted: p-value for its family, None if it has none."""
+
+    a: str
+    b: str
+    seeds: tuple[int, ...]
+    found: Comparison
+    adjusted: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Comparisons that were corrected together. tests: how many of them have a p-value."""
+
+    pairs: tuple[Pair, ...]
+    margin: float
+    tests: int
+
+    @property
+    def significant(self) -> frozenset[frozenset[str]]:
+        """Pairs of methods that differ significantly, or by an amount that is the same in every seed."""
+        return frozenset(
+            frozenset((one.a, one.b)) for one in self.pairs if one.verdict in ("better", "worse") or one.found.fixed
+        )
+
+    @property
+    def level(self) -> float:
+        """The error rate that the hardest step of Holm's correction leaves to one comparison."""
+        return LEVEL / max(1, self.tests)
+
+
+def samples(
+    study: Study, size: int, tasks: Sequence[str], select: Select, evidence: Evidence | None = None
+) -> list[Sample]:
+    """Every method that has points at this size, in the order of the study, tasks averaged within a seed."""
+    found = []
+    for method in study.methods:
+        runs = study.runs.get((method, size), {})
+        scored = {seed: score(runs.get(seed), tasks, select) for seed in study.seeds}
+        points = {seed: value for seed, value in scored.items() if not isinstance(value, str)}
+        if not points:
+            continue
+        shares: Mapping[int, Floats] = {}
+        lacking = "no items were asked for"
+        if evidence is not None:
+            shares, lacking = evidence.shares({seed: runs[seed] for seed in points}, tasks, select)
+        found.append(Sample(method, points, shares, lacking))
+    return found
+
+
+def curve(sizes: Sequence[int], by_size: Sequence[Sequence[Sample]]) -> list[Sample]:
+    """Samples of the mean height of each method's curve over sizes, for methods and seeds that have all of them."""
+    weights = gain.weights(np.array(sizes, dtype=np.float64))
+    named = [{one.method: one for one in each} for each in by_size]
+    found = []
+    for name in named[0]:
+        row = [each[name] for each in named if name in each]
+        if len(row) < len(sizes):
+            continue
+        seeds = [seed for seed in row[0].points if all(seed in one.points for one in row)]
+        points = {seed: float(sum(w * one.points[seed] for w, one in zip(weights, row, strict=True))) for seed in seeds}
+        whole = all(seed in one.shares for one in row for seed in seeds)
+        shares = {seed: _weighted(weights, [one.shares[seed] for one in row]) for seed in (seeds if whole else ())}
+        if points:
+            found.append(Sample(name, points, shares, next((one.lacking for one in row if one.lacking), "")))
+    return found
+
+
+def against(baseline: str, found: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
+    """Every other method beside the baseline, which comes first in each pair."""
+    [first] = [one for one in found if one.method == baseline]
+    return [(first, one) for one in found if one is not first]
+
+
+def all_pairs(found: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
+    """Every two methods once, in the order of the study."""
+    return list(combinations(found, 2))
+
+
+def family(
+    pairs: Iterable[tuple[Sample, Sample]], margin: float = MARGIN, correct: Callable[[Floats], Floats] = holm
+) -> Family:
+    """Compare and correct. Pairs with no seed in common are left out."""
+    shared = [(a, b, sorted(set(a.points) & set(b.points))) for a, b in pairs]
+    told = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
+    raw = [found.p for *_, found in told]
+    known = correct(np.array([p for p in raw if p is not None], dtype=np.float64))
+    rest = iter(known.tolist())
+    adjusted = [None if p is None else next(rest) for p in raw]
+    made = tuple(
+        Pair(a, b, tuple(seeds), found, p, found.verdict(p, margin))
+        for (a, b, seeds, found), p in zip(told, adjusted, strict=True)
+    )
+    return Family(made, margin, len(known))
+
+
+def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
+    """The comparison of two samples at these seeds; its item part is None unless both have theirs at all of them."""
+    first, second = (np.array([one.points[seed] for seed in seeds]) for one in (a, b))
+    items = None
+    if all(seed in one.shares for one in (a, b) for seed in seeds):
+        items = variance(np.mean([b.shares[seed] - a.shares[seed] for seed in seeds], axis=0))
+    return Comparison(first, second, items)
+
+
+def best_methods(
+    study: Study, size: int, tasks: Sequence[str], select: Select, evidence: Evidence | None = None
+) -> tuple[str, ...]:
+    """Methods of one column to print in bold: the highest mean, and all not significantly different from it."""
+    found = sorted(samples(study, size, tasks, select, evidence), key=lambda one: -one.mean)
+    names = [one.method for one in found]
+    return with_best(names, family(all_pairs(found)).significant) if names else ()
+
+
+def _weighted(weights: Floats, shares: Sequence[Floats]) -> Floats:
+    total: Floats = weights @ np.stack(shares)
+    return total

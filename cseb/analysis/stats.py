@@ -1,0 +1,142 @@
+"""What several seeds say together: means and spreads, and how many seeds they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from cseb.records.record import Record, Select
+
+Absent = Literal["failed", "collapsed", "missing"]
+Spread = Literal["std", "ci95", "sem", "range"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One method at one size, over the seeds that were planned; or its difference to another, seed by seed.
+
+    mean: points, None when no seed contributes. sd: sample standard deviation (ddof = 1), None below two seeds.
+    values: seed to points. absent: seed to the reason why it contributes nothing. keys: seed to the record behind it.
+    best: whether nothing beside it is better beyond doubt, None where nobody has asked.
+    """
+
+    mean: float | None
+    sd: float | None
+    values: Mapping[int, float]
+    absent: Mapping[int, Absent]
+    keys: Mapping[int, str] = field(default_factory=dict)
+    best: bool | None = None
+
+    @property
+    def n(self) -> int:
+        """Seeds that contribute."""
+        return len(self.values)
+
+    @property
+    def failed(self) -> int:
+        """Seeds whose job ended without scores."""
+        return self._count("failed")
+
+    @property
+    def collapsed(self) -> int:
+        """Seeds whose encoder gives all sentences the same vector, or no finite one."""
+        return self._count("collapsed")
+
+    @property
+    def missing(self) -> int:
+        """Seeds without a record, or with a record that lacks a task."""
+        return self._count("missing")
+
+    @property
+    def sem(self) -> float | None:
+        """Standard error of the mean."""
+        return None if self.sd is None else self.sd / self.n**0.5
+
+    @property
+    def ci95(self) -> float | None:
+        """Half the width of Student's 95 % interval of the mean; a bootstrap over five seeds is too narrow."""
+        if self.sem is None:
+            return None
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.n - 1, 0.975)) * self.sem
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The lowest and the highest seed, None below two seeds."""
+        return (min(self.values.values()), max(self.values.values())) if self.n > 1 else None
+
+    @property
+    def median(self) -> float | None:
+        """Over all seeds that were scored, a collapsed one below every other; None when that has no number."""
+        ranked = self._ranked()
+        middle = ranked[(len(ranked) - 1) // 2 : len(ranked) // 2 + 1]
+        return _mean(middle)
+
+    @property
+    def iqm(self) -> float | None:
+        """Interquartile mean: a quarter of the seeds left out at either end, the collapsed ones first."""
+        ranked = self._ranked()
+        cut = len(ranked) // 4
+        return _mean(ranked[cut : len(ranked) - cut])
+
+    def _ranked(self) -> list[float]:
+        return [-np.inf] * self.collapsed + sorted(self.values.values())
+
+    def _count(self, reason: Absent) -> int:
+        return list(self.absent.values()).count(reason)
+
+
+def cell(runs: Mapping[int, Record], seeds: Sequence[int], tasks: Sequence[str], select: Select) -> Cell:
+    """The cell of one method at one size. runs: seed to record; seeds: those planned; tasks: those averaged."""
+    scores = {seed: score(runs.get(seed), tasks, select) for seed in seeds}
+    return _over(scores, {seed: runs[seed].key for seed in seeds if seed in runs})
+
+
+def difference(one: Cell, other: Cell) -> Cell:
+    """`one` less `other` under the same seed, hence on the same sentences in the same order.
+
+    A seed that lacks either drops out, for the reason that `one` gives first.
+    """
+    scores: dict[int, float | Absent] = {}
+    for seed in sorted({*one.values, *one.absent}):
+        if seed in one.values and seed in other.values:
+            scores[seed] = one.values[seed] - other.values[seed]
+        else:
+            scores[seed] = one.absent.get(seed) or other.absent.get(seed) or "missing"
+    return _over(scores, one.keys)
+
+
+def score(record: Record | None, tasks: Sequence[str], select: Select) -> float | Absent:
+    """Points of one run, averaged over `tasks`, or why there are none: an average never leaves a task out."""
+    if record is None:
+        return "missing"
+    if record.status == "failed":
+        return "failed"
+    found = {one.task: one.value for one in record.scores if one.select == select}
+    values = [found[task] for task in tasks if task in found]
+    points = [value for value in values if value is not None]
+    if len(points) < len(values):
+        return "collapsed"
+    if len(points) < len(tasks) or not tasks:
+        return "missing"
+    return float(np.mean(points))
+
+
+def _over(scores: Mapping[int, float | Absent], keys: Mapping[int, str]) -> Cell:
+    values = {seed: value for seed, value in scores.items() if not isinstance(value, str)}
+    points = np.array(list(values.values()), dtype=np.float64)
+    return Cell(
+        mean=float(points.mean()) if len(points) else None,
+        sd=float(points.std(ddof=1)) if len(points) > 1 else None,
+        values=values,
+        absent={seed: value for seed, value in scores.items() if isinstance(value, str)},
+        keys=keys,
+    )
+
+
+def _mean(points: Sequence[float]) -> float | None:
+    return float(np.mean(points)) if len(points) and np.isfinite(points).all() else None

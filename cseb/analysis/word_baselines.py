@@ -1,0 +1,27 @@
+"""What counting words is worth on the embedded tasks, which no paper knows: a floor to read their scores against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from statistics import fmean
+
+from cseb.registry import TASK_GROUPS
+from cseb.tasks.words import baselines
+
+
+@lru_cache(maxsize=64)  # every table of a report asks, mostly for the same tasks
+def word_baselines(tasks: tuple[str, ...]) -> Mapping[str, float]:
+    """Average over these tasks, such as mw-captions@1, by the name of the baseline.
+
+    Empty where there are no tasks or one is not embedded; a baseline that has no score on a task is left out.
+    """
+    names = tuple(task.partition("@")[0] for task in tasks)
+    if not names or not set(names) <= set(TASK_GROUPS["microworld"]):
+        return {}
+    found = {}
+    for name, points in baselines(names).items():
+        known = [point for point in points if point is not None]
+        if len(known) == len(points):
+            found[name] = fmean(known)
+    return found

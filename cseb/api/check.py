@@ -1,0 +1,162 @@
+"""A benchmark trained again, and what has moved: by our code, by drift, or from the papers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from cseb.errors import BadResults, CsebError
+
+if TYPE_CHECKING:
+    from cseb.experiment.benchmark import Benchmark
+    from cseb.experiment.grid import Grid
+    from cseb.launchers.events import Summary, Watch
+    from cseb.records.record import Record
+    from cseb.records.store import Store
+    from cseb.regression.check_results import Answer
+    from cseb.regression.reference import Repeatability
+
+# What an older processor would do: PyTorch's and MKL's kernels round sums in another order on each. Read when a process
+# loads torch, so they take two workers, which are processes of their own.
+AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+OLDEST = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41"}
+TURNS: tuple[tuple[int, str, bool, Mapping[str, str]], ...] = (  # threads, workers, order of jobs, instructions
+    (1, "1", False, {}),
+    (2, "1", True, {}),
+    (1, "2", False, AVX2),
+    (1, "2", True, OLDEST),
+    (4, "1", False, {}),
+    (2, "2", True, AVX2),
+)
+VARIED = "1, 2 and 4 threads, order of jobs, 1 and 2 processes, instruction sets of older processors"
+
+
+class Stopped(CsebError):
+    """A fresh run that did not get to its end."""
+
+    def __init__(self, summary: Summary) -> None:
+        super().__init__("the fresh run did not get to its end, so nothing was compared")
+        self.exit_code = summary.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class FreshRun:
+    """A benchmark and how it is trained afresh, in a folder that is gone afterwards.
+
+    watching: see `PlannedGrid.run`. results: records to compare in place of fresh ones.
+    """
+
+    benchmark: Benchmark
+    name: str  # as typed
+    workers: str = "auto"
+    threads: int = 1
+    device: str = "auto"
+    watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None
+    results: Path | None = None
+    backwards: bool = False
+
+    @property
+    def expected(self) -> Store:
+        """Where the expected records lie."""
+        from cseb.experiment.benchmark import expected
+        from cseb.records.store import Store
+
+        return Store(expected(self.name, self.benchmark.name))
+
+    @contextmanager
+    def trained(self) -> Iterator[Store]:
+        """The store of a fresh run, or that of `results`. Raises: Stopped."""
+        from cseb.api.grid import plan_grid
+        from cseb.records.store import Store
+
+        if self.results is not None:
+            yield Store(self.results)
+            return
+        with TemporaryDirectory(prefix="cseb-check-") as folder:
+            planned = plan_grid(
+                self.benchmark,
+                folder,
+                workers=self.workers,
+                threads=self.threads,
+                device=self.device,
+                backwards=self.backwards,
+            )
+            summary = planned.run(self.watching)
+            if summary.stopped or summary.refused:
+                raise Stopped(summary)
+            yield planned.grid.store
+
+    def compared(self) -> list[Answer]:
+        """Fresh records against the expected ones. Raises: CsebError."""
+        from cseb.regression.expected import against_expected, expected_records
+
+        expected_records(self.expected, self.name)  # said before anything is trained
+        with self.trained() as fresh:
+            return against_expected(self.benchmark.tolerance, fresh, fresh.load()[0], self.expected, self.name)
+
+    def against_papers(self) -> list[Answer]:
+        """Means of fresh records against what papers print. Raises: BadResults where no paper prints any."""
+        from cseb.papers.reproduce import reproduced
+
+        with self.trained() as fresh:
+            found = reproduced(fresh.load()[0])
+        if not found:
+            raise BadResults(
+                "no paper prints a number for these methods at these fractions; cseb show METHOD lists what is printed"
+            )
+        return found
+
+    def update(self) -> tuple[int, int, str]:
+        """Make fresh records what is expected; see `cseb.regression.expected.update`."""
+        from cseb.regression.expected import update
+
+        with self.trained() as fresh:
+            return update(fresh, fresh.load()[0], self.expected)
+
+    def calibrate(self, tell: Callable[[int, int], None]) -> Repeatability:
+        """Repeat the smallest fraction of seed 0 under what nobody controls, and store how far its averages scatter.
+
+        tell: is told how many repeats are done, of how many. Raises: CsebError.
+        """
+        from cseb.regression import reference as references
+
+        axes = ("fractions", "sizes")
+        small = {axis: tuple(held[:1]) for axis in axes if (held := sorted(getattr(self.benchmark, axis)))}
+        pinned = replace(self, benchmark=self.benchmark.model_copy(update={**small, "seeds": 1}), results=None)
+        repeats: list[list[Record]] = []
+        for number, (threads, workers, backwards, instructions) in enumerate(TURNS, 1):
+            turn = replace(pinned, threads=threads, workers=workers, backwards=backwards)
+            with _environment(instructions), turn.trained() as store:
+                repeats.append(store.load()[0])
+            tell(number, len(TURNS))
+        measured = references.Repeatability(
+            repeats=len(repeats),
+            cells=f"seed 0 of the smallest share: {len(repeats[0])} jobs",
+            varied=VARIED,
+            conditions=references.conditions(repeats[0]),
+            sd=references.scatter(repeats),
+        )
+        folder = self.expected.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        references.write(folder, references.read(folder).model_copy(update={"repeatability": measured}))
+        return measured
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    """These variables, for processes that start meanwhile."""
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

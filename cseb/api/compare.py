@@ -1,0 +1,148 @@
+"""Methods compared by paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from cseb.api.arguments import joined, listed, methods_of
+from cseb.api.results import Results, results_of
+from cseb.errors import BadBenchmark, BadResults, one_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cseb.records.record import Select
+    from cseb.reports.sheet import Sheet
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A page of comparisons: printed it is the page, as data it is rows in full precision.
+
+    sheets: its tables, in order; the first one, ``effects``, has the paired differences.
+    """
+
+    sheets: tuple[Sheet, ...]
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Every row of every table by the names of its columns; ``sheet`` names the table."""
+        return [{"sheet": sheet.name, **line.values} for sheet in self.sheets for line in sheet.lines]
+
+    def frame(self, sheet: str = "effects") -> pd.DataFrame:
+        """One row for each comparison of a table: method, baseline, mean (their paired difference in points) and more.
+
+        Raises: BadResults if the page has no such table.
+        """
+        import pandas as pd
+
+        known = list(dict.fromkeys(one.name for one in self.sheets))
+        if sheet not in known:
+            raise BadResults(f"no table of this page is called {sheet!r}; known: {', '.join(known)}")
+        rows = [dict(line.values) for one in self.sheets if one.name == sheet for line in one.lines]
+        return pd.DataFrame(rows).rename(columns={"a": "baseline", "b": "method"})
+
+    def text(self, format: str = "terminal") -> str:
+        """The page as ``terminal``, ``markdown``, ``latex``, ``csv``, ``json`` or ``html``. Raises: BadSpec."""
+        from cseb.reports.documents import comparison
+        from cseb.reports.formats import FORMATS
+
+        return FORMATS[one_of(FORMATS, format, "--format")].write(comparison(self.sheets))
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def compare(
+    results: Results | str | Path = "results",
+    *,
+    baseline: str = "",
+    all_pairs: bool = False,
+    methods: str | Sequence[str] = (),
+    fractions: float | Sequence[float] = (),
+    tasks: str | Sequence[str] = (),
+    checkpoint: str = "",
+    margin: float = 0.5,
+    single_tasks: bool = False,
+    aso: bool = False,
+    variance: bool = False,
+    data_dir: str | Path = "",
+    mixed: bool = False,
+) -> Comparison:
+    """Compare methods by paired differences, with intervals for new seeds and for new test items.
+
+    The average over tasks is the primary comparison, corrected by Holm at each fraction; all else is exploratory.
+
+    Args:
+        results: a folder of records, or what `cseb.run` or `cseb.load` returned.
+        baseline: the method to compare with; simcse where there is one.
+        all_pairs: every two methods in place of a baseline.
+        methods: those to compare.
+        fractions: of the corpus; all by default.
+        tasks: tasks to average; by default all that are scored alike.
+        checkpoint: ``best`` on the dev set or ``last``; by default best where there is one.
+        margin: points below which a difference does not matter.
+        single_tasks: single tasks too, exploratory.
+        aso: almost stochastic order too, from five seeds on; descriptive.
+        variance: where the spread comes from instead, for runs with `vary`.
+        data_dir: folder of task files; by default that of the benchmark.
+        mixed: let one comparison mix devices, versions and code, and say so below it.
+
+    Returns:
+        The page: print it, or take its `rows` or `frame()`.
+
+    Raises:
+        BadResults: if there is nothing to compare.
+        BadBenchmark: for options that exclude each other.
+
+    Examples:
+        >>> import cseb
+        >>> found = cseb.compare("results", baseline="simcse", fractions=[0.01])
+        >>> sorted(found.frame().method)
+        ['micse', 'msse']
+    """
+    from cseb.analysis.sequential_testing import look
+    from cseb.analysis.study import as_it_stands, choose, gather, groups
+    from cseb.experiment.evidence import evidence
+    from cseb.records.store import Store
+    from cseb.reports.captions import mixed_note
+    from cseb.reports.comparison_report import Wanted, baseline_of, sheets
+    from cseb.reports.variance_sources import sources
+
+    one_of(("", "best", "last"), checkpoint, "--select")
+    if baseline and all_pairs:
+        raise BadBenchmark("both --baseline and --all-pairs are given; choose one")
+    held = results_of(results, lean=True)
+    store, records = Store(held.folder), list(held.records)
+    chosen = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
+    trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
+    shown: list[Sheet] = []
+    for group in groups(choose(trained, methods_of(methods))) or [records]:
+        if variance:
+            shown += [sources(group, chosen)]
+            continue
+        study = gather(group, mixed=mixed)
+        wanted = Wanted(
+            baseline="" if all_pairs else baseline_of(study, baseline),
+            select=chosen,
+            fractions=tuple(map(float, listed(fractions))),
+            tasks=_named(joined(tasks), study.tasks),
+            margin=margin,
+            singles=single_tasks,
+            aso=aso,
+        )
+        found = sheets(study, wanted, evidence(store, group, str(data_dir)))
+        said = [*mixed_note(study), *filter(None, [look(held.folder, study)])]
+        shown += [replace(found[0], notes=(*found[0].notes, *said)), *found[1:]]
+    return Comparison(tuple(shown))
+
+
+def _named(text: str, known: object) -> tuple[str, ...]:
+    """Tasks as records name them, from names a user types."""
+    from cseb.tasks.names import parse_names
+
+    versioned = {str(task).partition("@")[0]: str(task) for task in cast("dict[str, str]", known)}
+    return tuple(versioned.get(name, name) for name in parse_names(text)) if text else ()

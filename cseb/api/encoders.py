@@ -1,0 +1,111 @@
+"""A trained encoder as a user holds it: sentences in, vectors out, and a folder that other libraries load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cseb.errors import BadData, BadResults
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from cseb.encoder.encoder import Encoder
+    from cseb.experiment.plan import Job
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedEncoder:
+    """What `cseb.train` returns.
+
+    Attributes:
+        method: as it was asked for.
+        resolved: every part of the method with every option and version.
+        curve: (step, mean loss since the last entry, dev score or None) at every evaluation during training.
+        best_step: the checkpoint that is held: the best on the dev set, or the last one where there is none.
+        notes: what the training has to say, such as what its views found in the sentences.
+        sentences: how many it was trained on.
+        seed: of all its random numbers.
+        base: the encoder it started from.
+    """
+
+    method: str
+    resolved: str = field(repr=False)
+    curve: tuple[tuple[int, float, float | None], ...]
+    best_step: int
+    notes: tuple[str, ...]
+    sentences: int
+    seed: int
+    base: str
+    _encoder: Encoder = field(repr=False)
+    _job: Job = field(repr=False)
+
+    def encode(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Vectors of N sentences.
+
+        Args:
+            sentences: a list of strings; what is longer than the encoder can read is cut.
+
+        Returns:
+            float32, (N, D), in the same order, not normalised: the vectors that cseb scores.
+
+        Raises:
+            BadData: if it is one string, or holds something else than strings.
+        """
+        with torch_threads(self._job.protocol.threads):
+            return self._encoder.embed(strings(sentences))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the encoder into a folder that ``AutoModel.from_pretrained`` and `cseb.evaluate` load.
+
+        With pooler cls or mean and no head at test, ``SentenceTransformer(folder)`` gives the same vectors.
+
+        Args:
+            folder: made where there is none; an encoder that cseb has saved there is replaced.
+
+        Returns:
+            The folder.
+
+        Raises:
+            BadResults: if it cannot be written, or holds something else.
+        """
+        from cseb.experiment.export import export
+
+        path = Path(folder)
+        try:
+            ours = (path / "cseb.json").is_file() or (path.is_dir() and not any(path.iterdir()))
+            taken = path.exists() and not ours
+        except OSError as error:
+            raise BadResults(f"{path} cannot be written: {error.strerror}; name another folder") from error
+        if taken:
+            raise BadResults(f"{path} is there and holds no encoder that cseb has saved; name another folder")
+        export(self._encoder, self._job, path, advice="mend that, or name another folder")
+        return path
+
+
+def strings(given: Sequence[str]) -> list[str]:
+    """A list of strings. Raises: BadData for anything else."""
+    if isinstance(given, str):
+        raise BadData("one string is given where a list of strings is needed; write [text]")
+    held = list(given)
+    for number, one in enumerate(held):
+        if not isinstance(one, str):
+            raise BadData(f"sentence {number} is {type(one).__name__} {str(one)[:40]!r}; strings are needed")
+    return held
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """So many CPU threads for torch, and afterwards as many as before: sums of other threads round otherwise."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,72 @@
+"""What is said of a grid before and after it runs."""
+
+from __future__ import annotations
+
+import shlex
+
+from cseb.experiment.grid import Grid
+from cseb.explain import describe
+from cseb.launchers.events import Summary
+from cseb.methods.spec import parse_method
+from cseb.records.method_text import apart
+from cseb.statistics.paired import exact_floor
+from cseb.statistics.power import Design
+from cseb.text import duration, percent
+
+
+def listing(grid: Grid) -> str:
+    """One line for each job, and how long those without a record are likely to take."""
+    seconds = grid.seconds
+    todo = {job.key for job in grid.todo}
+    rows = [("key", "method", "fraction", "sentences", "seed", "record", "expected")]
+    for job in grid.jobs:
+        key = job.key
+        record, expected = grid.records.get(key), seconds[key]
+        cost = "unknown" if expected is None else duration(expected)
+        state = (record.status if record else "none", cost if key in todo else "-")
+        rows.append((key, job.label, percent(job.fraction), str(job.size), str(job.seed), *state))
+    known = [one for key in todo if (one := seconds[key]) is not None]
+    said = f"{len(grid.jobs)} jobs, {len(todo)} to run"
+    if known:
+        left = duration(sum(known) / max(1, min(grid.workers, len(todo))))
+        said += f", about {left} with {grid.workers} workers"
+    if unknown := len(todo) - len(known):
+        said += f", {unknown} of unknown length"
+    return "\n".join([*describe.aligned(rows), *_replaced(grid), said, *_power(grid.benchmark.seeds)])
+
+
+def _replaced(grid: Grid) -> list[str]:
+    """What the benchmark's `scale` and `steps` put in place of the methods' own options, each once."""
+    found: dict[tuple[str, str, str], dict[str, None]] = {}
+    cells = {(job.label, job.fraction): job.method for job in grid.jobs}
+    for (label, fraction), used in cells.items():
+        for one in apart(parse_method(label).at(fraction).resolved(), used.resolved()):
+            found.setdefault((one.name, one.a, one.b), {})[label] = None
+    rows = [(f"  {', '.join(of)}", name, f"{own} became {now}") for (name, own, now), of in found.items()]
+    return ["the benchmark's scale and steps replace:", *describe.aligned(rows)] if rows else []
+
+
+def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
+    """The last line of a run."""
+    broken = summary.failed + summary.refused
+    if summary.stopped:
+        how = "the others keep the records they had" if fresh else "the same command goes on from there"
+        return f"stopped: {summary.done + broken} of {summary.total} jobs were run; {how}"
+    said = f"{summary.done} jobs done" if summary.total else f"all {len(grid.jobs)} jobs have records"
+    said += f", {broken} failed" if broken else ""
+    said += f", {len(grid.failed)} failed before (--retry-failed runs them again)" if grid.failed else ""
+    if summary.total and not summary.done:
+        return said
+    return f"{said}; next: cseb report {shlex.quote(str(grid.store.folder))}"
+
+
+def _power(seeds: int) -> list[str]:
+    """What so few seeds can and cannot show, before any time is spent on them."""
+    if seeds >= 6:
+        return []
+    if (least := Design(seeds, 1.0).detectable()) is None:
+        return ["one seed shows no spread, so no test of seeds is possible; use 6 seeds"]
+    return [
+        f"with {seeds} seeds exact tests cannot go below {exact_floor(seeds):g} (6 seeds: {exact_floor(6):.3f}); a "
+        f"paired t-test finds differences from {least:.2f} sd of the differences on (80 % power)"
+    ]

@@ -1,0 +1,160 @@
+"""Where jobs run: what launcher, device, workers and time limits a user may name, and what they stand for."""
+
+from __future__ import annotations
+
+import os
+import re
+import reprlib
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cseb.errors import BadBenchmark, BadSpec, UnknownName, one_of
+
+if TYPE_CHECKING:
+    from cseb.launchers import Launcher
+
+MOST = 10_000  # workers, or jobs of an allocation
+MOST_THREADS = 1024  # more than any machine has cores
+MOST_PROCESSES = 256  # that share a batch; more than a batch has rows
+MOST_SECONDS = 10**7  # four months
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
+
+
+def launcher_of(
+    name: str, workers: int | None, ray_address: str, slurm: Sequence[str], per_allocation: str, per_gpu: int = 1
+) -> Launcher:
+    """The launcher of this name. workers: jobs at a time, None if it decides; per_gpu: jobs that share a GPU.
+
+    Raises: BadBenchmark, BadSpec, UnknownName.
+    """
+    from cseb.registry import LAUNCHERS
+
+    kind = LAUNCHERS[name]
+    for option, given, owner in (
+        ("--ray-address", ray_address, "ray"),
+        ("--slurm", slurm, "slurm"),
+        ("--jobs-per-allocation", per_allocation != "auto", "slurm"),
+    ):
+        if given and name != owner:
+            raise BadBenchmark(f"{option} is of no use to --launcher {name}; take --launcher {owner}")
+    made: Launcher
+    match name:
+        case "local":
+            made = kind(workers)
+        case "ray":
+            made = kind(ray_address, workers, per_gpu)
+        case "slurm":
+            pack = None if per_allocation == "auto" else _count(per_allocation, "--jobs-per-allocation")
+            made = kind(sbatch_options(slurm), pack, workers, per_gpu)
+        case _:  # another package's
+            made = kind()
+    return made
+
+
+def elsewhere(name: str, ray_address: str) -> bool:
+    """Whether jobs run on machines of which this one knows nothing. Raises: UnknownName."""
+    from cseb.registry import LAUNCHERS
+
+    if name not in LAUNCHERS:
+        raise UnknownName(LAUNCHERS.kind, name, LAUNCHERS)
+    return name != "local" and (name != "ray" or bool(ray_address))
+
+
+def sbatch_options(given: Sequence[str]) -> Mapping[str, str]:
+    """`partition=a,b,time=60` as names and values: a comma ends a value only where another name follows.
+
+    Raises: BadBenchmark.
+    """
+    options: dict[str, str] = {}
+    for part in (part for text in given for part in re.split(r",(?=[a-z_-]+=)", text)):
+        found = re.fullmatch(r"([a-z][a-z_-]+)=([^\n]+)", part)
+        wrong = [part] if found is None else [word for word in part.split(",") if _no_value(word, found[1])]
+        if found is None or wrong:
+            needed = "a long option of sbatch and its value are needed, such as time=120"
+            raise BadBenchmark(f"--slurm {wrong[0]!r}: {needed}; no blank or capital in its name")
+        if found[1].replace("_", "-") in {name.replace("_", "-") for name in options}:
+            raise BadBenchmark(f"--slurm {part!r}: {found[1]} is given twice; leave one out")
+        options[found[1]] = found[2]
+    return options
+
+
+def _no_value(word: str, option: str) -> bool:
+    """Whether what stands between two commas is nothing, or meant as an option: ` mem=2`, `Mem=2`. export has such."""
+    return not word.strip() or (option != "export" and re.match(r"[a-z_-]*[A-Z\s][A-Za-z_\s-]*=", word) is not None)
+
+
+def _count(text: str, option: str) -> int:
+    """Raises: BadSpec."""
+    if not re.fullmatch(r"[0-9]{1,5}", text) or not 1 <= int(text) <= MOST:
+        raise BadSpec(f"{option} is {reprlib.repr(text)}; a whole number from 1 to {MOST}, or auto")
+    return int(text)
+
+
+def device_of(name: str, elsewhere: bool = False) -> str:
+    """Where jobs compute. It is part of their identity, so it is settled before they are planned.
+
+    elsewhere: on other machines, of which this one cannot say what they have. Raises: BadBenchmark, BadSpec.
+    """
+    one_of(("auto", "cpu", "cuda"), name, "--device")
+    if elsewhere:
+        if name == "auto":
+            raise BadBenchmark("jobs run on other machines: say --device cpu or --device cuda")
+        return name
+    if name == "cpu" or (
+        name == "auto" and sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES)
+    ):
+        return "cpu"  # said without loading torch, which takes seconds
+    import torch
+
+    if name == "cuda" and not torch.cuda.is_available():
+        raise BadBenchmark("--device cuda: torch finds no GPU here; take --device cpu")
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def workers_of(
+    text: str, threads: int, device: str, per_gpu: int | None = None, elsewhere: bool = False, processes: int = 1
+) -> int:
+    """How many jobs at a time: as many as cores, for one process with several threads is slower (results/speed).
+
+    per_gpu: jobs that share a GPU. elsewhere: on other machines, which may have room for any number. processes: those
+    that share a job; several take one job at a time. Raises: BadBenchmark, BadSpec.
+    """
+    if processes > 1:
+        if text not in ("auto", "1") or per_gpu:
+            found = f"--jobs-per-gpu {per_gpu}" if per_gpu else f"--workers {text}"
+            raise BadBenchmark(f"{processes} processes that share each batch run one job at a time; leave {found} out")
+        return 1
+    if per_gpu and (text != "auto" or device != "cuda"):
+        found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
+        raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")
+    if text != "auto":
+        return _count(text, "--workers")
+    if elsewhere:
+        return 1
+    if device == "cuda":
+        from cseb.launchers.devices import gpus
+
+        return max(1, len(gpus())) * (per_gpu or 1)
+    return max(1, _cores() // threads)
+
+
+def seconds_of(text: str) -> float | None:
+    """Such as 90s, 30m or 2h in seconds, None for "". Raises: BadSpec."""
+    if not text:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text)
+    if found is None or not float(found[1]):
+        raise BadSpec(f"--time-limit is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")
+    seconds = float(found[1]) * {"s": 1, "h": 3600}.get(found[2], 60)
+    if seconds > MOST_SECONDS:
+        raise BadSpec(
+            f"--time-limit is {text!r}; at most {MOST_SECONDS} seconds can be waited, or leave it out for ever"
+        )
+    return seconds
+
+
+def _cores() -> int:
+    """Cores this process may use, which in a container are fewer than the machine has."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

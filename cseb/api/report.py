@@ -1,0 +1,222 @@
+"""Tables of a folder of records, as text in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from cseb.api.arguments import listed, methods_of, names
+from cseb.api.results import Results, results_of
+from cseb.errors import BadResults, one_of
+from cseb.text import plain
+
+if TYPE_CHECKING:
+    from cseb.analysis.query import StudyQuery
+    from cseb.analysis.study import Study
+    from cseb.experiment.benchmark import Benchmark
+    from cseb.records.record import Record
+    from cseb.records.store import Problem
+    from cseb.reports.documents import Group
+    from cseb.reports.tables import Table
+
+
+def report(
+    results: Results | str | Path = "results",
+    format: str = "markdown",
+    *,
+    table: str = "",
+    by: str = "method",
+    methods: str | Sequence[str] = (),
+    fractions: float | Sequence[float] = (),
+    sizes: int | Sequence[int] = (),
+    tasks: str | Sequence[str] = (),
+    checkpoint: str = "",
+    spread: str = "std",
+    full: str = "",
+    option: str = "",
+    against: str = "",
+    mark: str = "seeds",
+    data_dir: str | Path = "",
+    mixed: bool = False,
+    benchmark: str = "",
+) -> str:
+    """The tables of a folder of records, as `cseb report` prints them.
+
+    Args:
+        results: a folder of records, or what `cseb.run` or `cseb.load` returned.
+        format: ``terminal``, ``markdown``, ``latex``, ``csv``, ``json`` or ``html``.
+        table: ``few-shot`` (methods by fractions), ``tasks`` (methods by tasks), ``ablation`` (differences to `full`, a
+            method) or ``sensitivity`` (values of `option`); by default what the benchmark says, or few-shot.
+        by: what rows are: ``method``, ``encoder``, ``fraction`` or ``task``.
+        methods: those to show, in this order.
+        fractions: of the corpus, those to show.
+        sizes: numbers of sentences to show.
+        tasks: tasks or groups to show or average.
+        checkpoint: ``best`` on the dev set, ``last`` or ``both``; by default best where there is one.
+        spread: behind a mean: ``std``, ``ci95``, ``sem`` or ``range``.
+        full: for an ablation, the method that the others are parts of.
+        option: for a sensitivity table, such as ``infonce.temperature``.
+        against: ``published`` puts each number beside what papers print.
+        mark: which cells are bold: the best and all that are not significantly different from it for new ``seeds``, for
+            new ``items`` too, or ``none``.
+        data_dir: folder of task files, for ``mark="items"``.
+        mixed: let one table mix devices, versions and task lists, and say so below it.
+        benchmark: keep to the records of this benchmark, in its own layout.
+
+    Returns:
+        The text of the tables; those of several encoders or corpora follow each other.
+
+    Raises:
+        BadResults: if there are no such records, or they must not stand in one table.
+
+    Examples:
+        >>> import cseb
+        >>> "| `simcse` |" in cseb.report("results", format="markdown")
+        True
+    """
+    from cseb.analysis.study import as_it_stands, groups
+    from cseb.experiment.plan_file import own, plans
+    from cseb.reports.documents import comparison, score_report
+    from cseb.reports.formats import FORMATS
+    from cseb.reports.layouts import KINDS
+
+    form = FORMATS[one_of(FORMATS, format, "--format")]
+    one_of(("", *KINDS), table, "--table")
+    one_of(("method", "encoder", "fraction", "task"), by, "--by")
+    one_of(("std", "ci95", "sem", "range"), spread, "--spread")
+    one_of(("", "best", "last", "both"), checkpoint, "--select")
+    one_of(("", "published"), against, "--against")
+    one_of(("seeds", "items", "none"), mark, "--mark")
+    ask = query(methods, fractions, sizes, tasks, checkpoint, by=by, spread=spread, mixed=mixed)
+    full = (*methods_of(full), "")[0]
+    held = results_of(results, lean=True)
+    records = list(held.records)
+    if benchmark:
+        [plan] = plans(held.folder, [], benchmark)
+        records = own(records, plan)
+    several = groups(records, encoders=by == "encoder")
+    if ask.methods or ask.fractions or ask.sizes:  # encoders as they stand have none of these
+        several = [group for group in several if not all(map(as_it_stands, group))] or several
+    typed = {"ablation": {"full": full}, "sensitivity": {"option": option}}.get(table, {})
+    layout = _Layout(held, ask, form.pages, table, typed, mark, str(data_dir), benchmark)
+    pages = [layout.group(group, bool(against)) for group in several or [[]]]
+    beside = [sheet for one in pages for sheet in one.sheets]
+    # Programs read rows of one kind: those of the comparison where there is one.
+    shown = comparison(beside) if form.data and beside else score_report(pages, plain(held.folder.resolve().name))
+    return form.write(shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What is asked of every group of records."""
+
+    results: Results
+    ask: StudyQuery
+    pages: bool  # whether the format shows more of a folder than one table
+    table: str
+    typed: dict[str, str]
+    mark: str
+    data_dir: str
+    benchmark: str
+
+    def group(self, records: list[Record], published: bool) -> Group:
+        """The tables of records of one encoder and corpus, and what papers print beside them."""
+        from cseb.analysis.study import as_it_stands
+        from cseb.experiment.plan_file import layout, plans, settled
+        from cseb.papers.published_comparison import beside_published
+        from cseb.reports.documents import Group
+        from cseb.reports.layouts import KINDS
+
+        standing = bool(records) and all(map(as_it_stands, records))
+        ask = replace(self.ask, by="encoder", select="last") if standing and self.ask.by == "method" else self.ask
+        claim = "none" if standing and self.mark == "seeds" else self.mark  # they have one seed
+        planned: list[Benchmark] = plans(self.results.folder, records, self.benchmark)
+        ask = self._marking(settled(ask, records, planned), claim, records)
+        kind, special = (self.table, self.typed) if self.table or self.pages else layout(planned)
+        kind = kind or ("tasks" if standing else "few-shot")
+        problems = self.results.problems
+        tables = [_laid_out(kind, records, problems, ask, special, bool(self.table))]
+        if self.pages and not self.table and not standing:
+            tables += [KINDS["tasks"](records, problems, one) for one in _each_size(ask, tables[0].study)]
+        tables = list(map(with_word_baselines, tables))
+        sheets = [beside_published(one) for one in tables] if published else []
+        tables = [
+            one if sheet is None or sheet.lines else one.noted(*sheet.notes)
+            for one, sheet in zip_longest(tables, sheets)
+        ]
+        return Group(tables=tables, sheets=[sheet for sheet in sheets if sheet.lines])
+
+    def _marking(self, ask: StudyQuery, mark: str, records: list[Record]) -> StudyQuery:
+        """With what marks cells, and what a mark says."""
+        from cseb.analysis.significance import by_items, by_seeds
+        from cseb.experiment.evidence import evidence
+        from cseb.records.store import Store
+
+        told = "paired by seed, Holm over the column, 5 % significance level"
+        match mark:
+            case "none":
+                return ask
+            case "items":
+                known = by_items(evidence(Store(self.results.folder), records, self.data_dir))
+                return replace(ask, best=known, claim=f"{told}, for new seeds and new test items")
+        return replace(ask, best=by_seeds(), claim=f"{told}, for new seeds on the same test items")
+
+
+def query(
+    methods: str | Sequence[str],
+    fractions: float | Sequence[float],
+    sizes: int | Sequence[int],
+    tasks: str | Sequence[str],
+    checkpoint: str,
+    **others: Any,
+) -> StudyQuery:
+    """What a user asks of a folder of records, read. Raises: BadBenchmark, BadSpec, UnknownName."""
+    from cseb.analysis.query import StudyQuery
+    from cseb.registry import TASK_GROUPS
+
+    return StudyQuery(
+        methods=methods_of(methods),
+        fractions=tuple(map(float, listed(fractions))),
+        sizes=tuple(map(int, listed(sizes))),
+        tasks=tuple(task for name in names(tasks) for task in TASK_GROUPS.get(name, (name,))),
+        select=cast(Any, checkpoint),
+        **others,
+    )
+
+
+def _laid_out(
+    kind: str,
+    records: list[Record],
+    problems: Sequence[Problem],
+    ask: StudyQuery,
+    special: dict[str, str],
+    typed: bool,
+) -> Table:
+    """The table; where a benchmark asks for a kind that these records cannot fill, few-shot, and why below it.
+
+    typed: whether the user named the kind of table.
+    """
+    from cseb.reports.layouts import KINDS
+
+    try:
+        return KINDS[kind](records, problems, ask, **special)
+    except BadResults as error:
+        if typed or kind == "few-shot":
+            raise
+        found = KINDS["few-shot"](records, problems, ask)
+        return found.noted(f"Not as the benchmark lays it out ({kind}): {error}.")
+
+
+def _each_size(ask: StudyQuery, study: Study) -> list[StudyQuery]:
+    return [replace(ask, fractions=(), sizes=(size,)) for size in study.sizes]
+
+
+def with_word_baselines(table: Table) -> Table:
+    """On the embedded tasks, with what counting words is worth on them below the table."""
+    from cseb.analysis.word_baselines import word_baselines
+
+    found = ", ".join(f"{name} {points:.2f}" for name, points in word_baselines(table.tasks).items())
+    return table.noted(f"Baselines without training, average over these tasks: {found}.") if found else table

@@ -1,0 +1,123 @@
+"""A folder of records as objects and as a table of pandas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cseb.records.record import Record, Score
+    from cseb.records.store import Problem
+
+COLUMNS = (
+    *("method", "fraction", "size", "seed", "task", "checkpoint", "score", "protocol"),
+    *("encoder", "corpus", "benchmark", "task_version", "items", "steps", "best_step"),
+    *("train_seconds", "score_seconds", "device", "threads", "precision", "vary", "cseb", "key"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Records of one folder.
+
+    records: one for each run, in order of their keys or of the grid. problems: files that are no records, or jobs that
+    left none, each with the reason.
+    """
+
+    folder: Path
+    records: tuple[Record, ...]
+    problems: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __iter__(self) -> Iterator[Record]:
+        return iter(self.records)
+
+    def __repr__(self) -> str:
+        failed = sum(record.status == "failed" for record in self.records)
+        said = [f"{len(self.records)} records", f"{failed} failed", f"{len(self.problems)} problems"]
+        return f"Results({str(self.folder)!r}: {', '.join(said)})"
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each run, task and checkpoint, the scores in full precision.
+
+        Runs that failed have no scores and so no rows. Columns: method, fraction of the corpus, size in sentences,
+        seed, task, checkpoint (``best`` or ``last``), score (NaN for an encoder that has collapsed), protocol (what the
+        score measures), encoder, corpus, benchmark, task_version, items (how many were scored), steps, best_step,
+        train_seconds, score_seconds, device, threads, precision, vary, cseb (version), key.
+        """
+        import pandas as pd
+
+        rows = [_row(record, score) for record in self.records for score in record.scores]
+        return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": float})
+
+
+def load(results: str | Path = "results") -> Results:
+    """The records of a folder that `cseb.run` or `cseb run` has written.
+
+    Args:
+        results: the folder.
+
+    Returns:
+        All records that can be read; `Results.problems` names the files that cannot, and why.
+
+    Raises:
+        BadResults: if there is no such folder of records.
+
+    Examples:
+        >>> import cseb
+        >>> frame = cseb.load("results").frame()
+        >>> frame[frame.checkpoint == "best"].groupby("method").score.mean().round(1).index.tolist()
+        ['micse', 'msse', 'simcse']
+    """
+    from cseb.records.store import Store
+
+    records, problems = Store(Path(results)).load()
+    return Results(Path(results), tuple(records), tuple(problems))
+
+
+def results_of(results: Results | str | Path, *, lean: bool = False) -> Results:
+    """Results as they are, or those of a folder. lean: without training curves, for large folders."""
+    if isinstance(results, Results):
+        return results
+    if not lean:
+        return load(results)
+    from cseb.records.store import Store
+
+    records, problems = Store(Path(results)).load(lean=True)
+    return Results(Path(results), tuple(records), tuple(problems))
+
+
+def _row(record: Record, score: Score) -> dict[str, object]:
+    task, _, version = score.task.rpartition("@")
+    trace = record.trace
+    return {
+        "method": record.method,
+        "fraction": record.subset.fraction,
+        "size": record.subset.size,
+        "seed": record.seed,
+        "task": task,
+        "checkpoint": score.select,
+        "score": score.value,
+        "protocol": score.protocol,
+        "encoder": record.encoder.name,
+        "corpus": record.corpus.name,
+        "benchmark": record.benchmark,
+        "task_version": int(version) if version.isdecimal() else version,
+        "items": score.items,
+        "steps": trace.steps if trace else None,
+        "best_step": trace.best_step if trace else None,
+        "train_seconds": record.cost.train_seconds,
+        "score_seconds": record.cost.score_seconds,
+        "device": record.protocol.device,
+        "threads": record.protocol.threads,
+        "precision": record.origin.dtype,
+        "vary": record.vary,
+        "cseb": record.origin.cseb,
+        "key": record.key,
+    }

@@ -1,0 +1,23 @@
+"""The command that says what differs between two results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cseb.cli.options import Records
+from cseb.cli.screen import say
+
+
+def diff(
+    a: Annotated[str, typer.Argument(help="A record, or a folder of records.")],
+    b: Annotated[str, typer.Argument(help="Another one, or published.")],
+    *,
+    results: Records = Path("results"),
+) -> None:
+    """List what differs between two results, and how much of their gap each reading of them explains."""
+    from cseb.api.sources import diff as differing
+
+    say(differing(a, b, results))

@@ -1,0 +1,76 @@
+"""Options that several commands share, and the folder of records that most of them read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cseb.api.hosts import MOST, MOST_THREADS
+from cseb.errors import BadBenchmark
+
+DEFAULT = Path("results")
+Results = Annotated[Path | None, typer.Argument(help="A folder of records.", show_default=str(DEFAULT))]
+Named = Annotated[Path | None, typer.Option("--results", help="The same, as with cseb run.", show_default=False)]
+Records = Annotated[Path, typer.Option("--results", help="Folder of records.")]
+BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the encoder.")]
+DataDir = Annotated[str, typer.Option(help="Folder of task files in SentEval's layout; else the benchmark's.")]
+
+Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
+Threads = Annotated[
+    int, typer.Option(min=1, max=MOST_THREADS, help="CPU threads of each job; part of what a record says.")
+]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+PerGPU = Annotated[
+    int | None, typer.Option(min=1, max=MOST, help="Jobs that share a GPU, with --workers auto; 1 if nothing is said.")
+]
+TimeLimit = Annotated[
+    str, typer.Option(help="Longest a job may take, such as 90s, 30m or 2h; then it is ended as hung.")
+]
+Host = Annotated[str, typer.Option("--launcher", help="Where jobs run: local, ray or slurm.")]
+RayAddress = Annotated[
+    str, typer.Option(help="A Ray cluster, such as HOST:6379 or auto; without it a Ray is started for the grid.")
+]
+SlurmOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--slurm", help="Options of sbatch, such as partition=cpu,time=120,cpus-per-task=8.", metavar="NAME=VALUE"
+    ),
+]
+PerAllocation = Annotated[
+    str, typer.Option(metavar="N|auto", help="Jobs that share one allocation of Slurm; auto is four per worker.")
+]
+
+Methods = Annotated[str, typer.Option(help="Those to show, in this order.")]
+Fractions = Annotated[
+    str, typer.Option("--fractions", "--fraction", help="Fractions of the corpus to show, such as 0.001,0.01.")
+]
+Sizes = Annotated[str, typer.Option(help="Numbers of sentences to show, such as 100,1000.")]
+Tasks = Annotated[str, typer.Option(help="Tasks or groups of tasks to show or average, in this order.")]
+Checkpoint = Annotated[
+    str, typer.Option(help="The checkpoint: best on the dev set, last, or both; best where there is one.")
+]
+Mixed = Annotated[
+    bool, typer.Option("--mixed", help="Let one table mix devices, versions and task lists, and say so below it.")
+]
+
+
+def folder_of(results: Path | None, named: Path | None) -> Path:
+    """The folder that was typed, in whichever way, or `results`. Raises: BadBenchmark for two of them."""
+    if results is not None and named is not None and results != named:
+        raise BadBenchmark(f"two folders of records are given, {results} and --results {named}; name one")
+    return results or named or DEFAULT
+
+
+def numbers(text: str, kind: type, option: str) -> list[Any]:
+    """Numbers with commas between them. Raises: BadBenchmark."""
+    try:
+        return [kind(one.replace("_", "")) for one in text.split(",") if one.strip()]
+    except ValueError:
+        such = "0.001,0.01" if kind is float else "100,1000"
+        raise BadBenchmark(
+            f"{option} is {text!r}; numbers with commas between them are needed, such as {such}"
+        ) from None

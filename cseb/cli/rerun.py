@@ -1,0 +1,32 @@
+"""The command that runs the job of a record again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cseb.cli.options import DataDir, Records, Trust
+from cseb.cli.screen import say
+
+
+def rerun(
+    record: Annotated[str, typer.Argument(help="The key of a record, the beginning of one, or its file.")],
+    *,
+    results: Records = Path("results"),
+    data_dir: DataDir = "",
+    column: Annotated[str, typer.Option(help="Column of the sentences; else the benchmark's.")] = "",
+    trust_remote_code: Trust = False,
+) -> None:
+    """Run the very job of a record again and compare scores and items bit by bit; 1 if they are not equal."""
+    from cseb.api.sources import rerun as again
+
+    found = again(record, results, data_dir=data_dir, column=column, trust_remote_code=trust_remote_code)
+    for what, how_far in found.differing:
+        say(f"BAD {what}: {how_far}")
+    for line in found.conditions:
+        say(f"    {line}")
+    what = "scores and items" if found.items else "scores"
+    say(f"{found.key}: {what} {'equal to the last bit' if found.equal else 'not equal'}")
+    raise typer.Exit(0 if found.equal else 1)

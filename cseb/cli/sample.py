@@ -1,0 +1,31 @@
+"""The command that draws sentences as a run does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cseb.cli.screen import pour, say
+
+
+def sample(
+    corpus: Annotated[str, typer.Argument(help="A file, microworld:COUNT, or hub:OWNER/NAME/FILE.")],
+    *,
+    fraction: Annotated[float | None, typer.Option(help="Fraction of the corpus, in (0, 1].")] = None,
+    size: Annotated[int | None, typer.Option(min=1, help="Number of sentences.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed that draws them, as in `cseb run`.")] = 0,
+    column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
+    out: Annotated[Path | None, typer.Option(help="File to write; a manifest goes beside it.")] = None,
+) -> None:
+    """Draw the very sentences that a run with this seed trains on."""
+    from cseb.api.sources import sample as drawn
+    from cseb.api.sources import write_sample
+
+    if out is None:
+        pour(drawn(corpus, fraction=fraction, size=size, seed=seed, column=column))
+        return
+    written = write_sample(out, corpus, fraction=fraction, size=size, seed=seed, column=column)
+    beside = f", what they are in {written.manifest}" if written.manifest else ""
+    say(f"{written.size} of {written.corpus} sentences in {out}{beside}")

@@ -1,0 +1,83 @@
+"""Where commands speak: whatever they print passes here, made harmless for a terminal, and a full disk is one line."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import typer
+
+from cseb.text import shown
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print; whatever else somebody's text holds, it reaches no terminal as a command.
+
+    What standard error does not take is dropped, for there is nobody to tell. Raises: OSError for standard output.
+    """
+    if not err:
+        typer.echo(shown(text), nl=nl)
+        return
+    with suppress(OSError):
+        typer.echo(shown(text), err=True, nl=nl)
+
+
+def say_folded(text: str) -> None:
+    """Print a long text: folded for a person, one item a line for a program. Raises: OSError."""
+    from cseb.explain.describe import folded
+
+    say(folded(text) if sys.stdout.isatty() else text)
+
+
+def pour(lines: Iterable[str]) -> None:
+    """Print sentences: to the letter into a file or a pipe, made harmless on a terminal. Raises: OSError."""
+    text = "".join(f"{line}\n" for line in lines)
+    if sys.stdout.isatty():
+        say(text, nl=False)
+    else:
+        typer.echo(text.encode(), nl=False)
+
+
+class _Noted(io.FileIO):
+    """A file descriptor that keeps in mind why it refused a write: who wrote may have swallowed the error."""
+
+    refusal: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.refusal = error
+            raise
+
+
+def open_streams() -> None:
+    """A standard stream that was closed swallows what it is given; one of a narrow encoding escapes what it lacks."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 (for the whole process)
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is sys.__stdout__ and sys.stdout is not None:  # none that a test or a notebook has put there
+        sys.stdout.flush()
+        raw = io.BufferedWriter(_Noted(sys.stdout.fileno(), "wb", closefd=False))
+        sys.stdout = io.TextIOWrapper(raw, sys.stdout.encoding, "backslashreplace", line_buffering=sys.stdout.isatty())
+
+
+def output_refused() -> OSError | None:
+    """Why standard output refused what was printed, None if it took all; from then on it swallows the rest."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        refusal: OSError | None = error
+    else:
+        refusal = getattr(getattr(getattr(sys.stdout, "buffer", None), "raw", None), "refusal", None)
+    if refusal is not None:
+        with suppress(OSError, ValueError):  # what is still held must not fail again when the process ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return refusal

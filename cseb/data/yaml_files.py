@@ -1,0 +1,59 @@
+"""Reading of untrusted YAML: bounded in size, depth and alias expansion before any of it is built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+
+from cseb.data.bounded import DEPTH, open_regular, shown
+from cseb.errors import BadData, first_line
+
+LONGEST = 1 << 17  # bytes; a benchmark has some two thousand
+NODES = 20_000  # keys, values and lists, each counted as often as aliases and merges repeat it
+DIGITS = 100  # of a number
+
+
+def read_yaml(path: Path) -> object:
+    """What a YAML file holds: mappings, lists, texts, numbers. Raises: BadData."""
+    with open_regular(path) as file:
+        content = file.read(LONGEST + 1)
+    if len(content) > LONGEST:
+        raise BadData(f"{shown(path)}: more than {LONGEST:,} bytes, too large for a configuration file")
+    try:
+        loader = yaml.SafeLoader(content.decode())
+        try:
+            node = loader.get_single_node()
+            if node is None:
+                return None
+            _count(node, 0, {})
+            found: object = loader.construct_document(node)
+            return found
+        finally:
+            loader.dispose()
+    except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError, AttributeError) as error:
+        said = "brackets inside brackets" if isinstance(error, RecursionError) else _said(error)
+        raise BadData(f"{shown(path)}: not readable as YAML: {said}") from None
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or first_line(error)
+
+
+def _count(node: yaml.Node, depth: int, known: dict[int, int]) -> int:
+    """How many nodes stand here once aliases are followed, each alias counted in full. Raises: ValueError."""
+    if depth > DEPTH:
+        raise ValueError(f"more than {DEPTH} levels deep, or an alias that contains itself")
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag.endswith((":int", ":float")) and len(node.value) > DIGITS:
+            raise ValueError(f"a number of {len(node.value)} digits")
+        return 1
+    if id(node) not in known:
+        parts = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
+        total = 1
+        for part in parts:
+            total += _count(part, depth + 1, known)
+            if total > NODES:
+                raise ValueError(f"aliases and merges expand to more than {NODES:,} values")
+        known[id(node)] = total
+    return known[id(node)]

@@ -1,0 +1,109 @@
+"""Check that configuration, tokenizer and weights of a folder fit together, before anything is loaded.
+
+The network is built on PyTorch's `meta` device, where tensors have shapes and no memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModel
+
+from cseb.data import checkpoint, tensors
+from cseb.data.tensors import Stored
+from cseb.encoder import tokenizer as tokenizers
+from cseb.errors import BadData, first_line
+
+MOST = {"hidden_size": 1 << 20, "num_hidden_layers": 1000, "num_attention_heads": 1 << 14, "vocab_size": 1 << 24}
+SPARE = 10_000_000  # weights that an encoder may have beside those in its files, such as a pooler: they are made anew
+
+
+def configuration(folder: Path, trust_remote_code: bool = False) -> Any:
+    """The encoder's config.json, as the library reads it. Raises: BadData."""
+    checkpoint.check(folder, trust_remote_code)
+    try:
+        return AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
+    except Exception as error:  # transformers raises whatever its parsers do
+        raise BadData(f"encoder {folder}: config.json cannot be used: {first_line(error)}") from None
+
+
+def check(folder: Path, trust_remote_code: bool = False) -> None:
+    """Check shapes and sizes before weights are read, again only when a file has changed. Raises: BadData."""
+    checkpoint.check(folder, trust_remote_code)
+    _check(folder, trust_remote_code, checkpoint.stamps(folder))
+
+
+@functools.lru_cache(maxsize=16)
+def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
+    config = configuration(folder, trust_remote_code)
+    for file in checkpoint.weight_files(folder):
+        tensors.check_finite(file)
+    for name, most in MOST.items():
+        value = getattr(config, name, None)
+        if type(value) is not int or not 1 <= value <= most:
+            told = "does not describe a Transformer encoder" if value is None else "does not define an encoder"
+            raise BadData(
+                f"encoder {folder}: its config.json {told}: {name} is {str(value)[:50]}; 1 to {most:,} is allowed"
+            )
+    if trust_remote_code:  # its own code may build what it likes
+        rows = config.vocab_size
+    else:
+        network = _network(folder, config)
+        _fits(folder, network)
+        rows = _rows(network, config)
+    tokenizer = tokenizers.read(folder, trust_remote_code)
+    highest = max([tokenizer.pad_token_id or 0, *tokenizer.get_vocab().values()])
+    if highest >= rows:
+        raise BadData(
+            f"encoder {folder}: its tokenizer has ids up to {highest}, and the encoder a vocabulary of {rows}; these "
+            "files do not belong together"
+        )
+    positions = getattr(config, "max_position_embeddings", None)
+    behind = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0  # where RoBERTa begins to count
+    if type(positions) is int and positions - behind < tokenizers.FEWEST:
+        raise BadData(
+            f"encoder {folder}: it has {positions - behind} positions; {tokenizers.FEWEST} or more are needed"
+        )
+
+
+def _network(folder: Path, config: Any) -> Any:
+    try:
+        with warnings.catch_warnings(), torch.random.fork_rng(), torch.device("meta"):
+            warnings.simplefilter("ignore")
+            family: Any = AutoModel
+            return family.from_config(config, trust_remote_code=False)
+    except Exception as error:  # whatever a family makes of sizes that cannot be
+        raise BadData(f"encoder {folder}: its config.json does not define an encoder: {first_line(error)}") from None
+
+
+def _fits(folder: Path, network: Any) -> None:
+    """Raises: BadData if a weight's shape is not the network's, or the network is far larger than its files."""
+    stored: dict[str, Stored] = {}
+    for file in checkpoint.weight_files(folder):
+        stored |= tensors.stored(file)
+    for name, tensor in network.state_dict().items():
+        found = stored.get(name) or stored.get(f"{network.base_model_prefix}.{name}")
+        if found is not None and found.shape != tuple(tensor.shape):
+            raise BadData(
+                f"encoder {folder}: its config.json asks for {name} of shape {tuple(tensor.shape)}, its weights have "
+                f"{found.shape}; these files do not match"
+            )
+    needed, held = sum(one.numel() for one in network.parameters()), sum(prod(one.shape) for one in stored.values())
+    if needed > 2 * held + SPARE:
+        raise BadData(
+            f"encoder {folder}: its config.json describes {needed:,} weights, its files hold {held:,}; these files do "
+            "not belong together"
+        )
+
+
+def _rows(network: Any, config: Any) -> int:
+    """Number of word pieces that have an embedding."""
+    try:
+        return int(network.get_input_embeddings().num_embeddings)
+    except (AttributeError, NotImplementedError):
+        return int(config.vocab_size)

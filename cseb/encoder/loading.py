@@ -1,0 +1,148 @@
+"""Load an encoder's folder: its configuration, its shape, its tokenizer and its weights."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers import AutoModel, AutoModelForMaskedLM
+
+from cseb.data import checkpoint, tensors
+from cseb.encoder import architecture
+from cseb.encoder import tokenizer as tokenizers
+from cseb.encoder.encoder import DROPOUTS, Encoder
+from cseb.encoder.interface import ATTENTIONS, LANGUAGE, POOLED, Head, Pieces, Pooler, Shape
+from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
+from cseb.errors import BadData, first_line
+
+# Weights that do not load are our business (see load); progress bars and reports of others would tear the display.
+transformers_logging: Any = transformers.utils.logging
+transformers_logging.set_verbosity_error()
+transformers_logging.disable_progress_bar()
+
+SENTENCES_AT_ONCE = 1000  # whose words are looked for together
+# Families whose self-attention modules end in heads side by side, before the output projection mixes them.
+OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
+# Families that are told positions from outside, and whether those start behind the padding id.
+POSITIONED = {
+    "bert": False,
+    "electra": False,
+    "distilbert": False,
+    "roberta": True,
+    "xlm-roberta": True,
+    "camembert": True,
+}
+
+
+def configuration(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Any:
+    """The encoder's config.json, with every dropout rate at `dropout` unless that is "model". Raises: BadData."""
+    config = architecture.configuration(folder, trust_remote_code)
+    if dropout != "model":
+        for name in DROPOUTS:
+            if hasattr(config, name):
+                setattr(config, name, dropout)
+    return config
+
+
+def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
+    """The `Shape` of an encoder, read from its configuration and tokenizer alone, without weights. Raises: BadData."""
+    architecture.check(folder, trust_remote_code)
+    config = configuration(folder, dropout, trust_remote_code)
+    tokenizer, weights = tokenizers.read(folder, trust_remote_code), _weight_names(folder)
+    try:
+        return Shape(
+            width=config.hidden_size,
+            layers=config.num_hidden_layers,
+            heads=config.num_attention_heads,
+            mask_token=tokenizer.mask_token is not None,
+            pooled="pooler.dense.weight" in "\n".join(weights),
+            dropout=max((getattr(config, name, None) or 0.0 for name in DROPOUTS), default=0.0),
+            open_attention=config.model_type in OPEN_ATTENTION,
+            pieces=functools.partial(word_pieces, tokenizer) if tokenizer.is_fast else None,
+            mask_id=tokenizer.mask_token_id or 0,
+            vocabulary=config.vocab_size,
+            language=LANGUAGE_MARKS.get(config.model_type) in weights,
+            first_position=_first_position(config),
+            folder=folder,
+        )
+    except (AttributeError, TypeError) as error:
+        raise BadData(f"encoder {folder}: its config.json does not describe a Transformer encoder ({error})") from None
+
+
+def _first_position(config: Any) -> int | None:
+    if config.model_type not in POSITIONED:
+        return None
+    return config.pad_token_id + 1 if POSITIONED[config.model_type] else 0
+
+
+def word_pieces(tokenizer: Any, sentences: Sequence[str]) -> Iterator[Pieces]:
+    """Own tokens and word starts of every sentence, as its tokenizer pre-tokenises words."""
+    for start in range(0, len(sentences), SENTENCES_AT_ONCE):
+        some = list(sentences[start : start + SENTENCES_AT_ONCE])
+        encoded = tokenizer(some, add_special_tokens=False, verbose=False)
+        for row, ids in enumerate(encoded["input_ids"]):
+            words = encoded.word_ids(row)
+            yield Pieces(ids, [place for place in range(len(ids)) if place == 0 or words[place] != words[place - 1]])
+
+
+def load(
+    folder: Path,
+    pooler: Pooler,
+    head: Head,
+    needs: frozenset[str] = frozenset(),
+    dropout: float | str = "model",
+    trust_remote_code: bool = False,
+) -> tuple[Encoder, list[str]]:
+    """An encoder from a folder in Hugging Face's layout, float32, and notes on how it was loaded.
+
+    Weights are mapped from their file, which lies in memory once for all workers: far less work than copying kept ones
+    (benchmarks/speed/launch.py, part weights).
+
+    Raises: BadData if a weight of the backbone is missing: a number from a half-loaded encoder means nothing.
+    """
+    needs = needs | pooler.needs
+    config = configuration(folder, dropout, trust_remote_code)
+    options: dict[str, Any] = {"config": config, "dtype": torch.float32, "trust_remote_code": trust_remote_code}
+    if ATTENTIONS in needs:
+        options["attn_implementation"] = "eager"  # the fast kernels return no maps
+    language: Callable[[Tensor], Tensor] | None = None
+    weights: nn.Module | None = None
+    notes: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if LANGUAGE in needs and config.model_type in LANGUAGE_HEADS and POOLED not in needs:
+                model, missing = _pretrained(AutoModelForMaskedLM, folder, options)
+                if not missing:
+                    backbone, weights = model.base_model, LanguageWeights(model)
+                    language = LANGUAGE_HEADS[config.model_type](model)
+            if language is None:
+                backbone, missing = _pretrained(AutoModel, folder, options)
+                missing = [name for name in missing if "pooler" not in name]
+        except MemoryError:
+            raise
+        except Exception as error:  # transformers raises whatever its parsers do
+            raise BadData(f"encoder {folder} cannot be loaded: {first_line(error)}") from None
+    if missing:
+        shown = ", ".join(sorted(missing)[:3])
+        raise BadData(f"encoder {folder} lacks {len(missing)} of its weights, such as {shown}; get its files again")
+    if LANGUAGE in needs and language is None:
+        language = weights = TiedOutput(backbone.get_input_embeddings())
+        notes.append("MLM head: the checkpoint has none; the word embeddings with a new bias are used instead")
+    tokenizer = tokenizers.read(folder, trust_remote_code)
+    return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
+
+
+def _pretrained(kind: Any, folder: Path, options: dict[str, Any]) -> tuple[Any, list[str]]:
+    model, info = kind.from_pretrained(folder, output_loading_info=True, use_safetensors=True, **options)
+    return model, sorted(info["missing_keys"])
+
+
+def _weight_names(folder: Path) -> list[str]:
+    return [name for file in checkpoint.weight_files(folder) for name in tensors.stored(file)]

@@ -1,0 +1,53 @@
+"""Masked-LM heads, from token states to vocabulary logits: those of checkpoints, and a tied one as a fallback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# The map from token states to vocabulary logits, where a family of checkpoints keeps it, and a weight only it has.
+LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
+    "bert": lambda model: model.cls,
+    "roberta": lambda model: model.lm_head,
+    "xlm-roberta": lambda model: model.lm_head,
+    "mpnet": lambda model: model.lm_head,
+    "distilbert": lambda model: (
+        lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
+    ),
+    "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
+}
+LANGUAGE_MARKS = {
+    "bert": "cls.predictions.transform.dense.weight",
+    "roberta": "lm_head.dense.weight",
+    "xlm-roberta": "lm_head.dense.weight",
+    "mpnet": "lm_head.dense.weight",
+    "distilbert": "vocab_transform.weight",
+    "modernbert": "head.dense.weight",
+}
+
+
+class LanguageWeights(nn.Module):
+    """The weights of a masked-LM model that its backbone does not hold."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        for name, child in model.named_children():
+            if child is not model.base_model:
+                self.add_module(name, child)
+
+
+class TiedOutput(nn.Module):
+    """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head."""
+
+    def __init__(self, words: nn.Embedding) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
+        self.words = [words]  # in a list: the backbone owns them
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(M, D) to (M, V)."""
+        return F.linear(states, self.words[0].weight, self.bias)

@@ -1,0 +1,64 @@
+"""Tokenizers and tokenised sentences, cached between the jobs of a process."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from transformers import AutoTokenizer
+
+from cseb.errors import BadData, first_line
+
+MOST = 20_000  # sentences; of more than that the ids are not kept
+FEWEST = 8  # tokens of a sentence that an encoder has to take, special ones included
+Ids = list[list[int]]
+
+
+def read(folder: Path, trust_remote_code: bool) -> Any:
+    """The tokenizer of an encoder, read again only if a file of its folder has changed. Raises: BadData."""
+    files = sorted(path for path in folder.glob("*") if path.suffix != ".safetensors" and path.is_file())
+    return _read(folder, trust_remote_code, tuple((path.name, path.stat().st_mtime_ns) for path in files))
+
+
+@functools.lru_cache(maxsize=2)
+def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], ...]) -> Any:
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
+        bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
+        limit = tokenizer.model_max_length
+    except BaseException as error:  # transformers raises whatever its parsers do, and Rust's panic is no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise BadData(f"encoder {folder}: its tokenizer cannot be used: {first_line(error)}") from None
+    if not any(full[start : start + len(bare)] == bare for start in range(len(full))):
+        raise BadData(f"encoder {folder}: its tokenizer does not put special tokens only before and after a sentence")
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not limit >= FEWEST:
+        raise BadData(
+            f"encoder {folder}: its tokenizer's model_max_length is {str(limit)[:50]}; {FEWEST} tokens or "
+            "more are needed"
+        )
+    return tokenizer
+
+
+def own_ids(tokenizer: Any, texts: Sequence[str]) -> Ids:
+    """Ids of each text without special ones, uncut; not to be changed, for they are kept.
+
+    The jobs of a seed train on the same subsets, and all jobs are scored on the same sentences.
+    """
+    return _ids(tokenizer, texts) if len(texts) > MOST else _kept(tokenizer, tuple(texts))
+
+
+@functools.lru_cache(maxsize=4)
+def _kept(tokenizer: Any, texts: tuple[str, ...]) -> Ids:
+    return _ids(tokenizer, texts)
+
+
+def _ids(tokenizer: Any, texts: Sequence[str]) -> Ids:
+    if not tokenizer.is_fast:
+        return tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
+    backend = tokenizer.backend_tokenizer  # without positions and batches, which are not used
+    backend.no_truncation()
+    backend.no_padding()
+    return [found.ids for found in backend.encode_batch_fast(list(texts), add_special_tokens=False)]

@@ -1,0 +1,222 @@
+"""A benchmark is a file: which methods, on what, how often. Read, checked, and overridden by options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic.types import StringConstraints
+from pydantic_core import ErrorDetails, PydanticUndefined
+
+from cseb.data import shipped
+from cseb.data.yaml_files import read_yaml
+from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
+from cseb.methods.spec import labels, parse_methods, parse_scale
+
+DIGITS = 100  # of a number
+MOST = 10**9  # sentences or steps
+JOBS = 200_000  # of a grid; listing them takes a minute
+OPTIONS = "the command line"  # stands where a file's name stands in messages
+
+
+def _joined(value: object) -> object:
+    """A list of texts as one text with commas, which is how the command line writes it."""
+    return ",".join(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else value
+
+
+def _numbers(value: object) -> object:
+    """`0.001,0.01`, a single number, or a list; YAML reads 1e-3 as text, so texts are read as numbers here."""
+    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
+    return tuple(_number(item) for item in items)
+
+
+def _number(item: object) -> object:
+    for kind in (int, float):
+        try:
+            return kind(item) if isinstance(item, str) and len(item) <= DIGITS else item
+        except ValueError:
+            continue
+    return item
+
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]  # part of a file name
+Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]*$")]
+Filled = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
+Texts = Annotated[Filled, BeforeValidator(_joined)]
+Layout = Annotated[str, StringConstraints(pattern=r"^(few-shot|tasks|(ablation|sensitivity)( \S+)?)?$")]
+Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers)]
+Counts = Annotated[tuple[Annotated[int, Field(ge=1, le=MOST)], ...], BeforeValidator(_numbers)]
+
+
+BORROWED, REPLACES = "borrowed", "replaces"  # what the declaration of a field may say of it
+
+
+def _setting(default: Any = PydanticUndefined, *, borrowed: bool = False, replaces: tuple[str, ...] = ()) -> Any:
+    """A field with what follows from it. borrowed: `--on` takes it from the other benchmark; replaces: see override."""
+    return Field(default, json_schema_extra={BORROWED: borrowed, REPLACES: list(replaces)})
+
+
+class Benchmark(BaseModel):
+    """A grid of methods x shares of one corpus x seeds, and how its encoders are scored.
+
+    methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". steps: the
+    length of every method that trains, its warm-up shortened or stretched in proportion, of each model it trains first,
+    and of a flow; what a method's own text says wins over both.
+    fractions or sizes: shares of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
+    pairs that choose the `best` checkpoint, or "". tolerance: points an average may move in
+    `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).
+    table: how `cseb report` lays it out: few-shot, tasks, ablation METHOD or sensitivity OPTION.
+    For `--on`: elsewhere, the methods of a grid that moves, where `methods` has sizes or budgets that fit its own
+    encoder and corpus alone; triples, the corpus of a stage for methods that train on labelled pairs or triples.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: Name
+    description: str = ""
+    methods: Texts
+    encoder: Filled = _setting(borrowed=True)
+    corpus: Filled = _setting(borrowed=True, replaces=("column",))
+    column: Line = _setting("", borrowed=True)
+    fractions: Shares = _setting((), replaces=("sizes",))
+    sizes: Counts = _setting((), replaces=("fractions",))
+    seeds: Annotated[int, Field(ge=1, le=10_000)]
+    tasks: Texts = _setting(borrowed=True)
+    dev: Line = _setting("", borrowed=True)
+    data_dir: Line = _setting("", borrowed=True)
+    scale: Line = _setting("", borrowed=True)
+    steps: Annotated[int, Field(ge=0, le=MOST)] | None = _setting(None, borrowed=True)
+    elsewhere: Annotated[Line, BeforeValidator(_joined)] = ""
+    triples: Line = ""
+    table: Layout = ""
+    tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
+    notes: str = ""
+
+    @model_validator(mode="after")
+    def _one_axis(self) -> Self:
+        if bool(self.fractions) == bool(self.sizes):
+            raise ValueError(f"give fractions or sizes, {'not both' if self.fractions else 'one of them'}")
+        axis = self.fractions or self.sizes
+        if twice := sorted({share for share in axis if axis.count(share) > 1}):
+            raise ValueError(f"{'fractions' if self.fractions else 'sizes'} has {twice[0]} twice")
+        return self
+
+
+def load(ref: str, run: bool = True) -> Benchmark:
+    """The built-in benchmark of this name, or the one in this YAML file. Raises: BadBenchmark, UnknownName.
+
+    run: whether it is to be run; else it says how records were made, and the packages of its methods may be gone.
+    """
+    if ref in shipped.benchmark_names():
+        path = shipped.benchmarks() / f"{ref}.yaml"
+        return _checked(_mapping(path), str(path), run)
+    try:
+        found = Path(ref).exists() and not Path(ref).is_dir()
+    except OSError:  # such as a name longer than any file system takes
+        found = False
+    if found:  # what is no regular file either is named by the reader
+        return _checked(_mapping(Path(ref)), ref, run)
+    if Path(ref).suffix in (".yaml", ".yml") or len(Path(ref).parts) > 1:
+        raise BadBenchmark(f"benchmark file {ref[:200]!r}: no such file")
+    raise UnknownName("benchmark", ref[:200], shipped.benchmark_names())
+
+
+def override(benchmark: Benchmark, **given: object) -> Benchmark:
+    """The benchmark with values in place of its fields, by their names; None and "" leave a field alone.
+
+    Another corpus drops the file's column, fractions drop sizes and the other way round, and dev "none" chooses
+    nothing. Raises: BadBenchmark.
+    """
+    changes = {field: value for field, value in given.items() if value not in ("", None)}
+    if "fractions" in changes and "sizes" in changes:
+        raise BadBenchmark("both --fractions and --sizes are given; choose one")
+    if changes.get("dev") == "none":
+        changes["dev"] = ""
+    for field in list(changes):  # what an option takes the place of besides its own field
+        for other in _extra(field).get(REPLACES, ()):
+            changes.setdefault(other, Benchmark.model_fields[other].get_default())
+    return _checked(benchmark.model_dump() | changes, OPTIONS) if changes else benchmark
+
+
+def _extra(field: str) -> dict[str, Any]:
+    """What a field's declaration says of it; nothing for one that is no field."""
+    found = Benchmark.model_fields.get(field)
+    extra = None if found is None else found.json_schema_extra
+    return extra if isinstance(extra, dict) else {}
+
+
+def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
+    """The grid of `benchmark` (methods, shares, seeds) with the encoder, corpus, tasks and scale of `stage`.
+
+    How the table of a paper runs in miniature: `cseb run msse-table4 --on demo`. Methods that learn from labels take
+    the stage's triples, and keep their own corpus where it has none. Raises: BadBenchmark.
+    """
+    changes = {field: getattr(stage, field) for field in Benchmark.model_fields if _extra(field).get(BORROWED)}
+    changes |= {"methods": benchmark.elsewhere or benchmark.methods, "elsewhere": ""}
+    if any("labels" in method.at(1.0).data_seen() for method in parse_methods(changes["methods"])):
+        kept = {"corpus": benchmark.corpus, "column": benchmark.column}
+        changes |= {"corpus": stage.triples, "column": ""} if stage.triples else kept
+    return _checked(benchmark.model_dump() | changes | {"name": f"{benchmark.name}-on-{stage.name}"}, stage.name)
+
+
+def text(benchmark: Benchmark) -> str:
+    """The benchmark as YAML that `load` reads back to the same benchmark."""
+    return yaml.safe_dump(benchmark.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=110)
+
+
+def expected(ref: str, name: str) -> Path:
+    """Where the records lie that `cseb check` expects: in the folder `expected` beside the benchmark's file."""
+    built_in = ref in shipped.benchmark_names()
+    return (shipped.benchmarks() if built_in else Path(ref).parent) / "expected" / name
+
+
+def _mapping(path: Path) -> dict[str, Any]:
+    """What a YAML file holds. Whatever its bytes, what goes wrong is a BadBenchmark."""
+    try:
+        found = read_yaml(path)
+    except BadData as error:
+        raise BadBenchmark(str(error)) from None
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise BadBenchmark(f"{path}: a benchmark is a mapping of fields; known: {', '.join(Benchmark.model_fields)}")
+    return found
+
+
+def _checked(values: dict[str, Any], where: str, run: bool = True) -> Benchmark:
+    """Fields, then the two that have a grammar of their own."""
+    try:
+        benchmark = Benchmark.model_validate(values)
+    except ValidationError as error:
+        first, *others = (_explained(detail) for detail in error.errors(include_url=False))
+        raise BadBenchmark(f"{where}: {first}{f' (and {len(others)} more)' if others else ''}") from None
+    for field, parse in (("methods", parse_methods), ("elsewhere", parse_methods), ("scale", parse_scale)):
+        if not getattr(benchmark, field):
+            continue
+        try:
+            (parse if run or field == "scale" else labels)(getattr(benchmark, field))
+        except CsebError as error:
+            raise BadBenchmark(f"{where}: {field}: {error}") from error
+    axis = benchmark.fractions or benchmark.sizes
+    if (jobs := len(parse_methods(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
+        raise BadBenchmark(
+            f"{where}: methods x shares x seeds are {jobs:,} jobs; at most {JOBS:,} can be planned at once"
+        )
+    return benchmark
+
+
+def _explained(detail: ErrorDetails) -> str:
+    """One finding of pydantic in our words: field, what was found, what belongs there."""
+    field = ".".join(str(step)[:40] for step in detail["loc"])
+    found = detail["input"]
+    if detail["type"] == "extra_forbidden":
+        return f"no field is called {field!r}; {did_you_mean(field, Benchmark.model_fields)}"
+    if detail["type"] == "missing":
+        return f"the field {field} is missing"
+    if not field:
+        return str(detail["msg"]).removeprefix("Value error, ")
+    try:
+        shown = repr(found)[:60] if isinstance(found, str | int | float | None) else type(found).__name__
+    except ValueError:  # an integer of thousands of digits
+        shown = "an endless number"
+    return f"{field} is {shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"

@@ -1,0 +1,177 @@
+"""An encoder as it stands into one record: encode, score, write. Nothing is trained."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cseb.embedders.interface import Embedder, EncoderOptions
+from cseb.embedders.vector_cache import Cache
+from cseb.errors import BadData, CsebError
+from cseb.experiment.plan import versioned
+from cseb.experiment.run_job import origin, peak_rss_mb, score_of
+from cseb.methods import fingerprints
+from cseb.records.items import Items
+from cseb.records.method_text import read_method
+from cseb.records.record import SCHEMA, Cost, Foreign, Protocol, Record, Score, Source, Subset, Trace
+from cseb.records.store import Store
+from cseb.registry import SLOTS
+from cseb.tasks.evaluate import Checked, load_task, score_each
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Embed, Loaded, Task
+
+NOTHING = hashlib.sha256(b"").hexdigest()  # of a corpus nobody has read
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What came out. record: None if no task has a score. failed: task to the reason why it has none.
+
+    reused: whether the record was there already. cache: what it says of itself, "" without one.
+    """
+
+    tasks: tuple[str, ...]
+    record: Record | None
+    failed: Mapping[str, str]
+    reused: bool = False
+    cache: str = ""
+
+
+def evaluate(
+    embedder: Embedder,
+    how: EncoderOptions,
+    tasks: str,
+    data_dir: str,
+    store: Store | None,
+    *,
+    threads: int = 1,
+    cache: Path | None = None,
+    fresh: bool = False,
+) -> Evaluation:
+    """Score an encoder on tasks and store the record, or find the one that is there; without a store, neither.
+
+    A task whose data are missing, or that fails, is named in the answer; the others are scored all the same. Raises:
+    CsebError for what concerns the encoder as a whole, or the store.
+    """
+    named = parse_tasks(tasks)
+    names = tuple(task.name for task in named)
+    loaded, failed = _load(named, Path(data_dir) if data_dir else None)
+    if not loaded:
+        return Evaluation(names, None, failed)
+    key = _key(embedder, how, loaded, threads)
+    computed_by = fingerprints.standing(_parts(embedder), [versioned(task) for task, _ in loaded])
+    found_there = None if fresh or store is None else store.find(key)
+    if found_there is not None and not fingerprints.changed(found_there.origin.code, computed_by):
+        record = found_there
+        return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
+    started, clock = datetime.now(UTC), time.perf_counter()
+    embed = Checked(_opened(embedder, threads))
+    kept = Cache(cache, _sha256(_identity(embedder, how)), embed) if cache is not None and embedder.alone else None
+    scored: list[tuple[Task, Loaded]] = []
+    scores: list[Score] = []
+    items: dict[str, Items] = {}
+    for (task, each), found in zip(loaded, score_each(loaded, kept or embed), strict=True):
+        if isinstance(found, CsebError):
+            failed[task.name] = str(found)
+            continue
+        scored.append((task, each))
+        scores.append(score_of(task, *found, "last"))
+        items[f"{versioned(task)}/last"] = found[1]
+    failed |= _collapsed(scores, embed.not_finite)
+    if not scored:
+        return Evaluation(names, None, failed, cache=str(kept or ""))
+    record = Record(
+        key=_key(embedder, how, scored, threads),
+        status="done",
+        benchmark="eval",
+        method=embedder.method,
+        format=SCHEMA,
+        resolved=embedder.resolved,
+        parts=read_method(embedder.resolved),
+        data_seen=embedder.data_seen,
+        encoder=embedder.source,
+        corpus=Source(name="none", sha256=NOTHING),
+        subset=Subset(size=0, fraction=1.0, sha256=NOTHING),
+        seed=0,
+        protocol=_protocol(scored, how.device, threads),
+        scores=tuple(scores),
+        trace=Trace(steps=0, best_step=0, curve=(), notes=embedder.notes),
+        cost=Cost(train_seconds=0.0, score_seconds=time.perf_counter() - clock, peak_rss_mb=peak_rss_mb()),
+        foreign=tuple(Foreign(**one) for one in _foreign(embedder, scored)),
+        origin=origin(how.device, how.dtype, started, computed_by),
+    )
+    if store is not None:
+        store.write(record, items)
+    return Evaluation(names, record, failed, cache=str(kept or ""))
+
+
+def _load(named: Sequence[Task], data_dir: Path | None) -> tuple[list[tuple[Task, Loaded]], dict[str, str]]:
+    """Tasks with their data, and the reason for each whose data cannot be had."""
+    loaded: list[tuple[Task, Loaded]] = []
+    failed: dict[str, str] = {}
+    for task in named:
+        try:
+            loaded.append((task, load_task(task, data_dir)))
+        except BadData as error:
+            failed[task.name] = str(error)
+    return loaded, failed
+
+
+def _opened(embedder: Embedder, threads: int) -> Embed:
+    import torch
+
+    torch.set_num_threads(threads)
+    return embedder.open()
+
+
+def _protocol(loaded: Sequence[tuple[Task, Loaded]], device: str, threads: int) -> Protocol:
+    data = hashlib.sha256("".join(each.sha256() for _, each in loaded).encode()).hexdigest()
+    tasks = tuple(versioned(task) for task, _ in loaded)
+    return Protocol(tasks=tasks, data=data, dev="", dev_pairs=0, threads=threads, device=device)
+
+
+def _identity(embedder: Embedder, how: EncoderOptions) -> dict[str, object]:
+    """All that decides the vector of a sentence, rounding by the number of threads apart."""
+    return {
+        "encoder": embedder.source.sha256,
+        "resolved": embedder.resolved,
+        "dtype": how.dtype,
+        "device": how.device,
+        "trust": how.trust_remote_code,
+    }
+
+
+def _key(embedder: Embedder, how: EncoderOptions, loaded: Sequence[tuple[Task, Loaded]], threads: int) -> str:
+    protocol = asdict(_protocol(loaded, how.device, threads))
+    others = _foreign(embedder, loaded)
+    identity = {"eval": embedder.method, **_identity(embedder, how), "protocol": protocol}
+    return _sha256(identity | ({"foreign": others} if others else {}))[:16]
+
+
+def _foreign(embedder: Embedder, loaded: Sequence[tuple[Task, Loaded]]) -> list[dict[str, str]]:
+    """Pooler and tasks of other packages, as records have them."""
+    found = fingerprints.foreign(_parts(embedder), [versioned(task) for task, _ in loaded])
+    return [dict(zip(("name", "package", "version", "code"), one, strict=True)) for one in found]
+
+
+def _parts(embedder: Embedder) -> list[str]:
+    """Names of the parts behind the encoder; those of encoders that are not made of parts are unknown here."""
+    known = {name for registry in SLOTS.values() for name in registry}
+    return [one.part.name for one in read_method(embedder.resolved) if one.part.name in known]
+
+
+def _sha256(identity: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+
+
+def _collapsed(scores: Sequence[Score], not_finite: str | None) -> dict[str, str]:
+    """Tasks without a figure, and why."""
+    why = "all similarities are equal or not finite" + (
+        f"; the encoder gives no finite vector for {not_finite[:60]!r}" if not_finite is not None else ""
+    )
+    return {score.task.rpartition("@")[0]: why for score in scores if score.value is None}

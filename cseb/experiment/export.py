@@ -1,0 +1,89 @@
+"""A trained encoder as a folder that AutoModel, and where it can say the pooler SentenceTransformer, read alike."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import uuid
+from dataclasses import asdict
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import nn
+
+from cseb.embedders.interface import HELD
+from cseb.encoder.encoder import Encoder
+from cseb.errors import BadResults, first_line
+from cseb.experiment.plan import Job
+
+# The pooling modes of sentence-transformers that mean the same as ours.
+POOLING = {"cls": "cls", "mean": "mean"}
+
+
+KEPT = "its record is there, and the same command makes the model once that is mended"  # of a job of a grid
+
+
+def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT) -> None:
+    """Write the encoder as scored: weights, tokenizer, and `cseb.json` with pooler, head and origin.
+
+    `cseb.safetensors` has what pooler, head and post-processor hold at test, where they hold anything; `cseb eval
+    FOLDER` reads it. With pooler cls or mean and neither of the others at test, SentenceTransformer(folder) gives the
+    vectors that cseb scored. The folder appears complete or not at all. advice: what to do where it cannot be written.
+    Raises: BadResults.
+    """
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        _write(encoder, job, part)
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        part.rename(folder)
+    except (OSError, SafetensorError) as error:
+        raise BadResults(f"the model {folder} cannot be written: {first_line(error)}; {advice}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _write(encoder: Encoder, job: Job, folder: Path) -> None:
+    encoder.save(folder)
+    about = {
+        "key": job.key,
+        "method": job.label,
+        "resolved": job.method.resolved(),
+        "encoder": asdict(job.encoder),
+        "corpus": asdict(job.corpus),
+        "size": job.size,
+        "seed": job.seed,
+        "pooler": str(job.method.pooler),
+        "head_at_test": encoder.head.keep,
+        "head": str(job.method.head),
+        "post": str(job.method.post) if job.method.post else None,
+    }
+    (folder / "cseb.json").write_text(json.dumps(about, indent=2) + "\n")
+    held = {
+        f"{name}.{key}": value.contiguous()
+        for name in ("pooler", "post", *(["head"] if encoder.head.keep else []))
+        if isinstance(module := getattr(encoder, name), nn.Module)
+        for key, value in module.state_dict().items()
+    }
+    if held:
+        save_file(held, folder / HELD)
+    pooling = POOLING.get(job.method.pooler.name)
+    if pooling is None or encoder.head.keep or encoder.post is not None:
+        return
+    limit = encoder.limit()
+    parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
+    modules = [
+        {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for index, (path, kind) in enumerate(parts)
+    ]
+    width = encoder.config.hidden_size
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    flags = {f"pooling_mode_{name}": mode == pooling for name, mode in (("cls_token", "cls"), ("mean_tokens", "mean"))}
+    (folder / "1_Pooling" / "config.json").write_text(
+        json.dumps({"word_embedding_dimension": width, **flags}, indent=2) + "\n"
+    )
+    (folder / "modules.json").write_text(json.dumps(modules, indent=2) + "\n")
+    (folder / "sentence_bert_config.json").write_text(
+        json.dumps({"max_seq_length": limit, "do_lower_case": False}, indent=2) + "\n"
+    )

@@ -1,0 +1,150 @@
+"""The jobs of a grid, what its folder holds of them already, and what is left to run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from cseb.data.files import write_whole
+from cseb.errors import BadBenchmark, BadResults
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment import plan
+from cseb.experiment.benchmark import Benchmark
+from cseb.experiment.plan import Job
+from cseb.experiment.planned_jobs import plan_text, read_plan
+from cseb.methods.fingerprints import changed as code_changed
+from cseb.records.bookkeeping import hide
+from cseb.records.record import Record
+from cseb.records.store import Store
+
+REFUSE, RERUN, KEEP = "refuse", "rerun", "keep"  # what becomes of records that other code made
+
+
+@dataclass(frozen=True)  # no slots: how long jobs are likely to take is worked out once
+class Grid:
+    """The jobs of a benchmark, the folder of their records, the records it held at first, and what is to be run."""
+
+    benchmark: Benchmark
+    jobs: Sequence[Job]
+    store: Store
+    workers: int
+    records: Mapping[str, Record]
+    todo: Sequence[Job]
+
+    @classmethod
+    def of(
+        cls,
+        benchmark: Benchmark,
+        jobs: Sequence[Job],
+        store: Store,
+        workers: int,
+        fresh: bool = False,
+        retry_failed: bool = False,
+        models: Path | None = None,
+        changed: str = REFUSE,
+    ) -> Grid:
+        """Find out what is there already, without making a folder. models: where each job shall have one, if at all.
+
+        changed: what becomes of records whose job is computed by other code now. Raises: BadResults.
+        """
+        held = store.load()[0] if store.exists() else []
+        records = {record.key: record for record in held}
+        again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
+        if models is not None:
+            again |= {record.key for record in held if record.status == "done" and not (models / record.key).is_dir()}
+        if changed != KEEP:
+            other = _other_code([job for job in jobs if job.key in records and job.key not in again], records)
+            if other and changed == REFUSE:
+                raise BadResults(_refusal(other))
+            again |= set(other)
+        todo = [job for job in jobs if job.key not in records or job.key in again]
+        return cls(benchmark, jobs, store, workers, records, todo)
+
+    @property
+    def failed(self) -> set[str]:
+        """Keys of jobs that failed in an earlier run and are not run again."""
+        kept = {job.key for job in self.jobs} - {job.key for job in self.todo}
+        return {key for key in kept if self.records[key].status == "failed"}
+
+    def prepare(self, models: Path | None = None) -> None:
+        """Make the folders and leave the plan there. What a user can mend is said here, before anything trains.
+
+        Raises: CsebError.
+        """
+        _check_parts(self.todo)
+        self.store.prepare(*[models] if models else [])
+        self._leave_plan()
+
+    def check(self) -> None:
+        """Refuse what a run would refuse, without touching the folder. Raises: CsebError."""
+        _check_parts(self.todo)
+
+    @cached_property
+    def seconds(self) -> dict[str, float | None]:
+        """What each job is likely to take, by key, None where no like job has a record."""
+        return plan.estimate(self.jobs, list(self.records.values()))
+
+    def in_order(self) -> Sequence[Job]:
+        """What is to be run, long jobs first."""
+        return self.agreed(plan.longest_first(self.todo, self.seconds, self.workers))
+
+    def agreed(self, todo: Sequence[Job]) -> Sequence[Job]:
+        """These jobs, or where several processes share each of them, those of the first process in its order."""
+        protocol = self.jobs[0].protocol
+        if protocol.processes == 1:
+            return todo
+        from cseb.encoder.distributed import agreed
+
+        jobs = {job.key: job for job in self.jobs}
+        keys = agreed([job.key for job in todo], protocol.device, protocol.threads)
+        if not jobs.keys() >= set(keys):
+            raise BadBenchmark("the first process has other jobs: are encoder, corpus and data the same on all hosts?")
+        return [jobs[key] for key in keys]
+
+    def _leave_plan(self) -> None:
+        """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""
+        name, folder = self.benchmark.name, self.store.folder
+        hide(folder)
+        listed = f"plan-{name}.tsv"
+        text = plan_text(self.jobs, read_plan(folder / listed))
+        files = {f"benchmark-{name}.yaml": benchmarks.text(self.benchmark), listed: text}
+        for file, content in files.items():
+            try:
+                write_whole(folder / file, [content.encode()])
+            except OSError as error:
+                raise BadResults(f"{folder / file} cannot be written: {error.strerror or error}") from error
+
+
+def _other_code(jobs: Sequence[Job], records: Mapping[str, Record]) -> dict[str, tuple[str, ...]]:
+    """Key of each job whose record was made by other code than there is now, to what of it has changed."""
+    found: dict[str, tuple[str, ...]] = {}
+    known: dict[tuple[object, ...], dict[str, str]] = {}  # the seeds of a cell share all code
+    for job in jobs:
+        if then := records[job.key].origin.code:
+            alike = (tuple(part.name for part in job.method.parts()), job.protocol.tasks, job.protocol.dev)
+            if alike not in known:
+                known[alike] = plan.code(job)
+            if other := code_changed(then, known[alike]):
+                found[job.key] = other
+    return found
+
+
+def _refusal(found: Mapping[str, Sequence[str]]) -> str:
+    names = list(dict.fromkeys(name for other in found.values() for name in other))
+    return (
+        f"{len(found)} {'record was' if len(found) == 1 else 'records were'} made by other code of "
+        f"{', '.join(names[:5])}{' and others' if len(names) > 5 else ''} (such as {next(iter(found))}); "
+        f"--changed {RERUN} runs their jobs again, --changed {KEEP} counts them as they are"
+    )
+
+
+def _check_parts(jobs: Sequence[Job]) -> None:
+    """Build the parts of each method once, without weights: what does not fit the encoder is said now."""
+    distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
+    if distinct:
+        from cseb.training import build
+
+        for job in distinct.values():
+            build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)

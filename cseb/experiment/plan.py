@@ -1,0 +1,324 @@
+"""From a benchmark to jobs: each with an identity that names its record file. No torch here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from cseb.data.corpus import Corpus
+from cseb.data.external_inputs import contents
+from cseb.data.read_corpus import read_corpus
+from cseb.data.subset import size_of
+from cseb.data.weights import find_encoder
+from cseb.errors import BadBenchmark, BadData
+from cseb.experiment.benchmark import Benchmark
+from cseb.methods import fingerprints
+from cseb.methods.part_facts import facts
+from cseb.methods.recipe import Recipe
+from cseb.methods.spec import Edit, Method, parse_methods, parse_scale, part
+from cseb.records.progress import Progress as Progress  # noqa: PLC0414  # offered here too
+from cseb.records.record import Foreign, Protocol, Record, Source, Vary
+from cseb.registry import scale_of, slot_of
+from cseb.seeds import ALL, Seed, SingleStreamSeed
+from cseb.tasks.evaluate import data_sha256, load_task
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: a key is worked out once
+class Job:
+    """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
+
+    `method` is settled (no edits, no per_fraction left); `label` is what the user typed. `folder`, `data_dir`, `tasks`
+    and `dev` say where the encoder and the task files lie on this machine; they are not part of the identity, their
+    contents are. `tasks` and `dev` are as typed, and so may be paths; "" stands for the names in the protocol.
+    """
+
+    benchmark: str
+    label: str
+    method: Method
+    encoder: Source
+    folder: str
+    corpus: Source
+    column: str
+    size: int
+    fraction: float
+    seed: int
+    protocol: Protocol
+    data_dir: str
+    trust_remote_code: bool
+    tasks: str = ""
+    dev: str = ""
+    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
+    outside: tuple[Source, ...] = ()  # files and models that the method names
+    along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
+    foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
+
+    @cached_property
+    def key(self) -> str:
+        """Sixteen hex digits: the same job has the same key on every machine and in every version of Python."""
+        identity = {
+            "label": self.label,
+            "method": self.method.resolved(),
+            "encoder": self.encoder.sha256,
+            "corpus": self.corpus.sha256,
+            "size": self.size,
+            "seed": self.seed,
+            "protocol": {k: v for k, v in _fields(self.protocol).items() if (k, v) != ("processes", 1)},
+        }
+        if self.outside:
+            identity["outside"] = {source.name: source.sha256 for source in self.outside}
+        if self.foreign:
+            identity["foreign"] = {one.name: [one.package, one.version, one.code] for one in self.foreign}
+        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
+            identity["vary"] = self.vary
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def random(self) -> Seed:
+        """What every stream of random numbers is started from."""
+        return self.seed if self.vary == ALL else SingleStreamSeed(self.seed, self.vary)
+
+    @property
+    def recipe(self) -> Recipe:
+        """How this job is trained. Raises: BadSpec."""
+        return recipe_of(self.method)
+
+
+@lru_cache(maxsize=16)  # the jobs of a grid share one
+def _fields(protocol: Protocol) -> dict[str, Any]:
+    return asdict(protocol)
+
+
+def outside(method: Method) -> tuple[Source, ...]:
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
+
+
+def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:
+    """Parts and tasks of a job that other packages bring, each with its version and code. Raises: BadSpec."""
+    found = fingerprints.foreign((part.name for part in method.parts()), (*protocol.tasks, protocol.dev))
+    return tuple(
+        Foreign(name=name, package=package, version=release, code=code) for name, package, release, code in found
+    )
+
+
+def code(job: Job) -> dict[str, str]:
+    """Fingerprints of the code of cseb that this job is computed by, as its record has them."""
+    return fingerprints.code(job.method, (*job.protocol.tasks, job.protocol.dev))
+
+
+def recipe_of(method: Method) -> Recipe:
+    """How a settled method is trained. Raises: BadSpec."""
+    return Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+
+
+def plan(
+    benchmark: Benchmark,
+    *,
+    threads: int = 1,
+    device: str = "cpu",
+    processes: int = 1,
+    trust_remote_code: bool = False,
+    vary: Vary = "all",
+    along: str = "",
+) -> list[Job]:
+    """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
+
+    Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
+    Raises: BadBenchmark, BadData, BadSpec, UnknownName.
+    """
+    methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
+    protocol = replace(
+        protocol_of(benchmark.tasks, benchmark.dev, benchmark.data_dir, threads, device), processes=processes
+    )
+    for task in parse_tasks(along) if along else ():
+        load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
+    corpus = read_corpus(benchmark.corpus, benchmark.column)
+    folder, weights = find_encoder(benchmark.encoder)
+    count = len(corpus)
+    sources = {
+        "encoder": Source(name=benchmark.encoder, sha256=weights),
+        "corpus": Source(name=corpus.name, sha256=corpus.sha256),
+    }
+    cells = [  # once for all seeds
+        (size, fraction, method, settled, outside(settled), foreign(settled, protocol))
+        for size, fraction in _shares(benchmark, count)
+        for method in methods
+        for settled in [settled_method(method, fraction, scale, benchmark.steps)]
+    ]
+    jobs = [
+        Job(
+            benchmark=benchmark.name,
+            label=str(method),
+            method=settled,
+            **sources,
+            folder=str(folder),
+            column=benchmark.column,
+            size=size,
+            fraction=fraction,
+            seed=seed,
+            protocol=protocol,
+            data_dir=benchmark.data_dir,
+            trust_remote_code=trust_remote_code,
+            tasks=benchmark.tasks,
+            dev=benchmark.dev,
+            vary=vary,
+            outside=read,
+            along=along,
+            foreign=others,
+        )
+        for seed in range(benchmark.seeds)
+        for size, fraction, method, settled, read, others in cells
+    ]
+    check_jobs(jobs, count)
+    for method in methods:
+        check_columns(replace(method.at(1.0), edits=method.edits), corpus)
+    return jobs
+
+
+def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float | None]:
+    """Seconds each job is likely to take, by key: the mean of like records, None where there is none.
+
+    Like: same resolved method, encoder and device; failing that, the same method by name.
+    """
+    like: dict[tuple[str, ...], list[float]] = {}
+    for record in records:
+        if record.status == "done":
+            seconds = record.cost.train_seconds + record.cost.score_seconds
+            for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
+                like.setdefault(kin, []).append(seconds)
+    found: dict[str, float | None] = {}
+    if not like:
+        return dict.fromkeys((job.key for job in jobs), None)
+    for job in jobs:
+        near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
+        found[job.key] = fmean(near) if near else None
+    return found
+
+
+def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
+    """The order to run jobs in, so that no long one is left over at the end while other workers have nothing to do.
+
+    Seed stays before seed, so that a grid that is stopped early is a whole grid of fewer seeds; but with so many jobs
+    `at_once` that a seed is two rounds or less, that would cost up to half as much again, and seeds are mixed. Jobs of
+    unknown length come first, those with more sentences to train on first among them.
+    """
+    rounds = len(jobs) / max(1, len({job.seed for job in jobs})) / max(1, at_once)
+
+    def place(job: Job) -> tuple[int, float, int]:
+        known, recipe = seconds.get(job.key), job.recipe
+        return job.seed if rounds > 2 else 0, -(math.inf if known is None else known), -recipe.steps * recipe.batch_size
+
+    return sorted(jobs, key=place)
+
+
+def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str) -> Protocol:
+    """What is measured. Every task is loaded once, so that a missing file is known before an hour of training.
+
+    tested: tasks as typed, "" for none. dev: the task that chooses the checkpoint, or "". Raises: CsebError.
+    """
+    folder = Path(data_dir) if data_dir else None
+    tasks = parse_tasks(tested) if tested else []
+    for task in tasks:
+        load_task(task, folder)
+    name, pairs = "", 0
+    chosen = parse_tasks(dev) if dev else []
+    if dev:
+        if len(chosen) != 1:
+            raise BadBenchmark(f"dev is {dev!r}; one task chooses the checkpoint, or none")
+        if chosen[0].name in {task.name for task in tasks}:
+            raise BadBenchmark(f"dev {dev!r} is also a test task; choosing and testing must not share data")
+        if scale := scale_of(chosen[0].protocol):
+            raise BadBenchmark(f"dev is {dev!r}, whose figure is {scale}; a task in points chooses a checkpoint")
+        name, pairs = versioned(chosen[0]), len(load_task(chosen[0], folder).clusters())
+    data = data_sha256((*tasks, *chosen), folder)
+    names = tuple(map(versioned, tasks))
+    return Protocol(tasks=names, data=data, dev=name, dev_pairs=pairs, threads=threads, device=device)
+
+
+def versioned(task: Task) -> str:
+    """A task as records name it: sts12@1."""
+    return f"{task.name}@{task.version}"
+
+
+def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
+    """(sentences, share) of each column of the grid, small ones first. Raises: BadBenchmark."""
+    if benchmark.sizes:
+        if max(benchmark.sizes) > count:
+            raise BadBenchmark(f"sizes: {max(benchmark.sizes)} sentences are asked for, the corpus has {count}")
+        return [(size, size / count) for size in sorted(benchmark.sizes)]
+    return [(size_of(fraction, count), fraction) for fraction in sorted(benchmark.fractions)]
+
+
+def scaled(benchmark: Benchmark, method: Method, fraction: float) -> Method:
+    """The method as this benchmark trains it at this share. Raises: BadSpec, UnknownName."""
+    return settled_method(method, fraction, parse_scale(benchmark.scale), benchmark.steps)
+
+
+def settled_method(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
+    """The method at this share. The scale shortens training, so of a method with nothing to train it leaves all."""
+    typed = method.at(fraction)
+    if not typed.terms:
+        scale = [edit for edit in scale if slot_of(edit.part.name) == "post"]
+    elif steps is not None:
+        own = recipe_of(replace(method, edits=()).at(fraction, scale))
+        warmup = own.warmup * steps // max(own.steps, 1)
+        scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
+    if steps is not None:  # the models trained first, and what is fitted by steps of its own afterwards
+        others = (held for held in (typed.stages if steps else None, typed.post) if held is not None)
+        scale = (*scale, *(Edit("~", part(held.name, steps=steps)) for held in others if "steps" in dict(held.options)))
+    return method.at(fraction, scale)
+
+
+def check_columns(method: Method, corpus: Corpus) -> None:
+    """Raises: BadData if a method that learns from pairs or triples has a corpus of something else."""
+    allowed = facts(method.views.name).columns
+    if not allowed or not method.terms:
+        return
+    columns = corpus.columns()
+    wrong = np.flatnonzero(~np.isin(columns, allowed))
+    if len(wrong):
+        line = corpus[int(wrong[0])]
+        raise BadData(
+            f"{method} reads {' or '.join(map(str, allowed))} texts joined by TABs from a line of the corpus; "
+            f"{len(wrong)} of {len(corpus)} lines of {corpus.name} have another number, such as "
+            f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
+        )
+
+
+def check_jobs(jobs: Sequence[Job], count: int) -> None:
+    """What cannot run, or would run twice, is said before anything trains.
+
+    An untrained method needs no batch. It is planned for every share and seed like any other, although its scores are
+    equal: that costs one evaluation each, and rows and paired comparisons have all their cells without special cases.
+    """
+    seen: dict[str, Job] = {}
+    for job in jobs:
+        if (other := seen.setdefault(job.key, job)) is not job:
+            raise BadBenchmark(
+                f"fractions {other.fraction:g} and {job.fraction:g} are both {job.size} sentences; keep one"
+            )
+    for job in (job for job in jobs if job.seed == jobs[0].seed):  # the others are like it
+        recipe, cell = job.recipe, f"{job.label} at fraction {job.fraction:g}"
+        if recipe.steps and not job.method.terms:
+            raise BadBenchmark(
+                f"{job.label} has {recipe.steps} steps but no term to train with; add one or set steps=0"
+            )
+        if recipe.steps and job.size < recipe.batch_size:
+            raise BadBenchmark(
+                f"{cell} has {job.size} sentences, fewer than one batch of {recipe.batch_size}; take a fraction of at "
+                f"least {recipe.batch_size / count:.2g}, or {job.label}+recipe(batch_size={job.size})"
+                if recipe.batch_size <= count
+                else f"{cell} has {job.size} sentences and the corpus {count}, fewer than one batch of "
+                f"{recipe.batch_size}; try {job.label}+recipe(batch_size={max(job.size, 1)}) or a larger corpus"
+            )

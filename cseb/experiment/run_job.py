@@ -1,0 +1,243 @@
+"""One job into one record: train, score both checkpoints, write."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+# These two are needed later, and take seconds to load: so they are there before the clock of a job starts.
+import scipy.stats  # noqa: F401
+import torch
+import transformers.modeling_utils  # noqa: F401
+
+from cseb.data.corpus import Corpus
+from cseb.data.external_inputs import contents
+from cseb.data.read_corpus import read_corpus
+from cseb.data.subset import subset_sha256
+from cseb.data.weights import encoder_sha256
+from cseb.encoder.distributed import distributed_context
+from cseb.encoder.encoder import Encoder
+from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
+from cseb.experiment.export import export
+from cseb.experiment.plan import Job, Progress, code, foreign, versioned
+from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
+from cseb.records.items import Items
+from cseb.records.method_text import stated
+from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Select, Subset, Trace
+from cseb.records.store import Store
+from cseb.tasks.evaluate import data_sha256, score_all
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Loaded, Outcome, Task
+from cseb.text import plain
+from cseb.training.loop import Diverged, Trained, restore
+from cseb.version import __version__
+
+LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")
+
+
+def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
+    """Train and score one job, write its record and return it. models: where trained encoders are kept, if anywhere.
+
+    A loss that is not finite, or too little memory, gives a record with status "failed". Where several processes share
+    the job, the first one scores and writes; the records of the others are incomplete. Raises: CsebError for what a
+    user can mend.
+    """
+    torch.set_num_threads(job.protocol.threads)
+    # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
+    os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
+    started = datetime.now(UTC)
+    corpus = _corpus(job.corpus.name, job.column)
+    _check(job, corpus)
+    computed_by = code(job)  # as it is when it is loaded, not when the job ends
+    tasks = loaded_tasks(task_names(job), job.data_dir)
+    training = JobTraining.of(job, corpus)
+    built = training.built
+    clock, cpu, here = time.perf_counter(), time.process_time(), distributed_context()
+
+    trained: Trained | None = None
+    trace: Trace | None = None
+    failure: Failure | None = None
+    scores: list[Score] = []
+    items: dict[str, Items] = {}
+    train_seconds = score_seconds = others = 0.0
+    try:
+        trained = training.run(watch)
+        train_seconds = time.perf_counter() - clock
+        others = here.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
+        if here.main:
+            scores, items = _score_both(built.encoder, trained, tasks)
+        score_seconds = time.perf_counter() - clock - train_seconds
+        trace = Trace(
+            steps=built.recipe.steps,
+            best_step=trained.best_step,
+            curve=trained.curve,
+            notes=(*built.notes, *trained.notes, *_smaller(built.encoder)),
+            along=training.along(trained),
+        )
+    except Diverged as error:  # in all processes alike
+        failure = Failure(step=error.step, reason=error.reason)
+        train_seconds = time.perf_counter() - clock
+        others = here.others(time.process_time() - cpu, job.protocol.device)
+    except (MemoryError, RuntimeError) as error:
+        if not memory_ran_out(error) or here.count > 1:  # where others wait for this process, all of them have to end
+            raise
+        failure = Failure(step=training.reached, reason=_too_little(error))
+        train_seconds = time.perf_counter() - clock
+    record = Record(
+        key=job.key,
+        status="done" if failure is None else "failed",
+        benchmark=job.benchmark,
+        method=job.label,
+        format=SCHEMA,
+        resolved=job.method.resolved(),
+        parts=stated(job.method),
+        data_seen=job.method.data_seen(),
+        encoder=job.encoder,
+        corpus=job.corpus,
+        outside=job.outside,
+        foreign=job.foreign,
+        subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(training.sentences)),
+        seed=job.seed,
+        vary=job.vary,
+        protocol=job.protocol,
+        scores=tuple(scores),
+        trace=trace,
+        failure=failure,
+        cost=Cost(
+            train_seconds=train_seconds,
+            score_seconds=score_seconds,
+            peak_rss_mb=peak_rss_mb(),
+            cpu_seconds=time.process_time() - cpu + others,
+        ),
+        origin=origin(job.protocol.device, built.recipe.precision, started, computed_by),
+    )
+    if here.main:
+        store.write(record, items)
+        if models is not None and trained is not None and failure is None:  # once the record is safe
+            restore(built.encoder, trained.best)
+            export(built.encoder, job, models / job.key)
+    return record
+
+
+def _too_little(error: BaseException) -> str:
+    """Why a job failed that had too little memory. Its batch is part of the method, so only its place can change."""
+    said = plain(str(error)) or type(error).__name__
+    return f"{OUT_OF_MEMORY}: {said}; take fewer jobs at a time or more memory, and run it with --retry-failed"
+
+
+def _smaller(encoder: Encoder) -> list[str]:
+    """What a record must say of how it was scored: other batches round otherwise, in the seventh digit."""
+    return [f"scored in batches {encoder.smaller} times smaller, for want of memory"] if encoder.smaller > 1 else []
+
+
+def _check(job: Job, corpus: Corpus) -> None:
+    """A job may wait for hours in a cluster's queue, and its record says what was planned.
+
+    Raises: BadData if corpus, task data, encoder, other packages' code or what the method names have become others
+    meanwhile.
+    """
+    tasks = (*parse_tasks(task_names(job)), *(parse_tasks(dev) if (dev := dev_name(job)) else ()))
+    data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
+    outside = contents(job.method.outside())
+    for what, here, planned in (
+        (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
+        ("the data of the tasks", data, job.protocol.data),
+        (f"the encoder {job.encoder.name}", encoder_sha256(Path(job.folder), job.folder), job.encoder.sha256),
+        *((one.name, outside.get(one.name), one.sha256) for one in job.outside),
+        ("the code of other packages", foreign(job.method, job.protocol), job.foreign),
+    ):
+        if here != planned:
+            raise BadData(f"{what} changed after the grid was planned; run the same command again")
+
+
+@functools.lru_cache(maxsize=2)
+def _corpus(name: str, column: str) -> Corpus:
+    return read_corpus(name, column)
+
+
+def _score_both(
+    encoder: Encoder, trained: Trained, tasks: list[tuple[Task, Loaded]]
+) -> tuple[list[Score], dict[str, Items]]:
+    """Scores of the best and the last checkpoint; encoded once where they are the same."""
+    restore(encoder, trained.last)
+    scores, items = _scores(encoder, tasks, "last")
+    if trained.best is trained.last:
+        best = [replace(score, select="best") for score in scores]
+        best_items = {name.replace("/last", "/best"): values for name, values in items.items()}
+    else:
+        restore(encoder, trained.best)
+        best, best_items = _scores(encoder, tasks, "best")
+    return best + scores, best_items | items
+
+
+def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) -> tuple[list[Score], dict[str, Items]]:
+    outcomes = score_all(tasks, encoder.embed)
+    scores: list[Score] = []
+    items: dict[str, Items] = {}
+    for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
+        scores.append(score_of(task, outcome, each, select))
+        items[f"{versioned(task)}/{select}"] = each
+    return scores, items
+
+
+def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
+    """One task's outcome as a record holds it."""
+    return Score(
+        task=versioned(task),
+        protocol=task.protocol,
+        select=select,
+        value=outcome.value,
+        detail=outcome.detail,
+        items=len(items),
+    )
+
+
+def origin(device: str, precision: str, started: datetime, computed_by: dict[str, str]) -> Origin:
+    """Where and with what this process computes. precision: fp32, bf16 or fp16; computed_by: see Origin.code."""
+    return Origin(
+        cseb=__version__,
+        commit=_commit(),
+        versions={"python": platform.python_version(), **{name: version(name) for name in (*LIBRARIES, *_extras())}},
+        machine=f"{platform.system()} {platform.machine()}",
+        device=torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
+        dtype=precision,
+        started=started.isoformat(timespec="seconds"),
+        finished=datetime.now(UTC).isoformat(timespec="seconds"),
+        code=computed_by,
+    )
+
+
+def _extras() -> Iterator[str]:
+    """Libraries that a user may do without and that this process has loaded."""
+    return (name for name in ("mteb", "sentence-transformers") if name.replace("-", "_") in sys.modules)
+
+
+@functools.cache
+def _commit() -> str:
+    """The commit of the source tree cseb runs from, with a + if files differ from it; "" when it is installed."""
+    home = Path(__file__).resolve().parents[2]
+    if not (home / ".git").exists():
+        return ""
+    git = functools.partial(subprocess.run, cwd=home, capture_output=True, text=True, check=False)
+    try:
+        commit = git(["git", "rev-parse", "--short", "HEAD"])
+        changed = git(["git", "status", "--porcelain", "--untracked-files=no", "cseb"])
+    except OSError:
+        return ""
+    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
+
+
+def peak_rss_mb() -> float:
+    """The largest resident set of this process so far, in MB."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**20 if sys.platform == "darwin" else 2**10)

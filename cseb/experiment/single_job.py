@@ -1,0 +1,53 @@
+"""One training on sentences at hand, as a job: no grid, no folder of records, no test task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cseb.data.corpus import Corpus
+from cseb.data.weights import find_encoder
+from cseb.experiment.plan import Job, check_columns, check_jobs, foreign, outside, protocol_of, settled_method
+from cseb.methods.spec import parse_method, parse_scale
+from cseb.records.record import Source
+
+
+def single_job(
+    text: str,
+    corpus: Corpus,
+    encoder: str,
+    *,
+    seed: int = 0,
+    scale: str = "",
+    steps: int | None = None,
+    dev: str = "",
+    data_dir: str = "",
+    threads: int = 1,
+    device: str = "cpu",
+    trust_remote_code: bool = False,
+) -> Job:
+    """The job of this method on all sentences of a corpus, checked as a grid's jobs are. Raises: CsebError."""
+    method = parse_method(text)
+    settled = settled_method(method, 1.0, parse_scale(scale), steps)
+    protocol = protocol_of("", dev, data_dir, threads, device)
+    folder, weights = find_encoder(encoder)
+    job = Job(
+        benchmark="train",
+        label=str(method),
+        method=settled,
+        encoder=Source(name=encoder, sha256=weights),
+        corpus=Source(name=corpus.name, sha256=corpus.sha256),
+        folder=str(folder),
+        column="",
+        size=len(corpus),
+        fraction=1.0,
+        seed=seed,
+        protocol=protocol,
+        data_dir=data_dir,
+        trust_remote_code=trust_remote_code,
+        dev=dev,
+        outside=outside(settled),
+        foreign=foreign(settled, protocol),
+    )
+    check_jobs([job], len(corpus))
+    check_columns(replace(method.at(1.0), edits=method.edits), corpus)
+    return job

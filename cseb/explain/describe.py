@@ -1,0 +1,211 @@
+"""List what is available and describe methods and parts, as plain text and without torch."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from cseb.data import shipped
+from cseb.errors import CsebError, UnknownName
+from cseb.methods.part_facts import Facts, Option, facts
+from cseb.methods.spec import SEVERAL, Method, Part, method_named, parse_method, preset_of
+from cseb.papers.scores import Printed, own_rows
+from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, slot_of
+from cseb.reports.text_table import lines
+from cseb.text import percent
+
+Row = tuple[str, str]
+
+
+def listing(kind: str) -> list[Row]:
+    """(name, what it is) for every name of a kind that `LISTINGS` knows. Raises: UnknownName."""
+    if kind not in LISTINGS:
+        raise UnknownName("list", kind, LISTINGS)
+    return LISTINGS[kind]()
+
+
+def show(text: str) -> str:
+    """A method in full: its source, every option of every part, where it deviates from the paper, published numbers.
+
+    text: a spec, such as micse or simcse+ami. Raises: BadSpec, UnknownName.
+    """
+    name = text.strip()
+    if name not in METHODS and _is_part(name):
+        return show_part(name)
+    method = parse_method(text)
+    settled = method.at(1.0)
+    settled.check()
+    seen = ", ".join(settled.data_seen()) or "nothing is trained"
+    blocks = [
+        [str(method), f"  {method.source}"],
+        ["data seen", f"  {seen}"],
+        ["parts", *(f"  {line}" for line in aligned(_slots(settled)))],
+        _tuned(method),
+        ["deviates from the paper", *(f"  - {line}" for line in method.deviations)] if method.deviations else [],
+        _published(str(method)),
+    ]
+    shown = "\n\n".join("\n".join(block) for block in blocks if block)
+    return f"{shown}\n\n{show_part(name)}" if _is_part(name) else shown  # cls is a method, and a pooler
+
+
+def show_part(name: str) -> str:
+    """A part in full: what it does and where that is from, its options, what it reads, where its code is.
+
+    name: of a part, or of a preset such as moco. Raises: BadSpec, UnknownName.
+    """
+    preset = preset_of(name)
+    told = facts(preset.name)
+    values = dict(preset.options)
+    alias = f", options of {preset.name}" if name != preset.name else ""
+    rows = [
+        ("option", "value", "allowed"),
+        *((one.name, _value(values, one), one.told or "see above") for one in told.options),
+    ]
+    seen = told.data_seen or "subset"
+    about = [
+        ("version", str(told.version)),
+        ("data seen", seen + "".join(f"; with {key}={value} the subset alone" for key, value in told.own.items())),
+        ("reads", ", ".join(f"{key} ({kind})" for key, kind in told.external.items()) or "nothing else"),
+        *([("corpus", f"{' or '.join(map(str, told.columns))} texts a line, joined by TABs")] if told.columns else []),
+        *([("needs", told.requires)] if told.requires else []),
+        ("source", told.source or "not stated"),
+        ("code", f"{told.where}, {_brought_by(told)}"),
+    ]
+    blocks = [
+        [f"{name}: a part for the slot {told.slot}{alias}", *(f"  {line}" for line in told.text.splitlines())],
+        ["options", *(f"  {line}" for line in aligned(rows))] if told.options else ["no options"],
+        ["about", *(f"  {line}" for line in aligned(about))],
+    ]
+    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks)
+
+
+def _is_part(name: str) -> bool:
+    return name in PRESETS or any(name in registry for registry in SLOTS.values())
+
+
+def _value(values: Mapping[str, object], option: Option) -> str:
+    return repr(values[option.name]) if option.name in values else "to be given"
+
+
+def _brought_by(told: Facts) -> str:
+    return f"of {told.package} {told.release}" if told.foreign else "of cseb"
+
+
+def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines whose columns start below each other."""
+    return lines(rows)
+
+
+def folded(text: str) -> str:
+    """Wrap long lines to the width of the terminal, indented to where their last column starts."""
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent=" " * _hang(line), break_long_words=False, break_on_hyphens=False)
+        for line in text.splitlines()
+    )
+
+
+def _hang(line: str) -> int:
+    """Where the text of a list item, or behind the last gap of two or more spaces, starts."""
+    if line.lstrip().startswith("- "):
+        return line.index("- ") + 2
+    return len(line) - len(line.rsplit("  ", 1)[-1].lstrip()) if "  " in line else 0
+
+
+def _methods() -> list[Row]:
+    return [(name, _source(name)) for name in METHODS]
+
+
+def _source(name: str) -> str:
+    """Of another package's method that cannot be loaded: why."""
+    try:
+        return method_named(name).source
+    except CsebError as error:
+        return f"cannot be used: {error}"
+
+
+def _parts() -> list[Row]:
+    """Presets first: what `+name` puts in. A part without one has the defaults of its own package."""
+    presets = [(name, f"{slot_of(PRESETS[name].name)}: {PRESETS[name]}") for name in PRESETS]
+    others = [(name, f"{slot}: {_foreign(name)}") for slot in SLOTS for name in SLOTS[slot] if name not in PRESETS]
+    return presets + others
+
+
+def _foreign(name: str) -> str:
+    """A part of another package with its options, as far as its source text tells them."""
+    try:
+        told = facts(name, False)
+    except CsebError as error:
+        return f"cannot be used: {error}"
+    return f"{Part(name, told.defaults())} of {told.package} {told.release}"
+
+
+def _tasks() -> list[Row]:
+    grouped = {name: group for group, names in TASK_GROUPS.items() for name in names}
+    groups = [(group, f"the tasks {', '.join(names)}") for group, names in TASK_GROUPS.items()]
+    known = [(name, f"in {grouped[name]}" if name in grouped else "in no group") for name in TASKS]
+    return groups + known + [("FILE[:KIND]", "a .csv, .tsv, .json or .jsonl of your own; its columns tell the kind")]
+
+
+def _encoders() -> list[Row]:
+    return [
+        ("microworld", "the built-in tiny encoder, for trying cseb out; needs no network"),
+        ("FOLDER", "config.json, tokenizer files and *.safetensors, as save_pretrained writes them"),
+        ("ORG/NAME[@REVISION]", "from the Hugging Face hub or its cache, such as bert-base-uncased"),
+    ]
+
+
+def _benchmarks() -> list[Row]:
+    """Read without the checks of `benchmark.load`, which would load pydantic."""
+    import yaml
+
+    folder = shipped.benchmarks()
+    held = {name: yaml.safe_load((folder / f"{name}.yaml").read_text("utf-8")) for name in shipped.benchmark_names()}
+    return [(name, str(fields.get("description", ""))) for name, fields in held.items()]
+
+
+LISTINGS: dict[str, Callable[[], list[Row]]] = {
+    "methods": _methods,
+    "parts": _parts,
+    "tasks": _tasks,
+    "encoders": _encoders,
+    "benchmarks": _benchmarks,
+}
+
+
+def _slots(method: Method) -> list[Row]:
+    rows: list[Row] = []
+    for slot in SLOTS:
+        held: tuple[Part, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
+        rows += [(slot, str(part) if part else "none") for part in held or (None,)]
+    return rows
+
+
+def _tuned(method: Method) -> list[str]:
+    """Options that a paper sets by the fraction of the corpus."""
+    lines = [f"  up to {percent(bound)}: {', '.join(map(str, parts))}" for bound, parts in method.per_fraction]
+    return ["options by fraction of the corpus", *lines] if lines else []
+
+
+def _published(name: str) -> list[str]:
+    """Averages that papers report for this method in exactly this form, each with its table."""
+    averages = [row for row in own_rows(name) if row.task.endswith("-avg")]
+    lines = aligned(
+        (
+            row.encoder,
+            _share(row),
+            row.task,
+            row.text + (f" +- {row.std_text} (n={row.n_seeds})" if row.std_text else ""),
+            row.where + (f" [{row.flag}]" if row.flag else ""),
+        )
+        for row in averages
+    )
+    return ["published", *(f"  {line}" for line in lines)] if lines else []
+
+
+def _share(row: Printed) -> str:
+    """What the printed number was trained on."""
+    if row.setting == "supervised":
+        return "NLI"
+    return "untrained" if row.fraction is None else percent(row.fraction)

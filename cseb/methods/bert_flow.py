@@ -1,0 +1,26 @@
+"""BERT-flow: finished vectors made isotropic by an invertible network."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import FLOW
+from cseb.methods.untrained import FIRST_LAST
+
+BERT_FLOW = replace(
+    FIRST_LAST,
+    name="bert-flow",
+    source="Li et al., EMNLP 2020, arXiv:2011.05864; released code (levels 3, depth 3, width 32)",
+    post=FLOW,
+    deviations=(
+        "flow: fitted on the training subset; the paper takes NLI sentences, or the sentences of the tasks themselves, "
+        "test sentences among them",
+        "flow: a tenth of the subset is held out, and its likelihood chooses the step; the release takes the last one "
+        "(`+flow(held_out=0)`). Steps are those of one epoch of 10^6 sentences at every share",
+        "flow: the text tells the mean and deviation of the halves that leave early from the others; in the code all "
+        "coordinates are standard normal, and so they are here",
+        "flow: coordinates are put in a fixed random order before each coupling; AdamW corrects the bias of its first "
+        "steps, the code's does not, and decays every weight",
+        "first_last: first Transformer layer and last, which is what the release's `avg-last-2` computes; test "
+        "sentences are not cut at 64 tokens",
+        "published rows are SimCSE's re-run, fitted on NLI; the authors average correlations of a task's parts",
+    ),
+)

@@ -1,0 +1,42 @@
+"""CT: two encoders that must agree on equal sentences and disagree on different ones."""
+
+from cseb.methods.presets import BCE_PAIRS, MEAN, NONE, RANDOM_PAIRS, RECIPE, SECOND_ENCODER
+from cseb.methods.spec import Method, part
+
+CT = Method(
+    name="ct",
+    source="Carlsson et al., ICLR 2021; released code for batches, optimiser and rates; miCSE, tables 1 and 2",
+    views=RANDOM_PAIRS,
+    pooler=MEAN,
+    head=NONE,
+    network=SECOND_ENCODER,
+    terms=(BCE_PAIRS,),
+    recipe=RECIPE.updated(
+        part(
+            "recipe",
+            steps=5_000,
+            batch_size=16,
+            learning_rate=1e-5,
+            schedule="piecewise",
+            pieces=((0, 1.0), (500, 0.8), (1_000, 0.6), (1_500, 0.4), (2_000, 0.2)),
+            optimizer="rmsprop",
+            clip=0.0,
+            max_length=75,
+            eval_every=500,
+            last_batch="drop",
+            dropout=0.0,
+        )
+    ),
+    deviations=(
+        "random_pairs: a batch is 2 collections of 1 positive and 7 negative pairs; the code draws both sides with "
+        "replacement, our first side goes through the subset epoch by epoch",
+        "random_pairs: the text pairs one sentence with K others; the code's negatives share nothing with the positive",
+        "second_encoder: the better of both copies by the dev set, as the code keeps it; without a dev set the second "
+        "one, as sentence-transformers does",
+        "recipe: 5,000 steps are the code's example; its README says that the released checkpoints had other settings",
+        "recipe: RMSprop has Keras' constants (0.9, 1e-7), the latter added to the root rather than under it",
+        "recipe: maximum length 75 is the example's, the function's default is 200",
+        "bce_pairs: the mean as in the code; sentence-transformers sums (`reduction=sum`)",
+        "ami: `ct+ami` compares the two encoders on the positive pairs alone, 2 of 16; no source gives a weight",
+    ),
+)

@@ -1,0 +1,28 @@
+"""DCLR: false negatives left out by a complementary model, and noise as further negatives."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import DEBIASED_NCE, RECIPE, TEACHER
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import part
+
+DCLR = replace(
+    SIMCSE,
+    name="dclr",
+    source="Zhou et al., ACL 2022, arXiv:2205.00656; released code and script (BERT-base)",
+    stages=TEACHER.updated(part("teacher", steps=7_813, with_head=True)),
+    terms=(DEBIASED_NCE,),
+    recipe=RECIPE.updated(part("recipe", steps=23_439, batch_size=128)),
+    deviations=(
+        "teacher: the complementary model is a SimCSE of the same subset, trained first, one epoch in the method's own "
+        "batches, its vectors those behind the head; the release takes SimCSE's checkpoint of 10^6 sentences",
+        "debiased_nce: logistic loss of softmax probabilities where flagged logits are set to 0, as in the code; the "
+        "text weighs the terms of InfoNCE (`form=weighted`)",
+        "pooler: in the code padding is attended to in training; ours masks it",
+        "pooler: [CLS] and a new head; the code puts the pre-trained pooler before the head (`+cls_pooler`, also then "
+        "at test)",
+        "selection: the release's is the mean of STS-B and SICK-R dev",
+        "recipe: three epochs. RoBERTa-base has `+debiased_nce(threshold=0.85, noise=2.5)`; BERT-large starts from a "
+        "SimCSE checkpoint",
+    ),
+)

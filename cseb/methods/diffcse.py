@@ -1,0 +1,28 @@
+"""DiffCSE: SimCSE, and a network that must find replaced words by the sentence's vector."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import BN_MLP, INFONCE, RECIPE, RTD
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import part
+
+DIFFCSE = replace(
+    SIMCSE,
+    name="diffcse",
+    source="Chuang et al., NAACL 2022, arXiv:2204.10298; released code and script (BERT-base, STS)",
+    head=BN_MLP,
+    terms=(INFONCE, RTD),
+    recipe=RECIPE.updated(part("recipe", steps=31_250, learning_rate=7e-6)),
+    deviations=(
+        "rtd: the generator is a further pre-trained model that saw no sentence pairs: data seen is `external`. "
+        "`+rtd(generator=self)` takes a frozen copy of the encoder with its own masked-LM head, and data seen is the "
+        "subset; where its files hold no such head it is refused",
+        "rtd: the text samples from the generator where words are masked and sums over tokens; the code takes its best "
+        "guess at every position and averages over all, padding included; we take the code's, for which the weight "
+        "is meant (`fill=sample, count=real` come nearest to the text)",
+        "rtd: the generator's dropout stays on, as in the code; the text does not say",
+        'rtd: for RoBERTa the release\'s generator is distilroberta-base: `+rtd(generator="distilroberta-base")`',
+        "recipe: two epochs, twice the steps of SimCSE; released in fp16, fp32 here",
+        *SIMCSE.deviations[2:],
+    ),
+)

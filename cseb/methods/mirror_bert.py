@@ -1,0 +1,53 @@
+"""Mirror-BERT: a sentence and its masked copy, contrasted both ways, without a head."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import CHAR_SPAN_MASK, CLS, NONE, NT_XENT, PADDED_MEAN, RECIPE
+from cseb.methods.spec import Method, part
+
+_SHARED = (
+    "recipe: the release takes 50 steps, one pass over 10,000 sentences of STS-B's training split; ours are one pass "
+    "over 10^6 sentences at every fraction, `+recipe(steps=50)` is the release's number",
+    "recipe: the release keeps the last checkpoint; read the scores of `last` for that",
+    "recipe: half precision in the release; fp32 here. Its AdamW is torch's",
+    "char_span_mask: the release writes '[MASK]' for every encoder; we write the encoder's own mask token",
+    "ami: with it the tokens of the span are hidden in place, and positions in it do not count; no source says how",
+)
+
+MIRROR = Method(
+    name="mirror",
+    source="Liu et al., EMNLP 2021, arXiv:2104.08027; released script for BERT-base, pooled by [CLS]; "
+    "miCSE, tables 1 and 2",
+    views=CHAR_SPAN_MASK,
+    pooler=CLS,
+    head=NONE,
+    terms=(NT_XENT,),
+    recipe=RECIPE.updated(
+        part(
+            "recipe",
+            steps=5_000,
+            batch_size=200,
+            learning_rate=2e-5,
+            schedule="constant",
+            optimizer="adamw",
+            weight_decay=0.01,
+            clip=0.0,
+            max_length=50,
+            last_batch="drop",
+        )
+    ),
+    deviations=_SHARED,
+)
+
+MIRROR_AVG = replace(
+    MIRROR,
+    name="mirror-avg",
+    source="Liu et al., EMNLP 2021, arXiv:2104.08027; released script for BERT-base, pooled by mean; miCSE, table 2",
+    pooler=PADDED_MEAN,
+    deviations=(
+        "pooler: the release averages over padding too, 50 positions in training and 64 at test, and so do we; "
+        "`mirror-avg+mean` leaves padding out",
+        "pooler: the release cuts test sentences at 64 tokens; ours are whole, and longer ones are averaged in full",
+        *_SHARED,
+    ),
+)

@@ -1,0 +1,33 @@
+"""MixCSE: SimCSE with hard negatives mixed from positives and other sentences."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import MIXED_INFONCE
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import part
+
+MIXCSE = replace(
+    SIMCSE,
+    name="mixcse",
+    source="Zhang et al., AAAI 2022; released code and script (BERT-base) for the form and the share 0.2",
+    terms=(MIXED_INFONCE,),
+    deviations=(
+        "mixed_infonce: the text adds one mixture of unit vectors per anchor, the code 2 B columns from both views "
+        "and mixes vectors as they are; we take the code's, `mixcse-paper` the text's",
+        "mixed_infonce: mixtures with more of the anchor's own sentence count with logit 0, as in the code, and are "
+        "not taken out",
+        "pooler: the code chooses checkpoints by vectors after the head and tests those before it; ours are all before",
+        SIMCSE.deviations[0],
+    ),
+)
+
+MIXCSE_PAPER = replace(
+    MIXCSE,
+    name="mixcse-paper",
+    source="Zhang et al., AAAI 2022, as the text has it: one mixture per anchor; optimiser settings of the release",
+    terms=(MIXED_INFONCE.updated(part("mixed_infonce", form="paper")),),
+    deviations=(
+        "mixed_infonce: one mixture of unit vectors per anchor, as the text has it; optimiser and share are the code's",
+        *MIXCSE.deviations[2:],
+    ),
+)

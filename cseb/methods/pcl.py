@@ -1,0 +1,37 @@
+"""PCL: groups of edited sentences as positives, and two networks that learn from each other."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import GROUP_SOFTMAX_BCE, INFONCE, KL_PEERS, PEER_ENCODER, TOKEN_EDITS
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import part
+
+PCL = replace(
+    SIMCSE,
+    name="pcl",
+    source="Wu et al., EMNLP 2022, arXiv:2201.12093; released code and README (BERT-base)",
+    views=TOKEN_EDITS,
+    network=PEER_ENCODER,
+    terms=(INFONCE, GROUP_SOFTMAX_BCE, KL_PEERS),
+    deviations=(
+        "peer_encoder: in the code the peer is given no attention mask and attends to padding; ours is given one, "
+        "`pcl-released` is the code's",
+        "peer_encoder: reads through its pre-trained pooler and then the head of the first network, as in the code; "
+        "in encoders without one, by the pooler of the method (`pooler=pretrained` refuses them)",
+        "group_softmax_bce: the text has a contrast of several positives, the code a logistic loss of softmax "
+        "probabilities; we take the code's",
+        "kl_peers: averaged over all entries as in the code; `reduction=batchmean` is the divergence itself",
+        "token_edits: 8 edits make ten views for each of two networks, ten times the work of SimCSE; fewer are "
+        '`+token_edits(edits=("shuffle","delete"))`',
+        "recipe: the README's batch is 64, the script's 256; we take 64 (`+recipe(batch_size=256, steps=3907)`)",
+        *SIMCSE.deviations[1:],
+    ),
+)
+
+PCL_RELEASED = replace(
+    PCL,
+    name="pcl-released",
+    source="released code of PCL (Wu et al., EMNLP 2022, arXiv:2201.12093), its peer without an attention mask",
+    network=PEER_ENCODER.updated(part("peer_encoder", attention_mask=False)),
+    deviations=PCL.deviations[1:],
+)

@@ -1,0 +1,54 @@
+"""How a method is trained: the recipe slot of a spec, checked, without torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Annotated, Literal
+
+from cseb.errors import BadSpec
+from cseb.methods.option_types import AtLeast, Between, Count, Positive, Rate, Size
+from cseb.methods.part_facts import facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Budget, optimiser and batches of one training run.
+
+    steps: optimiser updates, the same at every fraction of the corpus; 0 trains nothing. batch_size: sentences over
+    all processes together. warmup: steps from 0 to the full learning rate. schedule: what follows the warm-up.
+    optimizer: adamw (torch's); adamw_hf, that of transformers 4, eps 1e-8 added before bias correction, as the
+    trainers of most papers had it; adamw_uncorrected, the same with eps 1e-6 and no bias correction, as in
+    sentence-transformers before 1.0; rmsprop with the constants of Keras. pieces: (step, fraction of the learning
+    rate from there on) of the piecewise schedule, () for the others. clip: largest norm of the whole gradient;
+    0 leaves it alone.
+    max_length: tokens of a training sentence, special ones included, a prompt not. eval_every: steps between looks at
+    the dev set. padding: to the longest of the batch, to max_length always (fixed), or batches of sentences of like
+    length (grouped). last_batch: what is left of an epoch. dropout: "model" keeps the rates of the encoder's own
+    configuration.
+    """
+
+    steps: Size
+    batch_size: Count
+    learning_rate: Positive
+    warmup: Size
+    schedule: Literal["linear", "constant", "piecewise"]
+    pieces: tuple[tuple[Size, Rate], ...]
+    optimizer: Literal["adamw", "adamw_hf", "adamw_uncorrected", "rmsprop"]
+    weight_decay: Rate
+    clip: Annotated[float, Between(0, 1e6)]
+    max_length: Annotated[int, AtLeast(4)]
+    eval_every: Count
+    precision: Literal["fp32", "bf16", "fp16"]
+    padding: Literal["longest", "fixed", "grouped"]
+    last_batch: Literal["keep", "drop"]
+    dropout: Rate | Literal["model"]
+
+    def __post_init__(self) -> None:
+        facts("recipe").check({one.name: getattr(self, one.name) for one in fields(self)})
+        starts = [start for start, _ in self.pieces]
+        rising = starts == sorted({*starts}) and starts[:1] in ([], [0])
+        if (self.schedule == "piecewise") != bool(self.pieces) or not rising:
+            raise BadSpec(
+                f"recipe: pieces is {self.pieces!r}; schedule=piecewise needs rising steps from 0 with fractions of "
+                "the learning rate, such as pieces=((0, 1.0), (500, 0.8)), others need ()"
+            )

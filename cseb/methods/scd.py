@@ -1,0 +1,29 @@
+"""SCD: two dropout rates push a sentence's vectors apart while its coordinates agree and are decorrelated."""
+
+from dataclasses import replace
+
+from cseb.methods.presets import BARLOW_PROJECTOR, CROSS_CORRELATION, MEAN_COS, MULTI_DROPOUT, RECIPE
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import part
+
+SCD = replace(
+    SIMCSE,
+    name="scd",
+    source="Klein & Nabi, ACL 2022, arXiv:2203.07847; released code and its README's command (BERT-base)",
+    views=MULTI_DROPOUT,
+    head=BARLOW_PROJECTOR,
+    terms=(MEAN_COS, CROSS_CORRELATION),
+    recipe=RECIPE.updated(part("recipe", steps=5_209, batch_size=192, eval_every=250)),
+    deviations=(
+        "mean_cos: the text has no temperature; the code divides by 0.05, and so do we (`+mean_cos(temperature=1.0)`)",
+        "cross_correlation: weight and lambda of the text are about 0.005 and 0.013; we take the command's 0.005225 "
+        "and 0.012, which were tuned for batches of 192",
+        "multi_dropout: the text's rates are 5 % and 15 %, the command's 5 % and 15.5 %; we take the command's. "
+        "Reported for RoBERTa-base: `+multi_dropout(rates=(0.065,0.24))`",
+        "multi_dropout: each view is a pass of its own; the code alternates rates row by row in one pass",
+        "barlow_projector: batch statistics of each view by itself; correlations in the code add 1e-5 to variances",
+        "recipe: the command chooses its checkpoint on the dev set of SICK-R; here the benchmark says which",
+        "recipe: a subset of N sentences below 192 needs `+recipe(batch_size=N)`; C has that rank at most",
+        "recipe: released in fp16; fp32 here",
+    ),
+)

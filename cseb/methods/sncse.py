@@ -1,0 +1,24 @@
+"""SNCSE: two prompts as positives, and the negated sentence kept a little further away."""
+
+from cseb.methods.presets import BIDIR_MARGIN, INFONCE, MASK_PROMPT, MLP, NEGATED_PROMPTS, RECIPE
+from cseb.methods.spec import Method, part
+
+SNCSE = Method(
+    name="sncse",
+    source="Wang et al., ICIC 2023, arXiv:2201.05979; released code and script (BERT-base)",
+    views=NEGATED_PROMPTS,
+    pooler=MASK_PROMPT.updated(part("mask_prompt", template='This sentence : "[X]" means [MASK].')),
+    head=MLP,
+    terms=(INFONCE, BIDIR_MARGIN),
+    recipe=RECIPE.updated(part("recipe", steps=3_907, batch_size=256, learning_rate=1e-5, max_length=24)),
+    deviations=(
+        "negated_prompts: the release asks a dependency parser; ours takes the first not out, else puts one behind the "
+        "first auxiliary of a closed list, else Not before the sentence, which is also what the release falls back to",
+        "negated_prompts: the release looks sentences up by the raw line after a full stop was appended, so that every "
+        "one without end punctuation gets the fallback; ours are all negated by the rule",
+        "negated_prompts: the release ends sentences without end punctuation by a full stop, ours stay as they are",
+        "recipe: the release's 32 tokens hold the prompt, ours come without it: 24 leave 22 pieces of the sentence",
+        "bidir_margin: RoBERTa has `+bidir_margin(weight=5e-4)`",
+        "compare it with `mean+mask_prompt` of the same template, not with an untrained cls",
+    ),
+)

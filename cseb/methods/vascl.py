@@ -1,0 +1,36 @@
+"""VaSCL: a sentence against its nearest neighbours and a view made up to be confused with them."""
+
+from cseb.methods.presets import DROPOUT, MEAN, NT_XENT, RECIPE, RELU_MLP, VIRTUAL_NT_XENT
+from cseb.methods.spec import Method, part
+
+VASCL = Method(
+    name="vascl",
+    source="Zhang et al., Findings of ACL 2022, arXiv:2110.08552; released code",
+    views=DROPOUT,
+    pooler=MEAN,
+    head=RELU_MLP,
+    terms=(NT_XENT.updated(part("nt_xent", temperature=0.05)), VIRTUAL_NT_XENT),
+    recipe=RECIPE.updated(
+        part(
+            "recipe",
+            steps=4_885,
+            batch_size=1_024,
+            learning_rate=5e-6,
+            schedule="constant",
+            optimizer="adamw",
+            clip=0.0,
+            eval_every=500,
+        )
+    ),
+    deviations=(
+        "virtual_nt_xent: in the code the vectors that are pushed are detached, so that this term trains the head "
+        "alone; the text trains the encoder with it (`detach=false`)",
+        "virtual_nt_xent: a push of 15 fits the length of RoBERTa's mean vectors; other encoders' differ",
+        "relu_mlp: the head learns 100 times as fast, the code's default; its README says 100,000",
+        "recipe: batch 1,024 needs as many sentences; in a smaller subset take `+recipe(batch_size=N)`, one step is "
+        "then the whole subset",
+        "recipe: steps are five epochs; repeated lines of the corpus are taken out by the release, not by ours, and "
+        "are each other's neighbours",
+        "recipe: test sentences are not cut at 64 tokens; torch's AdamW without decay is the release's Adam",
+    ),
+)

@@ -1,0 +1,1 @@
+"""What papers print: their numbers and claims, audited, and held against ours. No torch here."""

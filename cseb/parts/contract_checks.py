@@ -1,0 +1,60 @@
+"""Whether a live part keeps to the contract of its slot: asked once, when it is built, before anything trains."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from torch import Tensor
+
+from cseb.encoder.interface import ATTENTIONS, FROZEN, LANGUAGE, LAYERS, POOLED
+from cseb.errors import BadSpec, shortened
+
+NEEDS = (LAYERS, ATTENTIONS, POOLED, LANGUAGE, FROZEN)
+NEEDING = ("terms", "pooler", "network")  # slots whose parts say what they want of the backbone
+COUNTING = ("terms", "views")  # slots whose parts count views
+# What else the parts of a slot must be able to do.
+METHODS = {
+    "terms": ("__call__",),
+    "views": ("__call__",),
+    "pooler": ("__call__",),
+    "head": ("__call__",),
+    "compose": ("check", "__call__"),
+    "regulariser": ("attach",),
+    "memory": ("fits", "start", "negatives", "remember"),
+    "stages": ("methods",),
+    "network": ("__call__",),
+    "post": ("fits", "fit", "__call__"),
+}
+
+
+def kept(slot: str, name: str, live: Any) -> None:
+    """Raise BadSpec, naming the part and what is expected, if it lacks something of the contract in `cseb.parts`."""
+    if slot in NEEDING:
+        needs = getattr(live, "needs", None)
+        if isinstance(needs, str) or not isinstance(needs, Collection) or not set(needs) <= set(NEEDS):
+            found = "has no needs" if needs is None else f"has needs = {shortened(needs)}"
+            raise BadSpec(
+                f"{name}: its class {found}; write needs = frozenset() or a frozenset of {', '.join(map(repr, NEEDS))}"
+            )
+    if slot in COUNTING:
+        views = getattr(live, "views", None)
+        if isinstance(views, bool) or not isinstance(views, int) or views < 1:
+            found = "has no views" if views is None else f"has views = {shortened(views)}"
+            what = "how many views it compares" if slot == "terms" else "how many views it gives"
+            raise BadSpec(f"{name}: its class {found}; write {what}, such as views = 2")
+    for method in METHODS.get(slot, ()):
+        if not callable(getattr(live, method, None)):
+            raise BadSpec(
+                f"{name}: its class has no method {method}; see cseb.parts for what belongs in the slot {slot}"
+            )
+
+
+def scalar(name: str, value: Any) -> None:
+    """Raise BadSpec if a term's value is not a tensor of one number, as the loss is made of."""
+    if not isinstance(value, Tensor):
+        raise BadSpec(f"{name}: returned {type(value).__name__}; a term returns a tensor of one number, its loss")
+    if value.dim():
+        raise BadSpec(
+            f"{name}: returned a tensor of shape {tuple(value.shape)}; a term returns one number, such as its mean"
+        )

@@ -1,0 +1,125 @@
+"""How one view of a batch is encoded, where views differ by more than their tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import EncodedView
+from cseb.encoder.random_streams import apart
+
+
+@contextmanager
+def dropout_at(backbone: nn.Module, rate: float) -> Iterator[None]:
+    """Every dropout rate of the backbone at `rate`, and then as before."""
+    own: list[tuple[nn.Module, str, float]] = []
+    for module in backbone.modules():
+        for name in ("p",) if isinstance(module, nn.Dropout) else ("attention_dropout",):
+            held = getattr(module, name, None)  # a bare number in ModernBERT's attention, and 0 where so configured
+            if isinstance(held, (int, float)) and not isinstance(held, bool):
+                own.append((module, name, held))
+                setattr(module, name, rate)
+    try:
+        yield
+    finally:
+        for module, name, held in own:
+            setattr(module, name, held)
+
+
+@contextmanager
+def positions_at(backbone: nn.Module, places: Tensor) -> Iterator[None]:
+    """Tokens stand at these positions (N, T), whatever their order."""
+    hook = backbone.register_forward_pre_hook(
+        lambda module, inputs, options: (inputs, {**options, "position_ids": places}), with_kwargs=True
+    )
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+class AtRate:
+    """With every dropout rate of the backbone at `rate`."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Encode B sentences."""
+        with dropout_at(encoder.backbone, self.rate):
+            view: EncodedView = encoder(ids, mask, content, anchor)
+        return view
+
+
+def cut_features(states: Tensor, mask: Tensor, rate: float) -> Tensor:
+    """A share of the coordinates at zero, for every sentence its own, at all tokens. states: (B, T, D), mask: (B, T).
+
+    Source: Yan et al. 2021 (ConSERT), feature cutoff.
+    """
+    drawn = torch.rand(len(states), states.shape[2], device=states.device).argsort(dim=1)  # (B, D)
+    return states * (drawn >= int(rate * states.shape[2])).to(states.dtype)[:, None, :]
+
+
+def cut_tokens(states: Tensor, mask: Tensor, rate: float) -> Tensor:
+    """A share of the real tokens at zero, for every sentence its own. states: (B, T, D), mask: (B, T).
+
+    Source: Yan et al. 2021 (ConSERT), token cutoff.
+    """
+    rank = torch.rand(mask.shape, device=mask.device).masked_fill(mask == 0, 2.0).argsort(dim=1).argsort(dim=1)
+    return states * (rank >= (rate * mask.sum(dim=1, keepdim=True)).long()).to(states.dtype)[:, :, None]
+
+
+def shuffled_places(mask: Tensor) -> Tensor:
+    """(B, T): places of the real tokens in random order, those of padding as they are."""
+    later = 1.0 + torch.arange(mask.shape[1], device=mask.device)
+    return torch.where(mask == 1, torch.rand(mask.shape, device=mask.device), later).argsort(dim=1)
+
+
+class Plain:
+    """As the encoder always does."""
+
+    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Encode B sentences."""
+        view: EncodedView = encoder(ids, mask, content, anchor)
+        return view
+
+
+class Cutoff:
+    """With a share of what leaves the embedding layer at zero: of its features or of its tokens."""
+
+    def __init__(self, cut: Callable[[Tensor, Tensor, float], Tensor], rate: float) -> None:
+        self.cut, self.rate = cut, rate
+
+    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Encode B sentences."""
+        embeddings: Any = encoder.backbone.embeddings
+        hook = embeddings.register_forward_hook(lambda module, inputs, states: self._cut(states, mask))
+        try:
+            view: EncodedView = encoder(ids, mask, content, anchor)
+        finally:
+            hook.remove()
+        return view
+
+    def _cut(self, states: Tensor, mask: Tensor) -> Tensor:
+        with apart("views"):
+            return self.cut(states, mask, self.rate)
+
+
+class PositionShuffle:
+    """With the positions of the tokens shuffled, special ones included, while the tokens stay where they are."""
+
+    def __init__(self, first_position: int) -> None:
+        self.first = first_position
+
+    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Encode B sentences."""
+        with apart("views"):
+            places = shuffled_places(mask)
+        with positions_at(encoder.backbone, self.first + places):
+            view: EncodedView = encoder(ids, mask, content, anchor)
+        return view

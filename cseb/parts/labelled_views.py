@@ -1,0 +1,51 @@
+"""View makers for corpora whose lines hold several texts, joined by TABs: labelled pairs and triples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from cseb.errors import BadData
+
+
+def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[list[str]]:
+    """Lines as columns, all of them filled; `allowed` counts of columns a line may have. Raises: BadData."""
+    rows = [[text.strip() for text in line.split("\t")] for line in lines]
+    wrong = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]
+    if wrong:
+        shown = wrong[0] if len(wrong[0]) <= 60 else f"{wrong[0][:57]}..."
+        raise BadData(f"{len(wrong)} of {len(lines)} lines are not {needed}, such as {shown!r}; take another corpus")
+    return [list(column) for column in zip(*(row[: min(allowed)] for row in rows), strict=True)]
+
+
+class Triples:
+    """Lines "anchor TAB positive TAB hard negative": premise, entailed and contradicting sentence.
+
+    Source: Gao et al. 2021, eq. 5 and table 4. Raises: BadData on a line that is no triple.
+    """
+
+    data_seen: ClassVar[str] = "labels"
+    columns: ClassVar[tuple[int, ...]] = (3,)
+    requires: ClassVar[str] = "labelled triples"
+    views = 3
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N lines to N anchors, N positives and N hard negatives."""
+        return tuple(columns(sentences, (3,), "triples (anchor TAB positive TAB hard negative)"))
+
+
+class Pairs:
+    """Lines "anchor TAB positive": question and answer, or a triple whose hard negative is left out.
+
+    Source: Gao et al. 2021, table 4 (entailment pairs); Tan et al. 2022, table 2 (question and answer). Raises:
+    BadData on a line that is neither.
+    """
+
+    data_seen: ClassVar[str] = "labels"
+    columns: ClassVar[tuple[int, ...]] = (2, 3)
+    requires: ClassVar[str] = "labelled pairs"
+    views = 2
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N lines to N anchors and N positives."""
+        return tuple(columns(sentences, (2, 3), "pairs (anchor TAB positive)"))

@@ -1,0 +1,83 @@
+"""Negatives from outside the batch: a momentum copy of the encoder and a queue of its vectors."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from cseb.encoder.distributed import SINGLE_PROCESS, DistributedContext
+from cseb.encoder.encoder import Encoder
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Count, Rate
+from cseb.parts import Queued
+
+SMALL = 4  # a subset below this many queues meets its own old keys too often
+
+
+def follow(copy: Tensor, online: Tensor, momentum: float) -> None:
+    """Copy <- momentum * copy + (1 - momentum) * online, in place. Source: He et al. 2020, eq. 2."""
+    copy.lerp_(online, 1 - momentum)
+
+
+def push(queue: Tensor, new: Tensor, size: int) -> Tensor:
+    """`new` (B, ...) in front of `queue` (K, ...), the oldest beyond `size` left out."""
+    return torch.cat([new, queue])[:size]
+
+
+class Queue:
+    """The last `size` sentences as a slow copy of the encoder sees them.
+
+    The copy starts from the loaded weights and follows with `momentum` after every optimiser step, its own dropout at
+    `dropout`; the head is the online one. Keys carry sentence ids: with mask_self an anchor never meets its own old
+    key; "auto" means so in subsets below four queues. Source: Klein & Nabi 2023, section 3.1; He et al. 2020.
+    """
+
+    version: ClassVar[int] = 2
+    requires: ClassVar[str] = "momentum copy"
+
+    def __init__(self, size: Count, momentum: Rate, dropout: Rate, mask_self: bool | Literal["auto"]) -> None:
+        self.size, self.momentum, self.dropout = size, momentum, dropout
+        self.mask_self = mask_self
+
+    def fits(self, sentences: int) -> None:
+        """Raises: BadSpec if the queue could hold more than the subset has."""
+        if self.size > sentences:
+            raise BadSpec(
+                f"queue: size is {self.size}, but this subset has {sentences} sentences; take +queue(size={sentences}) "
+                "or less, or a larger fraction of the corpus"
+            )
+
+    def start(self, encoder: Encoder, sentences: int) -> None:
+        """Copy the encoder; the queue starts empty. Raises: BadSpec, see fits."""
+        self.fits(sentences)
+        self.copy = encoder.twin(self.dropout)
+        self.masked = sentences < SMALL * self.size if self.mask_self == "auto" else bool(self.mask_self)
+        self.keys: Tensor | None = None
+        self.sids: Tensor | None = None
+
+    def negatives(self, sids: Tensor) -> Queued | None:
+        """The queue as it stands, or None while it is empty. sids: (B,)."""
+        if self.keys is None or self.sids is None:
+            return None
+        own = sids[:, None] == self.sids[None, :]  # (B, K)
+        return Queued(self.keys, ~own if self.masked else torch.ones_like(own))
+
+    @torch.no_grad()
+    def remember(
+        self,
+        encoder: Encoder,
+        ids: Tensor,
+        mask: Tensor,
+        anchor: Tensor,
+        sids: Tensor,
+        share: DistributedContext = SINGLE_PROCESS,
+    ) -> None:
+        """Follow the online encoder, then queue its twin's vectors of this batch. ids, mask: (B, T)."""
+        for copy, online in zip(self.copy.parameters(), encoder.backbone.parameters(), strict=True):
+            follow(copy, online, self.momentum)
+        pooled = encoder.pool(self.copy, *(share.own(field) for field in (ids, mask, anchor)))
+        keys = encoder.project(share.gather(pooled, len(ids))).detach()
+        self.keys = keys[: self.size] if self.keys is None else push(self.keys, keys, self.size)
+        self.sids = sids[: self.size] if self.sids is None else push(self.sids, sids, self.size)

@@ -1,0 +1,188 @@
+"""CompCSE: a sentence cut in parts, and the parts' vectors put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from cseb.encoder.interface import ATTENTIONS, LAYERS, EncodedView, Pieces, Shape, Text
+from cseb.errors import BadSpec
+from cseb.methods.option_types import AtLeast, Count
+from cseb.parts import Term
+from cseb.parts.clause_splitting import STRATEGIES, Strategy, clauses, read_units
+from cseb.parts.heads import INITIAL_SPREAD
+
+PieceCount = Annotated[int, AtLeast(2)]
+Side = Literal["positive", "anchor", "both"]  # the view that is composed of parts
+
+
+def cut(total: int, starts: Sequence[int], k: int) -> list[slice]:
+    """The k runs of `total` word pieces: boundaries at floor(i * total / k), moved left to the nearest word start.
+
+    starts: where words start, the first at 0; at least k. A boundary moves right where its part would be empty.
+    Source: Chanchani & Huang 2023, table 1 (halves) and 5 (their number); where exactly to cut is our choice.
+    """
+    edges, word = [0], 0
+    for part in range(1, k):
+        nearest = max(number for number, start in enumerate(starts) if start <= part * total // k)
+        word = min(max(nearest, word + 1), len(starts) - (k - part))  # a word for this part, and one for each to come
+        edges.append(starts[word])
+    return [slice(left, right) for left, right in zip(edges, [*edges[1:], total], strict=True)]
+
+
+class Halves:
+    """The sentence, and its word pieces cut in k parts at word starts.
+
+    side: which view is composed of the parts: "positive", "anchor" or "both" (two independent passes over the parts).
+    extra: further training items from clauses found by rule: "none", "adjacent", "overlapping", "subsuming". The full
+    sentence is cut, so the parts together may be longer than what the anchor keeps. A sentence of fewer than k words
+    stands in for each of its parts: a dropout positive.
+    Source: Chanchani & Huang, ACL 2023, tables 1 to 5. Raises: BadSpec if no sentence has k words.
+    """
+
+    def __init__(self, k: PieceCount, side: Side, extra: Strategy, shape: Shape) -> None:
+        self.k, self.side, self.triples = k, side, STRATEGIES[extra]
+        if extra != "none" and k != 2:
+            raise BadSpec(f"halves: extra={extra} makes items of two parts and k is {k}; take k=2 or extra=none")
+        if shape.pieces is None:
+            raise BadSpec("halves: this encoder's tokenizer does not say where words start; take another encoder")
+        self.pieces = shape.pieces
+        self.units: Callable[[str], Sequence[str]] = clauses
+        self.groups = {"positive": (1, k), "anchor": (k, 1), "both": (k, k)}[side]
+        self.views = sum(self.groups)
+        self.notes: tuple[str, ...] = ()
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
+        """N sentences to the sentence and k parts, in the order of `groups`; extra items follow the N."""
+        short = 0
+        rows: list[Sequence[Text]] = []
+        for piece in self.pieces(sentences):
+            fits = len(piece.starts) >= self.k
+            short += not fits
+            rows.append(self._parts(piece) if fits else [piece.ids] * self.k)
+        if short == len(sentences):
+            raise BadSpec(f"halves: no sentence of this subset has {self.k} words; take a smaller k, or longer text")
+        items = [triple for sentence in sentences for triple in self.triples(self.units(sentence))]
+        rows += [[" ".join(left), " ".join(right)] for _, left, right in items]
+        anchors = [*sentences, *(" ".join(anchor) for anchor, _, _ in items)]
+        parts = [list(column) for column in zip(*rows, strict=True)]
+        self.notes = (
+            f"halves: {short} of {len(sentences)} sentences are shorter than {self.k} words; their positive is dropout",
+            *([f"halves: clauses add {len(items)} items to {len(sentences)} sentences"] if items else []),
+        )
+        return {"positive": (anchors, *parts), "anchor": (*parts, anchors), "both": (*parts, *parts)}[self.side]
+
+    def _parts(self, piece: Pieces) -> list[Sequence[int]]:
+        return [piece.ids[run] for run in cut(len(piece.ids), piece.starts, self.k)]
+
+
+class UnitHalves:
+    """Halves whose extra items come from discourse units in a file: lines "sentence TAB unit TAB unit ...".
+
+    A sentence that the file lacks adds no items. Source: Chanchani & Huang, ACL 2023, table 2 (units from DMRST).
+    """
+
+    data_seen: ClassVar[str] = "external"
+    external: ClassVar[Mapping[str, str]] = {"file": "file"}
+    requires: ClassVar[str] = "discourse units"
+
+    def __init__(self, k: PieceCount, side: Side, extra: Strategy, file: str, shape: Shape) -> None:
+        self.halves = Halves(k, side, extra, shape)
+        known = read_units(file)
+        self.halves.units = lambda sentence: known.get(sentence, ())
+        self.groups, self.views = self.halves.groups, self.halves.views
+        self.notes: tuple[str, ...] = ()
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
+        """As `Halves`."""
+        texts = self.halves(sentences)
+        self.notes = self.halves.notes
+        return texts
+
+
+def first_last(parts: Sequence[Tensor]) -> Tensor:
+    """Of k parts (B, D): the first D/k coordinates of the first, the next D/k of the second, and so on. (B, D)."""
+    blocks = [part.chunk(len(parts), dim=-1) for part in parts]
+    return torch.cat([block[place] for place, block in enumerate(blocks)], dim=-1)
+
+
+Aggregate = Literal["avg", "sum", "max", "first_last", "concat_project", "concat_diff_project"]
+AGGREGATES: dict[Aggregate, Callable[[Sequence[Tensor]], Tensor]] = {
+    "avg": lambda parts: torch.stack(list(parts)).mean(dim=0),
+    "sum": lambda parts: torch.stack(list(parts)).sum(dim=0),
+    "max": lambda parts: torch.stack(list(parts)).amax(dim=0),
+    "first_last": first_last,
+    "concat_project": lambda parts: torch.cat(list(parts), dim=-1),
+    "concat_diff_project": lambda parts: torch.cat([*parts, (parts[0] - parts[1]).abs()], dim=-1),
+}
+TIMES: dict[Aggregate, int] = {
+    "concat_project": 2,
+    "concat_diff_project": 3,
+}  # widths of the vector that a new layer maps to one
+
+
+class Compose(nn.Module):
+    """Runs of parts as one view each, and the first coordinates alone for the terms.
+
+    aggregate: how parts become one vector. before_head: the head sees the composed vector (released code, figure 1);
+    False aggregates behind it (the text). first: coordinates of z that terms see, none for all; at test the embedding
+    is whole. Rows whose parts are all the same text were too short to cut and stand for themselves.
+    Source: Chanchani & Huang, ACL 2023, figure 1, tables 3 and 6; sizes of the projections are ours.
+    """
+
+    version: ClassVar[int] = 2
+
+    def __init__(self, aggregate: Aggregate, before_head: bool, first: Count | None, shape: Shape) -> None:
+        super().__init__()
+        self.aggregate = aggregate
+        self.before_head = before_head
+        self.width = shape.width
+        self.first = shape.width if first is None else first
+        if self.first > shape.width:
+            raise BadSpec(f"compose: first is {first}; this encoder's vectors have {shape.width} coordinates")
+        if aggregate == "first_last" and self.first < shape.width:
+            raise BadSpec(f"compose: first_last fills coordinates by part and first={first} cuts them; take first=none")
+        self.project: nn.Module = nn.Identity()
+        if aggregate in TIMES:
+            self.project = nn.Linear(TIMES[aggregate] * shape.width, shape.width)
+            nn.init.normal_(self.project.weight, std=INITIAL_SPREAD)
+            nn.init.zeros_(self.project.bias)
+
+    def check(self, groups: Sequence[int], terms: Sequence[Term], queue: bool) -> None:
+        """Refuse views, terms and a queue that do not go with composition. Raises: BadSpec."""
+        if not groups:
+            raise BadSpec("compose: the views are whole sentences, there is nothing to compose; add +halves")
+        k = max(groups)
+        if self.aggregate in TIMES and k != 2:
+            raise BadSpec(f"compose: {self.aggregate} takes two parts, halves gives {k}; take k=2 or another aggregate")
+        if self.aggregate == "first_last" and self.width % k:
+            raise BadSpec(f"compose: first_last needs a width that {k} parts divide; this encoder's is {self.width}")
+        if any(term.needs & {ATTENTIONS, LAYERS} for term in terms):
+            raise BadSpec("compose: a composed view has no tokens, and a term of this method needs them; remove it")
+        if queue and (groups[0] > 1 or self.first < self.width):
+            raise BadSpec("compose: a queue holds whole sentences, all coordinates; take side=positive and first=none")
+
+    def forward(
+        self, views: Sequence[EncodedView], groups: Sequence[int], head: Callable[[Tensor], Tensor]
+    ) -> list[EncodedView]:
+        """sum(groups) encoded renderings to len(groups) views."""
+        remaining = iter(views)
+        runs = [[next(remaining) for _ in range(size)] for size in groups]
+        return [self._narrow(run[0] if len(run) == 1 else self._composed(run, head)) for run in runs]
+
+    def _composed(self, run: Sequence[EncodedView], head: Callable[[Tensor], Tensor]) -> EncodedView:
+        ids = torch.stack([part.ids for part in run])  # (k, B, T)
+        uncut = (ids == ids[0]).all(dim=2).all(dim=0)  # (B,)
+        h = self._together([part.h for part in run], uncut)
+        z = head(h) if self.before_head else self._together([part.z for part in run], uncut)
+        none = run[0].ids[:, :0]
+        return EncodedView(h, z, none, none, none)
+
+    def _together(self, parts: Sequence[Tensor], uncut: Tensor) -> Tensor:
+        return torch.where(uncut[:, None], parts[0], self.project(AGGREGATES[self.aggregate](parts)))
+
+    def _narrow(self, view: EncodedView) -> EncodedView:
+        return EncodedView(view.h, view.z[:, : self.first], view.ids, view.mask, view.content)

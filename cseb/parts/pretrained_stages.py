@@ -1,0 +1,84 @@
+"""What is trained before the method itself: on the same subset, from the same start, then frozen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from cseb.encoder.interface import FROZEN
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Count, Positive, Size
+from cseb.methods.recipe import Recipe
+from cseb.methods.spec import Method, part
+from cseb.parts import EarlyStopping
+from cseb.registry import SLOTS
+
+
+class EntropyModels:
+    """One short training per phi: the method's own loss without regulators, and phi times the entropy.
+
+    steps: of every model at most, with the method's own batches, rates and share of warm-up. every, patience, held_out:
+    see parts.Until; every=1 and held_out=0 take the paper at its word. Seeds are the method's, so that the models
+    differ by phi alone. Source: Tan et al. 2022, section 3.2, algorithm 1 and appendix A.
+    """
+
+    requires: ClassVar[str] = "models trained first"
+    uses: ClassVar[tuple[str, ...]] = ("entropy",)
+    with_head = True
+
+    def __init__(
+        self,
+        phis: tuple[float, ...],
+        steps: Count,
+        every: Count,
+        patience: Count,
+        held_out: Size,
+        temperature: Positive,
+        all_columns: bool,
+    ) -> None:
+        if not phis or len(set(phis)) < len(phis):
+            raise BadSpec(f"entropy_models: phis is {phis!r}; write different numbers, such as (0.01, 0.02)")
+        self.phis, self.steps = phis, steps
+        self.until = EarlyStopping(every, patience, held_out)
+        self.temperature, self.all_columns = temperature, all_columns
+
+    def methods(self, method: Method) -> tuple[Method, ...]:
+        """One settled method for every phi."""
+        recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+        warmup = recipe.warmup * self.steps // max(1, recipe.steps)
+        own = tuple(term for term in method.terms if FROZEN not in SLOTS["terms"][term.name].needs)
+        options = {"temperature": self.temperature, "all_columns": self.all_columns}
+        return tuple(
+            replace(
+                method,
+                stages=None,
+                terms=(*own, part("entropy", weight=phi, **options)),
+                recipe=method.recipe.updated(part("recipe", steps=self.steps, warmup=warmup)),
+            )
+            for phi in self.phis
+        )
+
+
+class Teacher:
+    """One training by contrast alone: the method's views, batches and rates without its other terms.
+
+    The dev set chooses its checkpoint, where there is one. steps: with the method's share of warm-up. temperature: of
+    the contrast. with_head: its vectors are those behind the head. Source: the SimCSE checkpoints from which
+    RankEncoder, DistillCSE and DCLR start, here of the same subset.
+    """
+
+    version: ClassVar[int] = 2
+    requires: ClassVar[str] = "teacher trained first"
+    uses: ClassVar[tuple[str, ...]] = ("infonce",)
+    until = None
+
+    def __init__(self, steps: Count, temperature: Positive, with_head: bool) -> None:
+        self.steps, self.temperature, self.with_head = steps, temperature, with_head
+
+    def methods(self, method: Method) -> tuple[Method, ...]:
+        """The one settled method."""
+        recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+        warmup = recipe.warmup * self.steps // max(1, recipe.steps)
+        contrast = part("infonce", temperature=self.temperature, negatives="batch", form="released", hard_weight=1.0)
+        shorter = method.recipe.updated(part("recipe", steps=self.steps, warmup=warmup))
+        return (replace(method, stages=None, post=None, terms=(contrast,), recipe=shorter),)

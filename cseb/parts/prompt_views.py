@@ -1,0 +1,128 @@
+"""View makers that put a second prompt around the sentence, and the sentence negated by rule."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+import torch
+from torch import Tensor
+
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import EncodedView, Shape
+from cseb.encoder.random_streams import apart
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Between
+from cseb.parts import Rendering
+from cseb.parts.embedding_augment import Plain, positions_at
+from cseb.parts.poolers import checked_template
+from cseb.parts.views import Twice
+
+AUXILIARY = re.compile(
+    r"\b(?:am|is|are|was|were|do|does|did|have|has|had|can|could|will|would|shall|should|may|might|must)\b", re.I
+)
+NOT = re.compile(r"\bnot\s+|\s+not\b", re.I)
+CONTRACTED = re.compile(r"\b(\w+)n['\u2019]t\b", re.I)
+WHOLE = {"ca": "can", "wo": "will", "sha": "shall"}  # what is left of can't, won't, shan't
+
+
+def negated(sentence: str) -> str:
+    """The sentence without its first "not" or, where there is none, with one behind its first auxiliary or before all.
+
+    Without a parser: a main verb have or do counts as an auxiliary, any other main verb gets "Not" before the sentence.
+    Source: Wang et al. 2022 (SNCSE), soft negatives, whose rule asks a parser.
+    """
+    if CONTRACTED.search(sentence):
+        return CONTRACTED.sub(lambda found: WHOLE.get(found[1].lower(), found[1]), sentence, count=1)
+    if NOT.search(sentence):
+        return NOT.sub("", sentence, count=1)
+    if found := AUXILIARY.search(sentence):
+        return f"{sentence[: found.end()]} not{sentence[found.end() :]}"
+    return f"Not {sentence}"
+
+
+class Denoised:
+    """The vector minus that of the prompt alone, whose tokens stand where they stand around the sentence.
+
+    Source: Jiang et al. 2022 (PromptBERT), template denoising.
+    """
+
+    def __init__(self, first_position: int) -> None:
+        self.first = first_position
+
+    def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
+        """Encode B sentences."""
+        view: EncodedView = encoder(ids, mask, content, anchor)
+        h = view.h - self.prompts(encoder, ids, mask, content, anchor)
+        return EncodedView(h, encoder.project(h), ids, mask, content, view.layers, view.attentions)
+
+    def prompts(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> Tensor:
+        """Vectors (B, D) of the prompts alone; sentences of one length share theirs, dropout included."""
+        lengths, first, which = _distinct(content.sum(dim=1))
+        around = (mask.bool() & ~content.bool())[first]  # (U, T), as many in every row
+        places = around.nonzero()[:, 1].view(len(lengths), -1)  # (U, P)
+        alone = (places < anchor[first][:, None]).sum(dim=1)  # where the mask token is then
+        with apart("views"), positions_at(encoder.backbone, self.first + places):
+            vectors = encoder.pool(encoder.backbone, ids[first].gather(1, places), torch.ones_like(places), alone)
+        return vectors[which]
+
+
+def _distinct(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The different values (U,), the first place of each (U,), and which of them stands where (B,)."""
+    unique, which = torch.unique(values, return_inverse=True)
+    first = (which[None] == torch.arange(len(unique), device=values.device)[:, None]).int().argmax(dim=1)
+    return unique, first, which
+
+
+class Prompts(Twice):
+    """The sentence in the pooler's prompt, and in a second one.
+
+    second: its template. denoise: the vector of the prompt alone is taken off, in training. Source: Jiang et al. 2022
+    (PromptBERT); released code. Raises: BadSpec if positions cannot be chosen, see poolers.MaskPrompt for the template.
+    """
+
+    version: ClassVar[int] = 2
+    requires: ClassVar[str] = "mask token"
+
+    def __init__(self, second: str, denoise: bool, shape: Shape) -> None:
+        self.templates = ("", checked_template(second, "prompts: second", shape))
+        self.renderings: tuple[Rendering, ...] = ()
+        if denoise:
+            if shape.first_position is None:
+                raise BadSpec("prompts: this encoder finds positions itself; take +prompts(denoise=false)")
+            self.renderings = (Denoised(shape.first_position),) * 2
+
+
+class NegatedPrompts:
+    """The sentence in the pooler's prompt, in a second one, and, as an edit, its negation in the second one.
+
+    second: its template. Source: Wang et al. 2022 (SNCSE); released code. Raises: BadSpec, see poolers.MaskPrompt.
+    """
+
+    requires: ClassVar[str] = "mask token"
+    views = 2
+    edits = 1
+
+    def __init__(self, second: str, shape: Shape) -> None:
+        template = checked_template(second, "negated_prompts: second", shape)
+        self.templates = ("", template, template)
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list twice and their negations."""
+        return sentences, sentences, [negated(sentence) for sentence in sentences]
+
+
+class Repeated:
+    """The sentence several times, each read by itself: the renderings differ by dropout masks and by random heads.
+
+    Source: Zhuo et al. 2023 (WhitenedCSE). Raises: BadSpec below two views.
+    """
+
+    def __init__(self, views: Annotated[int, Between(2, 16)]) -> None:
+        self.views = views
+        self.renderings = (Plain(),) * views
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the same list as often."""
+        return (sentences,) * self.views

@@ -1,0 +1,78 @@
+"""Contrast with a margin on the angle of the positive, and an order of more and less hidden sentences (ArcCSE)."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.methods.option_types import Between, Positive
+from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.terms.infonce import cosines
+
+SLACK = 1e-7  # under the root: its slope is infinite where the angle is 0
+
+
+def widened(cosine: Tensor, margin: float) -> Tensor:
+    """cos(theta + margin) of cosines, margin in radians; where that angle would pass pi, cos theta - margin sin margin.
+
+    Source: Zhang et al. 2022 (ArcCSE); Deng et al. 2019 (ArcFace) for the far side.
+    """
+    sine = (1 - cosine.square()).clamp(min=0) + SLACK
+    wide = cosine * math.cos(margin) - sine.sqrt() * math.sin(margin)
+    return torch.where(cosine > math.cos(math.pi - margin), wide, cosine - margin * math.sin(margin))
+
+
+def arc_nce(left: Tensor, right: Tensor, temperature: float, margin: float) -> Tensor:
+    """InfoNCE whose positive is `margin` radians further away, in nats. left, right: (B, D).
+
+    Source: Zhang et al. 2022 (ArcCSE), ArcCon.
+    """
+    matrix = cosines(left, right)
+    own = torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)
+    logits = torch.where(own, widened(matrix, margin), matrix) / temperature
+    return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
+
+
+class ArcNCE(nn.Module):
+    """First view against the second of every sentence, the positive's angle made wider.
+
+    margin: in degrees. Source: Zhang et al. 2022 (ArcCSE), ArcCon.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def __init__(self, temperature: Positive, margin: Annotated[float, Between(0, 90)]) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.margin = math.radians(margin)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        return arc_nce(step.views[0].z, step.views[1].z, self.temperature, self.margin)
+
+
+class Triplet(nn.Module):
+    """A sentence is nearer to its first edit than to its second, by `margin` of cosine at least.
+
+    Source: Zhang et al. 2022 (ArcCSE), triple-wise term.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 1
+    edits: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=1, edits=2)
+
+    def __init__(self, margin: float) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        near, far = (F.cosine_similarity(step.views[0].z, edit.z, dim=-1) for edit in step.edits[:2])
+        return (far - near + self.margin).clamp(min=0).mean()

@@ -1,0 +1,147 @@
+"""AMI: attention maps of the two views made statistically dependent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+
+from cseb.encoder.interface import ATTENTIONS, EncodedView, Shape
+from cseb.errors import BadSpec
+from cseb.methods.option_types import AtLeast
+from cseb.parts import LossInputs, Reads, reads
+
+NEAREST = 1 - 1e-6  # equal maps would have infinite mutual information; this caps it at 6.9 nats
+
+
+def head_pairs(maps: Tensor) -> Tensor:
+    """(B, n, H, T, T) to slices (B, n * H/2, 2 T^2): adjacent heads of one layer. Source: miCSE, section 2."""
+    batch, layers, heads, tokens, _ = maps.shape
+    return maps.reshape(batch, layers * heads // 2, 2 * tokens * tokens)
+
+
+def layer_stride(maps: Tensor) -> Tensor:
+    """(B, n, H, T, T) to slices (B, 2 H, n/2 T^2): every other layer of one head. Source: miCSE's released code."""
+    batch, layers, heads, tokens, _ = maps.shape
+    strided = maps.reshape(batch, layers // 2, 2, heads, tokens * tokens)
+    return strided.permute(0, 3, 2, 1, 4).reshape(batch, heads * 2, layers // 2 * tokens * tokens)
+
+
+Slicing = Literal["head_pairs", "layer_stride"]
+SLICINGS: dict[Slicing, Callable[[Tensor], Tensor]] = {"head_pairs": head_pairs, "layer_stride": layer_stride}
+
+
+def mutual_information(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """-1/2 log(1 - rho^2) of the logarithms of paired positive samples, per row, and which rows have a variance.
+
+    left, right: (R, m), all above 0. Returns (R,) in nats and (R,) bool. Source: Klein & Nabi 2023, eq. 4.
+    """
+    u, v = left.log(), right.log()
+    u, v = u - u.mean(dim=-1, keepdim=True), v - v.mean(dim=-1, keepdim=True)
+    spread = (u * u).sum(dim=-1) * (v * v).sum(dim=-1)
+    usable = spread > 0
+    rho2 = ((u * v).sum(dim=-1) ** 2 / spread.where(usable, torch.ones_like(spread))).clamp(max=NEAREST)
+    return -0.5 * torch.log1p(-rho2), usable
+
+
+def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+    """Mean mutual information over slices, and the share of valid positions among the slices that count.
+
+    left, right: (B, R, M) attention of the two views, positions aligned. valid: (B, R, M), True where a position may be
+    drawn (both values above 0). Draws `samples` valid positions per slice without replacement, the same in both views.
+    Slices with fewer are left out; if all have fewer, every slice gives as many as the poorest one has.
+    Returns two scalars; the first is 0 without a gradient if no slice is usable. Source: miCSE's released code.
+    """
+    left, right, valid = left.flatten(0, 1), right.flatten(0, 1), valid.flatten(0, 1)  # (B R, M)
+    counts = valid.sum(dim=-1)
+    rich = counts >= samples
+    draw = samples if bool(rich.any()) else int(counts.min())
+    kept = rich if draw == samples else torch.ones_like(rich)
+    share = valid[kept].float().mean()
+    if draw < 2:
+        return left.sum() * 0, share
+    # A uniform draw without replacement: the positions of the largest of independent random keys.
+    keys = torch.rand(valid.shape, generator=rng, device=valid.device).masked_fill_(~valid, -1)
+    drawn = keys[kept].topk(draw, dim=-1, sorted=False).indices  # (kept, draw)
+    information, usable = mutual_information(left[kept].gather(1, drawn), right[kept].gather(1, drawn))
+    return (information * usable).sum() / usable.sum().clamp(min=1), share
+
+
+class AMI(nn.Module):
+    """Minus the mutual information of the two views' attention maps.
+
+    layers: indices from 0, or "upper": 7 to 10 of 12, and the like share of other depths. valid: "positive" keeps what
+    is above 0 in both views (padding queries included, as released), "square" real queries and keys alone.
+    scale_by_valid: times the squared share of valid positions + 1e-6, as released. Positions whose query or key is not
+    the same token in both views are left out, and so are rows whose views render different sentences. Source: Klein &
+    Nabi 2023, eq. 3 to 5 and algorithm 1. Raises: BadSpec on layers the encoder lacks, or odd numbers that cannot be
+    paired.
+    """
+
+    version: ClassVar[int] = 2
+    needs: ClassVar[frozenset[str]] = frozenset({ATTENTIONS})
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("attentions", views=2)
+
+    def __init__(
+        self,
+        layers: Sequence[int] | str,
+        slicing: Slicing,
+        valid: Literal["positive", "square"],
+        samples: Annotated[int, AtLeast(2)],
+        scale_by_valid: bool,
+        shape: Shape,
+    ) -> None:
+        super().__init__()
+        self.layers = upper_layers(shape.layers) if layers == "upper" else _chosen(layers, shape.layers)
+        self.slicing, self.valid = slicing, valid
+        self.samples, self.scale_by_valid = samples, scale_by_valid
+        odd = len(self.layers) % 2 if slicing == "layer_stride" else shape.heads % 2
+        if odd:
+            what = f"{len(self.layers)} layers" if slicing == "layer_stride" else f"{shape.heads} heads"
+            raise BadSpec(f"ami: {slicing} needs an even number; found {what}; try the other slicing or other layers")
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats, at most 0."""
+        left, right = (self._maps(view) for view in step.views[:2])  # (B, n, H, T, T)
+        shared = step.views[0].ids == step.views[1].ids  # (B, T)
+        valid = (left > 0) & (right > 0) & _both(shared)
+        if self.valid == "square":
+            real = step.views[0].mask.bool() & step.views[1].mask.bool()  # (B, T)
+            valid = valid & _both(real)
+        if step.same is not None:
+            left, right, valid = left[step.same], right[step.same], valid[step.same]
+        cut = SLICINGS[self.slicing]
+        information, share = ami(cut(left), cut(right), cut(valid), self.samples, step.rng)
+        return -information * (share**2 + 1e-6) if self.scale_by_valid else -information
+
+    def _maps(self, view: EncodedView) -> Tensor:
+        """(B, n, H, T, T), in float32 or better: in 16 bits small probabilities vanish and the valid set shrinks."""
+        maps = torch.stack([view.attentions[layer] for layer in self.layers], dim=1)
+        return maps if maps.dtype == torch.float64 else maps.float()
+
+
+def _both(tokens: Tensor) -> Tensor:
+    """(B, T) to (B, 1, 1, T, T): True where query and key both are."""
+    return tokens[:, None, None, :, None] & tokens[:, None, None, None, :]
+
+
+def upper_layers(depth: int) -> tuple[int, ...]:
+    """Layers 7 to 10 of 12 (from 0), 14 to 21 of 24: the upper third without the last, an even number of them."""
+    first, end = 7 * depth // 12, max(11 * depth // 12, 1)
+    first = min(first, end - 1)
+    first -= (end - first) % 2
+    if first < 0:
+        raise BadSpec(f"ami: an encoder of {depth} layers has no two layers below its last; give layers=(0, 1)")
+    return tuple(range(first, end))
+
+
+def _chosen(layers: Sequence[int] | str, depth: int) -> tuple[int, ...]:
+    chosen = () if isinstance(layers, str) else tuple(layers)
+    if not chosen or any(isinstance(layer, bool) or not isinstance(layer, int) for layer in chosen):
+        raise BadSpec(f"ami: layers is {layers!r}; allowed: 'upper' or indices such as (7, 8, 9, 10)")
+    if min(chosen) < 0 or max(chosen) >= depth or len(set(chosen)) < len(chosen):
+        raise BadSpec(f"ami: layers is {layers!r}; this encoder has layers 0 to {depth - 1}, each may be named once")
+    return chosen

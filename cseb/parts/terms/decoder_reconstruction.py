@@ -1,0 +1,86 @@
+"""ICM: the sentence rebuilt from its embedding by a decoder."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.interface import LANGUAGE, LAYERS, Shape
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Between, Count
+from cseb.parts import LossInputs, reads
+from cseb.parts.heads import start_as_bert
+
+
+def reconstruction(logits: Tensor, targets: Tensor, sentences: int, reduction: str) -> Tensor:
+    """Cross-entropy of M real tokens: mean over tokens, sum over all (eq. 9), or sum per sentence and their mean.
+
+    logits: (M, V). targets: (M,). Source: MSSE, eq. 9; released code for the token mean.
+    """
+    total = F.cross_entropy(logits, targets, reduction="sum")
+    return total / {"token_mean": max(len(targets), 1), "sum": 1, "sentence_mean": max(sentences, 1)}[reduction]
+
+
+def noised(states: Tensor, noise: str, rate: float, rng: torch.Generator) -> Tensor:
+    """Zero a share of (B, T, D), element by element or token by token, the rest scaled up to the same mean.
+
+    Element-wise noise leaks: the right token mostly remains the nearest one, so the embedding is hardly needed.
+    """
+    shape = states.shape if noise == "element" else (*states.shape[:-1], 1)
+    kept = torch.rand(shape, generator=rng, device=states.device) >= rate
+    return states * kept / (1 - rate)
+
+
+class Reconstruct(nn.Module):
+    """A new decoder names every token of the sentence from z and a noised copy of the token embeddings.
+
+    Parallel prediction: no causal mask. The embeddings are constants, so the term reaches the backbone through z and
+    the output layer alone: the masked-LM head of the checkpoint, or its word embeddings where it has none. Only the
+    sentence's own tokens count. target: "self", or "positive" (the other view, as the released code has it).
+    Source: MSSE, eq. 5 to 9; sizes and first weights from the released code.
+    """
+
+    version: ClassVar[int] = 2
+    requires: ClassVar[str] = "decoder"
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS, LANGUAGE})
+    views: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        layers: Count,
+        heads: Count,
+        inner: Count,
+        dropout: Annotated[float, Between(0, 0.999)],
+        noise: Literal["element", "token"],
+        rate: Annotated[float, Between(0, 0.999)],
+        target: Literal["self", "positive"],
+        reduction: Literal["token_mean", "sum", "sentence_mean"],
+        shape: Shape,
+    ) -> None:
+        super().__init__()
+        if shape.width % heads:
+            raise BadSpec(f"reconstruct: heads is {heads}; it must divide the width of the encoder, {shape.width}")
+        self.noise, self.rate, self.target = noise, rate, target
+        self.reads = reads("z", "layers", "language", views=1 if target == "self" else 2)
+        self.reduction = reduction
+        layer = nn.TransformerDecoderLayer(
+            d_model=shape.width, nhead=heads, dim_feedforward=inner, dropout=dropout, batch_first=True
+        )
+        self.decoder = nn.TransformerDecoder(layer, num_layers=layers)
+        # Attention's maps to queries, keys and values are no linear layers to torch, nor to the release, which passes
+        # them over: they stay Xavier's, and the same in every layer, since layers are copies of one.
+        for module in self.decoder.modules():
+            if isinstance(module, nn.Linear):
+                start_as_bert(module)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        assert step.language is not None
+        told = step.views[0 if self.target == "self" else 1]
+        tokens = noised(told.layers[0].detach(), self.noise, self.rate, step.rng)  # (B, T, D)
+        states = self.decoder(tokens, step.views[0].z.unsqueeze(1), tgt_key_padding_mask=told.mask == 0)
+        real = told.content.bool()
+        return reconstruction(step.language(states[real]), told.ids[real], len(told.ids), self.reduction)

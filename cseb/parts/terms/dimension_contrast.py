@@ -1,0 +1,134 @@
+"""Terms on the dimensions of the embedding space rather than on its points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.autocast import in_full
+from cseb.encoder.interface import LAYERS
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Between, Positive
+from cseb.parts import LossInputs, Reads, reads
+
+LEAST = 1e-6  # a dead dimension has no spread; this keeps it finite
+
+
+@in_full
+def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "population") -> Tensor:
+    """Correlation over the batch of every dimension of one view with every dimension of the other.
+
+    left, right: (B, D). Returns (D, D): Pearson's with centre, else cosines of columns. In float32 or better.
+    deviation "unbiased": divided by the deviation over B - 1, with 1e-6 added, and then by B, so that equal views have
+    (B - 1) / B on the diagonal. Source: MSSE, eq. 3; Zbontar et al. 2021, eq. 2; released code of MSSE for "unbiased".
+    """
+    if centre:
+        left, right = left - left.mean(dim=0), right - right.mean(dim=0)
+    if deviation == "unbiased":
+        free = max(len(left) - 1, 1) ** 0.5
+        left, right = (columns / (columns.norm(dim=0) / free + LEAST) for columns in (left, right))
+        return left.T @ right / len(left)
+    size = len(left) ** 0.5
+    left = left / (left.norm(dim=0) / size).clamp(min=LEAST) / size
+    right = right / (right.norm(dim=0) / size).clamp(min=LEAST) / size
+    return left.T @ right
+
+
+def off_diagonal(matrix: Tensor) -> Tensor:
+    """All entries of (D, D) but the diagonal: (D^2 - D,)."""
+    return matrix[~torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)]
+
+
+def dcm_balanced(matrix: Tensor) -> Tensor:
+    """2 mean (C_ii - 1)^2 + 0.05 mean of the other C_ij^2. Source: MSSE's released code."""
+    off = off_diagonal(matrix).square().sum() / max(matrix.numel() - len(matrix), 1)
+    return 2 * (matrix.diagonal() - 1).square().mean() + 0.05 * off
+
+
+def dcm_sum(matrix: Tensor) -> Tensor:
+    """Sum of (C_ij - [i = j])^2. Source: MSSE, eq. 4."""
+    return (matrix.diagonal() - 1).square().sum() + off_diagonal(matrix).square().sum()
+
+
+Form = Literal["balanced", "sum", "per_dimension", "per_element"]
+FORMS: dict[Form, Callable[[Tensor], Tensor]] = {
+    "balanced": dcm_balanced,
+    "sum": dcm_sum,
+    "per_dimension": lambda matrix: dcm_sum(matrix) / len(matrix),  # MSSE, eq. 2
+    "per_element": lambda matrix: dcm_sum(matrix) / matrix.numel(),
+}
+
+
+class DCM(nn.Module):
+    """Dimensions agree with themselves across views and with no other dimension.
+
+    form: reduction of the correlation matrix; its weight means something only together with it. centre: standardise
+    columns as in the released code; False is eq. 3 read to the letter. deviation: "population" or, as released,
+    "unbiased". on: "h", the pooled vectors, or "first", the last layer's first token, as released.
+    Source: MSSE, eq. 2 to 4. Raises: BadSpec on an unbiased deviation from no centre.
+    """
+
+    views: ClassVar[int] = 2
+
+    def __init__(
+        self, form: Form, centre: bool, deviation: Literal["population", "unbiased"], on: Literal["h", "first"]
+    ) -> None:
+        super().__init__()
+        self.form = form
+        self.centre = centre
+        self.deviation = deviation
+        self.on = on
+        self.needs = frozenset({LAYERS} if on == "first" else ())
+        self.reads = reads("layers" if on == "first" else "h", views=2)
+        if deviation == "unbiased" and not centre:
+            raise BadSpec("dcm: deviation=unbiased is taken from the column's mean; it needs centre=true")
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        left, right = (view.h if self.on == "h" else view.layers[-1][:, 0] for view in step.views[:2])
+        return FORMS[self.form](correlations(left, right, self.centre, self.deviation))
+
+
+class CrossCorrelation(nn.Module):
+    """Sum of (C_ii - 1)^2 and off_diagonal times that of the other C_ij^2, C correlating coordinates after the head.
+
+    Source: Klein & Nabi 2022 (SCD), decorrelation; released code for the sums; Zbontar et al. 2021, eq. 1 and 2.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def __init__(self, off_diagonal: Annotated[float, Between(0, 1000000.0)]) -> None:
+        super().__init__()
+        self.off_diagonal = off_diagonal
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        matrix = correlations(step.views[0].z, step.views[1].z, centre=True)
+        diagonal = matrix.diagonal()
+        others = matrix.square().sum() - diagonal.square().sum()
+        return (diagonal - 1).square().sum() + self.off_diagonal * others
+
+
+class MeanCos(nn.Module):
+    """Mean cosine of a sentence's two pooled vectors over the temperature: views are pushed apart.
+
+    Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the released code's.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("h", views=2)
+
+    def __init__(self, temperature: Positive) -> None:
+        super().__init__()
+        self.temperature = temperature
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar between -1 and 1 over the temperature."""
+        return F.cosine_similarity(step.views[0].h, step.views[1].h, dim=-1).mean() / self.temperature

@@ -1,0 +1,83 @@
+"""RCL: certainty of the contrast as a term, and frozen models of the same sentences as further positives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.interface import FROZEN
+from cseb.methods.option_types import Positive
+from cseb.parts import ALL, LossInputs, Reads, reads
+from cseb.parts.terms.infonce import cosines, info_nce
+
+
+def entropy(anchors: Tensor, candidates: Tensor, temperature: float, all_columns: bool) -> Tensor:
+    """Mean over anchors of -sum_j p_ij log p_ij, p the softmax over all candidates, in nats.
+
+    anchors: (B, D). candidates: (N, D), N >= B; row i is the positive of anchor i and, without all_columns, no summand.
+    Gradient flows through both factors. Source: Tan et al. 2022, eq. 2.
+    """
+    logarithms = F.log_softmax(cosines(anchors, candidates) / temperature, dim=1)  # (B, N)
+    summands = logarithms.exp() * logarithms
+    if not all_columns:
+        summands = summands * (1 - torch.eye(*summands.shape, dtype=summands.dtype, device=summands.device))
+    return -summands.sum(dim=1).mean()
+
+
+def regulation(views: Sequence[Tensor], frozen: Sequence[Sequence[Tensor]], temperature: float) -> Tensor:
+    """Sum over models and views of the cost of finding a sentence among the frozen vectors of the batch, in nats.
+
+    views: anchors and positives (B, D). frozen: for every model the same two, constants.
+    Source: Tan et al. 2022, eq. 3.
+    """
+    costs = [
+        info_nce(z, constant, temperature) for model in frozen for z, constant in zip(views, model[:2], strict=True)
+    ]
+    return torch.stack(costs).sum()
+
+
+class Entropy(nn.Module):
+    """Entropy of an anchor's distribution over positives and hard negatives; its weight is the paper's phi.
+
+    A weight above 0 makes models more certain, below 0 less. all_columns: also the positive's own summand, the other
+    reading of eq. 2. Source: Tan et al. 2022, eq. 2.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=ALL)
+
+    def __init__(self, temperature: Positive, all_columns: bool) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.all_columns = all_columns
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats, at least 0."""
+        anchors, *candidates = (view.z for view in step.views)
+        return entropy(anchors, torch.cat(candidates), self.temperature, self.all_columns)
+
+
+class Regulators(nn.Module):
+    """Anchors and positives against their own vectors by the frozen models of the first training stage.
+
+    average: divide by the number of models; the paper sums. Source: Tan et al. 2022, eq. 3.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=ALL)
+
+    def __init__(self, temperature: Positive, average: bool) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.average = average
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        total = regulation([view.z for view in step.views[:2]], step.frozen, self.temperature)
+        return total / len(step.frozen) if self.average else total

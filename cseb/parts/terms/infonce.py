@@ -1,0 +1,187 @@
+"""Terms that pull the views of a sentence together and push other sentences away."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.autocast import in_full
+from cseb.methods.option_types import Positive
+from cseb.parts import ALL, LossInputs, Reads, reads
+
+
+@in_full
+def cosines(left: Tensor, right: Tensor) -> Tensor:
+    """All cosines of rows: (B, D) and (N, D) to (B, N)."""
+    return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
+
+
+def info_nce(
+    anchors: Tensor,
+    candidates: Tensor,
+    temperature: float,
+    allowed: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Cost of naming candidate i as the match of anchor i, averaged over anchors, in nats.
+
+    anchors: (B, D). candidates: (N, D), N >= B; rows 0 to B-1 are the positives. Rows may have any length, only their
+    angles count. allowed: (B, N - B), False takes one of the further candidates out for one anchor. bias: (B, N), added
+    to cosines over temperature. Source: Gao et al. 2021, eq. 1 and 5; Klein & Nabi 2023, section 3.1, for the queue.
+    """
+    logits = cosines(anchors, candidates) / temperature  # (B, N)
+    if bias is not None:
+        logits = logits + bias
+    if allowed is not None:
+        batch = len(anchors)
+        logits = torch.cat([logits[:, :batch], logits[:, batch:].masked_fill(~allowed, float("-inf"))], dim=1)
+    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+
+
+def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
+    """Mean of log(1 + (B - 1) exp(-cos_ii / temperature)): negatives' logits are set to 0, not taken out.
+
+    Source: the switch "without negatives" of miCSE's released code (Klein & Nabi 2023, table 4).
+    """
+    cosine = F.cosine_similarity(anchors, positives, dim=-1)  # (B,)
+    logits = torch.diag(cosine / temperature)
+    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+
+
+def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperature: float, allowed: Tensor) -> Tensor:
+    """Klein & Nabi 2023, eq. 2, as printed: summed over anchors, the positive not in the denominator.
+
+    anchors, positives: (B, D); in-batch negatives are the other anchors. queue: (K, D), K may be 0; allowed: (B, K).
+    """
+    positive = F.cosine_similarity(anchors, positives, dim=-1) / temperature  # (B,)
+    among = cosines(anchors, anchors) / temperature
+    among = among.masked_fill(torch.eye(len(anchors), dtype=torch.bool, device=anchors.device), float("-inf"))
+    queued = (cosines(anchors, queue) / temperature).masked_fill(~allowed, float("-inf"))
+    return (torch.cat([among, queued], dim=1).logsumexp(dim=1) - positive).sum()
+
+
+def own_weight(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
+    """(B, 2 B + further): log weight where an anchor meets its own hard negative, columns B to 2 B - 1; else 0.
+
+    Source: Gao et al. 2021, eq. 5 and table 7 (alpha).
+    """
+    bias = torch.zeros(batch, 2 * batch + further, dtype=like.dtype, device=like.device)
+    bias[:, batch : 2 * batch].fill_diagonal_(math.log(weight))
+    return bias
+
+
+class EachNCE(nn.Module):
+    """First view against every further one of every sentence, each contrast for itself, summed.
+
+    Source: Zhuo et al. 2023 (WhitenedCSE), several positives; Gao et al. 2021, eq. 1, for each.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=ALL)
+
+    def __init__(self, temperature: Positive) -> None:
+        super().__init__()
+        self.temperature = temperature
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        anchors, *positives = (view.z for view in step.views)
+        return torch.stack([info_nce(anchors, positive, self.temperature) for positive in positives]).sum()
+
+
+class InfoNCE(nn.Module):
+    """First view against the second of every sentence, hard negatives (a third view) and the queue if there are any.
+
+    hard_weight: how much more than other candidates an anchor's own hard negative counts in the denominator.
+    negatives: "batch", or "zeroed" (positives only, as miCSE's release does it). form: "released", or "literal" (eq. 2
+    of miCSE as printed); both know of no hard negatives. Source: Gao et al. 2021, eq. 1 and 5; hard negatives and
+    queued vectors are further columns of the denominator.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+
+    def __init__(
+        self,
+        temperature: Positive,
+        negatives: Literal["batch", "zeroed"],
+        form: Literal["released", "literal"],
+        hard_weight: Positive = 1.0,
+    ) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.negatives = negatives
+        self.form = form
+        self.hard_weight = hard_weight
+        queued = () if negatives == "zeroed" else ("queue",)
+        self.reads = reads("z", *queued, views=3 if negatives == "batch" and form == "released" else 2)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        anchors, positives, *hard = (view.z for view in step.views)
+        if self.negatives == "zeroed":
+            return info_nce_zeroed(anchors, positives, self.temperature)
+        if self.form == "literal":
+            keys = anchors[:0] if step.queue is None else step.queue.keys
+            allowed = torch.ones(len(anchors), len(keys), dtype=torch.bool, device=anchors.device)
+            allowed = allowed if step.queue is None else step.queue.allowed
+            return info_nce_literal(anchors, positives, keys, self.temperature, allowed)
+        further = [] if step.queue is None else [step.queue.keys]
+        may_meet = None if step.queue is None else step.queue.allowed
+        bias = None
+        if hard:
+            bias = own_weight(len(anchors), sum(map(len, further)), self.hard_weight, anchors)
+            may_meet = None if may_meet is None else F.pad(may_meet, (len(anchors), 0), value=True)
+        return info_nce(anchors, torch.cat([positives, *hard[:1], *further]), self.temperature, may_meet, bias)
+
+
+class Alignment(nn.Module):
+    """Mean of 1 - cosine of the two views: attraction alone.
+
+    Source: Wang & Isola 2020, section 4.1, up to the factor 2.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in [0, 2]."""
+        return (1 - F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)).mean()
+
+
+def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
+    """How far apart the views of a sentence are, averaged over the batch. left, right: (B, D).
+
+    raw: |l - r|^2 of the vectors as they are (eq. 8). unit: the same of unit vectors, 2 (1 - cos). released: 2 / D
+    times unit, which two mean-squared errors of unit vectors add up to. Source: InforMin-CL, eq. 8; released code.
+    """
+    if form == "raw":
+        return (left - right).square().sum(dim=-1).mean()
+    unit = 2 * (1 - F.cosine_similarity(left, right, dim=-1)).mean()
+    return unit if form == "unit" else unit * 2 / left.shape[-1]
+
+
+class Reconstruction(nn.Module):
+    """Squared distance of the two views after the head: what one view holds and the other lacks is given up.
+
+    form: "released", "unit" or "raw" (see squared_distance); a weight means something only together with it.
+    Source: Chen et al. 2022 (InforMin-CL), eq. 8; released code for the reduction.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def __init__(self, form: Literal["released", "unit", "raw"]) -> None:
+        super().__init__()
+        self.form = form
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        return squared_distance(step.views[0].z, step.views[1].z, self.form)

@@ -1,0 +1,60 @@
+"""Mutual information of sentence vectors with what stands around their own tokens (IS-BERT)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.autocast import in_full
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import LAYERS
+from cseb.errors import BadSpec
+from cseb.parts import LossInputs, Reads, reads
+
+
+@in_full
+def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
+    """Minus the Jensen-Shannon estimate of mutual information of tokens with their own sentence, in nats.
+
+    local: (B, T, D), mask: (B, T), sentences: (B, D). Pairs of a token with another sentence are the negatives; there
+    are none in a batch of one. Source: Zhang et al. 2020 (IS-BERT), released code; Hjelm et al. 2019.
+    """
+    own, _ = mask.bool().nonzero(as_tuple=True)  # (M,)
+    scores = local[mask.bool()] @ sentences.T  # (M, B)
+    positive = own[:, None] == torch.arange(len(sentences), device=own.device)
+    agree = (math.log(2) - F.softplus(-scores[positive])).mean()
+    if len(sentences) == 1:
+        return -agree
+    others = scores[~positive]
+    return (F.softplus(-others) + others - math.log(2)).mean() - agree
+
+
+class JSDLocalGlobal(nn.Module):
+    """Sentence vectors against what their pooler sees around every token, their own and others'.
+
+    Source: Zhang et al. 2020 (IS-BERT). Raises: BadSpec with a pooler that sees nothing there, or in two networks.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
+    views: ClassVar[int] = 1
+    reads: ClassVar[Reads] = reads("h", "layers", views=1)
+
+    def pools(self, pooler: Any) -> None:
+        """Raises: BadSpec for a pooler that sees nothing around tokens."""
+        if not hasattr(pooler, "local"):
+            raise BadSpec("jsd_local_global: this pooler gives no vectors of tokens; add +cnn_mean")
+
+    def setup(self, encoder: Encoder) -> None:
+        """Keep the pooler, whose weights stay the encoder's."""
+        pooler: Any = encoder.pooler
+        self.pools(pooler)
+        self.local = [pooler.local]
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        view = step.views[0]
+        return jsd_local_global(self.local[0](view.layers[-1], view.mask), view.mask, view.h)

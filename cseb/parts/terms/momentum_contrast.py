@@ -1,0 +1,110 @@
+"""Contrast with the vectors of a slow copy, of this batch and of earlier ones (MoCoSE)."""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Count, Positive, Rate, Size
+from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.heads import new_linear
+from cseb.parts.momentum_queue import follow, push
+from cseb.parts.terms.infonce import info_nce
+
+SMALLEST = 1e-12  # added to the variance in layer normalisation, as BERT's configuration has it
+
+
+def rising(start: float, done: int, steps: int) -> float:
+    """Momentum after `done` of `steps` updates: from `start` to 1 along half a cosine.
+
+    Source: Grill et al. 2020 (BYOL); Cao et al. 2022 (MoCoSE).
+    """
+    return 1 - (1 - start) * (math.cos(math.pi * min(done / steps, 1.0)) + 1) / 2
+
+
+class MomentumNCE(nn.Module):
+    """The first view, through three small networks, against the slow copy's vectors of the batch and of a queue.
+
+    Online: the encoder, a dense layer that starts as BERT's pooler where there is one, a projection, a predictor. The
+    copy has all but the predictor, follows with a momentum that rises from `momentum` to 1 over the run, with dropout,
+    and gets no gradient. size: of the queue, which begins with `start` random vectors; no sentence meets its own old
+    key. dropout: of projection and predictor. Source: Cao et al. 2022 (MoCoSE); released code.
+    """
+
+    version: ClassVar[int] = 2
+    requires: ClassVar[str] = "momentum copy"
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 1
+    reads: ClassVar[Reads] = reads("h", views=1)
+
+    def __init__(
+        self,
+        temperature: Positive,
+        size: Count,
+        start: Size,
+        momentum: Rate,
+        dropout: Rate,
+        shape: Shape,
+        run_steps: int,
+    ) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.size = size
+        self.start = start
+        self.momentum = momentum
+        self.width, self.steps = shape.width, max(run_steps, 1)
+        self.projection = nn.Sequential(
+            *(new_linear(self.width), new_linear(self.width), nn.LayerNorm(self.width, SMALLEST), nn.Dropout(dropout))
+        )
+        self.predictor = nn.Sequential(
+            *(new_linear(self.width), nn.LayerNorm(self.width, SMALLEST), nn.Dropout(dropout)),
+            *(new_linear(self.width), nn.Tanh()),
+        )
+        self.pretrained_pooler = shape.pooled
+
+    def setup(self, encoder: Encoder) -> None:
+        """Copy the encoder as loaded; begin the queue with random directions. Raises: BadSpec on a prompt."""
+        if encoder.pooler.template:
+            raise BadSpec("momentum_nce: the slow copy reads sentences without a prompt; take +cls or +mean")
+        backbone: Any = encoder.backbone
+        if self.pretrained_pooler and getattr(backbone, "pooler", None) is not None:
+            self.projection[0].load_state_dict(backbone.pooler.dense.state_dict())
+        self.online = [*backbone.parameters(), *self.projection.parameters()]
+        self.copy = copy.deepcopy(nn.ModuleList([backbone, self.projection])).requires_grad_(False)
+        self.encoder = [encoder]  # in a list, so that its weights are not the term's
+        self.keys = F.normalize(torch.randn(self.start, self.width), dim=-1)[: self.size]
+        self.sids = torch.full((len(self.keys),), -1)
+        self.done = 0
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        assert step.sids is not None
+        view, sids = step.views[0], step.sids
+        self.keys, self.sids = self.keys.to(view.h.device), self.sids.to(view.h.device)
+        predicted = self.predictor(self.projection(view.h))
+        keys = self.read(view.ids, view.mask).to(predicted.dtype)
+        candidates = torch.cat([keys, self.keys.to(keys.dtype)])
+        allowed = sids[:, None] != self.sids
+        loss = info_nce(predicted, candidates, self.temperature, allowed)
+        if self.training and torch.is_grad_enabled():
+            self.keys, self.sids = (push(old, new, self.size) for old, new in ((self.keys, keys), (self.sids, sids)))
+        return loss
+
+    @torch.no_grad()
+    def read(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The copy's vectors (B, D), after it has followed the last update."""
+        momentum = rising(self.momentum, self.done, self.steps)
+        for slow, online in zip(self.copy.parameters(), self.online, strict=True):
+            follow(slow, online, momentum)
+        self.done += 1
+        backbone, projection = self.copy
+        keys: Tensor = projection(self.encoder[0].pool(backbone, ids, mask, torch.zeros_like(mask[:, 0])))
+        return keys

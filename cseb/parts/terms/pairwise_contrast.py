@@ -1,0 +1,78 @@
+"""Contrast by pairs: two-sided over both views (Mirror-BERT), and one logistic score per pair (CT)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.autocast import in_full
+from cseb.methods.option_types import Positive
+from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.terms.infonce import cosines
+
+
+def nt_xent(left: Tensor, right: Tensor, temperature: float) -> Tensor:
+    """Cost of naming every vector's partner among all others of both views, averaged over 2 B anchors, in nats.
+
+    left, right: (B, D), any lengths. 1 positive and 2 B - 2 negatives each. Source: Chen et al. 2020 (SimCLR), eq. 1;
+    Liu et al. 2021 (Mirror-BERT).
+    """
+    both = torch.cat([left, right])  # (2 B, D)
+    itself = torch.eye(len(both), dtype=torch.bool, device=both.device)
+    logits = (cosines(both, both) / temperature).masked_fill(itself, float("-inf"))
+    partners = torch.arange(len(both), device=both.device).roll(len(left))
+    return F.cross_entropy(logits, partners)
+
+
+@in_full
+def bce_pairs(left: Tensor, right: Tensor, same: Tensor, reduction: str) -> Tensor:
+    """Logistic loss of dot products: high where a pair renders one sentence, low elsewhere; mean or sum over pairs.
+
+    left, right: (B, D) as they are. same: (B,) bool. In float32 or better: dot products of means are of order 100.
+    Source: Carlsson et al. 2021 (CT).
+    """
+    scores = (left * right).sum(dim=-1)
+    return F.binary_cross_entropy_with_logits(scores, same.to(scores.dtype), reduction=reduction)
+
+
+class NTXent(nn.Module):
+    """Both views against everything else in the batch, both ways.
+
+    Source: Liu et al. 2021 (Mirror-BERT).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def __init__(self, temperature: Positive) -> None:
+        super().__init__()
+        self.temperature = temperature
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        return nt_xent(step.views[0].z, step.views[1].z, self.temperature)
+
+
+class BCEPairs(nn.Module):
+    """Each sentence against the one beside it, alone.
+
+    reduction: "mean" (released) or "sum" (sentence-transformers). Source: Carlsson et al. 2021 (CT).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def __init__(self, reduction: Literal["mean", "sum"]) -> None:
+        super().__init__()
+        self.reduction = reduction
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        left, right = step.views[0].z, step.views[1].z
+        same = torch.ones(len(left), device=left.device) if step.same is None else step.same
+        return bce_pairs(left, right, same, self.reduction)

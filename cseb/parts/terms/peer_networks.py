@@ -1,0 +1,92 @@
+"""Groups of edits as positives, and two networks that must see them alike (PCL)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.methods.option_types import Positive
+from cseb.parts import ALL, LossInputs, Reads, reads
+from cseb.parts.terms.infonce import cosines
+
+
+def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature: float) -> Tensor:
+    """(B, A + B - 1): every anchor's cosines with its A positives, then with the other sentences, over the temperature.
+
+    anchors: (B, D). others: (B, D), of which the anchor's own is left out. positives: (A, B, D).
+    Source: Wu et al. 2022 (PCL); released code.
+    """
+    own = F.cosine_similarity(anchors, positives, dim=-1).T  # (B, A)
+    rest = cosines(anchors, others)
+    rest = rest[~torch.eye(len(rest), dtype=torch.bool, device=rest.device)].view(len(rest), -1)  # (B, B - 1)
+    return torch.cat([own, rest], dim=1) / temperature
+
+
+def group_softmax_bce(logits: Tensor, positives: int) -> Tensor:
+    """Logistic loss of softmax probabilities taken as logits, 1 for the first columns, averaged over all entries.
+
+    logits: (B, N). Source: released code of PCL, which squashes twice.
+    """
+    chances = logits.softmax(dim=1)
+    targets = torch.zeros_like(chances)
+    targets[:, :positives] = 1
+    return F.binary_cross_entropy_with_logits(chances, targets)
+
+
+def _groups(left: LossInputs, right: LossInputs, temperature: float) -> Tensor:
+    """Anchors of one network against the sentences and the group of another."""
+    group = torch.stack([view.z for view in (*right.views[1:], *right.edits)])
+    return group_logits(left.views[0].z, right.views[0].z, group, temperature)
+
+
+class GroupSoftmaxBCE(nn.Module):
+    """An anchor's further views and edits are told from other sentences.
+
+    Source: Wu et al. 2022 (PCL), peer-positive contrast; released code.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", views=ALL, edits=ALL)
+
+    def __init__(self, temperature: Positive) -> None:
+        super().__init__()
+        self.temperature = temperature
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        positives = len(step.views) - 1 + len(step.edits)
+        return group_softmax_bce(_groups(step, step, self.temperature), positives)
+
+
+class KLPeers(nn.Module):
+    """Two networks have the same distributions over group and batch, each by itself and each looking at the other.
+
+    reduction: "element", the mean over all entries, as released, or "batchmean", the mean over sentences. Gradients
+    reach both networks. Source: Wu et al. 2022 (PCL), peer network cooperation; released code.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    networks: ClassVar[int] = 2
+    reads: ClassVar[Reads] = reads("z", "peer", views=ALL, edits=ALL)
+
+    def __init__(self, temperature: Positive, reduction: Literal["element", "batchmean"]) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.reduction = reduction
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats, at least 0."""
+        assert step.peer is not None
+        pairs = [((step, step.peer), (step.peer, step)), ((step, step), (step.peer, step.peer))]
+        return torch.stack([self._divergence(main, peer) for main, peer in pairs]).sum()
+
+    def _divergence(self, main: tuple[LossInputs, LossInputs], peer: tuple[LossInputs, LossInputs]) -> Tensor:
+        """KL(peer || main)."""
+        a, b = (_groups(left, right, self.temperature).log_softmax(dim=1) for left, right in (main, peer))
+        summands = b.exp() * (b - a)  # (B, A + B - 1)
+        return summands.mean() if self.reduction == "element" else summands.sum(dim=1).mean()

@@ -1,0 +1,44 @@
+"""A bound from both sides on how much less similar a negation is than the positive (SNCSE)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.errors import BadSpec
+from cseb.parts import LossInputs, Reads, reads
+
+
+def bidir_margin(near: Tensor, far: Tensor, least: float, most: float) -> Tensor:
+    """Mean of how far `far` - `near` lies outside of [-most, -least]. near, far: (B,) cosines.
+
+    Source: Wang et al. 2022 (SNCSE), bidirectional margin loss.
+    """
+    difference = far - near
+    return ((difference + least).clamp(min=0) + (-difference - most).clamp(min=0)).mean()
+
+
+class BidirMargin(nn.Module):
+    """A sentence's first edit is less similar to it than its second view, by `least` to `most` of cosine.
+
+    Source: Wang et al. 2022 (SNCSE), bidirectional margin loss. Raises: BadSpec if `least` is not below `most`.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    edits: ClassVar[int] = 1
+    reads: ClassVar[Reads] = reads("z", views=2, edits=1)
+
+    def __init__(self, least: float, most: float) -> None:
+        super().__init__()
+        self.least, self.most = least, most
+        if least >= most:
+            raise BadSpec(f"bidir_margin: least is {least}, most is {most}; least must be below most")
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        anchors = step.views[0].z
+        near, far = (F.cosine_similarity(anchors, view.z, dim=-1) for view in (step.views[1], step.edits[0]))
+        return bidir_margin(near, far, self.least, self.most)

@@ -1,0 +1,86 @@
+"""A virtual view: the vector pushed to where its neighbours are hardest to tell from it (VaSCL)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.autocast import in_full, products
+from cseb.methods.option_types import Count, Positive
+from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.adversarial import steepest
+
+
+def neighbourhood(vectors: Tensor, count: int) -> Tensor:
+    """(B, k) numbers of each vector's nearest others by dot product, k = min(count, B - 1). vectors: (B, D)."""
+    nearness = products(vectors, vectors).fill_diagonal_(float("-inf"))
+    return nearness.topk(min(count, len(vectors) - 1), dim=1).indices
+
+
+@in_full
+def told_from_neighbours(left: Tensor, right: Tensor, near: Tensor, temperature: float) -> Tensor:
+    """Cost of finding row i of `left` by row i of `right` among the neighbours' rows of `left`, in nats.
+
+    left, right: (B, P). near: (B, k). Source: Zhang et al. 2022 (VaSCL), the loss of the inner step; released code.
+    """
+    own = (left * right).sum(dim=1, keepdim=True)  # (B, 1)
+    others = torch.einsum("bp,bkp->bk", right, left[near])
+    logits = torch.cat([own, others], dim=1) / temperature
+    return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long, device=logits.device))
+
+
+@in_full
+def nt_xent_knn(left: Tensor, right: Tensor, near: Tensor, temperature: float) -> Tensor:
+    """Cost of naming every row's counterpart among the neighbours of both sides, over 2 B anchors, in nats.
+
+    left, right: (B, P). near: (B, k). Source: Zhang et al. 2022 (VaSCL), neighbourhood-guided contrast.
+    """
+    both = torch.cat([left[near], right[near]], dim=1)  # (B, 2 k, P)
+    own = (left * right).sum(dim=1, keepdim=True)
+    logits = [torch.cat([own, torch.einsum("bp,bkp->bk", side, both)], dim=1) for side in (left, right)]
+    stacked = torch.cat(logits) / temperature
+    return F.cross_entropy(stacked, torch.zeros(len(stacked), dtype=torch.long, device=stacked.device))
+
+
+class VirtualNTXent(nn.Module):
+    """The first view against its virtual view, with its nearest sentences of the batch as the only negatives.
+
+    neighbours: how many at most. reach: length of the push. detach: the encoder gets no gradient, only the head does,
+    as released; False trains it, as described. Source: Zhang et al. 2022 (VaSCL); released code.
+    """
+
+    version: ClassVar[int] = 2
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 1
+    reads: ClassVar[Reads] = reads("h", "head", views=1)
+
+    def __init__(self, temperature: Positive, neighbours: Count, reach: Positive, detach: bool) -> None:
+        super().__init__()
+        self.temperature = temperature
+        self.neighbours = neighbours
+        self.reach = reach
+        self.detach = detach
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats, 0 for a sentence alone."""
+        assert step.head is not None
+        h = step.views[0].h
+        if len(h) == 1:
+            return step.views[0].z.sum() * 0
+        head, fixed = step.head, h.detach()
+        near = neighbourhood(fixed, self.neighbours)
+        anchors = F.normalize(head(fixed if self.detach else h), dim=-1)
+        anchors = anchors.detach() if self.detach else anchors
+        drawn = torch.rand(fixed.shape, generator=step.rng, device=fixed.device) - 0.5
+        start = F.normalize(drawn, dim=-1).to(fixed.dtype)
+
+        def confused(push: Tensor) -> Tensor:
+            moved = F.normalize(head(fixed + self.reach * push), dim=-1)
+            return told_from_neighbours(anchors.detach(), moved, near, self.temperature)
+
+        worst = steepest(start, confused).to(fixed.dtype)
+        virtual = F.normalize(head((fixed if self.detach else h) + self.reach * worst), dim=-1)
+        return nt_xent_knn(anchors, virtual, near, self.temperature)

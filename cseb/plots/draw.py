@@ -1,0 +1,54 @@
+"""Every kind of plot by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from cseb.analysis.corpus_blocks import blocks
+from cseb.analysis.gains import floor
+from cseb.analysis.options import varied
+from cseb.analysis.query import StudyQuery
+from cseb.analysis.study import as_it_stands
+from cseb.errors import BadResults
+from cseb.methods.spec import labels
+from cseb.plots import critical, profiles, runs, scores
+from cseb.plots.style import Plot
+from cseb.records.record import Record, Select
+from cseb.reports import layouts as kinds
+
+
+def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, option: str) -> Plot:
+    """The plot of this kind. Raises: BadResults where the records cannot fill it."""
+    everything = records
+    records = [record for record in records if not as_it_stands(record)] or records
+    select = cast("Select", ask.select)
+    if kind == "cd":
+        return critical.diagram(blocks(records, ask, select))
+    study = ask.study(records)
+    if baseline and baseline not in {record.method for record in everything}:
+        baseline = labels(baseline)[0]
+    if kind in ("curves", "gain", "profile", "seeds", "sensitivity") and not any(study.sizes):
+        raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
+
+    def gain() -> Plot:
+        base = baseline or study.methods[0]
+        return scores.gain(kinds.ablation(records, (), ask, full=base), base)
+
+    def profile() -> Plot:
+        tasks = study.chosen(ask.tasks)
+        return profiles.profile(study, tasks, select, floor(everything, study, tasks, select, baseline))
+
+    def sensitivity() -> Plot:
+        return scores.sensitivity(kinds.sensitivity(records, (), ask, option=option), varied(study, option).numbers)
+
+    draw: dict[str, Callable[[], Plot]] = {
+        "curves": lambda: scores.curves(kinds.few_shot(records, (), ask)),
+        "gain": gain,
+        "profile": profile,
+        "seeds": lambda: scores.seeds(kinds.few_shot(records, (), ask)),
+        "training": lambda: runs.training(study),
+        "sensitivity": sensitivity,
+        "geometry": lambda: runs.geometry(study, study.chosen(ask.tasks), select),
+    }
+    return draw[kind]()

@@ -1,0 +1,105 @@
+"""What `cseb check` says, for people, for GitHub's annotations and for readers of JUnit files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from xml.etree import ElementTree as ET
+
+from cseb.reports.text_table import lines
+
+Question = Literal["code", "drift", "paper"]
+QUESTIONS: dict[Question, str] = {
+    "code": "did a change of the code change a number?",
+    "drift": "did scores move by more than repeated runs do?",
+    "paper": "are published numbers reproduced?",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One cell under one question. ok: None where it cannot be checked; text then says why.
+
+    moved: whether the numbers compared are not the same, in whichever digit.
+    """
+
+    question: Question
+    cell: str
+    ok: bool | None
+    text: str
+    moved: bool = False
+
+    @property
+    def word(self) -> str:
+        """How lines begin."""
+        return {True: "ok ", False: "BAD", None: "-- "}[self.ok]
+
+
+def terminal(answers: Sequence[Answer]) -> str:
+    """For each question its outcome, and under it every cell that is not exactly as it was."""
+    found = []
+    for question, asked in QUESTIONS.items():
+        held = [one for one in answers if one.question == question]
+        if held:
+            found.append(f"{question}: {asked} {_count(held)}")
+            shown = [one for one in held if one.ok is not True or one.moved]
+            found += [f"  {line}" for line in lines((f"{one.word} {one.cell}", one.text) for one in shown)]
+    return "\n".join([*found, ""])
+
+
+def github(answers: Sequence[Answer]) -> str:
+    """Workflow commands: an error for each bad cell, a notice for each question."""
+    commands = []
+    for question, asked in QUESTIONS.items():
+        held = [one for one in answers if one.question == question]
+        commands += [
+            f"::error title={_escaped(f'cseb check: {question}', ':,')}::{_escaped(f'{one.cell}: {one.text}')}"
+            for one in held
+            if one.ok is False
+        ]
+        if held:
+            commands.append(
+                f"::notice title={_escaped(f'cseb check: {question}', ':,')}::{_escaped(asked)} {_count(held)}"
+            )
+    return "\n".join([*commands, ""])
+
+
+def junit(answers: Sequence[Answer]) -> str:
+    """One test suite for each question, one test case for each cell."""
+    root = ET.Element("testsuites", name="cseb check")
+    for question in QUESTIONS:
+        held = [one for one in answers if one.question == question]
+        if not held:
+            continue
+        failed, skipped = (str(sum(one.ok is state for one in held)) for state in (False, None))
+        suite = ET.SubElement(
+            root, "testsuite", name=question, tests=str(len(held)), failures=failed, errors="0", skipped=skipped
+        )
+        for one in held:
+            case = ET.SubElement(suite, "testcase", classname=f"cseb.{question}", name=one.cell)
+            if one.ok is not True:
+                ET.SubElement(case, "skipped" if one.ok is None else "failure", message=one.text)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+FORMATS = {"terminal": terminal, "github": github, "junit": junit}
+
+
+def _count(held: Sequence[Answer]) -> str:
+    asked = [one for one in held if one.ok is not None]
+    if not asked:
+        return "not checked"
+    bad = sum(one.ok is False for one in asked)
+    moved = sum(one.moved for one in asked)
+    said = f"{'YES' if bad else 'no'}" if held[0].question != "paper" else f"{'not all' if bad else 'yes'}"
+    aside = "" if held[0].question == "paper" else f", {len(asked) - moved} of them identical to the last bit"
+    return f"{said}; {len(asked) - bad} of {len(asked)} cells as expected{aside}"
+
+
+def _escaped(text: str, also: str = "") -> str:
+    """As GitHub reads its workflow commands: % and line ends, and in a property the signs that end it."""
+    for sign in f"%\r\n{also}":
+        text = text.replace(sign, f"%{ord(sign):02X}")
+    return text

@@ -1,0 +1,141 @@
+"""What lies beside expected records: under what they were made, digests of their items, and how far repeats scatter.
+
+Repeatability: two runs of the same job under conditions nobody controls are expected to lie no further apart than 2.8
+standard deviations of such repeats in 95 of 100 cases (ISO 5725-6, section 4.1). That is 1.96 sqrt(2) for one pair;
+where many cells are compared at once, the 5 of 100 are shared among them (Bonferroni).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import NormalDist
+from typing import Annotated
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from cseb.analysis.stats import score
+from cseb.data.bounded import MIB, read_bytes
+from cseb.data.files import write_whole
+from cseb.errors import BadData, BadResults
+from cseb.records.items import Items
+from cseb.records.record import Record
+
+FILE = "reference.json"
+RISK = 0.05  # of calling one of all cells drifted when none is
+FLOOR = 0.01  # points: 1e-4 of a correlation, which sums in another order can move without any training
+LEAST = 5  # repeats from which a deviation is estimated
+
+Conditions = dict[str, str]  # such as {"cpu": "...", "torch": "2.9.0"}
+
+
+class Repeatability(BaseModel):
+    """How repeats of pinned cells scatter. sd: points, by method. varied: what was not the same in them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    repeats: Annotated[int, Field(ge=LEAST)]
+    cells: str
+    varied: str
+    conditions: Conditions
+    sd: dict[str, Annotated[FiniteFloat, Field(ge=0)]]
+
+    def limit(self, method: str, cells: int = 1) -> float | None:
+        """Points that each of so many averages may move from its reference; None for a method that was not repeated."""
+        if method not in self.sd:
+            return None
+        factor = sqrt(2) * NormalDist().inv_cdf(1 - RISK / (2 * max(cells, 1)))
+        return max(factor * self.sd[method], FLOOR)
+
+
+class Reference(BaseModel):
+    """items: key of a record and checkpoint ("KEY/best") to the digest of all its items."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    conditions: Conditions = {}
+    items: dict[str, str] = {}
+    repeatability: Repeatability | None = None
+
+
+def read(folder: Path) -> Reference:
+    """What lies in the folder of expected records; an empty reference where there is none. Raises: BadResults."""
+    path = folder / FILE
+    try:
+        return Reference.model_validate_json(read_bytes(path, 64 * MIB)) if path.exists() else Reference()
+    except (OSError, BadData) as error:
+        raise BadResults(str(error)) from None
+    except ValidationError as error:
+        raise BadResults(f"{path} is no reference: {error.errors()[0]['msg']}; make it again with --update") from None
+
+
+def write(folder: Path, reference: Reference) -> None:
+    """Store it beside the records. Raises: BadResults."""
+    try:
+        write_whole(folder / FILE, [reference.model_dump_json(indent=1).encode() + b"\n"])
+    except OSError as error:
+        raise BadResults(f"{folder / FILE} cannot be written: {error.strerror}") from None
+
+
+def conditions(records: Iterable[Record]) -> Conditions:
+    """What decides how sums are rounded: processor, device, threads, number format, libraries."""
+    origins = {(one.origin.machine, one.origin.device, one.origin.dtype, one.protocol.threads) for one in records}
+    machine, device, dtype, threads = ("/".join(sorted({str(each[place]) for each in origins})) for place in range(4))
+    versions = {name: held for one in records for name, held in one.origin.versions.items()}
+    found = {"cpu": processor(), "machine": machine, "device": device, "dtype": dtype, "threads": threads}
+    return found | versions
+
+
+def processor() -> str:
+    """This machine's processor as its kernel describes it: names alone hide what virtual machines run on."""
+    try:
+        first = Path("/proc/cpuinfo").read_text("utf-8", "replace").partition("\n\n")[0]
+    except OSError:
+        first = ""
+    told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    if "model name" not in told:
+        return platform.processor() or platform.machine()
+    which = "/".join(told.get(key, "?") for key in ("cpu family", "model", "stepping"))
+    abilities = hashlib.sha256(" ".join(sorted(told.get("flags", "").split())).encode()).hexdigest()[:8]
+    return f"{told['model name']} {which} {abilities}"
+
+
+def apart(here: Conditions, there: Conditions) -> str:
+    """In which conditions two runs differ, or ""."""
+    names = [name for name in {**there, **here} if here.get(name) != there.get(name)]
+    return ", ".join(f"{name} is {here.get(name, 'none')} here, {there.get(name, 'none')} there" for name in names)
+
+
+def digests(key: str, items: Mapping[str, Items]) -> dict[str, str]:
+    """One digest of all items of a record for each of its checkpoints: equal only if every bit is."""
+    found = {}
+    for select in sorted({name.rpartition("/")[2] for name in items}):
+        digest = hashlib.sha256()
+        for name in sorted(name for name in items if name.endswith(f"/{select}")):
+            values = np.ascontiguousarray(items[name], dtype="<f4")
+            digest.update(f"{name} {values.shape}".encode() + values.tobytes())
+        found[f"{key}/{select}"] = digest.hexdigest()[:32]
+    return found
+
+
+def scatter(repeats: Sequence[Sequence[Record]]) -> dict[str, float]:
+    """Standard deviation of averages over tasks, in points, by method: pooled over fractions and checkpoints.
+
+    repeats: the records of the same jobs, once for each repeat. Raises: BadResults for jobs without scores.
+    """
+    values: dict[tuple[str, int, int, str], list[float]] = {}
+    for records in repeats:
+        for one in records:
+            for select in sorted({each.select for each in one.scores}) or ["last"]:
+                points = score(one, one.protocol.tasks, select)
+                if isinstance(points, str):
+                    raise BadResults(f"{one.method} on {one.subset.size} sentences: {points}; nothing to repeat")
+                values.setdefault((one.method, one.subset.size, one.seed, select), []).append(points)
+    variances: dict[str, list[float]] = {}
+    for (method, *_), points_held in values.items():
+        variances.setdefault(method, []).append(float(np.var(points_held, ddof=1)))
+    return {method: float(np.sqrt(np.mean(each))) for method, each in variances.items()}

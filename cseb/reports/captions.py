@@ -1,0 +1,178 @@
+"""What stands below a table: where its numbers come from, and their limits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from cseb.analysis.stats import Cell, Spread
+from cseb.analysis.study import Study, tag
+from cseb.records.record import Record, Select, Source
+from cseb.records.store import Problem
+from cseb.text import percent, plain
+
+LISTED = 5  # failures and files named one by one; the rest is counted
+
+
+SPREADS: dict[Spread, str] = {
+    "std": "Mean ± sample standard deviation",
+    "ci95": "Mean ± half the width of the 95 % confidence interval of the mean (Student's t)",
+    "sem": "Mean ± standard error of the mean",
+    "range": "Mean [minimum, maximum over seeds]",
+}
+
+
+def caption(
+    study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std", *, marked: str = ""
+) -> str:
+    """What a cell of the table is: which spread over how many seeds, of which points, at which checkpoint."""
+    protocol = next((one.protocol for one in study.records if one.protocol.dev), study.records[0].protocol)
+    n = len(study.seeds)
+    over = (
+        f"over n = {n} seeds ({runs(study.seeds)})"
+        if n > 1
+        else f"of one seed ({study.seeds[0]}), so no spread is given"
+    )
+    measures = ", ".join(sorted({plain(study.tasks[task]) for task in tasks} - {""})) or "no protocol yet"
+    if study.untrained:
+        over, n = "of encoders without training, so no spread is given", 1
+    sentences = [
+        f"{SPREADS[spread] if n > 1 else 'Scores'} {over}; tasks are averaged within each seed.",
+        f"Protocol: {measures} on {', '.join(map(plain, tasks))}.",
+    ]
+    if "best" in selects:
+        used = f"{protocol.dev_pairs:,} labelled pairs"
+        sentences.append(f"Best: the checkpoint with the highest score on the dev set {plain(protocol.dev)} ({used}).")
+    if "last" in selects and not study.untrained:
+        sentences.append("Last: the last checkpoint; no labels are used to choose it.")
+    if marked:
+        sentences.append(marked)
+    return " ".join(sentences)
+
+
+def footnotes(
+    study: Study,
+    problems: Sequence[Problem],
+    *,
+    sizes: Mapping[int, float],
+    tasks: Sequence[str],
+    cells: Sequence[tuple[str, Cell]],
+    beyond: Mapping[str, Sequence[str]],
+) -> Iterator[str]:
+    """Where the numbers of a table come from, and their limits.
+
+    cells: all of them, each with a name to speak of it; beyond: methods that saw more than the subset, and what.
+    """
+    first = study.records[0]
+    encoders = {one.encoder.sha256: tag(one.encoder) for one in study.records}
+    corpus = "" if study.untrained else f"; corpus {tag(first.corpus)}"
+    yield f"Encoder {_some(sorted(encoders.values()))}{corpus}."
+    if any("microworld" in name for name in (first.corpus.name, *tasks, *study.tasks.values())):
+        yield "Microworld: synthetic sentences; these scores say nothing about real text."
+    for method, seen in beyond.items():
+        yield (f"† {method} uses data beyond the subset: {', '.join(plain(one) for one in seen if one != 'subset')}.")
+    several = any(found.n > 1 for _, found in cells)  # of one seed there is no ± to speak of
+    if several and (wide := [percent(fraction) for size, fraction in sizes.items() if size and fraction > 0.2]):
+        yield (
+            f"At {', '.join(wide)} the subsets of different seeds overlap, so ± underestimates the variance from the "
+            "choice of sentences."
+        )
+    yield from _gaps(study, sizes, cells)
+    yield from _left_out(study, problems)
+    yield from mixed_note(study)
+
+
+def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], selects: Sequence[Select]) -> str:
+    """One line that goes into an appendix: what was run with what, on what, scored how."""
+    first = study.records[0]
+    resolved = sorted({f"{one.method} {one.subset.size} {one.resolved}" for one in study.records})
+    methods = hashlib.sha256("\n".join(resolved).encode()).hexdigest()
+    chosen = f"best:{first.protocol.dev}" if "best" in selects else ""
+    return "|".join(
+        plain(part).replace("|", "_")
+        for part in (
+            f"cseb:{','.join(sorted({one.origin.cseb for one in study.records}))}",
+            f"methods@{methods[:4]}",
+            ",".join(sorted({_short(one.encoder) for one in study.records})),
+            "untrained" if study.untrained else _short(first.corpus),
+            "f" + ",".join(f"{fraction:.3g}" for fraction in sizes.values()),
+            f"s{runs(study.seeds)}",
+            ",".join(tasks),
+            ",".join(sorted({study.tasks[task] for task in tasks})),
+            ",".join(filter(None, (chosen, "last" if "last" in selects else ""))),
+            ",".join(
+                sorted({f"{one.protocol.device},{one.protocol.threads}t,{one.origin.dtype}" for one in study.records})
+            ),
+        )
+    )
+
+
+def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, Cell]]) -> Iterator[str]:
+    """Seeds that a cell should have and has not."""
+    failed = [one for one in study.records if one.status == "failed" and one.subset.size in sizes]
+    for one in failed[:LISTED]:
+        reason = f"step {one.failure.step}: {plain(one.failure.reason)}" if one.failure else "no reason given"
+        yield f"Failed: {plain(one.method)}, {percent(one.subset.fraction)}, seed {one.seed} ({reason})."
+    if len(failed) > LISTED:
+        yield f"Failed: {len(failed) - LISTED} more jobs."
+    collapsed, missing, thin = (
+        [f"{name} ({found.collapsed} of {len(study.seeds)} seeds)" for name, found in cells if found.collapsed],
+        [f"{name} (seed {runs(_lacking(found))})" for name, found in cells if found.missing],
+        [found.n for _, found in cells if 0 < found.n < 3],
+    )
+    if collapsed:
+        yield (
+            f"Collapsed (all embeddings are equal): {_some(collapsed)}; excluded from the mean, ranked lowest in "
+            "median and IQM."
+        )
+    if missing:
+        yield f"Missing: {_some(missing)}."
+    if thin and not study.untrained:
+        why = "± is unreliable" if 2 in thin else "one seed has no ±"
+        why += "; a single seed has none" if {1, 2} <= set(thin) else ""
+        yield f"Fewer than three seeds in {len(thin)} of {len(cells)} cells: {why}."
+
+
+def _left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
+    for reason, count in Counter(study.stale).items():
+        yield f"Excluded as out of date: {count} records {plain(reason)}."
+    if problems:
+        named = _some([f"{plain(one.path.name)} ({one.reason})" for one in problems])
+        yield f"Excluded as unreadable: {len(problems)} files: {named}."
+
+
+def mixed_note(study: Study) -> Iterator[str]:
+    """Differences that should not matter, or were asked to be ignored, said because they might matter."""
+    if study.mixed:
+        yield f"Mixed (--mixed): {_some(study.mixed)}."
+    if len(found := {_where(one) for one in study.records}) > 1:
+        yield f"Run on several machines: {_some(sorted(map(plain, found)))}."
+
+
+def _where(record: Record) -> str:
+    return f"{record.origin.machine} {record.origin.device}"
+
+
+def _lacking(found: Cell) -> list[int]:
+    return [seed for seed, reason in found.absent.items() if reason == "missing"]
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - LISTED
+    return "; ".join(names[:LISTED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def _short(source: Source) -> str:
+    return f"{source.name.rstrip('/').rpartition('/')[2]}@{source.sha256[:4]}"
+
+
+def runs(seeds: Sequence[int]) -> str:
+    """0, 1, 2, 5 as `0-2,5`."""
+    pieces: list[list[int]] = []
+    for seed in seeds:
+        if pieces and seed == pieces[-1][-1] + 1:
+            pieces[-1].append(seed)
+        else:
+            pieces.append([seed])
+    return ",".join(str(piece[0]) if len(piece) == 1 else f"{piece[0]}-{piece[-1]}" for piece in pieces)

@@ -1,0 +1,118 @@
+"""A page that needs nothing but a browser: tables that sort, curves, and the records behind every number."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+
+from cseb.analysis.study import tag
+from cseb.records.record import Record
+from cseb.reports.document import Curves, Document, Entry, Grid, Heading
+from cseb.text import plain
+
+HERE = Path(__file__).parent
+FIELDS = (
+    *("status", "method", "resolved", "encoder", "corpus", "sentences", "tasks", "chosen on", "checkpoints"),
+    *("cseb", "libraries", "machine", "finished", "took"),
+)
+
+
+def write(document: Document) -> str:
+    """One HTML file; nothing in it is fetched."""
+    from jinja2 import Environment, FileSystemLoader  # late: no other format needs it
+    from markupsafe import Markup
+
+    loader = FileSystemLoader(HERE)
+    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("page.html").render(
+        folder=document.title,
+        count=f"{len(document.records):,}" if document.records else "",
+        blocks=list(_blocks(document)),
+        records=Markup(_provenance(document.records)),  # noqa: S704 - `<` is escaped in it
+        style=Markup((HERE / "style.css").read_text("utf-8")),  # noqa: S704 - our own file
+        script=Markup((HERE / "script.js").read_text("utf-8")),  # noqa: S704 - our own file
+    )
+
+
+def _blocks(document: Document) -> Iterator[dict[str, object]]:
+    """What the template shows of each. Captions and notes stand below the first table they belong to."""
+    from markupsafe import Markup
+
+    from cseb.reports.formats.html.curves import draw
+
+    said: set[str] = set()
+    for block in document.blocks:
+        if isinstance(block, Heading):
+            said = set()
+            yield {"heading": block.text}
+        elif isinstance(block, Curves):
+            figure = draw(block)
+            yield {"curves": Markup(figure.markup), "caption": figure.caption}  # noqa: S704 - escaped where it is made
+        else:
+            yield {"grid": _grid(block, said)}
+            said |= {block.caption, *block.notes}
+
+
+def _grid(grid: Grid, said: Collection[str]) -> dict[str, object]:
+    titles = [column.title for column in grid.columns]
+    return {
+        "title": grid.title,
+        "numeric": grid.numeric,
+        "columns": grid.columns,
+        "rows": [
+            {
+                "name": row[0],
+                "cells": [_cell(row[0], title, one) for title, one in zip(titles[1:], row[1:], strict=True)],
+            }
+            for row in grid.rows
+        ],
+        "caption": grid.caption if grid.caption not in said else "",
+        "notes": [note for note in grid.notes if note not in said],
+        "signature": grid.signature,
+    }
+
+
+def _cell(name: Entry, column: str, entry: Entry) -> dict[str, object]:
+    first = f" ({entry.remarks[0]})" if entry.remarks else ""
+    return {
+        "number": entry.text,
+        "spread": entry.spread,
+        "remarks": "; ".join(entry.remarks) if entry.incomplete else "",
+        "best": entry.bold,
+        "sort": repr(entry.value) if entry.value is not None else entry.text if not entry.seeds else "",
+        "behind": " ".join(f"{seed}:{key}" for seed, key in entry.keys.items()),
+        "tip": "\n".join(
+            [f"{name.text}, {column}{first}", *(f"seed {seed}: {points}" for seed, points in entry.seeds.items())]
+        ),
+        "open": bool(entry.seeds),
+    }
+
+
+def _provenance(records: Iterable[Record]) -> str:
+    """Every record as places in one list of texts, since records share most of what they say."""
+    texts: dict[str, int] = {}
+    rows = {one.key: [texts.setdefault(text, len(texts)) for text in _said(one)] for one in records}
+    found = {"fields": FIELDS, "texts": list(texts), "records": rows}
+    return json.dumps(found, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _said(record: Record) -> tuple[str, ...]:
+    """What `FIELDS` names."""
+    protocol, origin, trace, failure = record.protocol, record.origin, record.trace, record.failure
+    return (
+        f"failed at step {failure.step}: {plain(failure.reason)}" if failure else record.status,
+        plain(record.method),
+        record.resolved,
+        tag(record.encoder),
+        tag(record.corpus),
+        f"{record.subset.size:,}, sha256 {record.subset.sha256[:16]}",
+        ", ".join(protocol.tasks),
+        f"{protocol.dev} ({protocol.dev_pairs:,} labelled pairs)" if protocol.dev else "nothing",
+        f"best at step {trace.best_step} of {trace.steps}" if trace else "none",
+        f"{origin.cseb} {origin.commit}".strip(),
+        ", ".join(f"{name} {version}" for name, version in origin.versions.items()),
+        f"{origin.machine} {origin.device}, {protocol.threads} threads, {origin.dtype}",
+        origin.finished,
+        f"{record.cost.train_seconds + record.cost.score_seconds:.1f} s",
+    )

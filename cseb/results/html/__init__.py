@@ -1,1 +1,0 @@
-"""One self-contained page of tables, curves and where each number comes from."""

@@ -1,0 +1,181 @@
+"""The two FAQ collections of Tan et al. 2022, in the files their authors give out: FAQIR 1.0 and COUGH.
+
+Neither may be passed on with cseb (CC BY-NC-SA 3.0 and 4.0); `--data-dir` names a folder that holds them. Which side is
+the query, what it is ranked against, what counts as relevant and how folds are made is not in the paper: all are
+options here, and stand in the protocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+from xml.etree import ElementTree
+
+from cseb.data.bounded import MIB, read_bytes
+from cseb.data.tables import read_table
+from cseb.errors import BadData
+from cseb.tasks.judged import Candidates, faq, judged
+from cseb.tasks.retrieval import Ranked
+
+Asked = Literal["questions", "users"]
+
+
+class Bank(NamedTuple):
+    """A collection as its files have it.
+
+    questions, answers: by the id of a pair, in order. queries: text and template of what users asked. judgements: for
+    each query, what annotators said of a pair, by its id.
+    """
+
+    questions: dict[str, str]
+    answers: dict[str, str]
+    queries: list[tuple[str, str]]
+    judgements: list[Mapping[str, Collection[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class FAQ:
+    """Retrieval among the answers of a FAQ collection.
+
+    queries: `questions` (each question of the collection is to find its own answer) or `users` (judged queries find the
+    answers judged relevant). relevant: the judgements that count, in the words of the collection; one annotator who
+    says so is enough. pool: rank `all` answers, or only those of a query's own `fold`, a fifth of the distractors.
+    Folds are over questions that share no answer; with users' queries over templates (FAQIR) or equal texts (COUGH).
+
+    Source: Karan & Šnajder 2016; Zhang et al. 2020; Tan et al. 2022, section 4.1.
+    """
+
+    name: str
+    collection: Literal["faqir", "cough"]
+    queries: Asked = "questions"
+    relevant: tuple[str, ...] = ()
+    pool: Candidates = "all"
+    folds: int = 5
+    version: int = 1
+
+    @property
+    def protocol(self) -> str:
+        """For example faq-retrieval(queries=users relevant=1 pool=all folds=5)@1."""
+        relevant = f" relevant={'/'.join(self.relevant)}" if self.relevant else ""
+        return f"faq-retrieval(queries={self.queries}{relevant} pool={self.pool} folds={self.folds})@1"
+
+    def load(self, data_dir: Path | None) -> Ranked:
+        """Read and check the files. Raises: BadData."""
+        bank = READERS[self.collection](data_dir)
+        if self.queries == "questions":
+            told = [key for key in bank.answers if bank.questions[key] and bank.answers[key]]
+            questions, answers = [bank.questions[key] for key in told], [bank.answers[key] for key in told]
+            return faq(questions, answers, name=self.name, folds=self.folds, pool=self.pool)
+        places = {key: place for place, key in enumerate(bank.answers)}
+        relevant = [
+            [places[key] for key, said in found.items() if set(said) & set(self.relevant)] for found in bank.judgements
+        ]
+        documents = list(bank.answers.values())
+        return judged(bank.queries, documents, relevant, name=self.name, folds=self.folds, pool=self.pool)
+
+
+def read_faqir(data_dir: Path | None) -> Bank:
+    """FAQIRv1.0.xml: 4,133 pairs and 1,233 queries of 50 templates; 1 is relevant, 2 useful, 3 useless, 4 irrelevant.
+
+    Raises: BadData.
+    """
+    path = _found(data_dir, "FAQIRv1.0.xml", ("FAQIR", "faqir"))
+    try:
+        root = ElementTree.fromstring(read_bytes(path, 64 * MIB))  # noqa: S314  # expat refuses entities that blow up
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        raise BadData(f"{path} cannot be read: {error}; use an unmodified copy") from None
+    pairs = [{part.tag: _text(part.text) for part in each} for each in _tags(root, "qaPair")]
+    queries = [{part.tag: _text(part.text) for part in each} for each in _tags(root, "Query")]
+    said: dict[str, dict[str, list[str]]] = {}
+    for group in _tags(root, "IRCandidateList"):
+        template = said.setdefault(_text(group.findtext("grpId")), {})
+        for candidate in _tags(group, "IRCandidate"):
+            values = template.setdefault(_text(candidate.findtext("Id")), [])
+            values += [_text(value.text) for value in _tags(candidate, "Val")]
+    bank = Bank(
+        {each.get("Id", ""): each.get("Question", "") for each in pairs},
+        {each.get("Id", ""): each.get("Answer", "") for each in pairs},
+        [(each.get("QueryString", ""), each.get("QueryGroupID", "")) for each in queries],
+        [said.get(each.get("QueryGroupID", ""), {}) for each in queries],
+    )
+    return _checked(bank, path, "faqir")
+
+
+def read_cough(data_dir: Path | None) -> Bank:
+    """FAQ_Bank_eval.csv, User_Query_Bank.csv and Annotated_Relevance_Set.csv: 7,117 pairs and 1,201 queries.
+
+    The last column of the annotations says `positive` or not; those of queries that are not in the query bank are
+    negative and left out. Raises: BadData.
+    """
+    folders = ("COUGH", "cough", "covid-faq/data", "data")
+    bank, asked, annotations = (
+        _columns(_found(data_dir, file, folders), columns)
+        for file, columns in (
+            ("FAQ_Bank_eval.csv", ("index", "question", "answer")),
+            ("User_Query_Bank.csv", ("index", "query")),
+            ("Annotated_Relevance_Set.csv", ("Query_index", "FAQ_index", "")),
+        )
+    )
+    said: dict[str, dict[str, list[str]]] = {}
+    for query, pair, label in annotations:
+        said.setdefault(query, {}).setdefault(pair, []).append(label.lower())
+    found = Bank(
+        {key: question for key, question, _ in bank},
+        {key: answer for key, _, answer in bank},
+        [(text, text) for _, text in asked],
+        [said.get(key, {}) for key, _ in asked],
+    )
+    return _checked(found, _found(data_dir, "FAQ_Bank_eval.csv", folders), "cough")
+
+
+READERS: Mapping[str, Callable[[Path | None], Bank]] = {"faqir": read_faqir, "cough": read_cough}
+SIZES = {"faqir": (4133, 1233), "cough": (7117, 1201)}  # pairs, users' queries
+
+
+def _checked(bank: Bank, path: Path, collection: str) -> Bank:
+    pairs, queries = SIZES[collection]
+    if (len(bank.answers), len(bank.queries)) != (pairs, queries):
+        raise BadData(
+            f"{path} and what belongs to it hold {len(bank.answers)} pairs and {len(bank.queries)} queries, "
+            f"expected {pairs} and {queries}; use unmodified copies"
+        )
+    unknown = {key for found in bank.judgements for key in found} - set(bank.answers)
+    if unknown:
+        raise BadData(f"{path} has judgements of {len(unknown)} unknown pairs, such as {min(unknown)!r}")
+    return bank
+
+
+def _found(data_dir: Path | None, file: str, folders: Collection[str]) -> Path:
+    if data_dir is None:
+        raise BadData(f"{file} may not be redistributed; get it from its authors and give its folder with --data-dir")
+    for place in (data_dir, *(data_dir / folder for folder in folders)):
+        if (place / file).is_file():
+            return place / file
+    raise BadData(f"{data_dir} holds no {file}, nor do its folders {', '.join(folders)}; get it from its authors")
+
+
+def _columns(path: Path, wanted: Collection[str]) -> list[tuple[str, ...]]:
+    """These columns of a table as text; "" stands for the last one."""
+    table = read_table(path)
+    if missing := set(wanted) - {*table.columns, ""}:
+        raise BadData(f"{path} has no column {min(missing)!r}; found: {', '.join(table.columns)}")
+    columns = [table.column(name or table.columns[-1]) for name in wanted]
+    return [tuple(_text(str(cell)) for cell in row) for row in zip(*columns, strict=True)]
+
+
+def _tags(node: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
+    """Elements below `node` of this name, capitals or not: the read-me of FAQIR and its file disagree on them."""
+    return (each for each in node.iter() if each.tag.lower() == name.lower())
+
+
+def _text(text: str | None) -> str:
+    return " ".join((text or "").split())
+
+
+FAQIR = FAQ("faqir", "faqir")
+FAQIR_USERS = FAQ("faqir-users", "faqir", queries="users", relevant=("1",))
+FAQIR_USEFUL = FAQ("faqir-useful", "faqir", queries="users", relevant=("1", "2"))
+COUGH = FAQ("cough", "cough")
+COUGH_USERS = FAQ("cough-users", "cough", queries="users", relevant=("positive",))

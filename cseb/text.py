@@ -1,0 +1,93 @@
+"""Make untrusted text (files, arguments, host names) safe to show in a terminal or a spreadsheet.
+
+A terminal obeys control characters (ECMA-48), and shows text in another order after marks of direction (Unicode
+Standard Annex 9), so that what is read is not what is there. A spreadsheet computes cells that begin like a formula.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+LINE = 200  # characters of somebody's text that a message repeats
+MESSAGE = 2000  # characters of a whole message: the longest list of known names has some 1,200
+# C0 but tab and line feed, DEL and C1, marks of direction, separators of lines and paragraphs, halves of pairs
+OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb\ud800-\udfff]"
+)
+HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs: bytes of a name that are no UTF-8, and escapes in JSON
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
+QUOTED = re.compile(r"(?<!\w)('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")", re.DOTALL)
+WORD = re.compile(rf"\S{{{LINE + 1},}}")
+
+
+def plain(text: str) -> str:
+    """`text` on one line of at most 200 characters, without codes that a terminal would obey."""
+    line = text[:10_000]  # most are printable: letter by letter takes a tenth of the time of a large page
+    if not line.isprintable():
+        line = "".join(letter if letter.isprintable() else " " for letter in HALVES.sub(_escape, line))
+    return shortened(" ".join(line.split()))
+
+
+def shown(text: str) -> str:
+    """Text of several lines for a screen: line feeds and tabs stay, what a terminal would obey becomes an escape."""
+    return OBEYED.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def message(text: str) -> str:
+    """A message of ours on one line, with what it repeats of others cut to 200 characters and made harmless."""
+    line = shown(" ".join(text.split()))
+    line = WORD.sub(lambda found: shortened(found[0]), QUOTED.sub(lambda found: _quoted(found[0]), line))
+    return line if len(line) <= MESSAGE else f"{line[: MESSAGE // 2]} ... {line[-MESSAGE // 2 :]}"
+
+
+def shortened(text: str, longest: int = LINE) -> str:
+    """At most so many characters, the beginning of what there is."""
+    return text if len(text) <= longest else f"{text[: longest - 3]}..."
+
+
+def csv_row(cells: Mapping[str, object]) -> dict[str, object]:
+    """A row of a CSV file: text that a spreadsheet would compute has an apostrophe before it; numbers are left alone.
+
+    Source: OWASP, "CSV Injection".
+    """
+    return {name: _cell(value) for name, value in cells.items()}
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    value = shown(value)
+    return f"'{value}" if value.startswith(FORMULA) and not NUMBER.fullmatch(value) else value
+
+
+def json_text(value: object) -> str:
+    """Indented JSON, in which what a terminal would obey stands as an escape: read back, it is the same text."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) < LINE - 10 else f"{text[: LINE - 20]}...{text[0]}"  # and a comma behind it
+
+
+DIGITS = 4  # significant ones: fractions that differ by less than a thousandth of themselves look the same
+
+
+def percent(fraction: float) -> str:
+    """0.001 as `0.1 %`, 0.01234 as `1.234 %`."""
+    return f"{100 * fraction:.{DIGITS}g} %"
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3.5 h`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

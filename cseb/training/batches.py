@@ -1,0 +1,118 @@
+"""Which sentences of a subset stand in which batch, tokenised once and padded alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from cseb.data.tokens import Tokens
+from cseb.encoder.encoder import Encoder, tensors
+from cseb.encoder.interface import Rows
+from cseb.methods.recipe import Recipe
+from cseb.parts import Paired, Redrawn, View
+from cseb.seeds import ORDER, VIEWS, Seed, stream_seed
+
+GROUP = 50  # batches sorted by length together when padding is "grouped"
+
+Lengths = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """B sentences in V views. fields: ids, mask, content (V B, T) and anchor (V B,). rows: (B,) their numbers.
+
+    sids: rows as a tensor. same: (B,), True where all views render one sentence; None = everywhere.
+    """
+
+    fields: tuple[Tensor, ...]
+    rows: Rows
+    sids: Tensor
+    same: Tensor | None
+
+    @property
+    def views(self) -> int:
+        """V, edits included."""
+        return len(self.fields[0]) // len(self.rows)
+
+
+class Feed:
+    """The batches of one training run, in order. Of the rendered texts only those that some batch holds are tokenised.
+
+    sentences: how many there are to draw from. tokens: of every view, in rows as batches number them.
+    """
+
+    def __init__(
+        self, maker: View, encoder: Encoder, recipe: Recipe, sentences: Sequence[str], seed: Seed, device: torch.device
+    ) -> None:
+        self.maker, self.encoder, self.recipe, self.device = maker, encoder, recipe, device
+        order, self.rng = (np.random.Generator(np.random.PCG64(stream_seed(seed, name))) for name in (ORDER, VIEWS))
+        self.longest = min(recipe.max_length, encoder.limit())  # no encoder can place more
+        texts = maker(sentences)
+        self.sentences = len(texts[0])
+        lengths = encoder.tokenise(texts[0], self.longest).lengths() if recipe.padding == "grouped" else None
+        rows = list(batches(self.sentences, recipe, order, lengths))
+        beside = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
+        templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
+        drawn = np.unique(np.concatenate([*rows, *beside]))
+        self.rows, self.beside = ([np.searchsorted(drawn, each) for each in some] for some in (rows, beside))
+        held = {id(text): [text[i] for i in drawn] for text in texts}
+        asked = [(id(text), template) for text, template in zip(texts, templates, strict=True)]
+        cut = {one: encoder.tokenise(held[one[0]], self.longest, one[1]) for one in dict.fromkeys(asked)}
+        self.last, self.tokens = held[id(texts[-1])], [cut[one] for one in asked]
+        self.fixed = self.longest + encoder.prompt_tokens() if recipe.padding == "fixed" else 0
+
+    def __iter__(self) -> Iterator[Batch]:
+        for rows, beside in zip(self.rows, self.beside, strict=True):
+            fields = self._padded(rows, beside, self._fresh(beside))
+            same = torch.from_numpy(beside == rows).to(self.device) if isinstance(self.maker, Paired) else None
+            yield Batch(fields, rows, torch.from_numpy(rows).to(self.device), same)
+
+    def _fresh(self, rows: Rows) -> Tokens | None:
+        """Tokens of the last view, or of the edits in its place, where they are drawn anew at every step."""
+        if not isinstance(self.maker, Redrawn):
+            return None
+        chosen = [text for text in (self.last[i] for i in rows) if isinstance(text, str)]  # redrawn is text, not ids
+        return self.maker.redraw(self.encoder, chosen, self.longest, self.rng)
+
+    def _padded(self, rows: Rows, beside: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:
+        """All views of a batch stacked, padded alike."""
+        beside = rows if np.array_equal(beside, rows) else beside  # the same block twice is padded once
+        last = (self.tokens[-1], beside) if fresh is None else (fresh, np.arange(len(fresh)))
+        blocks = [*((view, rows) for view in self.tokens[:-1]), last]
+        longest = max(int(view.lengths()[chosen].max()) for view, chosen in blocks)
+        width = max(self.fixed, self.encoder.shortest, longest)
+        padded = {(id(view), id(chosen)): tensors(view.batch(chosen, width), self.device) for view, chosen in blocks}
+        stacked = zip(*(padded[id(view), id(chosen)] for view, chosen in blocks), strict=True)
+        return tuple(torch.cat(blocks) for blocks in stacked)
+
+
+def batches(sentences: int, recipe: Recipe, rng: np.random.Generator, lengths: Lengths | None = None) -> Iterator[Rows]:
+    """Row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch.
+
+    A subset smaller than one batch is a batch of its own, also where incomplete batches are dropped. lengths: (N,)
+    tokens of the sentences, needed when padding is "grouped".
+    """
+    done = 0
+    while done < recipe.steps:
+        order = rng.permutation(sentences)
+        starts = list(range(0, len(order), recipe.batch_size))
+        if recipe.last_batch == "drop" and len(order) % recipe.batch_size and len(starts) > 1:
+            starts.pop()
+        if lengths is not None:
+            order = _grouped(order, lengths, recipe.batch_size)
+            starts = [starts[i] for i in rng.permutation(len(starts))]
+        for start in starts[: recipe.steps - done]:
+            yield order[start : start + recipe.batch_size]
+        done += len(starts)
+
+
+def _grouped(order: Rows, lengths: Lengths, batch_size: int) -> Rows:
+    """Within every run of GROUP batches, like lengths side by side: less padding, batches still differ by epoch."""
+    size = GROUP * batch_size
+    runs = [order[start : start + size] for start in range(0, len(order), size)]
+    return np.concatenate([run[np.argsort(lengths[run], kind="stable")] for run in runs])

@@ -1,0 +1,275 @@
+"""Build live objects from a resolved spec: parts looked up, options checked, weights attached."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from cseb.encoder import loading as pretrained
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import FROZEN, Post, Shape
+from cseb.encoder.random_streams import new_weights
+from cseb.errors import BadSpec, first_line, number
+from cseb.methods.part_facts import facts
+from cseb.methods.recipe import Recipe
+from cseb.methods.spec import Method, Part
+from cseb.parts import (
+    Composer,
+    EarlyStopping,
+    Memory,
+    NeedsSetup,
+    Network,
+    Paired,
+    Pooled,
+    Redrawn,
+    Regulariser,
+    Stages,
+    Term,
+    View,
+)
+from cseb.parts.contract_checks import kept
+from cseb.registry import SLOTS, slot_of
+from cseb.seeds import INIT, Seed, distinct, stream_seed
+from cseb.training.unread_parts import unread, untrained
+
+Made = TypeVar("Made")
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """A term and its factor in the loss."""
+
+    name: str
+    weight: float
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A method ready to train: every part live, nothing trained yet."""
+
+    recipe: Recipe
+    encoder: Encoder
+    views: View
+    terms: tuple[Weighted, ...]
+    memory: Memory | None
+    notes: tuple[str, ...]
+    compose: Composer | None = None
+    stages: tuple[Callable[[], Built], ...] = ()  # what is trained first, made when its turn comes
+    second: Encoder | None = None  # encodes every view but the first, trained as well
+    peer: Encoder | None = None  # encodes every view too, and is compared with the encoder
+    until: EarlyStopping | None = None  # when it ends before its last step
+    frozen_head: bool = True  # vectors of the frozen teachers are those after their heads
+
+
+def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
+    """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData.
+
+    sentences: how many the subset has, where that is known.
+    """
+    recipe: Recipe = _live(method.recipe, None)
+    shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
+    with torch.random.fork_rng():
+        views, pooler, _, memory, terms, _ = _parts(method, recipe, shape)
+        for weighted in terms:
+            if isinstance(weighted.term, Pooled):
+                weighted.term.pools(pooler)
+        stages, _ = _stages(method, shape, terms)
+        _read(method, shape, views, terms)
+        for stage in stages:
+            _parts(stage, _live(stage.recipe, None), shape)
+    post: Post | None = None if method.post is None else _live(method.post, shape)
+    for part in (memory, post):
+        if part is not None and sentences is not None:
+            part.fits(sentences)
+
+
+def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False, staged: bool = False) -> Built:
+    """Load the encoder and attach every part; new weights come from a stream of each part. Raises: BadSpec, BadData.
+
+    staged: it is a model of another method's first stage, which has that method's views and network, read or not.
+    """
+    recipe: Recipe = _live(method.recipe, None)
+    shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
+    with torch.random.fork_rng():
+        torch.manual_seed(stream_seed(seed, INIT))
+        views, pooler, head, memory, terms, compose = _parts(method, recipe, shape, seed)
+        network: Network | None = None if method.network is None else _live(method.network, shape)
+        needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms), network.needs if network else ())
+        encoder, notes = pretrained.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
+        for name, weighted in zip(distinct(one.name for one in terms), terms, strict=True):
+            if isinstance(weighted.term, NeedsSetup):
+                with new_weights(seed, f"{name}/networks"):
+                    weighted.term.setup(encoder)
+        if method.post is not None:
+            with new_weights(seed, method.post.name):
+                encoder.post = _live(method.post, shape, seed=stream_seed(seed, f"{INIT}/{method.post.name}"))
+    if method.regulariser is not None:
+        regulariser: Regulariser = _live(method.regulariser, shape)
+        regulariser.attach(encoder.attentions())
+    methods, until = _stages(method, shape, terms)
+    if not staged:
+        _read(method, shape, views, terms)
+    stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
+    further: Encoder | None = None
+    if method.network is not None and network is not None:
+        with new_weights(seed, method.network.name):
+            further = network(encoder)
+    second, peer = (None, further) if network is not None and network.peer else (further, None)
+    with_head = method.stages is None or _live(method.stages, shape).with_head
+    return Built(
+        recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second, peer, frozen_head=with_head
+    )
+
+
+def _staged(method: Method, folder: Path, seed: Seed, trust_remote_code: bool, until: EarlyStopping | None) -> Built:
+    return replace(build(method, folder, seed, trust_remote_code, staged=True), until=until)
+
+
+def _parts(
+    method: Method, recipe: Recipe, shape: Shape, seed: Seed = 0
+) -> tuple[View, Any, Any, Memory | None, tuple[Weighted, ...], Composer | None]:
+    trained = recipe.steps > 0
+    if trained and not method.terms:
+        raise BadSpec(f"{method.name} has no loss term; add one, or recipe(steps=0)")
+    if recipe.warmup > recipe.steps:
+        raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
+    memory: Memory | None = None
+    if method.memory is not None:
+        memory = _new(seed, method.memory.name, partial(_live, method.memory, shape))
+    terms = tuple(
+        _new(seed, name, partial(_weighted, part, shape, recipe.steps))
+        for name, part in zip(distinct(part.name for part in method.terms), method.terms, strict=True)
+    )
+    needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
+    views = _new(seed, method.views.name, partial(_live, method.views, shape, needs)) if trained else _NoViews()
+    pooler, head = (_new(seed, part.name, partial(_live, part, shape)) for part in (method.pooler, method.head))
+    compose: Composer | None = None
+    if method.compose is not None and trained:
+        compose = _new(seed, method.compose.name, partial(_live, method.compose, shape))
+        compose.check(groups(views), [weighted.term for weighted in terms], memory is not None)
+        if method.network is not None:
+            raise BadSpec(f"{method.network.name} encodes whole sentences, not parts of them; remove compose")
+    elif groups(views):
+        raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing composes them; add +compose")
+    if trained:
+        _compare(terms, len(groups(views)) or views.views, method.views.name)
+    if method.regulariser is not None:
+        _live(method.regulariser, shape)
+    network: Network | None = None if method.network is None else _live(method.network, shape)
+    if trained:
+        _fit(method, views, terms, network)
+    return views, pooler, head, memory, terms, compose
+
+
+def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
+    """Raises: BadSpec if a term needs something that this method does not have."""
+    peer = network is not None and network.peer
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
+            raise BadSpec(f"{weighted.name} needs {needed} edited views; {method.views.name} gives {there}")
+        if getattr(weighted.term, "networks", 1) > 1 and not peer:
+            raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
+        if peer and isinstance(weighted.term, NeedsSetup):
+            raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
+    if method.regulariser is not None and hasattr(views, "renderings"):
+        raise BadSpec(f"{method.views.name} sets the noise of its views itself; remove {method.regulariser.name}")
+    if peer and method.memory is not None:
+        raise BadSpec(f"{method.memory.name} holds vectors of one network; remove it or the second network")
+
+
+def _read(method: Method, shape: Shape, views: View, terms: Sequence[Weighted]) -> None:
+    """Raises: BadSpec if the method has a part whose output no term reads."""
+    if not method.terms:
+        untrained(method, _live(method.head, shape).keep)
+    elif dict(method.recipe.options)["steps"]:
+        network: Network | None = None if method.network is None else _live(method.network, shape)
+        stages: Stages | None = None if method.stages is None else _live(method.stages, shape)
+        unread(
+            method,
+            [weighted.term for weighted in terms],
+            len(groups(views)) or views.views,
+            getattr(views, "edits", 0),
+            None if network is None else network.peer,
+            0 if stages is None else len(stages.methods(method)),
+        )
+
+
+def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tuple[Method, ...], EarlyStopping | None]:
+    """The methods to train first, and until when. Raises: BadSpec if no term uses them, or a term lacks them."""
+    looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
+    if method.stages is None:
+        if looking:
+            raise BadSpec(f"{looking[0]}: there are no frozen models to compare with; add +entropy_models or +teacher")
+        return (), None
+    if not looking:
+        raise BadSpec(f"{method.stages.name}: no term uses these models; add one such as +regulators, or remove them")
+    if method.compose is not None:
+        raise BadSpec(
+            f"{method.stages.name}: frozen models embed whole sentences, not parts; remove compose and halves"
+        )
+    if isinstance(_live(method.views, shape), Redrawn | Paired):
+        raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
+    stages: Stages = _live(method.stages, shape)
+    return (stages.methods(method), stages.until) if dict(method.recipe.options)["steps"] else ((), None)
+
+
+def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
+    """Raises: BadSpec if a term compares more views than there are."""
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "views", 1)) > views:
+            raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
+
+
+def groups(views: View) -> tuple[int, ...]:
+    """How many renderings in turn make one view; () if each is one."""
+    return getattr(views, "groups", ())
+
+
+class _NoViews:
+    """Stands where nothing is trained."""
+
+    views = 1
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        return (sentences,)
+
+
+def _new(seed: Seed, name: str, make: Callable[[], Made]) -> Made:
+    """What `make` makes, its weights from the stream of its own."""
+    with new_weights(seed, name):
+        return make()
+
+
+def _weighted(part: Part, shape: Shape, steps: int) -> Weighted:
+    options = dict(part.options)
+    weight = number(options.pop("weight", 1.0), f"{part.name}: weight")
+    return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape, steps=steps))
+
+
+def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), steps: int = 0, seed: int = 0) -> Any:
+    """The object a part names, built from its options, and from what its constructor asks for by name.
+
+    It may ask for `shape`; a view maker for `needs`, what the terms want of the encoder; a term for `run_steps`; what
+    is fitted after training for `run_seed`.
+    """
+    slot = slot_of(part.name)
+    made = SLOTS[slot][part.name]
+    options = dict(part.options)
+    facts(part.name).check(options)
+    told = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
+    plain = made.__init__ is object.__init__ or made.__init__ is nn.Module.__init__
+    wanted = {} if plain else inspect.signature(made).parameters
+    try:
+        live = made(**options, **{name: told[name] for name in told if name in wanted})
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
+    kept(slot, part.name, live)
+    return live

@@ -1,0 +1,282 @@
+"""The only training loop: a batch, its loss, backward, memory, evaluation on the dev set at intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+from accelerate.utils import DistributedDataParallelKwargs
+from torch import Tensor
+from torch.optim import AdamW, Optimizer, RMSprop
+from torch.optim.lr_scheduler import LambdaLR
+
+from cseb.data.tokens import Tokens
+from cseb.encoder.distributed import DistributedContext, distributed_context
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.random_streams import Choices, Draws, apart
+from cseb.methods.recipe import Recipe
+from cseb.parts import EarlyStopping, NeedsPrecomputedTargets
+from cseb.records.progress import Progress
+from cseb.seeds import Seed
+from cseb.training.batches import Batch, Feed
+from cseb.training.build import Built
+from cseb.training.objective import Objective
+from cseb.training.optimisers import RELEASED, ReleasedAdamW
+
+LOOK = 10  # steps between two reads of the loss; each read waits for the device
+
+State = dict[str, Tensor]
+
+
+class Diverged(Exception):
+    """The loss is not finite; the job ends here with a failed record."""
+
+    def __init__(self, step: int, reason: str) -> None:
+        super().__init__(reason)
+        self.step, self.reason = step, reason
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """Two checkpoints of one run: `best` by the dev set (the last one where there is none), and `last`."""
+
+    best: State
+    last: State
+    best_step: int
+    curve: tuple[tuple[int, float, float | None], ...]  # one entry per evaluation interval
+    notes: tuple[str, ...] = ()  # what the views found in these sentences, and how the first training stage ended
+
+
+def train(
+    built: Built,
+    sentences: Sequence[str],
+    seed: Seed,
+    device: str,
+    select: Callable[[Encoder], float | None] | None,
+    watch: Callable[[Progress], None],
+) -> Trained:
+    """Train the encoder of `built` in place on these sentences.
+
+    select: dev points of the encoder as it stands, or None where nothing may be chosen. Randomness comes from the
+    seed's named streams alone. Raises: Diverged.
+    """
+    recipe, encoder = built.recipe, built.encoder
+    if recipe.steps == 0:
+        encoder.fit(sentences)
+        state = _snapshot(encoder)
+        return Trained(state, state, 0, ())
+    held, sentences = _held_out(sentences, built.until)
+    AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
+    unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # such as a pooler that nobody asks
+    accelerator = Accelerator(
+        cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"), kwargs_handlers=[unused]
+    )
+    here = distributed_context()
+    feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
+    stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device, select)
+    for weighted in built.terms:
+        if isinstance(weighted.term, NeedsPrecomputedTargets) and stages:
+            weighted.term.precompute_targets(stages)
+    objective = Objective(built, here).to(accelerator.device).train()
+    optimizer = _optimizer(objective, recipe)
+    schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
+    if built.memory is not None:
+        built.memory.start(encoder, feed.sentences)
+    model, optimizer = accelerator.prepare(objective, optimizer)
+    choices = Choices(seed, accelerator.device)
+    patience = None if built.until is None else _EarlyStopper(built, objective, held, seed, accelerator.device)
+    with Draws(seed, accelerator.device, here.rank):
+        encoders = [encoder] if built.second is None else [encoder, built.second]
+        watcher = _Watcher(recipe, select, encoders, watch, here, sentences)
+        for step, batch in enumerate(feed, 1):
+            with apart("memory"):
+                queue = built.memory.negatives(batch.sids) if built.memory is not None else None
+            frozen = [[view[batch.rows].to(accelerator.device) for view in stage] for stage in stages]
+            loss = model(batch, queue, choices, frozen)
+            accelerator.backward(loss)
+            if recipe.clip:
+                accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
+            optimizer.step()
+            schedule.step()
+            optimizer.zero_grad(set_to_none=True)
+            if built.memory is not None:
+                ids, mask, _, anchor = (field[: len(batch.rows)] for field in batch.fields)
+                with apart("memory"):
+                    built.memory.remember(encoder, ids, mask, anchor, batch.sids, here)
+            last = step == recipe.steps or (patience is not None and patience.stops_at(step, loss.detach()))
+            watcher.after(step, loss.detach(), last)
+            if last:
+                break
+    return watcher.trained((*getattr(built.views, "notes", ()), *notes))
+
+
+def _first_stages(
+    built: Built,
+    sentences: Sequence[str],
+    tokens: Sequence[Tokens],
+    seed: Seed,
+    device: str,
+    select: Callable[[Encoder], float | None] | None,
+) -> tuple[list[list[Tensor]], list[str]]:
+    """Train the frozen teachers of the first stage; return their vectors (N, D) of each view, and how training ended.
+
+    The dev set chooses their checkpoints too, unless they stop by a rule of their own. Every process asks it, so that
+    all have the same vectors.
+    """
+    stages, notes = [], []
+    for number, make in enumerate(built.stages, 1):
+        name = f"first training stage, model {number} of {len(built.stages)}"
+        try:
+            first = make()
+            trained = train(first, sentences, seed, device, None if first.until else select, lambda progress: None)
+        except Diverged as error:
+            raise Diverged(error.step, f"{name}: {error.reason}") from None
+        restore(first.encoder, trained.best)
+        found = {id(view): torch.from_numpy(first.encoder.vectors(view, built.frozen_head)) for view in tokens}
+        stages.append([found[id(view)] for view in tokens])
+        notes.append(f"{name}: final loss {trained.curve[-1][1]:.4g}, checkpoint of step {trained.best_step}")
+    return stages, notes
+
+
+def _held_out(sentences: Sequence[str], until: EarlyStopping | None) -> tuple[Sequence[str], Sequence[str]]:
+    """Held-out sentences for early stopping, at most a tenth of all, and the others."""
+    count = 0 if until is None else min(until.held_out, len(sentences) // 10)
+    return sentences[:count], sentences[count:]
+
+
+class _EarlyStopper:
+    """Early stopping on the loss of held-out sentences, or of the batches where there are none."""
+
+    def __init__(
+        self, built: Built, objective: Objective, held: Sequence[str], seed: Seed, device: torch.device
+    ) -> None:
+        assert built.until is not None
+        self.until, self.objective, self.seed, self.device = built.until, objective, seed, device
+        self.lowest, self.waited = math.inf, 0
+        self.batches: list[Batch] = []
+        if held:
+            recipe = replace(built.recipe, steps=-(-len(held) // built.recipe.batch_size), last_batch="keep")
+            self.batches = list(Feed(built.views, built.encoder, recipe, held, seed, device))
+
+    def stops_at(self, step: int, loss: Tensor) -> bool:
+        """Whether training shall end after this step."""
+        if step % self.until.every:
+            return False
+        now = float(self.objective.share.mean(self._held_loss() if self.batches else loss))
+        self.lowest, self.waited = (now, 0) if now < self.lowest else (self.lowest, self.waited + 1)
+        return self.waited >= self.until.patience
+
+    @torch.no_grad()
+    def _held_loss(self) -> Tensor:
+        """Mean over the held-out sentences.
+
+        Dropout stays on, which may be all that tells two views apart; its masks are the same at every check.
+        """
+        total, count = torch.zeros((), device=self.device), 0
+        with Draws(self.seed, self.device):
+            choices = Choices(self.seed, self.device)
+            for batch in self.batches:
+                loss = self.objective(batch, None, choices)
+                total, count = total + loss * len(batch.rows), count + len(batch.rows)
+        return total / count
+
+
+def _optimizer(objective: Objective, recipe: Recipe) -> Optimizer:
+    rate, decay = recipe.learning_rate, recipe.weight_decay
+    weights: Any = objective.parameters()
+    own: Any = objective.encoder.head
+    if (faster := getattr(own, "rate", 1.0)) != 1:
+        head = list(own.parameters())
+        rest = [weight for weight in weights if all(weight is not one for one in head)]
+        weights = [{"params": rest}, {"params": head, "lr": rate * faster}]
+    if recipe.optimizer == "rmsprop":
+        return RMSprop(weights, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)
+    if recipe.optimizer in RELEASED:
+        return ReleasedAdamW(weights, rate, decay, RELEASED[recipe.optimizer])
+    return AdamW(weights, lr=rate, weight_decay=decay, fused=True)
+
+
+def rate(recipe: Recipe, step: int) -> float:
+    """The factor of the learning rate for update `step` (from 0): a ramp, then what the schedule says."""
+    if step < recipe.warmup:
+        return step / recipe.warmup
+    if recipe.schedule == "constant":
+        return 1.0
+    if recipe.schedule == "piecewise":
+        return [share for start, share in recipe.pieces if start <= step][-1]
+    return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))
+
+
+def _snapshot(encoder: Encoder) -> State:
+    """What `embed` depends on, copied; the MLM head and other weights used only in training are left out."""
+    kept = {"backbone", "pooler", "head", "post"}
+    return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
+
+
+def restore(encoder: Encoder, state: State) -> None:
+    """Put a checkpoint of `Trained` back into its encoder."""
+    encoder.load_state_dict(state, strict=False)
+
+
+class _Watcher:
+    """Reads losses, asks for dev points, keeps the best checkpoint.
+
+    encoders: those that could be the result; the dev set chooses among them too, without one it is the last of them.
+    """
+
+    def __init__(
+        self,
+        recipe: Recipe,
+        select: Callable[[Encoder], float | None] | None,
+        encoders: Sequence[Encoder],
+        watch: Callable[[Progress], None],
+        here: DistributedContext,
+        sentences: Sequence[str],
+    ) -> None:
+        self.recipe, self.select, self.encoders, self.watch, self.share = recipe, select, encoders, watch, here
+        self.sentences = sentences
+        self.pending: list[Tensor] = []
+        self.interval: list[float] = []
+        self.curve: list[tuple[int, float, float | None]] = []
+        self.best: tuple[float, int, State] | None = None
+        self.step = 0
+
+    def after(self, step: int, loss: Tensor, last: bool) -> None:
+        """Record one step's loss; evaluate when it is time. Raises: Diverged."""
+        self.pending.append(loss)
+        self.step = step
+        evaluate = last or step % self.recipe.eval_every == 0
+        if not evaluate and step % LOOK:
+            return
+        read = self.share.mean(torch.stack(self.pending).float()).tolist()
+        for offset, value in enumerate(read):
+            if not math.isfinite(value):
+                raise Diverged(step - len(read) + 1 + offset, f"the loss is {value}")
+        self.interval += read
+        self.pending = []
+        dev = self._evaluate(step) if evaluate else None
+        self.watch(Progress("", step, self.recipe.steps, sum(read) / len(read), dev))
+
+    def _evaluate(self, step: int) -> float | None:
+        for encoder in self.encoders:
+            encoder.fit(self.sentences)
+        points = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
+        told = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
+        dev, encoder = max(told, key=lambda one: one[0], default=(None, self.encoders[-1]))
+        self.curve.append((step, sum(self.interval) / len(self.interval), dev))
+        self.interval = []
+        if dev is not None and (self.best is None or dev > self.best[0]):
+            self.best = (dev, step, _snapshot(encoder))
+        return dev
+
+    def trained(self, notes: tuple[str, ...]) -> Trained:
+        """Both checkpoints."""
+        last = _snapshot(self.encoders[-1])
+        _, step, best = self.best or (0.0, self.step, last)
+        shared = step == self.step and len(self.encoders) == 1  # one copy in memory is enough
+        return Trained(best, best if shared else last, step, tuple(self.curve), notes)

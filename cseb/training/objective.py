@@ -1,0 +1,123 @@
+"""The objective: views encoded, parts composed, terms weighted and summed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Generator, Tensor, nn
+
+from cseb.encoder.distributed import SINGLE_PROCESS, DistributedContext
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import EncodedView
+from cseb.encoder.random_streams import Choices, apart
+from cseb.parts import Hiding, LossInputs, Queued, Rendering
+from cseb.parts.contract_checks import scalar
+from cseb.seeds import distinct
+from cseb.training.batches import Batch
+from cseb.training.build import Built, Weighted, groups
+
+
+class Objective(nn.Module):
+    """Encoders and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
+
+    def __init__(self, built: Built, share: DistributedContext = SINGLE_PROCESS) -> None:
+        super().__init__()
+        self.share = share
+        self.encoder, self.second, self.peer = built.encoder, built.second, built.peer
+        self.compose, self.groups = built.compose, groups(built.views)
+        self.edits: int = getattr(built.views, "edits", 0)
+        self.renderings: Sequence[Rendering] = getattr(built.views, "renderings", ())
+        self.terms = nn.ModuleList([weighted.term for weighted in built.terms if isinstance(weighted.term, nn.Module)])
+        self.weighted = list(zip(distinct(one.name for one in built.terms), built.terms, strict=True))
+        hiding = ((name, one.term) for name, one in self.weighted if isinstance(one.term, Hiding))
+        self.hiding = next(((name, term) for name, term in hiding if term.corrupt_contrast), None)
+        self.looked_at: set[str] = set()  # terms whose value has been looked at: they return the same kind every time
+
+    def forward(
+        self, batch: Batch, queue: Queued | None, choices: Choices, frozen: Sequence[Sequence[Tensor]] = ()
+    ) -> Tensor:
+        """The weighted sum of all terms over the views of a batch. queue, frozen: see parts.Step."""
+        batch_fields, targets = batch.fields, None
+        if self.hiding is not None:
+            ids, *others = batch.fields
+            name, term = self.hiding
+            ids, targets = term.hide(ids, batch.fields[2], choices.of(name))
+            batch_fields = (ids, *others)
+            targets = targets[: (batch.views - self.edits) * len(batch.rows)]
+        language, unset = self.encoder.language, Generator()  # every term is given its own
+        told = LossInputs((), unset, queue, language, frozen, same=batch.same, targets=targets, sids=batch.sids)
+        step = self._step(self.encoder, batch_fields, batch.views, told)
+        peer: LossInputs | None = None
+        if self.peer is not None:
+            with apart("peer"):
+                peer = self._step(self.peer, batch_fields, batch.views, told)
+            step = replace(step, peer=peer)
+        costs = [self._cost(name, one, replace(step, rng=choices.of(name))) for name, one in self.weighted]
+        if peer is not None:
+            alone = [(name, one) for name, one in self.weighted if getattr(one.term, "networks", 1) == 1]
+            with apart("peer"):
+                costs += [self._cost(name, one, replace(peer, rng=choices.of(f"{name}/peer"))) for name, one in alone]
+        return torch.stack(costs).sum()
+
+    def _cost(self, name: str, weighted: Weighted, step: LossInputs) -> Tensor:
+        """A term's summand of the loss; what it draws of torch's own generators is its own too. Raises: BadSpec."""
+        with apart(f"terms/{name}"):
+            value = weighted.term(step)
+        if name not in self.looked_at:
+            self.looked_at.add(name)
+            scalar(weighted.name, value)
+        return weighted.weight * value
+
+    def _step(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int, told: LossInputs) -> LossInputs:
+        """`told` with what this encoder makes of the batch."""
+        encoded = self._encoded(encoder, batch, views)
+        if self.compose is not None:
+            with apart("compose"):
+                encoded = self.compose(encoded, self.groups, encoder.project)
+        kept = len(encoded) - self.edits
+        return replace(told, views=encoded[:kept], edits=encoded[kept:], read=encoder.read, head=encoder.project)
+
+    def _encoded(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
+        if self.second is None and not self.renderings:
+            return _split(self._whole(encoder, encoder, batch, views), views)
+        blocks = zip(*(field.chunk(views) for field in batch), strict=True)
+        readers = [encoder if self.second is None or not number else self.second for number in range(views)]
+        told = self.renderings or [Encoder.__call__] * views
+        found = []
+        for rendering, reader, block in zip(told, readers, blocks, strict=True):
+            with nullcontext() if reader is encoder else apart("second"):
+                found.append(self._whole(reader, partial(rendering, reader), block, 1))
+        return found
+
+    def _whole(
+        self, encoder: Encoder, read: Callable[..., EncodedView], batch: tuple[Tensor, ...], views: int
+    ) -> EncodedView:
+        """The batch as `read` encodes it, distributed over processes; heads see all rows, which some need."""
+        if self.share.count == 1:
+            return read(*batch)
+        found = read(*(self.share.own(field, views) for field in batch))
+        ids, mask, content, _ = batch
+        rows = len(ids) // views
+        h = self.share.gather(found.h, rows, views)
+        layers, attentions = (
+            [self.share.gather(layer, rows, views) for layer in some] for some in (found.layers, found.attentions)
+        )
+        return EncodedView(h, encoder.project(h), ids, mask, content, layers, attentions)
+
+
+def _split(view: EncodedView, views: int) -> list[EncodedView]:
+    """One encoded block of V B rows as V views of B rows."""
+    pieces: list[Sequence[Any]] = []
+    for field in fields(EncodedView):
+        value = getattr(view, field.name)
+        if isinstance(value, Tensor):
+            pieces.append(value.chunk(views))
+        else:
+            layers = [layer.chunk(views) for layer in value]
+            pieces.append([tuple(layer[i] for layer in layers) for i in range(views)])
+    return [EncodedView(*(piece[i] for piece in pieces)) for i in range(views)]

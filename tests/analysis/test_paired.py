@@ -1,0 +1,124 @@
+"""From records and items to comparisons: averages within a seed, item variances, families, curves."""
+
+import numpy as np
+import pytest
+
+from cseb.analysis.paired import Sample, against, all_pairs, best_methods, curve, family, samples
+from cseb.analysis.study import gather
+from cseb.statistics.paired import Comparison
+from tests.worlds import Answers, World, study
+
+TASKS = ("one@1", "two@1")
+
+
+def test_the_item_variance_of_a_difference_by_hand() -> None:
+    """Two seeds, two tasks, items in pairs: differences averaged over seeds, then summed by pair, then squared."""
+    world = World({"one": Answers(np.array([0, 0, 1, 1, 2, 3, 4, 5, 6, 7])), "two": Answers(np.arange(5))})
+    a = {"one": np.array([100.0, *[0] * 9]), "two": np.array([0.0, 0, 0, 0, 0])}
+    b0 = {"one": np.array([100.0, 100, 100, *[0] * 7]), "two": np.array([100.0, 0, 0, 0, 0])}
+    b1 = {"one": np.array([100.0, 0, 100, *[0] * 7]), "two": np.array([100.0, 100, 0, 0, 0])}
+    records = [world.record("a", 100, seed, a) for seed in (0, 1)]
+    records += [world.record("b", 100, seed, answers) for seed, answers in enumerate((b0, b1))]
+    found = samples(gather(records), 100, TASKS, "last", world.evidence())
+    [pair] = family(against("a", found)).pairs
+    # one: differences, averaged over seeds, are 0 50 100 0 ...; they lie that far from their mean of 15, by cluster:
+    one = np.array([0 - 15 + 50 - 15, 100 - 15 + 0 - 15, *[-15] * 6]) / 10
+    two = (np.array([100, 50, 0, 0, 0]) - 30) / 5
+    assert pair.found.items == pytest.approx(((one**2).sum() + (two**2).sum()) / 4)
+    assert pair.found.differences == pytest.approx([(20 + 20) / 2, (10 + 40) / 2])
+    assert (pair.a, pair.b, pair.seeds) == ("a", "b", (0, 1))
+
+
+def test_accuracies_have_the_variance_of_mcnemar() -> None:
+    """Two fixed encoders: the item part of a difference of two accuracies, worked out from the discordant items."""
+    rng = np.random.default_rng(0)
+    count = 400
+    x, y = (100.0 * (rng.random(count) < share) for share in (0.7, 0.75))
+    world = World({"mr": Answers(np.arange(count))})
+    records = [world.record(name, 100, 0, {"mr": items}) for name, items in (("a", x), ("b", y))]
+    [pair] = family(against("a", samples(gather(records), 100, ("mr@1",), "last", world.evidence()))).pairs
+    won, lost = ((y > x).sum(), (x > y).sum())
+    expected = 100**2 * ((won + lost) / count - ((won - lost) / count) ** 2) / count
+    assert pair.found.items == pytest.approx(expected)
+    assert (pair.found.scope, pair.adjusted, pair.verdict) == ("items", None, "too few seeds")
+
+
+def test_only_seeds_that_both_have_are_paired() -> None:
+    world, records = study({"a": 0, "b": 1})
+    kept = [one for one in records if (one.method, one.seed) not in {("a", 1), ("b", 3)}]
+    [pair] = family(all_pairs(samples(gather(kept), 100, TASKS, "last", world.evidence()))).pairs
+    assert pair.seeds == (0, 2, 4)
+
+
+def test_without_items_or_their_data_the_seeds_are_left_and_the_reason_said() -> None:
+    world, records = study({"a": 0, "b": 1})
+    world.items.pop(records[-1].key)
+    first, second = samples(gather(records), 100, TASKS, "last", world.evidence())
+    assert len(first.shares) == 5
+    assert (second.shares, second.lacking) == ({}, f"items/{records[-1].key}.npz cannot be read")
+    [pair] = family([(first, second)]).pairs
+    assert pair.found.scope == "seeds"
+    world, records = study({"a": 0, "b": 1})
+    world.tasks["one"].labels[0] = 99  # type: ignore[index]
+    lacking = {one.lacking for one in samples(gather(records), 100, TASKS, "last", world.evidence())}
+    assert lacking == {"the task data here are not those of the records"}
+    assert {one.lacking for one in samples(gather(records), 100, TASKS, "last")} == {"no items were asked for"}
+
+
+def test_items_of_another_length_or_checkpoint_are_refused() -> None:
+    world, records = study({"a": 0, "b": 1})
+    held = world.items[records[0].key]
+    held["one@1/last"] = held["one@1/last"][:-1]
+    world.items[records[-1].key] = {"one@1/best": np.zeros(200)}
+    first, second = samples(gather(records), 100, TASKS, "last", world.evidence())
+    assert "has 199 items, the task 200" in first.lacking
+    assert "does not hold one@1/last" in second.lacking
+
+
+def test_a_family_is_corrected_together_and_says_its_size() -> None:
+    world, records = study({"a": 0, "b": 3, "c": 3.1, "d": 0.1}, noise=0.3)
+    found = samples(gather(records), 100, TASKS, "last", world.evidence())
+    many, few = family(all_pairs(found)), family(against("a", found))
+    assert (many.tests, few.tests) == (6, 3)
+    assert [(one.a, one.b) for one in few.pairs] == [("a", "b"), ("a", "c"), ("a", "d")]
+    raw = [one.found.p for one in few.pairs]
+    assert min(one.adjusted for one in few.pairs) == pytest.approx(3 * min(raw))
+    assert few.level == pytest.approx(0.05 / 3)
+    thin = gather([one for one in records if one.method != "d" or one.seed < 2])  # two seeds: no p-value, no test
+    pairs = family(all_pairs(samples(thin, 100, TASKS, "last", world.evidence())))
+    assert (len(pairs.pairs), pairs.tests) == (6, 3)
+
+
+def test_significantly_different_methods_and_those_to_print_in_bold() -> None:
+    world, records = study({"a": 0, "b": 3, "c": 3.1, "d": 0.1}, noise=0.3)
+    found = gather(records)
+    pairs = all_pairs(samples(found, 100, TASKS, "last", world.evidence()))
+    apart = family(pairs).significant
+    assert apart == {frozenset(pair) for pair in ("ab", "ac", "bd", "cd")}
+    assert set(best_methods(found, 100, TASKS, "last", world.evidence())) == {"b", "c"}
+    few = gather([one for one in records if one.seed < 4])
+    assert not family(all_pairs(samples(few, 100, TASKS, "last", world.evidence()))).significant
+    assert set(best_methods(few, 100, TASKS, "last")) == {"a", "b", "c", "d"}
+    assert best_methods(found, 777, TASKS, "last") == ()
+
+
+def test_a_curve_is_compared_like_any_score() -> None:
+    world, records = study({"a": 0, "b": 2}, sizes=(100, 10_000), noise=0.1)
+    held, evidence = gather(records), world.evidence()
+    by_size = [samples(held, size, TASKS, "last", evidence) for size in (100, 10_000)]
+    [pair] = family(against("a", curve((100, 10_000), by_size))).pairs
+    each = [family(against("a", one)).pairs[0].found for one in by_size]
+    assert pair.found.mean == pytest.approx((each[0].mean + each[1].mean) / 2)
+    assert pair.found.items is not None
+    whole = Comparison(pair.found.a, pair.found.b, 0.0)
+    assert whole.differences == pytest.approx((each[0].differences + each[1].differences) / 2)
+    # the same items at both sizes: their influences are averaged before they are squared
+    assert pair.found.items < (each[0].items or 0) / 2 + (each[1].items or 0) / 2
+
+
+def test_what_no_seed_moves_is_significant_pairs_where_it_differs() -> None:
+    still = [
+        Sample(name, dict.fromkeys(range(5), points), {})
+        for name, points in (("mean", 32.3), ("cls", 17.4), ("avg", 32.3))
+    ]
+    assert family(all_pairs(still)).significant == {frozenset(("mean", "cls")), frozenset(("cls", "avg"))}

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cseb.analysis.stats import Cell, cell, difference, score
+from tests.factory import TASKS, record
+
+
+def test_a_run_is_averaged_over_its_tasks() -> None:
+    assert score(record(values=(50.0, 60.0, 71.5)), TASKS, "best") == pytest.approx(60.5)
+    assert score(record(values=(50.0, 60.0, 70.0), last=(1.0, 2.0, 3.0)), TASKS, "last") == 2.0
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (None, "missing"),
+        (record(failed="boom"), "failed"),
+        (record(values=(50.0, 60.0)), "missing"),
+        (record(values=(50.0, None, 70.0)), "collapsed"),
+        (record(values=(None, 60.0)), "collapsed"),
+        (record(dev=""), "missing"),
+    ],
+)
+def test_an_average_never_leaves_a_task_out(run: object, why: str) -> None:
+    assert score(run, TASKS, "best") == why  # type: ignore[arg-type]
+
+
+def test_an_average_over_nothing_is_missing() -> None:
+    assert score(record(), (), "best") == "missing"
+
+
+def test_a_cell_is_numpy_over_the_averages_of_seeds() -> None:
+    points = np.random.default_rng(0).uniform(0, 100, size=(5, 3))
+    runs = {seed: record(seed=seed, values=tuple(row)) for seed, row in enumerate(points.tolist())}
+    found = cell(runs, range(5), TASKS, "best")
+    assert found.mean == pytest.approx(points.mean(axis=1).mean())
+    assert found.sd == pytest.approx(np.std(points.mean(axis=1), ddof=1))
+    assert (found.n, found.failed, found.collapsed, found.missing) == (5, 0, 0, 0)
+    assert found.values == pytest.approx(dict(enumerate(points.mean(axis=1))))
+
+
+def test_a_cell_by_hand() -> None:
+    runs = {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate((70.0, 72.0, 77.0))}
+    found = cell(runs, (0, 1, 2), TASKS, "best")
+    assert found.mean == 73.0
+    assert found.sd == pytest.approx(13**0.5)  # ((-3)^2 + (-1)^2 + 4^2) / 2
+
+
+def test_seeds_that_do_not_contribute_are_counted_and_named() -> None:
+    runs = {
+        0: record(seed=0, values=(60.0, 60.0, 60.0)),
+        1: record(seed=1, failed="boom"),
+        2: record(seed=2, values=(None, None, None)),
+        3: record(seed=3, values=(99.0, 99.0)),
+        9: record(seed=9, values=(0.0, 0.0, 0.0)),  # not planned
+    }
+    found = cell(runs, range(5), TASKS, "best")
+    assert (found.mean, found.sd, found.n) == (60.0, None, 1)
+    assert (found.failed, found.collapsed, found.missing) == (1, 1, 2)
+    assert found.absent == {1: "failed", 2: "collapsed", 3: "missing", 4: "missing"}
+
+
+def test_no_seed_gives_no_number() -> None:
+    found = cell({}, (0, 1), TASKS, "last")
+    assert (found.mean, found.sd, found.n, found.missing) == (None, None, 0, 2)
+
+
+def test_spreads_are_those_of_scipy() -> None:
+    points = [70.0, 72.0, 77.0, 71.0, 69.5]
+    found = cell(
+        {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate(points)}, range(5), TASKS, "best"
+    )
+    assert found.sem == pytest.approx(stats.sem(points))
+    low, high = stats.t.interval(0.95, 4, np.mean(points), stats.sem(points))
+    assert found.mean is not None and found.ci95 is not None
+    assert (found.mean - found.ci95, found.mean + found.ci95) == (pytest.approx(low), pytest.approx(high))
+    assert found.range == (69.5, 77.0)
+    assert found.median == pytest.approx(np.median(points))
+    assert found.iqm == pytest.approx(stats.trim_mean(points, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("values", "collapsed", "median", "iqm"),
+    [
+        ((70.0, 72.0, 77.0, 71.0), 1, 71.0, (70 + 71 + 72) / 3),
+        ((70.0, 72.0, 77.0), 2, 70.0, None),
+        ((70.0, 72.0), 2, None, None),
+        ((70.0, 72.0), 0, 71.0, 71.0),
+        ((), 1, None, None),
+    ],
+)
+def test_a_collapsed_seed_is_below_every_other(
+    values: tuple[float, ...], collapsed: int, median: float | None, iqm: float | None
+) -> None:
+    found = Cell(
+        mean=None, sd=None, values=dict(enumerate(values)), absent=dict.fromkeys(range(90, 90 + collapsed), "collapsed")
+    )
+    assert (found.median, found.iqm) == (median, pytest.approx(iqm))
+
+
+def test_a_difference_is_taken_seed_by_seed() -> None:
+    one = Cell(mean=None, sd=None, values={0: 5.0, 1: 7.0, 2: 1.0}, absent={3: "failed"})
+    other = Cell(mean=None, sd=None, values={0: 4.0, 1: 4.0, 3: 1.0}, absent={2: "collapsed"})
+    found = difference(one, other)
+    assert (found.values, found.absent) == ({0: 1.0, 1: 3.0}, {2: "collapsed", 3: "failed"})
+    assert (found.mean, found.sd) == (2.0, pytest.approx(2**0.5))

@@ -1,0 +1,95 @@
+"""Anything that embeds, scored as in a notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import cseb
+from cseb.cli import app
+from cseb.errors import BadSpec, CsebError
+from cseb.records.store import Store
+
+
+def lengths(sentences: list[str]) -> list[list[int]]:
+    return [[len(one), one.count("a"), one.count("e"), 1] for one in sentences]
+
+
+class Model:
+    """As sentence-transformers has it."""
+
+    def encode(self, sentences: list[str], batch_size: int = 32) -> np.ndarray:
+        return np.array(lengths(sentences), dtype=np.float64)
+
+
+def test_a_function_an_object_and_a_name_are_scored_alike() -> None:
+    by_function = cseb.evaluate(lengths, tasks=["mw-dev", "mw-captions"])
+    by_object = cseb.evaluate(Model(), tasks="mw-dev,mw-captions")
+    assert dict(by_function) == dict(by_object)
+    assert list(by_function) == ["mw-dev", "mw-captions"]
+    assert by_function.average == pytest.approx(np.mean([round(one, 2) for one in by_function.values()]))
+    assert by_function.record is not None
+    assert by_function.record.encoder.name == "lengths"
+
+
+def test_scores_print_as_a_table_and_come_as_a_frame() -> None:
+    scores = cseb.evaluate(lengths, tasks="mw-dev")
+    assert str(scores).splitlines()[0].split() == ["mw-dev", "Avg."]
+    frame = scores.frame()
+    assert list(frame.columns) == ["task", "score", "protocol", "items", "failed"]
+    assert frame.score[0] == scores["mw-dev"]
+    with pytest.raises(KeyError):
+        scores["stsb"]
+
+
+def test_the_command_line_gives_the_same_numbers_and_the_same_record(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    here = cseb.evaluate("microworld", tasks="mw-dev", pooler="mean", device="cpu", results=results)
+    said = CliRunner().invoke(
+        app,
+        ["eval", "microworld", "--tasks", "mw-dev", "--pooler", "mean", "--device", "cpu", "--results", str(results)],
+    )
+    assert said.exit_code == 0, said.stderr
+    assert "was there already" in said.stdout
+    assert str(here) in said.stdout
+    again = cseb.evaluate("microworld", tasks="mw-dev", pooler="mean", device="cpu", results=results)
+    assert again.reused
+    assert again.stored == results
+    assert len(Store(results).keys()) == 1
+
+
+def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cseb.evaluate(lengths, tasks="mw-dev").stored is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_task_without_data_is_named_and_the_others_are_scored(tmp_path: Path) -> None:
+    scores = cseb.evaluate(lengths, tasks="mw-dev,stsb", data_dir=tmp_path)
+    assert scores["stsb"] is None
+    assert "stsb" in scores.failed
+    assert scores.average is None
+    assert "failed" in str(scores)
+    assert np.isnan(scores.frame().score[1])
+
+
+@pytest.mark.parametrize(
+    ("encoder", "options", "error", "words"),
+    [
+        (3, {}, BadSpec, "a int cannot be evaluated"),
+        (lambda texts: [1.0], {}, CsebError, "shape"),
+        (lambda texts: 1 / 0, {}, CsebError, "ZeroDivisionError"),
+        (lengths, {"pooler": "mean"}, BadSpec, "leave it out"),
+        (lengths, {"dtype": "fp8"}, BadSpec, "'bf16'"),
+        (lengths, {"tasks": "mw-de"}, CsebError, "mw-dev"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    encoder: object, options: dict[str, object], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words) as found:
+        cseb.evaluate(encoder, **{"tasks": "mw-dev"} | options)  # type: ignore[arg-type]
+    assert "\n" not in str(found.value)

@@ -1,0 +1,109 @@
+"""A grid from a notebook: the records are those of the command line, and come as a frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+import cseb
+from cseb.api.results import COLUMNS
+from cseb.cli import app
+from cseb.errors import BadBenchmark, BadResults, CsebError
+from cseb.records.store import Store
+
+SMALL: dict[str, Any] = {
+    "methods": ["simcse", "cls"], "sizes": [64, 80], "seeds": 1, "corpus": "microworld:100", "steps": 2,
+    "tasks": ["mw-captions"], "workers": 1, "device": "cpu",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("grid") / "results"
+    cseb.run(**SMALL, results=made)
+    return made
+
+
+def test_a_grid_runs_once_and_goes_on_where_it_was(folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in Store(folder).runs.iterdir()}
+    again = cseb.run(**SMALL, results=folder)
+    assert len(again) == 4
+    assert not again.problems
+    assert before == {path: path.stat().st_mtime_ns for path in Store(folder).runs.iterdir()}
+    more = cseb.run(**SMALL | {"sizes": 90}, results=folder)
+    assert [record.subset.size for record in more] == [90, 90]
+
+
+def test_the_command_line_would_run_the_very_same_jobs(folder: Path) -> None:
+    words = "run --methods simcse,cls --sizes 64,80 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions"
+    said = CliRunner().invoke(app, [*words.split(), "--device", "cpu", "--dry-run", "--results", str(folder)])
+    assert said.exit_code == 0, said.stderr
+    assert "4 jobs, 0 to run" in said.stdout
+
+
+def test_a_frame_has_one_row_for_each_run_task_and_checkpoint(folder: Path) -> None:
+    results = cseb.load(folder)
+    frame = results.frame()
+    assert tuple(frame.columns) == COLUMNS
+    assert len(frame) == sum(len(record.scores) for record in results.records)
+    assert not frame.duplicated(["key", "task", "checkpoint"]).any()
+    assert set(frame.checkpoint) == {"best", "last"}
+    assert set(frame.task) == {"mw-captions"}
+    assert frame.score.dtype == float
+    [record] = [one for one in results if one.method == "simcse" and one.subset.size == 64]
+    row = frame[(frame.key == record.key) & (frame.checkpoint == "last")].iloc[0]
+    assert row.score == next(one.value for one in record.scores if one.select == "last")
+    assert (row.method, row["size"], row.fraction, row.seed) == ("simcse", 64, 0.64, 0)
+
+
+def test_an_empty_folder_has_an_empty_frame_with_all_columns(tmp_path: Path) -> None:
+    Store(tmp_path).prepare()
+    assert tuple(cseb.load(tmp_path).frame().columns) == COLUMNS
+
+
+def test_files_that_are_no_records_are_named(folder: Path, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.prepare()
+    (store.runs / "0123456789abcdef.json").write_text("{}")
+    found = cseb.load(tmp_path)
+    assert not found.records
+    assert "0123456789abcdef.json" in str(found.problems[0])
+    assert "1 problems" in repr(found)
+
+
+def test_a_job_that_left_no_record_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise BadResults("no room")
+
+    monkeypatch.setattr("cseb.experiment.run_job.run_job", broken)
+    found = cseb.run(**SMALL | {"sizes": 64, "methods": "cls"}, results=tmp_path)
+    assert not found.records
+    assert found.problems[0].reason == "no room"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"methods": "simsce"}, "did you mean simcse"),
+        ({"sizes": 64, "fractions": 0.5}, "choose one"),
+        ({"sizes": 1000}, "has 100"),
+        ({"benchmark": "dem"}, "demo"),
+        ({"workers": 0}, "--workers is '0'"),
+        ({"vary": "weights"}, "'init'"),
+        ({"launcher": "lokal"}, "local"),
+    ],
+)
+def test_what_cannot_run_is_one_line(options: dict[str, object], words: str, tmp_path: Path) -> None:
+    with pytest.raises(CsebError, match=words) as found:
+        cseb.run(**SMALL | options, results=tmp_path / "new")
+    assert "\n" not in str(found.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BadResults, match="no records"):
+        cseb.load(tmp_path / "nowhere")
+    assert issubclass(BadBenchmark, cseb.CsebError)

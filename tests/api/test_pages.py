@@ -1,0 +1,103 @@
+"""compare, report, show, sample, verify and diff: the same pages as the command line prints, and rows as data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import cseb
+from cseb.cli import app
+from cseb.errors import BadBenchmark, BadResults, BadSpec
+
+
+def printed(*words: object) -> str:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown", "latex", "csv", "json", "html"])
+def test_a_report_is_what_the_command_prints(folder: Path, format: str) -> None:
+    assert cseb.report(folder, format) == printed("report", folder, "--format", format)
+
+
+def test_a_report_of_results_in_memory(folder: Path) -> None:
+    results = cseb.load(folder)
+    assert cseb.report(results, fractions=0.01, methods="simcse,msse") == printed(
+        "report", folder, "-f", "markdown", "--fractions", "0.01", "--methods", "simcse,msse"
+    )
+
+
+def test_a_study_is_gathered_once_for_each_table(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cseb.analysis.query import StudyQuery
+
+    count, study = 0, StudyQuery.study
+
+    def counted(self: StudyQuery, records: object) -> object:
+        nonlocal count
+        count += 1
+        return study(self, records)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(StudyQuery, "study", counted)
+    cseb.report(folder)
+    assert count == 1
+
+
+@pytest.mark.parametrize("format", ["terminal", "markdown", "latex", "csv", "json"])
+def test_a_comparison_is_what_the_command_prints(folder: Path, format: str) -> None:
+    found = cseb.compare(folder, baseline="simcse", fractions=[0.01])
+    assert found.text(format) == printed("compare", folder, "--baseline", "simcse", "--fraction", "0.01", "-f", format)
+
+
+def test_a_comparison_is_rows_and_a_frame(folder: Path) -> None:
+    found = cseb.compare(folder, baseline="simcse")
+    frame = found.frame()
+    assert set(frame.baseline) == {"simcse"}
+    assert sorted(set(frame.method)) == ["micse", "msse"]
+    assert len(frame) == sum(row["sheet"] == "effects" for row in found.rows)
+    assert str(found) == found.text("terminal")
+    with pytest.raises(BadResults, match="known: effects"):
+        found.frame("causes")
+    with pytest.raises(BadSpec, match="'latex'"):
+        found.text("word")
+
+
+def test_what_excludes_each_other(folder: Path) -> None:
+    with pytest.raises(BadBenchmark, match="choose one"):
+        cseb.compare(folder, baseline="simcse", all_pairs=True)
+    with pytest.raises(BadBenchmark, match="one of them"):
+        cseb.sample("microworld:100", size=5, fraction=0.1)
+    with pytest.raises(BadSpec, match="--format"):
+        cseb.report(folder, "word")
+
+
+def test_sample_draws_what_the_command_draws() -> None:
+    drawn = cseb.sample("microworld:100", size=5, seed=3)
+    assert "\n".join([*drawn, ""]) == printed("sample", "microworld:100", "--size", 5, "--seed", 3)
+    assert drawn == cseb.sample("microworld:100", fraction=0.05, seed=3)
+
+
+def test_show_tells_of_methods_and_records(folder: Path) -> None:
+    key = cseb.load(folder).records[0].key
+    assert cseb.show("simcse").strip() == printed("show", "simcse").strip()
+    assert cseb.show(key, folder).strip() == printed("show", key, "--results", folder).strip()
+    assert "replaced by the scale and steps of demo" in cseb.show("simcse", benchmark="demo")
+
+
+def test_verify_works_every_number_out_again(folder: Path) -> None:
+    found = cseb.verify(folder)
+    assert len(found) == len(cseb.load(folder))
+    assert f"{sum(one.figures for one in found)} figures" in CliRunner().invoke(app, ["verify", str(folder)]).stdout
+
+
+def test_diff_says_what_differs(folder: Path) -> None:
+    first, second = (one.key for one in cseb.load(folder).records[:2])
+    assert cseb.diff(first, second, folder).strip() == printed("diff", first, second, "--results", folder).strip()
+
+
+def test_plot_draws_a_file_and_gives_its_caption(folder: Path, tmp_path: Path) -> None:
+    caption = cseb.plot(folder, tmp_path / "mine.svg", kind="seeds")
+    assert (tmp_path / "mine.svg").stat().st_size > 1000
+    assert caption in printed("plot", folder, "--kind", "seeds", "--out", tmp_path / "other.svg")

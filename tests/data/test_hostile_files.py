@@ -1,0 +1,191 @@
+"""Files of strangers: named pipes, devices, bombs and endless numbers are one line each, before they are read."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.analysis import sequential_testing as looks
+from cseb.data import readers
+from cseb.data.read_corpus import read_corpus
+from cseb.data.tables import read_table
+from cseb.data.yaml_files import read_yaml
+from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, CsebError, number, whole
+from cseb.experiment import benchmark as benchmarks
+from cseb.papers import scores as published
+from cseb.records.bookkeeping import LOOKS
+from cseb.records.store import Store
+from cseb.tasks.own import task_file
+
+GRID = "name: x\nmethods: cls\nencoder: microworld\ncorpus: microworld\ntasks: mw-captions\n"
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def listener(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(path))
+
+
+def loop(path: Path) -> None:
+    path.symlink_to(path)
+
+
+def endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "corpus.txt": lambda path: read_corpus(str(path)),
+    "corpus.txt.gz": lambda path: read_corpus(str(path)),
+    "corpus.parquet": lambda path: read_corpus(str(path)),
+    "task.tsv": lambda path: task_file(str(path)).load(None),
+    "task.json": read_table,
+    "grid.yaml": read_yaml,
+    "scores.csv": published.read_scores,
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)  # names of sockets are short
+    yield Path()
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("make", [fifo, listener, loop, endless, Path.mkdir])
+def test_what_is_no_regular_file_is_refused_before_it_is_read(
+    here: Path, name: str, make: Callable[[Path], object]
+) -> None:
+    path, began = here / name, time.monotonic()
+    make(path)
+    with pytest.raises(BadData) as found:
+        READERS[name](path)
+    assert "\n" not in str(found.value)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("bomb", ["<<: ", ""])
+def test_a_yaml_bomb_is_not_built(tmp_path: Path, bomb: str) -> None:
+    lines = ["a0: &a0 {x: 1}"]
+    for level in range(1, 9):
+        ten = ", ".join([f"*a{level - 1}"] * 10)
+        lines.append(f"a{level}: &a{level}\n  {bomb or 'b: '}[{ten}]")
+    (tmp_path / "bomb.yaml").write_text("\n".join(lines))
+    with pytest.raises(BadBenchmark, match="aliases and merges expand to more than"):
+        benchmarks.load(str(tmp_path / "bomb.yaml"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a: &a [*a]", "a: " + "[" * 50_000, "sizes: " + "9" * 400, "sizes: 0x" + "f" * 9000),
+        *("sizes: " + ":".join("1" * 2000), "a: 1.0e" + "9" * 400, "? " * 20_000),
+    ],
+)
+def test_yaml_without_end_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yaml").write_text(GRID + "seeds: 1\n" + text)
+    with pytest.raises(BadBenchmark) as found:
+        benchmarks.load(str(tmp_path / "a.yaml"))
+    assert len(str(found.value)) < 600
+
+
+def test_aliases_that_repeat_little_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: &a {x: 1, y: [1, 2]}\nb: {<<: *a, y: 3}\nc: [*a, *a]\n")
+    assert read_yaml(tmp_path / "a.yaml") == {
+        "a": {"x": 1, "y": [1, 2]},
+        "b": {"x": 1, "y": 3},
+        "c": [{"x": 1, "y": [1, 2]}] * 2,
+    }
+
+
+def test_a_grid_of_millions_of_jobs_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(f"{GRID}seeds: 10000\nsizes: {list(range(1, 100))}\n")
+    with pytest.raises(BadBenchmark, match="990,000 jobs"):
+        benchmarks.load(str(tmp_path / "a.yaml"))
+
+
+@pytest.mark.parametrize("line", [b"a" * 50_000_000, b"a\n" * 25_000_000])
+def test_a_gzip_bomb_is_unpacked_no_further_than_text_can_grow(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(line, 1))
+    with pytest.raises(BadData, match="decompresses to more than"):
+        read_corpus(str(tmp_path / "a.txt.gz"))
+
+
+def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "LONGEST_LINE", 100)
+    (tmp_path / "a.txt").write_bytes(b"one\n" + b"a" * 100 + b"\n")
+    with pytest.raises(BadData, match="line 2 is longer than 100 bytes"):
+        read_corpus(str(tmp_path / "a.txt"))
+
+
+def test_much_text_that_shrinks_well_is_read(tmp_path: Path) -> None:
+    rows = [f"sentence {number} of many" for number in range(20_000)]
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
+    assert list(read_corpus(str(tmp_path / "a.txt.gz"))) == rows
+
+
+@pytest.mark.parametrize("rating", ["1e308", "-1e308", "nan", "inf", "9" * 400, "9" * 9000])
+@pytest.mark.parametrize("ending", [".tsv", ".jsonl"])
+def test_a_rating_that_is_none_is_named_with_its_line(tmp_path: Path, rating: str, ending: str) -> None:
+    rows = ["sentence1\tsentence2\tscore", "a b\tc d\t1", f"b c\td e\t{rating}"]
+    if ending == ".jsonl":
+        rows = [
+            f'{{"sentence1": "a", "sentence2": "b", "score": {one}}}' for one in ("1", rating.replace("nan", "NaN"))
+        ]
+    (tmp_path / f"a{ending}").write_text("\n".join(rows))
+    with pytest.raises(BadData, match=r"line [23]"):
+        task_file(str(tmp_path / f"a{ending}")).load(None)
+
+
+def test_half_a_pair_in_a_task_is_no_text(tmp_path: Path) -> None:
+    for name, text in (("a.json", '[{"text": "\\ud800", "label": 1}]'), ("a.jsonl", '{"text\\ud800": "a"}')):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(BadData, match="an unpaired surrogate"):
+            read_table(tmp_path / name)
+
+
+def test_deep_json_is_one_line(tmp_path: Path) -> None:
+    for name in ("a.json", "a.jsonl"):
+        (tmp_path / name).write_text("[" * 100_000)
+        with pytest.raises(CsebError):
+            read_table(tmp_path / name)
+
+
+def test_numbers_of_hundreds_of_digits_are_refused() -> None:
+    with pytest.raises(BadSpec, match="a finite number"):
+        number(10**400, "x")
+    with pytest.raises(BadSpec, match="at most"):
+        whole(0, 10**400, "x")
+
+
+def test_items_that_are_a_pipe_or_a_bomb_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, key = Store(tmp_path), "0123456789abcdef"
+    store.prepare()
+    os.mkfifo(store.items / f"{key}.npz")
+    with pytest.raises(BadResults, match="FIFO"):
+        store.read_items(key)
+    (store.items / f"{key}.npz").unlink()
+    monkeypatch.setattr("cseb.records.items.LARGEST", 1000)
+    np.savez_compressed(store.items / f"{key}.npz", zeros=np.zeros(10_000, dtype=np.float32))
+    with pytest.raises(BadResults, match="unpacks to 40128 bytes"):
+        store.read_items(key)
+
+
+def test_looks_that_are_none_are_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / LOOKS
+    for content in ("[" * 100_000, '{"a": [1e999]}', '{"a": [' + "9" * 400 + "]}", "{" * 2_000_000):
+        path.write_text(content)
+        assert all(seeds == [] for seeds in looks._read(path).values())
+    path.unlink()
+    os.mkfifo(path)
+    assert looks._read(path) == {}

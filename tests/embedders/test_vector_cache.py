@@ -1,0 +1,228 @@
+"""Vectors on disk: encoded once, never trusted when damaged, written by several at once."""
+
+import hashlib
+import io
+import multiprocessing
+import os
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.embedders import find
+from cseb.embedders.interface import Embedder, EncoderOptions
+from cseb.embedders.vector_cache import HEAD, MAGIC, Cache
+from cseb.errors import BadData
+from cseb.experiment.evaluate import evaluate
+from cseb.records.store import Store
+from cseb.tasks.task import Vectors
+
+KEY = "0123456789abcdef"
+
+
+def lengths(sentences: Sequence[str]) -> Vectors:
+    return np.array([[len(sentence), sentence.count("a"), 1] for sentence in sentences], dtype=np.float32).reshape(
+        -1, 3
+    )
+
+
+def never(sentences: Sequence[str]) -> Vectors:
+    raise AssertionError(f"{len(sentences)} sentences were encoded again")
+
+
+def test_what_is_known_is_not_encoded_again(tmp_path: Path) -> None:
+    first = Cache(tmp_path / "c", KEY, lengths)
+    assert first(["a", "bb", "a", ""]).tolist() == [[1, 1, 1], [2, 0, 1], [1, 1, 1], [0, 0, 1]]
+    assert first.encoded == 3
+    second = Cache(tmp_path / "c", KEY, lengths)
+    assert second(["ccc", "bb"]).tolist() == [[3, 0, 1], [2, 0, 1]]
+    assert second.encoded == 1
+    assert Cache(tmp_path / "c", KEY, never)(["ccc", "a", "bb"]).tolist() == [[3, 0, 1], [1, 1, 1], [2, 0, 1]]
+    assert Cache(tmp_path / "c", KEY, lengths)([]).shape == (0, 3)
+    other = Cache(tmp_path / "c", "f" * 16, lengths)
+    other(["a"])
+    assert other.encoded == 1
+    assert str(second).startswith("1 sentences encoded, 0.0 MB of vectors in ")
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-7], lambda b: b"", lambda b: b[:200] + b"\xff" + b[201:]])
+def test_a_damaged_block_is_noticed_and_encoded_again(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+    Cache(tmp_path, KEY, lengths)(["a", "bb"])
+    (block,) = (tmp_path / KEY).iterdir()
+    whole = block.read_bytes()
+    block.write_bytes(damage(whole))
+    cache = Cache(tmp_path, KEY, lengths)
+    assert cache(["a", "bb"]).tolist() == [[1, 1, 1], [2, 0, 1]]
+    assert (cache.encoded, cache.damaged) == (2, 1)
+    assert "1 damaged blocks were removed" in str(cache)
+    assert block.read_bytes() == whole
+
+
+def npz(**arrays: object) -> bytes:
+    """A block as the first format had it, under the name it believed: the sha256 of its bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+NAMES = np.zeros((1, 16), dtype=np.uint8)
+FORGED = {
+    "nothing": b"",
+    "no archive": b"PK\3\4 nothing of the kind",
+    "one number": npz(names=NAMES, vectors=np.float32(3)),
+    "no vectors": npz(names=NAMES),
+    "objects": npz(names=NAMES, vectors=np.array([[{}]], dtype=object)),
+    "text": npz(names=NAMES, vectors=np.array([["a"]])),
+    "huge header": HEAD.pack(MAGIC, 2**32 - 1, 2**32 - 1),
+    "no rows": HEAD.pack(MAGIC, 0, 3) + bytes(32),
+    "wide": HEAD.pack(MAGIC, 1, 10**6) + bytes(16 + 4 * 10**6 + 32),
+    "unsealed": HEAD.pack(MAGIC, 1, 3) + bytes(16 + 12 + 32),
+}
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".vectors"])
+@pytest.mark.parametrize("name", FORGED)
+def test_what_is_no_block_is_never_believed(tmp_path: Path, name: str, suffix: str) -> None:
+    folder = tmp_path / KEY
+    folder.mkdir()
+    (folder / f"{hashlib.sha256(FORGED[name]).hexdigest()}{suffix}").write_bytes(FORGED[name])
+    cache = Cache(tmp_path, KEY, lengths)
+    assert cache(["a", "bb"]).tolist() == [[1, 1, 1], [2, 0, 1]]
+    assert Cache(tmp_path, KEY, never)(["a", "bb"]).tolist() == [[1, 1, 1], [2, 0, 1]]
+
+
+def test_vectors_of_another_encoder_are_not_believed(tmp_path: Path) -> None:
+    """A block of one encoder, laid under its own name into the folder of another, gave the scores of the first."""
+    other = "f" * 16
+    Cache(tmp_path, other, lambda sentences: -2 * lengths(sentences))(["a", "bb"])
+    (block,) = (tmp_path / other).iterdir()
+    (tmp_path / KEY).mkdir()
+    (tmp_path / KEY / block.name).write_bytes(block.read_bytes())
+    cache = Cache(tmp_path, KEY, lengths)
+    assert cache(["a", "bb"]).tolist() == [[1, 1, 1], [2, 0, 1]]
+    assert (cache.encoded, cache.damaged) == (2, 1)
+    same_start = Cache(tmp_path, KEY + "0", lengths)  # the folder's name is only a part of the key
+    assert (same_start(["a"]).tolist(), same_start.damaged) == ([[1, 1, 1]], 1)
+
+
+def test_a_block_of_another_version_is_encoded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Cache(tmp_path, KEY, lengths)(["a"])
+    monkeypatch.setattr("cseb.embedders.vector_cache.__version__", "0.0.0")
+    cache = Cache(tmp_path, KEY, lengths)
+    assert (cache(["a"]).tolist(), cache.encoded, cache.damaged) == ([[1, 1, 1]], 1, 1)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "device", "folder", "loop"])
+@pytest.mark.parametrize("suffix", [".npz", ".vectors"])
+def test_what_is_no_regular_file_is_passed_over(tmp_path: Path, kind: str, suffix: str) -> None:
+    """A FIFO would wait for its writer for ever."""
+    (tmp_path / KEY).mkdir()
+    path = tmp_path / KEY / f"{'0' * 64}{suffix}"
+    if kind == "FIFO":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to("/dev/zero" if kind == "device" else path)
+    cache = Cache(tmp_path, KEY, lengths)
+    assert cache(["a"]).tolist() == [[1, 1, 1]]
+    assert str(cache).startswith("1 sentences encoded")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".vectors"])
+def test_a_block_that_would_fill_the_memory_is_not_read(tmp_path: Path, suffix: str) -> None:
+    import resource
+
+    (tmp_path / KEY).mkdir()
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        header = io.BytesIO()
+        np.lib.format.write_array_header_1_0(header, {"descr": "<f4", "fortran_order": False, "shape": (1, 5 * 10**7)})
+        archive.writestr("vectors.npy", header.getvalue() + bytes(4 * 5 * 10**7))
+        archive.writestr("names.npy", b"")
+    name = hashlib.sha256(content.getvalue()).hexdigest()
+    (tmp_path / KEY / f"{name}{suffix}").write_bytes(content.getvalue())
+    with (tmp_path / KEY / f"{'0' * 64}{suffix}").open("wb") as stream:
+        stream.write(HEAD.pack(MAGIC, 8192, 16_384))
+        stream.truncate(1 << 40)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert Cache(tmp_path, KEY, lengths)(["a"]).tolist() == [[1, 1, 1]]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
+
+
+def test_an_encoder_that_grew_wider_is_asked_for_all(tmp_path: Path) -> None:
+    Cache(tmp_path, KEY, lengths)(["a"])
+    wide = Cache(tmp_path, KEY, lambda sentences: np.tile(lengths(sentences), 2))
+    assert wide(["a", "bb"]).tolist() == [[1, 1, 1, 1, 1, 1], [2, 0, 1, 2, 0, 1]]
+
+
+def test_vectors_that_are_not_finite_are_not_kept(tmp_path: Path) -> None:
+    Cache(tmp_path, KEY, lambda sentences: lengths(sentences) * np.float32("nan"))(["a"])
+    assert list((tmp_path / KEY).iterdir()) == []
+
+
+def write(folder: Path, first: int) -> None:
+    cache = Cache(folder, KEY, lengths)
+    for number in range(first, first + 20):
+        cache(["a" * number, "common"])
+
+
+def test_several_processes_write_at_once(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    workers = [context.Process(target=write, args=(tmp_path, first)) for first in (0, 10, 20)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0
+    sentences = ["a" * number for number in range(40)]
+    assert np.array_equal(Cache(tmp_path, KEY, never)(sentences), lengths(sentences))
+    assert not list((tmp_path / KEY).glob(".*"))
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadData, match=r"--cache .* cannot be used: "):
+        Cache(tmp_path / "file", KEY, lengths)
+
+
+def test_a_second_set_of_tasks_does_not_encode_again(tmp_path: Path) -> None:
+    store, how = Store(tmp_path / "results"), EncoderOptions()
+    store.prepare()
+    asked: list[str] = []
+
+    def counted(embedder: Embedder) -> Embedder:
+        inner = embedder.open()
+
+        def embed(sentences: Sequence[str]) -> Vectors:
+            asked.extend(sentences)
+            return inner(sentences)
+
+        return replace(embedder, open=lambda: embed)
+
+    embedder = counted(find("words:random", how))
+    evaluate(embedder, how, "mw-captions", "", store, cache=tmp_path / "c")
+    once = set(asked)
+    assert len(once) == len(asked) > 100
+    both = evaluate(embedder, how, "mw-captions,mw-mixed", "", store, cache=tmp_path / "c")
+    assert len(asked) == len(set(asked)) > len(once)
+    del asked[:]
+    again = evaluate(embedder, how, "mw-mixed", "", store, cache=tmp_path / "c")
+    assert asked == []
+    assert again.record is not None
+    assert both.record is not None
+    assert again.record.scores[0] == both.record.scores[1]
+    other = EncoderOptions(dtype="bf16")
+    evaluate(embedder, other, "mw-mixed", "", store, cache=tmp_path / "c")
+    assert asked  # another way of encoding
+
+
+def test_vectors_that_hang_on_other_sentences_are_not_kept(tmp_path: Path) -> None:
+    store, how = Store(tmp_path / "results"), EncoderOptions()
+    store.prepare()
+    found = evaluate(find("words:tf-idf", how), how, "mw-captions", "", store, cache=tmp_path / "c")
+    assert found.cache == ""
+    assert not (tmp_path / "c").exists()

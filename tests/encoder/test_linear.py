@@ -1,0 +1,81 @@
+"""Linear layers by the other library: the same products, the same gradients, where it is asked for and nowhere else."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from cseb.encoder.linear import FastLinear
+
+available = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
+
+
+def gradients(layer: nn.Linear, x: Tensor) -> list[Tensor | None]:
+    x = x.detach().requires_grad_()
+    layer.zero_grad()
+    y = layer(x)
+    (y * torch.arange(y.numel(), dtype=y.dtype).view_as(y) / y.numel()).sum().backward()
+    return [y.detach(), x.grad, *(weight.grad for weight in layer.parameters())]
+
+
+@available
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(3, 5, 24), (7, 24), (2, 1, 4, 24)])
+def test_values_and_gradients_are_those_of_the_layer_in_float64(shape: tuple[int, ...], bias: bool) -> None:
+    torch.manual_seed(0)
+    layer, x = nn.Linear(24, 16, bias=bias), torch.randn(shape)
+    exact = gradients(copy.deepcopy(layer).double(), x.double())
+    with FastLinear():
+        found = gradients(layer, x)
+    assert len(found) == 3 + bias
+    for ours, theirs in zip(found, exact, strict=True):
+        assert ours is not None
+        assert theirs is not None
+        torch.testing.assert_close(ours.double(), theirs, rtol=1e-5, atol=1e-5)
+
+
+@available
+def test_it_is_the_other_library_that_computes() -> None:
+    """What differs is rounding, so somewhere in a large product a bit must."""
+    torch.manual_seed(0)
+    x, layer = torch.randn(64, 512), nn.Linear(512, 512)
+    plain = layer(x)
+    with FastLinear():
+        fast = layer(x)
+    assert "_Linear" in type(fast.grad_fn).__name__
+    torch.testing.assert_close(fast, plain, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("x", "dtype"),
+    [
+        (torch.randn(8), torch.float32),
+        (torch.empty(0, 8), torch.float32),
+        (torch.randn(2, 8).double(), torch.float64),
+        (torch.randn(2, 8).bfloat16(), torch.bfloat16),
+    ],
+)
+def test_what_it_is_not_for_stays_as_it_is(x: Tensor, dtype: torch.dtype) -> None:
+    layer = nn.Linear(8, 4).to(dtype)
+    with FastLinear():
+        found = layer(x)
+    assert torch.equal(found, layer(x))
+    assert "_Linear" not in type(found.grad_fn).__name__
+
+
+def test_lower_precision_that_is_asked_for_is_given() -> None:
+    with FastLinear(), torch.autocast("cpu", torch.bfloat16):
+        assert nn.Linear(8, 4)(torch.randn(2, 8)).dtype == torch.bfloat16
+
+
+@available
+def test_frozen_weights_get_no_gradient() -> None:
+    layer, x = nn.Linear(8, 4).requires_grad_(False), torch.randn(3, 8, requires_grad=True)
+    with FastLinear():
+        layer(x).sum().backward()
+    assert layer.weight.grad is None
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, layer.weight.sum(0).expand(3, 8))

@@ -1,0 +1,195 @@
+"""A part's random numbers are its own: whatever is added, the other parts' draws and weights stay bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from cseb.encoder.random_streams import Choices, Draws, apart, new_weights
+from cseb.methods.spec import parse_method
+from cseb.seeds import SingleStreamSeed, distinct, stream_seed
+from cseb.training.build import build
+from cseb.training.loop import train
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+CPU = torch.device("cpu")
+# Clipping is off: the norm of all gradients is summed in another order where there are more of them.
+SMALL = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=2,clip=0.0)"
+
+
+@dataclass
+class Found:
+    """Of one training: the first pass's token states, every term's values, the weights at the end."""
+
+    states: Tensor | None = None
+    values: dict[str, list[float]] = field(default_factory=dict)
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+
+def trained(tiny: Tiny, text: str) -> Found:
+    built, found = build(parse_method(f"{text}+{SMALL}").at(1.0), tiny("bert"), 0), Found()
+
+    def first(module: Any, inputs: Any, outputs: Any) -> None:
+        if found.states is None:
+            found.states = outputs.last_hidden_state.detach().clone()
+
+    built.encoder.backbone.register_forward_hook(first)
+    for weighted in built.terms:
+        held = found.values.setdefault(weighted.name, [])
+        weighted.term.register_forward_hook(
+            lambda module, inputs, output, held=held: held.append(float(output.detach()))
+        )
+    result = train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    kept = (name for name in result.last if name.startswith("backbone") and ".pooler." not in name)  # which nobody asks
+    found.weights = {name: result.last[name] for name in kept}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("base", "addition"),
+    [
+        ("simcse", "+mlm(weight=0)"),
+        ("simcse", "+reconstruct(layers=1,inner=16,weight=0)"),
+        ("simcse", "+rtd(generator=self,fill=sample,weight=0)"),
+        ("simcse", "+momentum_nce(size=16,start=4,weight=0)"),
+        ("simcse", "+multi_layer_nce(weight=0)"),
+        ("simcse", "+layer_noise(weight=0)"),
+        ("simcse", "+smooth(size=20,neighbours=4,weight=0)"),
+        ("simcse", "+drophead(rate=0.0)"),
+        ("simcse+group_whiten(groups=4)", "+virtual_nt_xent(neighbours=3,weight=0)+mlm(weight=0)"),
+        ("simcse+layer_noise", "+mlm(weight=0)"),
+        ("simcse+mlm", "+layer_noise(weight=0)+rtd(generator=self,weight=0)"),
+        ("simcse+mlm(corrupt_contrast=true)", "+layer_noise(weight=0)"),
+        ("simcse+nt_xent+infonce(weight=0)", "+moco(size=16)"),
+        ("simcse+nt_xent+infonce(weight=0)+momentum_nce(size=16,start=4)", "+moco(size=16,dropout=0.5)"),
+        ("simcse+drophead+mlm(weight=0)", "+rtd(generator=self,weight=0)"),
+        ("simcse+drophead", "+mlm(weight=0)"),
+        ("simcse+none", "+peer_encoder+kl_peers(weight=0)"),
+        ("simcse+none+layer_noise", "+peer_encoder+kl_peers(weight=0)"),
+        ("consert", "+mlm(weight=0)"),
+        ("mirror", "+mlm(weight=0)"),
+        ("promptbert", "+layer_noise(weight=0)"),
+    ],
+)
+def test_what_is_added_moves_nothing_else(tiny: Tiny, base: str, addition: str) -> None:
+    alone, more = trained(tiny, base), trained(tiny, base + addition)
+    assert alone.states is not None
+    assert more.states is not None
+    assert alone.states.equal(more.states)
+    for name, values in alone.values.items():
+        if not (name == "infonce" and "moco" in addition):  # it reads the queue
+            assert more.values[name][: len(values)] == values or _of_first(more.values[name]) == values, name
+    for name, weight in alone.weights.items():
+        assert weight.equal(more.weights[name]), name
+
+
+def _of_first(values: list[float]) -> list[float]:
+    """Values of a term that two networks have in turn: those of the first."""
+    return values[::2]
+
+
+def test_attention_maps_are_looked_at_without_another_draw(tiny: Tiny) -> None:
+    """Other kernels return the maps, so that the last digits may differ."""
+    alone, more = trained(tiny, "simcse"), trained(tiny, "simcse+ami(layers=(0,1),weight=0)")
+    assert alone.states is not None
+    assert more.states is not None
+    assert torch.allclose(alone.states, more.states, atol=1e-5)
+    assert alone.values["infonce"] == pytest.approx(more.values["infonce"], rel=1e-4)
+
+
+def test_the_head_draws_beside_the_encoder(tiny: Tiny) -> None:
+    plain, shuffled = (trained(tiny, text) for text in ("simcse", "simcse+group_whiten(groups=4)"))
+    assert plain.states is not None
+    assert shuffled.states is not None
+    assert plain.states.equal(shuffled.states)
+
+
+def test_new_weights_of_a_part_are_the_same_beside_others(tiny: Tiny) -> None:
+    few = build(parse_method("simcse+reconstruct(layers=1,inner=16)").at(1.0), tiny("bert"), 0)
+    text = "simcse+cnn_mean(widths=(1,3))+momentum_nce(size=16,start=4)+reconstruct(layers=1,inner=16)"
+    many = build(parse_method(text).at(1.0), tiny("bert"), 0)
+    other = build(parse_method(text).at(1.0), tiny("bert"), 1)
+    decoders: list[Any] = [one.terms[-1].term for one in (few, many, other)]
+    for name, weight in decoders[0].state_dict().items():
+        assert weight.equal(decoders[1].state_dict()[name]), name
+    assert not decoders[1].decoder.layers[0].linear1.weight.equal(decoders[2].decoder.layers[0].linear1.weight)
+    heads: list[Any] = [one.encoder.head for one in (few, many, other)]
+    assert heads[0].dense.weight.equal(heads[1].dense.weight)
+    assert not heads[0].dense.weight.equal(heads[2].dense.weight)
+
+
+def test_streams_of_parts_vary_with_their_group() -> None:
+    for name, group in (("init/mlp", "init"), ("terms/ami", "dropout"), ("dropout/terms/rtd", "dropout")):
+        for vary in ("init", "order", "dropout", "subset"):
+            assert stream_seed(SingleStreamSeed(3, vary), name) == stream_seed(3 if vary == group else 0, name)
+    assert stream_seed(0, "init/mlp") != stream_seed(0, "init/linear") != stream_seed(0, "init")
+
+
+def test_a_stream_goes_on_where_it_was_left_and_the_outer_one_too() -> None:
+    with Draws(0, CPU):
+        whole = torch.rand(4)
+        with apart("memory"):
+            queued = torch.rand(4)
+    torch.manual_seed(1)
+    expected = torch.rand(2)
+    torch.manual_seed(1)
+    with Draws(0, CPU):
+        found = [torch.rand(2)]
+        with apart("memory"):
+            held = [torch.rand(2)]
+            with apart("head"):
+                inner = torch.rand(2)
+        found.append(torch.rand(2))
+        with apart("head"):
+            outer = torch.rand(2)
+        with pytest.raises(ZeroDivisionError), apart("memory"):
+            held.append(torch.rand(2))
+            _ = 1 / 0
+    assert torch.rand(2).equal(expected)  # as if nothing had been drawn
+    assert torch.cat(found).equal(whole)
+    assert torch.cat(held).equal(queued)
+    assert not inner.equal(outer)
+
+
+def test_no_two_processes_drop_the_same_but_all_choose_alike() -> None:
+    found = []
+    for rank in (0, 1):
+        with Draws(0, CPU, rank):
+            main = torch.rand(3)
+            with apart("terms/rtd"):
+                found.append((main, torch.rand(3)))
+    assert not found[0][0].equal(found[1][0])
+    assert not found[0][1].equal(found[1][1])
+    drawn = [torch.rand(3, generator=Choices(0, CPU).of("ami")) for _ in range(2)]
+    assert drawn[0].equal(drawn[1])
+
+
+def test_where_nothing_is_trained_torch_draws_as_ever() -> None:
+    torch.manual_seed(2)
+    expected = torch.rand(4)
+    torch.manual_seed(2)
+    with apart("head"):
+        first = torch.rand(2)
+    with new_weights(0, "mlp"):
+        torch.rand(7)
+    assert torch.cat([first, torch.rand(2)]).equal(expected)
+
+
+def test_parts_of_one_name_have_streams_of_their_own() -> None:
+    assert distinct(["mlm", "ami", "mlm", "mlm"]) == ["mlm", "ami", "mlm#2", "mlm#3"]
+
+
+def test_records_of_before_are_not_taken_for_runs_with_streams_of_parts() -> None:
+    """With torch's AdamW a method reads as it did before: what draws has another version."""
+    before = parse_method("vascl").at(1.0).resolved()
+    assert "relu_mlp(width=128, rate=100.0)@2" in before
+    assert "virtual_nt_xent(" in before
+    assert ")@2 recipe(" in before
+    assert "mlp(keep=False)@2" in parse_method("simcse+recipe(optimizer=adamw)").at(1.0).resolved()

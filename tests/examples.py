@@ -1,0 +1,341 @@
+"""The examples of README, CONTRIBUTING and docs: read from the pages, run as they are printed, renewed on request.
+
+A block of `console` holds commands behind "$ " and what they print; "..." on a line of its own stands for lines left
+out. A command whose output is shown is run as it is; `cseb run` without output is planned, not trained. A block whose
+first line is "# some/file.py", or whose language is followed by a file name, is that file. `diff` changes a file that
+is there. `pycon` is a doctest. What other programs do (make, pip, git) is not tried.
+"""
+
+from __future__ import annotations
+
+import doctest
+import multiprocessing
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from contextlib import chdir
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).parents[1]
+PAGES = [
+    path
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md")))
+    if not {"_build", "api"} & set(path.relative_to(ROOT).parts)
+]
+LEFT_OUT = "..."
+_FENCE = re.compile(r"(?P<marks>```+)(?P<language>[\w{}-]*) *(?P<file>\S*)")
+_NAMED = re.compile(r"# (?P<file>[\w./-]+\.\w+)")
+TRIED = ("cseb", "python", "pytest")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block. line: of its first line of content, counted from 0 in the page."""
+
+    page: Path
+    line: int
+    language: str
+    lines: tuple[str, ...]
+    named: str = ""
+
+    @cached_property
+    def file(self) -> str:
+        """The file that this block is, or ""."""
+        found = _NAMED.fullmatch(self.lines[0]) if self.lines else None
+        return self.named or (found["file"] if found else "")
+
+    @cached_property
+    def text(self) -> str:
+        """What stands in it."""
+        return "".join(f"{line}\n" for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A line behind "$ " and what the page says it prints. line: of the first line of output, in the page."""
+
+    text: str
+    page: Path
+    line: int
+    printed: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}: {self.text}"
+
+    @property
+    def words(self) -> list[str]:
+        """As a shell would split it."""
+        return shlex.split(self.text)
+
+
+def blocks(page: Path) -> list[Block]:
+    """Every fenced block of a page, in order."""
+    found, held, start, opened = [], [], 0, None
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines()):
+        if opened is None:
+            if opened := _FENCE.fullmatch(line.strip()):
+                start, held = number + 1, []
+        elif line.strip() == opened["marks"]:
+            found.append(Block(page, start, opened["language"], tuple(held), opened["file"]))
+            opened = None
+        else:
+            held.append(line)
+    return found
+
+
+def commands(block: Block) -> Iterator[Command]:
+    """The commands of a console block."""
+    text, start, printed = "", 0, []
+    for number, line in enumerate((*block.lines, "$ ")):
+        if line.startswith("$ "):
+            if text:
+                yield Command(text, block.page, block.line + start, tuple(_trimmed(printed)))
+            text, start, printed = line[2:], number + 1, []
+        else:
+            printed.append(line)
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    """Without empty lines at the end."""
+    while lines and not lines[-1]:
+        lines = lines[:-1]
+    return lines
+
+
+def agrees(printed: tuple[str, ...], actual: list[str]) -> bool:
+    """Whether the output is what a page shows, apart from what it leaves out."""
+    pieces = _pieces(printed)
+    if len(pieces) == 1:
+        return list(printed) == actual
+    place = 0
+    for number, piece in enumerate(pieces):
+        if number == len(pieces) - 1 and piece:
+            return actual[-len(piece) :] == piece and len(actual) - len(piece) >= place
+        starts = [at for at in range(place, len(actual) - len(piece) + 1) if actual[at : at + len(piece)] == piece]
+        if not starts or (number == 0 and piece and starts[0] != 0):
+            return False
+        place = starts[0] + len(piece)
+    return True
+
+
+def renewed(printed: tuple[str, ...], actual: list[str]) -> list[str]:
+    """What the page should show now: as many lines from each place as it shows today.
+
+    A place is found by the first line of a piece that is still printed. Raises: AssertionError if none is.
+    """
+    pieces = _pieces(printed)
+    if len(pieces) == 1:
+        return actual
+    out: list[str] = []
+    place = 0
+    for number, piece in enumerate(pieces):
+        if number:
+            out.append(LEFT_OUT)
+        if number == 0 and piece:
+            out += actual[: len(piece)]
+            place = len(piece)
+        elif number == len(pieces) - 1 and piece:
+            out += actual[-len(piece) :]
+        elif piece:
+            anchored = [(actual.index(line, place), back) for back, line in enumerate(piece) if line in actual[place:]]
+            assert anchored, f"nothing of this is printed any more: {piece}"
+            start = anchored[0][0] - anchored[0][1]
+            out += actual[start : start + len(piece)]
+            place = start + len(piece)
+    return out
+
+
+def _pieces(printed: tuple[str, ...]) -> list[list[str]]:
+    pieces: list[list[str]] = [[]]
+    for line in printed:
+        if line == LEFT_OUT:
+            pieces.append([])
+        else:
+            pieces[-1].append(line)
+    return pieces
+
+
+@dataclass
+class Desk:
+    """A folder in which the examples of one page are tried, in order. differs: what the page should show instead."""
+
+    folder: Path
+    page: Path
+    differs: list[tuple[Command, list[str]]] = field(default_factory=list)
+    names: dict[str, object] = field(default_factory=dict)
+
+    @cached_property
+    def held(self) -> list[Block]:
+        """The blocks of the page."""
+        return blocks(self.page)
+
+    @cached_property
+    def inside(self) -> bool:
+        """Whether the page changes cseb itself: then it is tried on a copy."""
+        return any(block.file.startswith(("cseb/", "tests/")) for block in self.held)
+
+    @cached_property
+    def quick(self) -> bool:
+        """Whether nothing of the page has to be imported: then commands need no process of their own."""
+        return not any(block.file.endswith(".py") for block in self.held)
+
+    def try_all(self) -> None:
+        """Every block. Raises: AssertionError with the place in the page."""
+        if self.inside:
+            ignored = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / "cseb", self.folder / "cseb", ignore=ignored, dirs_exist_ok=True)
+            (self.folder / "benchmarks").symlink_to(ROOT / "benchmarks")
+        for block in self.held:
+            if block.language == "diff":
+                self._change(block)
+            elif block.file:
+                self._write(block)
+            elif block.language == "console":
+                for command in commands(block):
+                    self._run(command)
+            elif block.language == "pycon":
+                self._doctest(block)
+            elif block.language == "python":
+                with chdir(self.folder):
+                    exec(compile(block.text, f"{block.page}:{block.line}", "exec"), self.names)
+
+    def _write(self, block: Block) -> None:
+        path = self.folder / block.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text, encoding="utf-8")
+        if path.name == "pyproject.toml":
+            self._install(tomllib.loads(block.text)["project"])
+
+    def _install(self, project: dict[str, object]) -> None:
+        """What `pip install --editable` leaves behind, as far as names go."""
+        name = str(project["name"])
+        info = self.folder / f"{name.replace('-', '_')}-1.dist-info"
+        info.mkdir(exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {project.get('version', 1)}\n")
+        groups = project["entry-points"]
+        assert isinstance(groups, dict)
+        lines = [
+            f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups.items()
+        ]
+        (info / "entry_points.txt").write_text("\n".join(lines))
+
+    def _change(self, block: Block) -> None:
+        """Apply a diff of one place: what it takes away and what it keeps must stand there, once."""
+        path = self.folder / block.file
+        body = block.lines[1:]
+        old = "".join(f"{line[1:]}\n" for line in body if line[:1] in (" ", "-"))
+        new = "".join(f"{line[1:]}\n" for line in body if line[:1] in (" ", "+"))
+        text = path.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{block.page}:{block.line}: {text.count(old)} places of {block.file} fit"
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+    def _doctest(self, block: Block) -> None:
+        test = doctest.DocTestParser().get_doctest(block.text, self.names, block.page.name, str(block.page), 0)
+        found: list[tuple[doctest.Example, str]] = []
+
+        class Runner(doctest.DocTestRunner):
+            """Keeps what is printed in place of what a page shows."""
+
+            def report_failure(self, out: object, test: object, example: doctest.Example, got: str) -> None:
+                found.append((example, got))
+
+            def report_unexpected_exception(
+                self, out: object, test: object, example: doctest.Example, info: Any
+            ) -> None:
+                found.append((example, f"{info[0].__name__}: {info[1]}\n"))
+
+        with chdir(self.folder):
+            Runner(optionflags=doctest.ELLIPSIS).run(test, out=lambda _: None, clear_globs=False)
+        self.names = test.globs
+        for example, got in found:
+            line = block.line + example.lineno + len(example.source.splitlines())
+            shown = Command(example.source.strip(), block.page, line, tuple(example.want.splitlines()))
+            self.differs.append((shown, got.splitlines()))
+
+    def _run(self, command: Command) -> None:
+        words = command.words
+        if words[0] not in TRIED:
+            return
+        if words[:2] == ["cseb", "check"]:  # CI runs it; here it is enough that it has something to compare with
+            from cseb.experiment import benchmark
+
+            loaded = benchmark.load(words[2])
+            assert list((benchmark.expected(words[2], loaded.name) / "runs").glob("*.json")), command
+            return
+        if words[:2] == ["cseb", "run"] and not command.printed and "--dry-run" not in words:
+            words.append("--dry-run")
+        mistake = bool(command.printed) and command.printed[0].startswith("cseb: ")
+        code, said, complained = self._called(words)
+        assert code == (2 if mistake else 0), f"{command}\n{said}{complained}"
+        if not mistake and words[0] == "cseb":
+            assert said.strip(), f"{command} prints nothing"
+            assert not re.search("Warning|Traceback", complained), f"{command}\n{complained}"
+        actual = _trimmed([line.rstrip() for line in (said + complained).splitlines()])
+        if command.printed and not agrees(command.printed, actual):
+            self.differs.append((command, actual))
+
+    def _called(self, words: list[str]) -> tuple[int, str, str]:
+        if words[0] == "cseb" and self.quick:
+            from cseb.cli import app
+
+            with chdir(self.folder):
+                found = CliRunner().invoke(app, words[1:])
+            if found.exception is not None and not isinstance(found.exception, SystemExit):
+                raise found.exception
+            return found.exit_code, found.stdout, found.stderr
+        if not self.inside and words[0] in ("cseb", "pytest"):
+            return _forked(words, self.folder)
+        environment = {**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "80"}
+        modules = {"cseb": ["-m", "cseb"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}
+        done = subprocess.run(
+            [sys.executable, *modules[words[0]], *words[1:]],
+            cwd=self.folder, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+
+def _forked(words: list[str], folder: Path) -> tuple[int, str, str]:
+    """A process of its own that need not load torch again: it is the fork of one that has done nothing else."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(
+        ["torch", "transformers", "accelerate", "pytest", "cseb.experiment.run_job", "cseb.cli"]
+    )
+    child = context.Process(target=_child, args=(words, folder))
+    child.start()
+    child.join()
+    said, complained = ((folder / name).read_text(encoding="utf-8") for name in (".stdout", ".stderr"))
+    return child.exitcode or 0, said, complained
+
+
+def _child(words: list[str], folder: Path) -> None:
+    for number, name in ((1, ".stdout"), (2, ".stderr")):
+        os.dup2(os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
+    os.chdir(folder)
+    os.environ["COLUMNS"] = "80"
+    sys.path.insert(0, str(folder))
+    if words[0] == "pytest":
+        import pytest
+
+        sys.exit(pytest.main(["-p", "no:cacheprovider", *words[1:]]))
+    from cseb.cli import main
+
+    sys.argv = list(words)
+    main()
+
+
+def renew(differs: list[tuple[Command, list[str]]]) -> None:
+    """Write into a page what its commands print now."""
+    for command, actual in sorted(differs, key=lambda one: -one[0].line):
+        lines = command.page.read_text(encoding="utf-8").splitlines()
+        lines[command.line : command.line + len(command.printed)] = renewed(command.printed, actual)
+        command.page.write_text("\n".join(lines) + "\n", encoding="utf-8")

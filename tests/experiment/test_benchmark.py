@@ -1,0 +1,244 @@
+"""Benchmark files: what is read, what is refused, and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cseb.data import shipped
+from cseb.errors import BadBenchmark, CsebError, UnknownName
+from cseb.experiment import benchmark as benchmarks
+
+FIELDS: dict[str, Any] = {
+    "name": "mine",
+    "methods": ["simcse", "micse+recipe(steps=500)"],
+    "encoder": "microworld",
+    "corpus": "my.txt",
+    "fractions": [0.1, 1],
+    "seeds": 3,
+    "tasks": ["sts12", "stsb"],
+}
+
+
+def written(folder: Path, **changes: Any) -> str:
+    fields = {key: value for key, value in (FIELDS | changes).items() if value is not ...}
+    path = folder / "mine.yaml"
+    path.write_text(yaml.safe_dump(fields))
+    return str(path)
+
+
+@pytest.mark.parametrize("name", shipped.benchmark_names())
+def test_a_built_in_benchmark_reads_back_from_its_own_text(name: str, tmp_path: Path) -> None:
+    loaded = benchmarks.load(name)
+    assert loaded.name == name
+    assert loaded.description
+    path = tmp_path / "again.yaml"
+    path.write_text(benchmarks.text(loaded))
+    assert benchmarks.load(str(path)) == loaded
+
+
+def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump(FIELDS).replace("- 0.1\n- 1\n", "\n").replace("fractions:\n", "fractions: 1e-3\n"))
+    loaded = benchmarks.load(str(path))
+    assert loaded.fractions == (0.001,)  # YAML 1.1 takes 1e-3 for text
+    assert loaded.methods == "simcse,micse+recipe(steps=500)"
+    assert loaded.tasks == "sts12,stsb"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"fraction": [0.1]}, ["'fraction'", "did you mean fractions"]),
+        ({"seeds": ...}, ["seeds", "missing"]),
+        ({"seeds": 0}, ["seeds", "0"]),
+        ({"seeds": True}, ["seeds"]),
+        ({"table": "tasks by method"}, ["table", "tasks by method"]),
+        ({"seeds": "3"}, ["seeds", "'3'"]),
+        ({"fractions": [0.1, 1.5]}, ["fractions.1", "1.5"]),
+        ({"fractions": [0]}, ["fractions.0"]),
+        ({"fractions": [float("nan")]}, ["fractions.0"]),
+        ({"fractions": [0.1, 0.1]}, ["fractions", "0.1 twice"]),
+        ({"fractions": ...}, ["fractions or sizes", "one of them"]),
+        ({"sizes": [100]}, ["fractions or sizes", "not both"]),
+        ({"fractions": ..., "sizes": [2.5]}, ["sizes.0", "2.5"]),
+        ({"methods": "simcs"}, ["methods", "did you mean simcse"]),
+        ({"methods": "simcse,simcse"}, ["methods", "twice"]),
+        ({"methods": []}, ["methods"]),
+        ({"scale": "recipe(stepz=3)"}, ["scale", "did you mean steps"]),
+        ({"name": "../up"}, ["name", "'../up'"]),
+        ({"encoder": "a\x00b"}, ["encoder"]),
+        ({"tolerance": -1}, ["tolerance", "-1"]),
+        ({"tolerance": float("inf")}, ["tolerance"]),
+        ({"corpus": None}, ["corpus", "None"]),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_file_and_field(
+    changes: dict[str, Any], words: list[str], tmp_path: Path
+) -> None:
+    path = written(tmp_path, **changes)
+    with pytest.raises(BadBenchmark) as caught:
+        benchmarks.load(path)
+    message = str(caught.value)
+    assert message.startswith(path)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+
+
+def test_a_name_that_is_nearly_right_is_answered() -> None:
+    with pytest.raises(UnknownName, match="did you mean demo"):
+        benchmarks.load("demoo")
+    with pytest.raises(BadBenchmark, match="no such file"):
+        benchmarks.load("nowhere/mine.yaml")
+
+
+def test_the_last_word_is_the_command_line_s() -> None:
+    demo = benchmarks.load("demo")
+    assert benchmarks.override(demo) is demo
+    changed = benchmarks.override(demo, methods="simcse", fractions="1e-3,1", seeds=2, steps=7, corpus="my.csv")
+    assert (changed.methods, changed.fractions, changed.seeds, changed.corpus) == ("simcse", (0.001, 1.0), 2, "my.csv")
+    assert (changed.scale, changed.steps) == (demo.scale, 7)
+    sized = benchmarks.override(demo, sizes="100,200", dev="none")
+    assert (sized.sizes, sized.fractions, sized.dev) == ((100, 200), (), "")
+    assert benchmarks.override(sized, fractions="0.5").sizes == ()
+
+
+def test_another_corpus_drops_the_column_of_the_file(tmp_path: Path) -> None:
+    loaded = benchmarks.load(written(tmp_path, column="text"))
+    assert benchmarks.override(loaded, seeds=1).column == "text"
+    assert benchmarks.override(loaded, corpus="other.txt").column == ""
+    assert benchmarks.override(loaded, corpus="other.csv", column="body").column == "body"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"fractions": "0.1", "sizes": "10"},
+        {"fractions": "abc"},
+        {"fractions": "0.1,,0.2"},
+        {"fractions": "2"},
+        {"sizes": "0"},
+        {"methods": "simcse+"},
+        {"seeds": 0},
+    ],
+)
+def test_a_wrong_option_is_one_line(options: dict[str, Any]) -> None:
+    with pytest.raises(BadBenchmark):
+        benchmarks.override(benchmarks.load("demo"), **options)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00",
+        b"just text",
+        b"- a\n- list",
+        b"1: 2",
+        b"{a: 1",
+        b"a: !!python/object/apply:os.system ['true']",
+        b"a: 2020-99-99",
+        b"name: " + b"9" * 5000,
+        b"[" * 5000,
+        b"? [a]\n: b",
+        b'name: "\\ud800"',
+        b'"\\ud800": 1',
+        b"a: &a [*a]",
+        b"<<: 3",
+        b"name: demo\nmethods: &a [&b [*a, *b]]",
+        b"=: 1",
+    ],
+)
+def test_no_bytes_give_a_traceback(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(content)
+    with pytest.raises(CsebError):
+        benchmarks.load(str(path))
+
+
+def test_reading_a_file_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text(f"a: !!python/object/apply:os.mkdir ['{tmp_path}/made']")
+    with pytest.raises(BadBenchmark, match="not readable as YAML"):
+        benchmarks.load(str(tmp_path / "bad.yaml"))
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_folder_or_an_endless_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "big.yaml").write_bytes(b"# padding\n" * 200_000)
+    with pytest.raises(BadBenchmark, match="more than"):
+        benchmarks.load(str(tmp_path / "big.yaml"))
+    with pytest.raises(BadBenchmark, match="no such file"):
+        benchmarks.load(str(tmp_path))
+
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+)
+FUZZ = settings(max_examples=150)
+
+
+@FUZZ
+@given(changes=st.dictionaries(st.sampled_from([*benchmarks.Benchmark.model_fields, "other"]), VALUES, max_size=4))
+def test_any_field_may_hold_anything(changes: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "fuzz.yaml"
+    path.write_text(yaml.safe_dump(FIELDS | changes, allow_unicode=False))
+    try:
+        loaded = benchmarks.load(str(path))
+    except CsebError as error:
+        assert "\n" not in str(error)
+    else:
+        path.write_text(benchmarks.text(loaded), encoding="utf-8")
+        assert benchmarks.load(str(path)) == loaded
+
+
+@FUZZ
+@given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
+def test_any_bytes_are_a_benchmark_or_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "fuzz.yaml"
+    path.write_bytes(content)
+    with pytest.raises(CsebError):
+        benchmarks.load(str(path))
+
+
+@FUZZ
+@given(text=st.text(alphabet="simcse+-ma()=,.0123456789'\"[] \n\\x00{}*:", max_size=60))
+def test_any_spec_is_methods_or_one_line(text: str) -> None:
+    demo = benchmarks.load("demo")
+    for options in ({"methods": text}, {"fractions": text}, {"sizes": text}):
+        try:
+            benchmarks.override(demo, **options)
+        except CsebError as error:
+            assert "\n" not in str(error)
+
+
+def test_a_grid_moves_to_another_stage() -> None:
+    few_shot, demo = benchmarks.load("few-shot"), benchmarks.load("demo")
+    small = benchmarks.moved(few_shot, demo)
+    assert (small.methods, small.fractions, small.seeds) == (few_shot.methods, few_shot.fractions, few_shot.seeds)
+    assert (small.encoder, small.corpus, small.tasks, small.dev, small.scale) == (
+        demo.encoder, demo.corpus, demo.tasks, demo.dev, demo.scale,
+    )  # fmt: skip
+    assert small.name == "few-shot-on-demo"
+
+
+def test_any_field_can_be_overridden_and_what_follows_from_it_is_declared_with_it() -> None:
+    demo = benchmarks.load("demo")
+    found = benchmarks.override(demo, scale="recipe(steps=3)", table="tasks", description="")
+    assert (found.scale, found.table, found.description) == ("recipe(steps=3)", "tasks", demo.description)
+    assert benchmarks.override(benchmarks.override(demo, column="text"), corpus="my.tsv").column == ""
+    assert benchmarks.override(demo, corpus="my.tsv", column="text").column == "text"
+    assert (benchmarks.override(demo, sizes="50").sizes, benchmarks.override(demo, sizes="50").fractions) == ((50,), ())
+    with pytest.raises(BadBenchmark, match="no field is called 'colum'; did you mean column"):
+        benchmarks.override(demo, colum="text")
+
+
+def test_what_a_grid_borrows_is_what_its_fields_say() -> None:
+    borrowed = [name for name in benchmarks.Benchmark.model_fields if benchmarks._extra(name).get(benchmarks.BORROWED)]
+    assert borrowed == ["encoder", "corpus", "column", "tasks", "dev", "data_dir", "scale", "steps"]

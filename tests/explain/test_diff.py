@@ -1,0 +1,176 @@
+"""What is not the same about two results, and what another reading of them explains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cseb.cli import app
+from cseb.errors import BadResults
+from cseb.explain.diff import DEV, against_printed, fields_apart, matched, printed_for, readings
+from cseb.records.record import Record
+from cseb.records.store import Store
+from cseb.registry import TASK_GROUPS
+from tests.factory import record
+
+STS = tuple(f"{name}@1" for name in TASK_GROUPS["sts"])
+
+
+def gaps(a: list[Record], b: list[Record]) -> dict[str, float | None]:
+    return {one.name: one.gap for one in readings(a, b)}
+
+
+def test_fields_that_differ_and_no_others() -> None:
+    a, b = record(), record(seed=1, torch="2.8.0", resolved="dropout()@1 mean()@1 recipe(steps=90, dropout='model')@1")
+    assert {name: (x, y) for name, x, y in fields_apart([a], [b])} == {
+        "part cls@1": ("no options", "absent"),
+        "part mean@1": ("absent", "no options"),
+        "part recipe@1": ("steps=60", "steps=90"),
+        "seed": ("0", "1"),
+        "versions": ("python 3.11.7, torch 2.7.0", "python 3.11.7, torch 2.8.0"),
+    }
+    assert fields_apart([a], [a]) == []
+
+
+def test_another_checkpoint_explains_its_part_of_the_gap() -> None:
+    """A reports the best of its checkpoints, B has no dev set and reports its last."""
+    a = record(values=(60.0, 60.0, 60.0), last=(57.0, 57.0, 57.0))
+    b = record(dev="", last=(56.0, 56.0, 56.0))
+    found = {one.name: (one.a, one.b) for one in readings([a], [b])}
+    assert found["as reported by each"] == (60.0, 56.0)
+    assert found["last checkpoint"] == (57.0, 56.0)
+    assert found["best checkpoint"] == (60.0, None)
+    assert found[DEV] == (62.0, 62.0)
+
+
+def test_other_aggregations_are_read_from_the_record() -> None:
+    def mean_of(one: Record, shift: float) -> Record:
+        scores = tuple(replace(s, detail={"spearman.mean": (s.value or 0) + shift}) for s in one.scores)
+        return one.model_copy(update={"scores": scores})
+
+    found = gaps([mean_of(record(), 2.0)], [mean_of(record(), -1.0)])
+    assert found["as reported by each"] == 0.0
+    assert found["spearman.mean in place of the value"] == pytest.approx(-3.0)
+    assert "pearson.all in place of the value" not in found
+
+
+def test_only_common_tasks_compare() -> None:
+    a, b = record(), record(tasks=("sts13@1",), values=(65.0,))
+    found = gaps([a], [b])
+    assert found["as reported by each"] == 5.0
+    assert found["on 1 common tasks"] == 5.0
+    b = record(tasks=("sts13@1", "other@1"), values=(65.0, 90.0))
+    found = gaps([a], [b])
+    assert (found["as reported by each"], found["on 1 common tasks"]) == (17.5, 5.0)
+    with pytest.raises(BadResults, match="no task is common"):
+        readings([a], [record(tasks=("other@1",), values=(1.0,))])
+
+
+def test_a_collapsed_side_has_no_reading() -> None:
+    assert gaps([record()], [record(values=(50.0, None, 70.0))])["as reported by each"] is None
+
+
+def test_folders_are_matched_by_method_share_and_seed() -> None:
+    a = [record(seed=seed, values=(50.0 + seed,) * 3) for seed in range(3)] + [record("msse")]
+    b = [record(seed=seed, values=(60.0,) * 3) for seed in (1, 2, 3)] + [record("ct")]
+    ((name, here, there),) = matched(a, b)
+    assert name == "simcse 0.1 % (n=2)"
+    assert [one.seed for one in here] == [one.seed for one in there] == [1, 2]
+    assert gaps(here, there)["as reported by each"] == pytest.approx(8.5)
+    with pytest.raises(BadResults, match="no method, fraction and seed in common"):
+        matched([record()], [record(seed=1)])
+
+
+def test_a_printed_number_beside_ours_under_every_reading() -> None:
+    one = record("msse", values=(70.0,) * 7, last=(68.0,) * 7, tasks=STS, encoder="bert-base-uncased")
+    row = next(row for row in printed_for(one) if row.table == "Table 2")
+    reasons, found = against_printed([one], row)
+    assert reasons == ["corpus of 100,000 sentences, theirs 1,000,000"]
+    assert {reading.name: (reading.a, reading.b) for reading in found} == {
+        "as reported": (70.0, 75.81),
+        "last checkpoint": (68.0, 75.81),
+        DEV: (62.0, 75.81),
+    }
+    with pytest.raises(BadResults, match=r"no paper reports simcse\+recipe"):
+        printed_for(record("simcse+recipe(steps=5)"))
+
+
+def test_diff_prints_fields_and_readings(ran: Path) -> None:
+    keys = sorted(Store(ran).keys())
+    result = CliRunner().invoke(app, ["diff", *keys, "--results", str(ran)])
+    assert result.exit_code == 0, result.output
+    assert "part ami@2" in result.output
+    assert "as reported by each" in result.output
+    same = CliRunner().invoke(app, ["diff", str(ran), str(ran)])
+    assert same.output.startswith("nothing differs but the run itself")
+    assert same.output.count("+0.00") >= 2
+    cls = next(one.key for one in Store(ran).load()[0] if one.method == "cls")
+    printed = CliRunner().invoke(app, ["diff", cls, "published", "--results", str(ran)])
+    assert "micse, Table 1: 31.40" in printed.output
+    assert "not as in the paper: measured as microworld-sts@1, theirs simcse-sts" in printed.output
+
+
+def test_transfer_stands_beside_transfer() -> None:
+    """It stood beside averages of STS; and a dev set of correlations says nothing of accuracies."""
+    tasks = tuple(f"{name}@1" for name in TASK_GROUPS["transfer"])
+    measures = dict.fromkeys(tasks, "senteval-transfer@1")
+    one = record(
+        "msse", values=(87.0,) * 7, tasks=tasks, encoder="bert-base-uncased", dev="stsb-dev", measures=measures
+    )
+    one = one.model_copy(update={"subset": replace(one.subset, size=10**6, fraction=1.0)})
+    [row] = [row for row in printed_for(one) if row.encoder == "bert-base"]
+    assert (row.task, row.mean) == ("transfer-avg", 87.43)
+    reasons, found = against_printed([one], row)
+    assert reasons == []
+    assert [(reading.name, reading.a, reading.b) for reading in found] == [("as reported", 87.0, 87.43)]
+    own = record("msse", values=(1.0,), tasks=("own@1",), measures={"own@1": "k-means@1"})
+    with pytest.raises(BadResults, match=r"no paper reports msse at 0.1 % on own@1"):
+        printed_for(own)
+
+
+def test_failed_records_have_nothing_to_read(store: Store) -> None:
+    for seed in (0, 1):
+        store.write(record("msse", seed=seed, tasks=STS, failed="the loss is not finite"), {})
+    keys = sorted(store.keys())
+    found = CliRunner().invoke(app, ["diff", *keys, "--results", str(store.folder)])
+    assert (found.exit_code, found.output.splitlines()[-1]) == (0, "  neither side has points: failed or collapsed")
+    alone = CliRunner().invoke(app, ["diff", keys[0], "published", "--results", str(store.folder)])
+    assert (alone.exit_code, alone.stdout) == (2, "")
+
+
+def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
+    """200 steps became 50 and nobody said so: `show` had the paper's, the record what was run."""
+
+    def said(*arguments: object) -> str:
+        found = CliRunner().invoke(app, [str(one) for one in arguments])
+        assert found.exit_code == 0, found.output
+        return found.stdout
+
+    listed = said("run", "demo", "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
+    assert "the benchmark's scale and steps replace:" in listed
+    assert "  micse   queue@2   size=384 became size=64" in listed
+    assert "recipe@1  steps=15625, learning_rate=3e-05" in listed
+    own = said("run", "demo", "--methods", "cls", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
+    assert "replace" not in own
+    shown = said("show", "micse", "--benchmark", "demo")
+    assert "replaced by the scale and steps of demo\n" in shown
+    assert "  queue@2: size=384 became size=64\n" in shown
+    assert "replaced" not in said("show", "micse")
+    assert said("show", "cls", "--benchmark", "demo").endswith("replaced by the scale and steps of demo\n  nothing\n")
+
+
+def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:
+    by_name = {one.method.partition("+")[0]: one.key for one in Store(ran).load()[0]}
+    shown = {
+        name: CliRunner().invoke(app, ["show", key, "--results", str(ran)]).stdout for name, key in by_name.items()
+    }
+    assert "replaced by" not in shown["cls"]
+    block = shown["simcse"].partition("replaced by the benchmark's scale or steps\n")[2].partition("\n\n")[0]
+    assert block == "  recipe@1  learning_rate=3e-05 became learning_rate=0.003"  # the rest was typed
+    expected = Path(__file__).parents[2] / "benchmarks/expected/demo"
+    key = next(one.key for one in Store(expected).load()[0] if one.method == "micse")
+    found = CliRunner().invoke(app, ["show", key, "--results", str(expected)]).stdout
+    assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=64\n" in found

@@ -1,0 +1,156 @@
+"""A record told, found by the beginning of its key, and run again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from cseb.cli import app
+from cseb.data.read_corpus import read_corpus
+from cseb.errors import BadData, BadResults
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment.plan import plan
+from cseb.explain.rerun import compared, conditions_apart, job_of, method_of
+from cseb.methods.spec import parse_method
+from cseb.records.find import find
+from cseb.records.record import Record, Source
+from cseb.records.store import Store
+from cseb.registry import METHODS
+from tests.factory import record
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def by_method(folder: Path, name: str) -> Record:
+    return next(one for one in Store(folder).load()[0] if one.method.startswith(name))
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_every_method_reads_back_from_its_resolved_text(name: str) -> None:
+    method = parse_method(name).at(0.01)
+    held = record(name, resolved=method.resolved())
+    assert method_of(held).resolved() == method.resolved()
+    assert method_of(held).terms == method.terms
+
+
+def test_the_job_of_a_record_is_the_one_that_made_it(ran: Path) -> None:
+    planned = {job.key: job for job in plan(benchmarks.load(str(ran / "benchmark-demo.yaml")))}
+    for one in Store(ran).load()[0]:
+        job = job_of(one, "", "")
+        assert job.key == one.key
+        assert job.recipe == planned[one.key].recipe
+        assert job.folder == planned[one.key].folder
+
+
+def test_a_rerun_gives_the_same_bits(ran: Path) -> None:
+    key = by_method(ran, "simcse").key
+    result = call("rerun", key[:8], "--results", ran)
+    assert result.exit_code == 0, result.output
+    assert result.output.splitlines()[-1] == f"{key}: scores and items equal to the last bit"
+
+
+def test_a_rerun_of_a_record_that_was_changed_leaves_1(ran: Path, tmp_path: Path) -> None:
+    shutil.copytree(ran, tmp_path / "results")
+    key = by_method(ran, "cls").key
+    path = tmp_path / "results/runs" / f"{key}.json"
+    held = json.loads(path.read_bytes())
+    held["scores"][0]["value"] += 0.25
+    held["origin"]["versions"]["torch"] = "1.0"
+    path.write_text(json.dumps(held))
+    result = call("rerun", path)
+    assert result.exit_code == 1
+    assert "BAD mw-captions@1 best: " in result.output
+    assert "(-0.25)" in result.output
+    assert "torch " in result.output
+    assert f"{key}: scores and items not equal" in result.output
+
+
+def test_what_has_changed_since_is_said(ran: Path) -> None:
+    one = by_method(ran, "cls")
+    other = Source(name=one.corpus.name, sha256="0" * 64)
+    with pytest.raises(BadData, match=r"the corpus .* has changed: sha256 .*, in the record 00000000"):
+        job_of(one.model_copy(update={"corpus": other}), "", "")
+    other = Source(name=one.encoder.name, sha256="0" * 64)
+    with pytest.raises(BadData, match=r"the encoder .* has changed"):
+        job_of(one.model_copy(update={"encoder": other}), "", "")
+    with pytest.raises(BadData, match="the task data have changed"):
+        job_of(one.model_copy(update={"protocol": replace(one.protocol, data="0" * 64)}), "", "")
+    with pytest.raises(BadResults, match="cannot be rerun: made with cls@7, now cls@1"):
+        text = one.resolved.replace("cls()@1", "cls()@7")
+        job_of(one.model_copy(update={"resolved": text, "parts": None, "format": 1}), "", "")
+    with pytest.raises(BadResults, match=r"distributed training \(2 processes\)"):
+        job_of(one.model_copy(update={"protocol": replace(one.protocol, processes=2)}), "", "")
+    with pytest.raises(BadResults, match="is inconsistent with its key"):
+        job_of(one.model_copy(update={"seed": 5}), "", "")
+
+
+def test_a_file_that_a_method_reads_is_named_and_has_to_be_the_same(tmp_path: Path) -> None:
+    pairs, results = tmp_path / "pairs.tsv", tmp_path / "results"
+    sentences = read_corpus("microworld:100", "").take(range(100))
+    pairs.write_text("".join(f"{sentence}\t{sentence}\n" for sentence in sentences))
+    method = f"simcse+paraphrase(file='{pairs}')+recipe(steps=1,warmup=0,batch_size=4)"
+    options = ("--corpus", "microworld:100", "--sizes", 8, "--seeds", 1, "--tasks", "mw-captions", "--dev", "")
+    done = call("run", "--methods", method, "--results", results, *options)
+    assert done.exit_code == 0, done.output
+    (one,) = Store(results).load()[0]
+    assert [source.name for source in one.outside] == [str(pairs)]
+    assert f"{pairs}, sha256 {one.outside[0].sha256}" in call("show", one.key, "--results", results).output
+    assert job_of(one, "", "").key == one.key
+    pairs.write_text(pairs.read_text() + "more\tof it\n")
+    with pytest.raises(BadData, match=r"the file or model .*pairs.tsv has changed: sha256 .*, in the record"):
+        job_of(one, "", "")
+    pairs.unlink()
+    with pytest.raises(BadData, match=r"pairs.tsv has changed: sha256 none, in the record"):
+        job_of(one, "", "")
+
+
+def test_how_far_items_are_apart() -> None:
+    one = record()
+    before = np.array([0.5, 0.25, np.nan], dtype=np.float32)
+    after = np.array([0.5, 0.375, np.nan], dtype=np.float32)
+    assert compared(one, one, {"a": before}, {"a": before}) == []
+    assert compared(one, one, {"a": after}, {"a": before}) == [("items a", "1 of 3 differ, by 0.125 at most")]
+    assert compared(one, one, {"a": after}, None) == []
+    assert compared(one, one, {"a": before}, {"a": before[:2]}) == [("items a", "shapes differ")]
+    assert compared(one, one, {}, {"a": before}) == [("items a", "shapes differ")]
+
+
+def test_scores_training_and_conditions_are_compared() -> None:
+    here, there = record(values=(50.5, 60.0, 70.0), torch="2.8.0"), record()
+    assert dict(compared(here, there, {}, {})) == {"sts12@1 best": "50.500000, in the record 50.000000 (+0.5)"} | {
+        "sts12@1 last": "50.500000, in the record 50.000000 (+0.5)"
+    }
+    assert conditions_apart(here, there) == ["torch 2.8.0, in the record 2.7.0"]
+    fewer = record(tasks=("sts12@1",), values=(50.0,))
+    assert ("sts13@1 best", "only in the record") in compared(fewer, there, {}, {})
+    assert ("sts13@1 best", "not in the record") in compared(there, fewer, {}, {})
+
+
+def test_a_record_is_found_by_the_beginning_of_its_key(ran: Path) -> None:
+    key = by_method(ran, "cls").key
+    assert find(key[:6], ran)[1].key == key
+    assert find(str(ran / "runs" / f"{key}.json"), Path("elsewhere"))[1].key == key
+    with pytest.raises(BadResults, match="has no record '00000000'"):
+        find("00000000", ran)
+    with pytest.raises(BadResults, match="no such record"):
+        find("nowhere.json", ran)
+
+
+def test_show_tells_the_origin_of_a_record_and_still_shows_methods(ran: Path) -> None:
+    one = by_method(ran, "simcse")
+    told = call("show", one.key, "--results", ran)
+    assert told.exit_code == 0, told.output
+    for fact in (one.encoder.sha256, one.corpus.sha256, one.subset.sha256, one.protocol.data, one.origin.started):
+        assert fact in told.output
+    assert "best on mw-dev@1 (400 rated pairs), and last" in told.output
+    assert f"{one.scores[0].value:.4f}" in told.output
+    assert "torch " in told.output
+    assert call("show", "ct").exit_code == 0

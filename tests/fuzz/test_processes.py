@@ -1,0 +1,37 @@
+"""A few commands as a shell would start them: what only a real start and a real end can show."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.fuzz.harness import ENVIRONMENT, ROOT, Ended, Fuzz, breaches
+
+pytestmark = pytest.mark.slow
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    (), ("--version",), ("--nothing",), ("nothing",), ("show", "simcse+ami(weight=\x1b[31m)"), ("show", "\udcff"),
+    ("show", "é" * 9000),
+    ("show", "simcse+infonce(temperature=1e999)"), ("list", "\u202e"), ("list",), ("report", "nowhere"), ("report",
+    "/dev/null"),
+    ("report", "sound/demo", "--format", "json"), ("report", "sound/results", "--format", "latex"), ("compare",
+    "sound/results"),
+    ("status", "sound/results"), ("sample", "/dev/null", "--size", "1"), ("sample", "sound/corpus.txt", "--size", "2"),
+    ("run", "sound/corpus.txt"), ("run", "demo", "--threads", "9" * 400, "--dry-run"), ("run", "demo", "--seeds", "x"),
+    ("eval", "words:random", "--tasks", "sound/pairs.tsv"), ("eval", "sound", "--tasks", "mw-captions"), ("audit",),
+    ("diff", "a", "b"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(COMMANDS)))
+def test_a_real_command(fuzz: Fuzz, number: int) -> None:
+    argv = COMMANDS[number]
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT), "HOME": str(fuzz.server.own)}
+    command = [sys.executable, "-m", "cseb", *argv]
+    done = subprocess.run(
+        command, cwd=fuzz.server.folder, env=environment, capture_output=True, timeout=120, check=False
+    )
+    ended = Ended(argv, done.returncode, False, 0.0, 0.0, 0, done.stdout, done.stderr, "")
+    assert not breaches(ended), done.stderr.decode("utf-8", "replace")

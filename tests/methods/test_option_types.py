@@ -1,0 +1,78 @@
+"""What options may be is read from annotations, for every built-in part, and answered before anything is built."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from cseb.errors import BadSpec
+from cseb.methods import option_types
+from cseb.methods.part_facts import facts
+from cseb.parts import clause_splitting, part_composition, token_augment
+from cseb.parts.terms import attention_mutual_information, debiased_contrast, dimension_contrast, mixed_negatives
+from cseb.registry import SLOTS
+
+PARTS = [name for registry in SLOTS.values() for name in registry.builtin]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_every_option_of_every_part_says_what_it_may_be(name: str) -> None:
+    silent = [one.name for one in facts(name).options if one.kind is None or not one.told]
+    assert not silent, f"{name} leaves open what these options may be: {silent}"
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_refuses_values_of_another_kind_by_its_name_and_the_option(name: str) -> None:
+    for one in facts(name).options:
+        with pytest.raises(BadSpec, match=rf"^{name}: {one.name} is "):
+            option_types.check(one.kind, ((("nested",),),), f"{name}: {one.name}")
+
+
+@pytest.mark.parametrize(
+    ("alias", "table"),
+    [
+        (clause_splitting.Strategy, clause_splitting.STRATEGIES),
+        (part_composition.Aggregate, part_composition.AGGREGATES),
+        (token_augment.TokenEdit, token_augment.EDITS),
+        (attention_mutual_information.Slicing, attention_mutual_information.SLICINGS),
+        (debiased_contrast.Form, debiased_contrast.FORMS),
+        (dimension_contrast.Form, dimension_contrast.FORMS),
+        (mixed_negatives.Form, mixed_negatives.FORMS),
+    ],
+)
+def test_the_words_of_an_annotation_are_those_that_can_be_computed(alias: object, table: dict[str, object]) -> None:
+    assert get_args(alias) == tuple(table)
+
+
+@pytest.mark.parametrize(
+    ("part", "option", "value", "message"),
+    [
+        ("queue", "size", "many", "queue: size is 'many'; it must be a whole number of at least 1"),
+        ("queue", "size", 2.0, "queue: size is 2.0; it must be a whole number of at least 1"),
+        ("queue", "mask_self", "maybe", "queue: mask_self is 'maybe'; allowed: True, False or 'auto'"),
+        ("queue", "momentum", True, "queue: momentum is True; a finite number is needed"),
+        ("drophead", "rate", 0.95, "drophead: rate is 0.95; it must lie between 0 and 0.9"),
+        ("halves", "extra", "all", "halves: extra is 'all'; allowed: 'none', 'adjacent', 'overlapping', 'subsuming'"),
+        ("compose", "first", 0, "compose: first is 0; it must be a whole number of at least 1"),
+        ("repeated", "views", 1, "repeated: views is 1; it must lie between 2 and 16"),
+        ("repeated", "views", 2.5, "repeated: views is 2.5; a whole number is needed"),
+        ("multi_dropout", "rates", (0.1,), "multi_dropout: rates is (0.1,); it must be a tuple of 2: a number from 0"),
+        ("multi_dropout", "rates", (0.1, 2), "multi_dropout: rates is 2; it must lie between 0 and 0.9"),
+        ("cnn_mean", "widths", (1, 2), "cnn_mean: widths is 2; allowed: 1, 3, 5, 7, 9"),
+        ("token_edits", "edits", ("swap",), "token_edits: edits is 'swap'; allowed: 'shuffle', 'reverse', 'delete'"),
+        ("recipe", "dropout", "low", "recipe: dropout is 'low'; allowed: a number from 0 to 1 or 'model'"),
+        ("recipe", "dropout", 2, "recipe: dropout is 2; it must lie between 0 and 1"),
+    ],
+)
+def test_messages_name_what_was_found_and_what_is_allowed(part: str, option: str, value: object, message: str) -> None:
+    with pytest.raises(BadSpec) as error:
+        option_types.check({one.name: one.kind for one in facts(part).options}[option], value, f"{part}: {option}")
+    assert message in str(error.value)
+
+
+def test_an_alias_that_names_itself_says_nothing() -> None:
+    import ast
+
+    circle = ast.parse("Loop", mode="eval").body
+    assert option_types.read(circle, lambda name: circle) is None

@@ -1,0 +1,170 @@
+"""The grammar: what it reads, what it refuses, and that nothing in it is ever executed."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cseb.errors import BadSpec, CsebError, UnknownName
+from cseb.methods.spec import Part, parse_method, parse_methods, parse_scale
+from cseb.registry import METHODS, PRESETS, SLOTS, slot_of
+
+
+def options(method: str, name: str, fraction: float = 1.0, scale: str = "") -> dict[str, object]:
+    settled = parse_method(method).at(fraction, parse_scale(scale))
+    return dict(next(part for part in settled.parts() if part.name == name).options)
+
+
+def names(method: str) -> list[str]:
+    return [part.name for part in parse_method(method).at(1.0).parts()]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "simcse",
+        "micse+recipe(steps=500)",
+        "simcse+ami(weight=0.001,layers=(7, 8),slicing='head_pairs')",
+        "micse-ami",
+        "msse-dcm-reconstruct",
+        "mean+mask_prompt(template='[X] is [MASK].')",
+    ],
+)
+def test_a_method_reads_back_from_its_own_text(text: str) -> None:
+    method = parse_method(text)
+    again = parse_method(str(method))
+    assert again == method
+    assert again.at(0.01).resolved() == method.at(0.01).resolved()
+
+
+def test_the_owners_list() -> None:
+    assert [str(method) for method in parse_methods("simcse,micse,msse")] == ["simcse", "micse", "msse"]
+    spaced = parse_methods(" simcse , micse + recipe( steps = 500 ) ")
+    assert [str(method) for method in spaced] == ["simcse", "micse+recipe(steps=500)"]
+
+
+def test_plus_updates_a_part_that_is_there_and_adds_one_that_is_not() -> None:
+    assert options("micse+ami(weight=0.5)", "ami") == {**options("micse", "ami"), "weight": 0.5}
+    assert names("simcse+ami") == [*names("simcse")[:-1], "ami", "recipe"]
+    assert names("simcse+moco") == ["dropout", "cls", "mlp", "queue", "infonce", "recipe"]
+    assert names("simcse+mean") == ["dropout", "mean", "mlp", "infonce", "recipe"]
+
+
+def test_minus_takes_a_part_away() -> None:
+    assert names("micse-queue-ami") == names("simcse")
+    assert names("micse-moco-ami") == names("simcse")
+    with pytest.raises(UnknownName, match="no part of simcse is called 'ami'"):
+        parse_method("simcse-ami")
+    with pytest.raises(BadSpec, match="cannot do without its pooler"):
+        parse_method("simcse-cls")
+
+
+def test_words_and_literals_are_values() -> None:
+    found = options("simcse+ami(layers=[1,2],slicing=head_pairs,scale_by_valid=false,weight=-1)", "ami")
+    assert found["layers"] == (1, 2)
+    assert found["slicing"] == "head_pairs"
+    assert found["scale_by_valid"] is False
+    assert found["weight"] == -1
+
+
+def test_per_fraction_then_the_benchmark_then_the_user() -> None:
+    assert [options("micse", "ami", fraction)["weight"] for fraction in (0.0005, 0.001, 0.005, 0.1, 0.5, 1.0)] == [
+        1e-3, 1e-3, 1e-4, 5e-4, 2.5e-3, 2.5e-3,
+    ]  # fmt: skip
+    assert options("micse", "ami", 0.01, "ami(weight=7)")["weight"] == 7
+    assert options("micse+ami(weight=9)", "ami", 0.01, "ami(weight=7)")["weight"] == 9
+    assert names("simcse") == [
+        part.name for part in parse_method("simcse").at(1.0, parse_scale("queue(size=2)")).parts()
+    ]
+
+
+def test_a_benchmark_scales_parts_that_a_user_puts_in() -> None:
+    assert options("simcse+moco", "queue", 0.01, "queue(size=8)")["size"] == 8
+    assert options("simcse+moco(size=5)", "queue", 0.01, "queue(size=8)")["size"] == 5
+    assert options("simcse+mean+recipe(steps=3)", "recipe", 0.01, "recipe(steps=8, warmup=1)")["steps"] == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("micze", "no method is called 'micze'; did you mean micse?"),
+        ("simcse+amy", "no part is called 'amy'; did you mean ami"),
+        ("simcse+ami(wait=3)", "ami has no option 'wait'; did you mean weight"),
+        ("simcse+ami(3)", "option without a name"),
+        ("simcse+ami(**{})", "option without a name"),
+        ("simcse*2", r"only \+ and - may join parts"),
+        ("simcse,simcse", "asked for twice"),
+        ("simcse+ami(weight=open('x'))", "nothing is evaluated"),
+        ("__import__('os').system('touch pwned')", "must start with its name"),
+        ("simcse+ami(weight=[x for x in ()])", "nothing is evaluated"),
+        ("", "is not a spec"),
+        ("simcse+", "is not a spec"),
+        ("(" * 500, "is not a spec"),
+        ("a" * 20_000, "too long"),
+        ("simcse+recipe(steps=5)+recipe(stepz=5)", "did you mean steps"),
+    ],
+)
+def test_what_cannot_be_read_is_one_clear_line(text: str, message: str) -> None:
+    with pytest.raises(CsebError, match=message) as caught:
+        parse_methods(text)
+    assert "\n" not in str(caught.value)
+
+
+GRAMMAR = st.lists(
+    st.sampled_from([*METHODS, *PRESETS, "+", "-", "(", ")", ",", "=", "weight", "1e-3", "'", "[", "None", "lambda:0"]),
+    max_size=12,
+).map("".join)
+
+
+@given(st.one_of(st.text(max_size=60), GRAMMAR))
+def test_no_text_makes_the_reader_stumble(text: str) -> None:
+    for read in (parse_methods, parse_method, parse_scale):
+        try:
+            read(text)
+        except CsebError as error:
+            assert "\n" not in str(error)
+
+
+def test_every_part_belongs_to_one_slot() -> None:
+    everything = [name for registry in SLOTS.values() for name in registry]
+    assert len(everything) == len(set(everything))
+    assert {PRESETS[name].name for name in PRESETS} == set(everything)
+
+
+@pytest.mark.parametrize("name", [*METHODS])
+def test_every_spec_states_its_source_and_every_option(name: str) -> None:
+    method = METHODS[name]
+    assert method.name == name
+    assert any(character.isdigit() for character in method.source)
+    for fraction in (0.0001, 0.001, 0.01, 0.1, 1.0):
+        for part in method.at(fraction).parts():
+            preset = next(PRESETS[known] for known in PRESETS if PRESETS[known].name == part.name)
+            assert [key for key, _ in part.options] == [key for key, _ in preset.options]
+
+
+def test_a_changed_option_changes_the_resolved_text() -> None:
+    once = parse_method("simcse").at(1.0).resolved()
+    assert parse_method("simcse+infonce(temperature=0.05)").at(1.0).resolved() == once
+    assert parse_method("simcse+infonce(temperature=0.06)").at(1.0).resolved() != once
+
+
+def test_unknown_parts_name_what_is_near() -> None:
+    with pytest.raises(UnknownName, match="did you mean queue"):
+        slot_of("queu")
+    assert str(Part("ami", (("weight", 1),))) == "ami(weight=1)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("micse-litteral", "no part of micse is called 'litteral'"),
+        ("msse-litteral", "nor a method 'msse-litteral'; did you mean msse-literal"),
+        ("my-cosentt", "no method is called 'my-cosentt'"),
+        ("simcse-crop", "no part of simcse is called 'crop'; known: cls, dropout, infonce, mlp, recipe"),
+        ("simcse-dropout", r"without its views; put another in its place, such as \+paraphrase"),
+        ("simcse-recipe", r"change it with \+recipe\("),
+        ("infonce", "infonce is a part: such as simcse.infonce"),
+    ],
+)
+def test_a_name_near_a_method_or_a_part_is_answered_as_a_whole(text: str, message: str) -> None:
+    with pytest.raises(CsebError, match=message):
+        parse_method(text)

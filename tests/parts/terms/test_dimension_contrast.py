@@ -1,0 +1,155 @@
+"""DCM: hand-worked numbers, and what the printed form can and cannot reach."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from cseb.encoder.interface import EncodedView
+from cseb.errors import BadSpec
+from cseb.parts import LossInputs
+from cseb.parts.terms.dimension_contrast import DCM, FORMS, correlations, off_diagonal
+from tests.conftest import check_options
+
+H = torch.tensor([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [2.0, 4.0, 5.0], [4.0, 3.0, 2.0]], dtype=torch.float64)
+PLUS = torch.tensor([[1.0, 1.0, 1.0], [4.0, 2.0, 0.0], [2.0, 5.0, 3.0], [3.0, 2.0, 2.0]], dtype=torch.float64)
+
+
+def dcm(form: str, centre: bool = True, deviation: str = "population", on: str = "h") -> DCM:
+    return DCM(form=form, centre=centre, deviation=deviation, on=on)
+
+
+def step(h: torch.Tensor, plus: torch.Tensor) -> LossInputs:
+    none = torch.zeros(len(h), 1, dtype=torch.long)
+    return LossInputs([EncodedView(one, one, none, none, none) for one in (h, plus)], torch.Generator())
+
+
+def test_correlations_in_both_normalisations() -> None:
+    pearson = [[0.8, 0.0, 0.0], [-0.4, 0.7453559925, 1.0], [0.0, 0.979957887, 0.8366600265]]
+    assert torch.allclose(correlations(H, PLUS, centre=True), torch.tensor(pearson, dtype=torch.float64), atol=1e-9)
+    columns = [
+        [0.9666666667, 0.7827803639, 0.7319250547],
+        [0.7666666667, 0.9393364366, 0.9759000729],
+        [0.6666666667, 0.9706476512, 0.9271050693],
+    ]
+    assert torch.allclose(correlations(H, PLUS, centre=False), torch.tensor(columns, dtype=torch.float64), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("form", "centre", "value"),
+    [
+        ("balanced", True, 0.1053516572),
+        ("sum", True, 2.2518409778),
+        ("per_dimension", True, 0.7506136593),
+        ("per_element", True, 0.2502045531),
+        ("sum", False, 4.0853242711),
+        ("per_dimension", False, 1.361774757),
+        ("per_element", False, 0.453924919),
+    ],
+)
+def test_dcm_gives_the_number_worked_out_by_hand(form: str, centre: bool, value: float) -> None:
+    assert dcm(form=form, centre=centre)(step(H, PLUS)).item() == pytest.approx(value, abs=1e-8)
+
+
+def test_released_standardising() -> None:
+    released = [
+        [0.5999990705, 0.0, 0.0],
+        [-0.2999995352, 0.5590162386, 0.7499988381],
+        [0.0, 0.7349676507, 0.6274942434],
+    ]
+    found = correlations(H, PLUS, centre=True, deviation="unbiased")
+    assert torch.allclose(found, torch.tensor(released, dtype=torch.float64), atol=1e-9)
+    assert dcm("balanced", deviation="unbiased")(step(H, PLUS)).item() == pytest.approx(0.338757602, abs=1e-8)
+    diagonal = correlations(H, H, centre=True, deviation="unbiased").diagonal()
+    assert diagonal.tolist() == pytest.approx([0.75] * 3, abs=1e-5)  # (B - 1) / B
+
+
+def test_released_standardising_equals_its_loops() -> None:
+    c = correlations(H, PLUS, centre=True, deviation="unbiased")
+    for i in range(3):
+        for j in range(3):
+            left, right = H[:, i], PLUS[:, j]
+            u = (left - left.mean()) / (left.std() + 1e-6)
+            v = (right - right.mean()) / (right.std() + 1e-6)
+            assert c[i, j].item() == pytest.approx((u * v).sum().item() / 4)
+
+
+def test_the_views_of_a_sentence_are_compared_and_not_its_neighbours() -> None:
+    stacked = torch.cat([H, PLUS])  # originals 0 to 3, their positives 4 to 7
+    right = correlations(stacked[[0, 1, 2, 3]], stacked[[4, 5, 6, 7]], centre=True)
+    wrong = correlations(stacked[[0, 2, 4, 6]], stacked[[1, 3, 5, 7]], centre=True)  # reshaped to (B, 2)
+    found = dcm("sum")(step(H, PLUS)).item()
+    assert found == pytest.approx(FORMS["sum"](right).item())
+    assert found != pytest.approx(FORMS["sum"](wrong).item())
+
+
+def test_first_tokens_of_the_last_layer_may_be_compared_instead() -> None:
+    term = dcm("balanced", on="first")
+    assert term.needs == {"layers"}
+    assert not dcm("balanced").needs
+    far = step(H + 7, PLUS.flip(0))
+    views = [
+        replace(view, layers=(torch.randn(4, 2, 3), torch.stack([told, 99 * told], dim=1)))
+        for view, told in zip(far.views, (H, PLUS), strict=True)
+    ]
+    assert term(replace(far, views=views)).item() == pytest.approx(0.1053516572, abs=1e-8)
+
+
+def test_an_unbiased_deviation_needs_its_mean() -> None:
+    with pytest.raises(BadSpec, match="needs centre=true"):
+        dcm("balanced", centre=False, deviation="unbiased")
+    with pytest.raises(BadSpec, match="dcm: on"):
+        check_options("dcm", on="second")
+
+
+def test_balanced_equals_its_loops() -> None:
+    c = torch.corrcoef(torch.cat([H, PLUS], dim=1).T)[:3, 3:]
+    diagonal = sum((c[i, i] - 1) ** 2 for i in range(3)) / 3
+    others = sum(c[i, j] ** 2 for i in range(3) for j in range(3) if i != j) / 6
+    assert dcm(form="balanced", centre=True)(step(H, PLUS)).item() == pytest.approx(
+        (2 * diagonal + 0.05 * others).item()
+    )
+
+
+def test_equal_views_agree_with_themselves() -> None:
+    c = correlations(H, H, centre=True)
+    assert torch.allclose(c.diagonal(), torch.ones(3, dtype=torch.float64))
+    assert torch.allclose(c, c.T)
+
+
+def test_the_printed_sum_cannot_vanish_in_a_small_batch() -> None:
+    h = torch.randn(8, 32, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    c = correlations(h, h, centre=True)
+    assert c.square().sum() >= 32**2 / 7  # rank at most B - 1
+
+
+def test_swapped_views_and_shuffled_batches_change_nothing() -> None:
+    order = torch.tensor([2, 0, 3, 1])
+    for form in FORMS:
+        term = dcm(form=form, centre=True)
+        once = term(step(H, PLUS)).item()
+        assert term(step(PLUS, H)).item() == pytest.approx(once)
+        assert term(step(H[order], PLUS[order])).item() == pytest.approx(once)
+
+
+def test_dead_dimensions_and_single_sentences_are_finite() -> None:
+    dead = H.clone()
+    dead[:, 1] = 3.0
+    dead.requires_grad_()
+    dcm(form="balanced", centre=True)(step(dead, PLUS)).backward()
+    assert torch.isfinite(dead.grad).all()
+    for deviation in ("population", "unbiased"):
+        assert torch.isfinite(dcm("balanced", deviation=deviation)(step(H[:1], PLUS[:1])))
+        assert torch.isfinite(dcm("balanced", deviation=deviation)(step(torch.ones_like(H), PLUS)))
+
+
+def test_off_diagonal_leaves_the_diagonal_out() -> None:
+    assert off_diagonal(torch.arange(9.0).reshape(3, 3)).tolist() == [1, 2, 3, 5, 6, 7]
+
+
+@pytest.mark.parametrize("deviation", ["population", "unbiased"])
+@pytest.mark.parametrize("form", FORMS)
+def test_gradients_are_right(form: str, deviation: str) -> None:
+    rng = torch.Generator().manual_seed(1)
+    a, b = (torch.randn(5, 3, generator=rng, dtype=torch.float64).requires_grad_() for _ in range(2))
+    assert torch.autograd.gradcheck(lambda a, b: dcm(form, deviation=deviation)(step(a, b)), (a, b))

@@ -1,0 +1,201 @@
+"""Contrastive terms: numbers worked out by hand, the equation in loops, and what the papers claim of them."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from cseb.encoder.interface import EncodedView
+from cseb.parts import LossInputs, Queued
+from cseb.parts.terms.infonce import (
+    Alignment,
+    InfoNCE,
+    Reconstruction,
+    info_nce,
+    info_nce_literal,
+    info_nce_zeroed,
+    squared_distance,
+)
+
+Z1 = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
+Z2 = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
+QUEUE = torch.tensor([[1.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
+ALL = torch.ones(2, 2, dtype=torch.bool)
+
+
+def view(z: torch.Tensor) -> EncodedView:
+    none = torch.zeros(len(z), 1, dtype=torch.long)
+    return EncodedView(z, z, none, none, none)
+
+
+def step(z1: torch.Tensor, z2: torch.Tensor, queue: Queued | None = None) -> LossInputs:
+    return LossInputs([view(z1), view(z2)], torch.Generator(), queue)
+
+
+@pytest.mark.parametrize(("temperature", "loss"), [(0.5, 0.3881488599), (0.05, 0.0090780361)])
+def test_info_nce_of_two_sentences(temperature: float, loss: float) -> None:
+    assert info_nce(Z1, Z2, temperature).item() == pytest.approx(loss, abs=1e-9)
+
+
+def test_info_nce_is_not_symmetric() -> None:
+    assert info_nce(Z2, Z1, 0.5).item() == pytest.approx(0.5199716317, abs=1e-9)
+
+
+@pytest.mark.parametrize("queue", [0, 3])
+def test_info_nce_equals_the_sum_written_out(queue: int) -> None:
+    rng = torch.Generator().manual_seed(0)
+    a = torch.randn(4, 8, generator=rng, dtype=torch.float64)
+    c = torch.randn(4 + queue, 8, generator=rng, dtype=torch.float64)
+
+    def d(i: int, j: int) -> float:
+        return math.exp(torch.cosine_similarity(a[i], c[j], dim=0).item() / 0.05)
+
+    rows = [-math.log(d(i, i) / sum(d(i, j) for j in range(len(c)))) for i in range(len(a))]
+    assert info_nce(a, c, temperature=0.05).item() == pytest.approx(sum(rows) / len(rows))
+
+
+def test_info_nce_at_its_limits() -> None:
+    eye = torch.eye(5, dtype=torch.float64)
+    assert info_nce(eye, eye, 1e9).item() == pytest.approx(math.log(5))
+    assert info_nce(eye, eye, 0.05).item() == pytest.approx(math.log(1 + 4 * math.exp(-20)))
+    assert info_nce(eye[:1], eye[:1], 0.05).item() == 0  # one sentence has nobody to be told from
+
+
+def test_queued_negatives_are_further_columns() -> None:
+    found = InfoNCE(temperature=0.5, negatives="batch", form="released")(step(Z1, Z2, Queued(QUEUE, ALL)))
+    assert found.item() == pytest.approx(0.9038809435, abs=1e-9)
+
+
+def test_literal_equation_2_of_micse() -> None:
+    assert info_nce_literal(Z1, Z2, QUEUE, 0.5, ALL).item() == pytest.approx(0.2684172512, abs=1e-9)
+    found = InfoNCE(temperature=0.5, negatives="batch", form="literal")(step(Z1, Z2, Queued(QUEUE, ALL)))
+    assert found.item() == pytest.approx(0.2684172512, abs=1e-9)
+
+
+def test_a_key_that_is_not_allowed_is_as_if_it_were_not_queued() -> None:
+    first_only = torch.tensor([[True, False], [True, False]])
+    term = InfoNCE(temperature=0.5, negatives="batch", form="released")
+    masked = term(step(Z1, Z2, Queued(QUEUE, first_only)))
+    assert masked.item() == pytest.approx(term(step(Z1, Z2, Queued(QUEUE[:1], ALL[:, :1]))).item())
+
+
+def test_positives_only_sets_other_logits_to_zero() -> None:
+    assert info_nce_zeroed(Z1, Z2, 0.5).item() == pytest.approx(0.1951052392, abs=1e-9)
+    rows = [math.log(1 + math.exp(-cosine / 0.5)) for cosine in (0.6, 1.0)]
+    assert info_nce_zeroed(Z1, Z2, 0.5).item() == pytest.approx(sum(rows) / 2)
+    found = InfoNCE(temperature=0.5, negatives="zeroed", form="released")(step(Z1, Z2))
+    assert found.item() == pytest.approx(0.1951052392, abs=1e-9)
+
+
+def test_alignment_is_one_minus_cosine() -> None:
+    assert Alignment()(step(Z1, Z2)).item() == pytest.approx(0.2)
+
+
+FOUR1 = torch.tensor([[1.0, 2.0, 2.0, 0.0], [0.0, 0.0, 3.0, 4.0]], dtype=torch.float64)
+FOUR2 = torch.tensor([[2.0, 1.0, 2.0, 0.0], [0.0, 3.0, 0.0, 4.0]], dtype=torch.float64)
+
+
+@pytest.mark.parametrize(
+    ("z1", "z2", "form", "value"),
+    [
+        (Z1, Z2, "released", 0.4),
+        (Z1, Z2, "unit", 0.4),
+        (Z1, Z2, "raw", 10.5),
+        (FOUR1, FOUR2, "released", 0.2355555556),
+        (FOUR1, FOUR2, "unit", 0.4711111111),
+        (FOUR1, FOUR2, "raw", 10.0),
+    ],
+)
+def test_reconstruction_gives_the_number_worked_out_by_hand(
+    z1: torch.Tensor, z2: torch.Tensor, form: str, value: float
+) -> None:
+    assert Reconstruction(form=form)(step(z1, z2)).item() == pytest.approx(value, abs=1e-9)
+
+
+def test_totals_of_informin_cl() -> None:
+    two, four = info_nce(Z1, Z2, 0.5).item(), info_nce(FOUR1, FOUR2, 0.5).item()
+    assert two == pytest.approx(0.3881488599, abs=1e-9)
+    assert four == pytest.approx(0.400480875, abs=1e-9)
+
+    def total(form: str, weight: float) -> float:
+        return two + weight * squared_distance(Z1, Z2, form).item()
+
+    assert [total(form, 0.4) for form in ("released", "unit", "raw")] == pytest.approx(
+        [0.5481488599, 0.5481488599, 4.5881488599], abs=1e-9
+    )
+    assert [total(form, 4.0) for form in ("released", "unit", "raw")] == pytest.approx(
+        [1.9881488599, 1.9881488599, 42.3881488599], abs=1e-9
+    )
+    found = [four + 0.4 * squared_distance(FOUR1, FOUR2, form).item() for form in ("released", "unit", "raw")]
+    assert found == pytest.approx([0.4947030972, 0.5889253194, 4.400480875], abs=1e-9)
+
+
+def test_reconstruction_equals_its_loops() -> None:
+    n1, n2 = ([[x / math.sqrt(sum(y * y for y in row)) for x in row] for row in z.tolist()] for z in (FOUR1, FOUR2))
+    unit = sum((a - b) ** 2 for left, right in zip(n1, n2, strict=True) for a, b in zip(left, right, strict=True)) / 2
+    assert squared_distance(FOUR1, FOUR2, "unit").item() == pytest.approx(unit)
+    assert squared_distance(FOUR1, FOUR2, "released").item() == pytest.approx(2 * unit / 4)
+    errors = F.mse_loss(F.normalize(FOUR1, dim=-1), F.normalize(FOUR2, dim=-1))
+    assert squared_distance(FOUR1, FOUR2, "released").item() == pytest.approx(2 * errors.item())
+
+
+@pytest.mark.parametrize("form", ["released", "unit", "raw"])
+def test_reconstruction_keeps_its_promises(form: str) -> None:
+    rng = torch.Generator().manual_seed(3)
+    a, c = (torch.randn(5, 4, generator=rng, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    order = torch.randperm(5, generator=rng)
+    once = squared_distance(a, c, form)
+    assert torch.allclose(once, squared_distance(c, a, form))
+    assert torch.allclose(once, squared_distance(a[order], c[order], form))
+    assert torch.allclose(once, squared_distance(3 * a, 0.2 * c, form)) is (form != "raw")
+    assert squared_distance(a, a, form).item() == pytest.approx(0, abs=1e-12)
+    (grad,) = torch.autograd.grad(squared_distance(a, a.detach(), form), a)
+    assert grad.abs().max() < 1e-9  # equal views pull nowhere
+    assert torch.isfinite(squared_distance(a[:1] * 0, c[:1], form))
+    assert torch.autograd.gradcheck(lambda a, c: Reconstruction(form=form)(step(a, c)), (a, c))
+
+
+def test_neither_length_nor_order_of_the_batch_matters() -> None:
+    rng = torch.Generator().manual_seed(1)
+    a, c = (torch.randn(6, 4, generator=rng, dtype=torch.float64) for _ in range(2))
+    order = torch.randperm(6, generator=rng)
+    once = info_nce(a, c, 0.05)
+    assert torch.allclose(once, info_nce(3 * a, 0.2 * c, 0.05))
+    assert torch.allclose(once, info_nce(a[order], c[order], 0.05))
+
+
+@pytest.mark.parametrize("negatives", ["batch", "zeroed"])
+def test_gradients_are_right(negatives: str) -> None:
+    rng = torch.Generator().manual_seed(2)
+    a, c = (torch.randn(3, 4, generator=rng, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    term = InfoNCE(temperature=0.5, negatives=negatives, form="released")
+    assert torch.autograd.gradcheck(lambda a, c: term(step(a, c)), (a, c))
+
+
+def test_ddp_average_of_constant_gathers_is_half_the_gradient() -> None:
+    """Why gathered rows must carry gradients: with constants, two processes train at half the rate."""
+    x1 = torch.tensor([[1.0, 0.5], [0.2, -1.0]], dtype=torch.float64)
+    x2 = torch.tensor([[0.9, 0.4], [0.1, -0.7]], dtype=torch.float64)
+    start = torch.tensor([[0.7, -0.2], [0.3, 1.1]], dtype=torch.float64)
+
+    weight = start.clone().requires_grad_()
+    loss = info_nce(F.linear(x1, weight), F.linear(x2, weight), 0.5)
+    (single,) = torch.autograd.grad(loss, weight)
+    assert loss.item() == pytest.approx(0.0405178537, abs=1e-9)
+    assert single.flatten().tolist() == pytest.approx([0.0601847031, -0.0320778866, -0.0345328491, -0.0347136498])
+
+    ranks = []
+    for rank in range(2):
+        weight = start.clone().requires_grad_()
+        mine = torch.tensor([[float(row == rank)] for row in range(2)], dtype=torch.float64)
+        views = []
+        for x in (x1, x2):
+            z = F.linear(x, weight)
+            views.append(mine * z + (1 - mine) * z.detach())
+        (grad,) = torch.autograd.grad(info_nce(views[0], views[1], 0.5), weight)
+        ranks.append(grad)
+    assert torch.allclose(sum(ranks), single)
+    assert (sum(ranks) / 2).flatten().tolist() == pytest.approx(
+        [0.0300923515, -0.0160389433, -0.0172664245, -0.0173568249]
+    )

@@ -1,0 +1,55 @@
+"""The released form of RankCSE's consistency, written out with its clamps."""
+
+import math
+
+import pytest
+import torch
+
+from cseb.parts.terms.rank_consistency import js_consistency, neg_entropy
+
+FLOOR = 1e-7
+
+
+def vectors(size: int) -> tuple[torch.Tensor, torch.Tensor]:
+    rng = torch.Generator().manual_seed(3)
+    left = torch.randn(size, 6, generator=rng, dtype=torch.float64)
+    return left, left + 0.1 * torch.randn(size, 6, generator=rng, dtype=torch.float64)
+
+
+def released(left: torch.Tensor, right: torch.Tensor, temperature: float) -> float:
+    """Half of KL(p | m) + KL(q | m) of p and q of at least 1e-7, where log m is clamped from below, to 1e-7 always."""
+
+    def rows(one: torch.Tensor, other: torch.Tensor) -> list[list[float]]:
+        table = []
+        for x in one:
+            weights = [math.exp(torch.cosine_similarity(x, y, dim=0).item() / temperature) for y in other]
+            table.append([max(weight / sum(weights), FLOOR) for weight in weights])
+        return table
+
+    total = 0.0
+    p, q = rows(left, right), rows(right, left)
+    for i in range(len(left)):
+        for j in range(len(left)):
+            middle = max(math.log((p[i][j] + q[i][j]) / 2), FLOOR)
+            total += sum(one[i][j] * (math.log(one[i][j]) - middle) for one in (p, q)) / 2
+    return total / len(left)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 0.05, 0.02])
+def test_it_is_what_the_re_implementation_computes(temperature: float) -> None:
+    left, right = vectors(8)
+    assert neg_entropy(left, right, temperature).item() == pytest.approx(released(left, right, temperature), abs=3e-7)
+
+
+def test_probabilities_below_the_floor_count_as_the_floor_and_are_not_pushed() -> None:
+    left = torch.eye(4, dtype=torch.float64, requires_grad=True)
+    found = neg_entropy(left, torch.eye(4, dtype=torch.float64), 0.02)  # e^-50 elsewhere
+    assert found.item() == pytest.approx(3 * FLOOR * math.log(FLOOR), rel=1e-6)
+    found.backward()
+    assert left.grad is not None
+    assert left.grad.abs().max() < 1e-12
+
+
+def test_the_term_of_the_paper_has_no_floor() -> None:
+    left = torch.eye(4, dtype=torch.float64)
+    assert 0 <= js_consistency(left, left, 0.02).item() < 1e-15

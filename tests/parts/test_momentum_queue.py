@@ -1,0 +1,97 @@
+"""The queue and the encoder that follows: order, momentum, and who never meets whom."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from cseb.encoder.encoder import tensors
+from cseb.errors import BadSpec
+from cseb.methods.spec import parse_method
+from cseb.parts.momentum_queue import Queue, follow, push
+from cseb.training.build import build
+
+
+def test_follow_moves_by_one_minus_momentum() -> None:
+    copy, online = torch.tensor([1.0, -2.0], dtype=torch.float64), torch.tensor([3.0, 0.0], dtype=torch.float64)
+    follow(copy, online, 0.995)
+    assert copy.tolist() == pytest.approx([1.01, -1.99])
+    follow(copy, online, 1.0)
+    assert copy.tolist() == pytest.approx([1.01, -1.99])
+
+
+def test_push_puts_the_newest_first_and_drops_the_oldest() -> None:
+    a, b, c, d = (torch.tensor([float(i)]) for i in range(4))
+    queue = push(torch.cat([a, b]), torch.cat([c, d]), 3)
+    assert queue.tolist() == [2.0, 3.0, 0.0]
+
+
+def queue_of(tiny: Callable[[str], Path], sentences: int, **options: object) -> tuple[Queue, object]:
+    built = build(parse_method("simcse+recipe(steps=2)").at(1.0), tiny("bert"), seed=0)
+    settled = {"size": 3, "momentum": 0.9, "dropout": 0.0, "mask_self": "auto", **options}
+    queue = Queue(**settled)  # type: ignore[arg-type]
+    queue.start(built.encoder, sentences)
+    return queue, built.encoder
+
+
+def remember(queue: Queue, encoder: object, text: list[str], sids: list[int]) -> None:
+    tokens = encoder.tokenise(text, 32)  # type: ignore[attr-defined]
+    ids, mask, _, anchor = tensors(tokens.batch(torch.arange(len(text)).numpy()), torch.device("cpu"))
+    queue.remember(encoder, ids, mask, anchor, torch.tensor(sids))  # type: ignore[arg-type]
+
+
+def test_queue_starts_empty_and_never_holds_more_than_its_size(tiny: Callable[[str], Path]) -> None:
+    queue, encoder = queue_of(tiny, 4)
+    assert queue.negatives(torch.tensor([0])) is None
+    remember(queue, encoder, ["a man", "a dog"], [0, 1])
+    first = queue.negatives(torch.tensor([0, 5]))
+    assert first is not None
+    assert first.keys.shape == (2, 16)
+    assert first.allowed.tolist() == [[False, True], [True, True]]  # its own old key is no negative
+    remember(queue, encoder, ["a cat", "the park"], [2, 3])
+    then = queue.negatives(torch.tensor([2]))
+    assert then is not None
+    assert then.keys.shape == (3, 16)
+    assert then.allowed.tolist() == [[False, True, True]]
+    assert not then.keys.requires_grad
+
+
+def test_a_queue_larger_than_the_subset_is_refused(tiny: Callable[[str], Path]) -> None:
+    with pytest.raises(BadSpec, match="queue: size is 3, but this subset has 2 sentences"):
+        queue_of(tiny, 2)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "mask_self", "masked"),
+    [(11, "auto", True), (12, "auto", False), (100, True, True), (4, False, False)],
+)
+def test_own_keys_are_masked_in_small_subsets(
+    tiny: Callable[[str], Path], sentences: int, mask_self: object, masked: bool
+) -> None:
+    queue, encoder = queue_of(tiny, sentences, mask_self=mask_self)
+    remember(queue, encoder, ["a man"], [0])
+    held = queue.negatives(torch.tensor([0]))
+    assert held is not None
+    assert held.allowed.all().item() is not masked
+
+
+def test_keys_come_from_a_copy_that_starts_equal_and_lags(tiny: Callable[[str], Path]) -> None:
+    queue, encoder = queue_of(tiny, 9, momentum=1.0)
+    online = encoder.backbone  # type: ignore[attr-defined]
+    for copy, original in zip(queue.copy.parameters(), online.parameters(), strict=True):
+        assert torch.equal(copy, original)
+        assert copy is not original
+    with torch.no_grad():
+        for weight in online.parameters():
+            weight.add_(1.0)
+    before = [copy.clone() for copy in queue.copy.parameters()]
+    remember(queue, encoder, ["a man"], [0])
+    assert all(torch.equal(a, b) for a, b in zip(before, queue.copy.parameters(), strict=True))
+
+
+def test_the_copy_has_its_own_dropout(tiny: Callable[[str], Path]) -> None:
+    queue, _ = queue_of(tiny, 9, dropout=0.3)
+    rates = {module.p for module in queue.copy.modules() if isinstance(module, torch.nn.Dropout)}
+    assert rates == {0.3}
+    assert queue.copy.training

@@ -1,0 +1,187 @@
+"""Views drawn anew at every step: what they change, what they must not, and whose randomness they use."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import ATTENTIONS, Shape
+from cseb.errors import BadSpec
+from cseb.methods.spec import parse_method
+from cseb.parts.online_augment import CharSpanMask, Delete, Repeat, Shuffle
+from cseb.parts.views import RandomPairs
+from cseb.training.build import build
+from tests.conftest import SENTENCES, check_options
+
+Tiny = Callable[[str], Path]
+SHAPE = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
+LONG = [sentence for sentence in SENTENCES if len(sentence) >= 30]
+
+
+def encoder(tiny: Tiny, method: str = "mean") -> Encoder:
+    return build(parse_method(method).at(1.0), tiny("bert"), seed=0).encoder
+
+
+def span(in_place: bool | str = False, needs: frozenset[str] = frozenset(), least: int = 30) -> CharSpanMask:
+    return CharSpanMask(span=5, least=least, in_place=in_place, shape=SHAPE, needs=needs)
+
+
+def draw(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def words(one: Encoder, ids: np.ndarray) -> list[str]:
+    return one.tokenizer.convert_ids_to_tokens(ids.tolist())
+
+
+def test_a_span_of_characters_becomes_one_mask_token(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    text = "the red dog is eating pizza slowly"
+    start = span().start(text, draw(1))
+    assert start is not None
+    expected = f"{text[:start]} [MASK] {text[start + 5 :]}"
+    found = span().redraw(one, [text], 32, draw(1))
+    assert words(one, found.own(0)) == one.tokenizer.tokenize(expected)
+    assert words(one, found.own(0)).count("[MASK]") == 1
+
+
+def test_the_text_is_cut_where_the_characters_first_occur() -> None:
+    text = "abcde" * 8
+    assert {span().start(text, draw(seed)) for seed in range(50)} == set(range(5))
+
+
+def test_short_texts_stay_whole(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    for in_place in (False, True):
+        found = span(in_place).redraw(one, ["a man", "", "a" * 29], 32, draw())
+        assert "[MASK]" not in words(one, found.flat)
+    assert span(least=0).start("abcde", draw()) is None
+
+
+def test_in_place_keeps_every_length_and_every_other_token(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    clean, found = one.tokenise(LONG, 32), span(True).redraw(one, LONG, 32, draw(3))
+    assert found.starts.tolist() == clean.starts.tolist()
+    changed = found.flat != clean.flat
+    assert set(found.flat[changed]) == {one.tokenizer.mask_token_id}
+    for row in range(len(LONG)):
+        hidden = np.flatnonzero(found.own(row) != clean.own(row))
+        assert 1 <= len(hidden) <= 5
+        assert hidden.tolist() == list(range(hidden[0], hidden[-1] + 1))
+
+
+def test_in_place_hides_the_tokens_the_characters_lie_in(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    text = "the red dog is eating pizza slowly"
+    for seed in range(20):
+        start = span().start(text, draw(seed))
+        found = span(True).redraw(one, [text], 32, draw(seed))
+        hidden = [place for place, word in enumerate(words(one, found.own(0))) if word == "[MASK]"]
+        places = one.offsets([text])[0]
+        assert hidden == [i for i, (a, b) in enumerate(places) if set(range(a, b)) & set(range(start, start + 5))]
+
+
+def test_auto_follows_the_terms() -> None:
+    assert not span("auto").in_place
+    assert span("auto", frozenset({ATTENTIONS})).in_place
+    assert not span(False, frozenset({ATTENTIONS})).in_place
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_prompt_and_the_length_limit_stay(tiny: Tiny, in_place: bool) -> None:
+    one = encoder(tiny, "mean+mask_prompt")
+    found = span(in_place).redraw(one, LONG, 6, draw())
+    clean = one.tokenise(LONG, 6)
+    assert (found.lengths() == clean.lengths()).all()
+    for row in range(len(LONG)):
+        told, whole = (tokens.flat[tokens.starts[row] : tokens.starts[row + 1]] for tokens in (found, clean))
+        assert (told[: found.prefix] == whole[: found.prefix]).all()
+        assert (told[-found.suffix :] == whole[-found.suffix :]).all()
+
+
+def test_the_same_stream_gives_the_same_view(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    once, twice, other = (span().redraw(one, LONG, 32, draw(seed)).flat.tolist() for seed in (7, 7, 8))
+    assert once == twice
+    assert once != other
+
+
+def test_an_encoder_without_a_mask_token_is_refused() -> None:
+    with pytest.raises(BadSpec, match="no mask token"):
+        CharSpanMask(5, 30, "auto", Shape(8, 2, 2, mask_token=False, pooled=False, dropout=0.1), frozenset())
+    with pytest.raises(BadSpec, match="in_place"):
+        check_options("char_span_mask", in_place="never")
+
+
+def test_random_pairs_are_collections_of_one_positive() -> None:
+    rows = np.arange(20)[::-1].copy()
+    rng = draw()
+    seen = set()
+    for _ in range(200):
+        others = RandomPairs(negatives=7).pair(rows, 40, rng)
+        assert np.flatnonzero(others == rows).tolist() == [0, 8, 16]
+        positives = rows[[0] * 8 + [8] * 8 + [16] * 4]
+        assert (others[others != rows] != positives[others != rows]).all()
+        seen.update(others.tolist())
+    assert seen == set(range(40))  # from the whole subset, not the batch alone
+
+
+def test_random_pairs_need_three_sentences() -> None:
+    assert sorted(RandomPairs(negatives=1).pair(np.array([0, 1]), 3, draw()).tolist()) == [0, 2]
+    with pytest.raises(BadSpec, match="this subset has 2 sentences"):
+        RandomPairs(negatives=1).pair(np.array([0, 1]), 2, draw())
+
+
+EDITS = {"shuffle": Shuffle(), "delete": Delete(rate=0.2), "repeat": Repeat(rate=0.2)}
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edits_touch_the_sentence_and_nothing_around_it(tiny: Tiny, name: str) -> None:
+    one = encoder(tiny, "mean+mask_prompt")
+    clean, found = one.tokenise(LONG, 32), EDITS[name].redraw(one, LONG, 32, draw())
+    assert len(found) == len(LONG)
+    for row in range(len(LONG)):
+        told, whole = (tokens.flat[tokens.starts[row] : tokens.starts[row + 1]] for tokens in (found, clean))
+        assert (told[: found.prefix] == whole[: clean.prefix]).all()
+        assert (told[-found.suffix :] == whole[-clean.suffix :]).all()
+        assert set(found.own(row)) <= set(clean.own(row))
+    batch = found.batch(np.arange(len(LONG)))
+    assert (batch.ids[np.arange(len(LONG)), batch.anchor] == one.tokenizer.mask_token_id).all()
+    changed = sum(found.own(row).tolist() != clean.own(row).tolist() for row in range(len(LONG)))
+    assert changed > len(LONG) / 2
+    assert clean.flat.tolist() == one.tokenise(LONG, 32).flat.tolist()
+
+
+def test_edits_change_the_share_they_are_told_to(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    text = ["a man woman is was eating food pizza playing guitar"]  # 10 tokens
+    clean = one.tokenise(text, 32).own(0).tolist()
+    assert sorted(Shuffle().redraw(one, text, 32, draw()).own(0)) == sorted(clean)
+    deleted = Delete(rate=0.2).redraw(one, text, 32, draw()).own(0).tolist()
+    assert len(deleted) == 8
+    assert deleted == [word for word in clean if word in deleted]  # in the same order
+    repeated = Repeat(rate=0.2).redraw(one, text, 32, draw()).own(0).tolist()
+    assert len(repeated) == 12
+    assert list(dict.fromkeys(repeated)) == clean
+    assert Repeat(rate=1.0).redraw(one, text, 12, draw()).own(0).tolist() == [w for w in clean for _ in "ab"][:10]
+
+
+def test_edits_of_next_to_nothing(tiny: Tiny) -> None:
+    one = encoder(tiny)
+    for edit in (*EDITS.values(), Delete(rate=1.0), Repeat(rate=1.0)):
+        found = edit.redraw(one, ["", "dog"], 32, draw())
+        assert len(found.own(0)) == 0
+        assert set(found.own(1)) == set(one.tokenise(["dog"], 32).own(0))
+    for name in ("delete", "repeat"):
+        with pytest.raises(BadSpec, match=f"{name}: rate"):
+            check_options(name, rate=1.5)
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_edits_follow_their_stream(tiny: Tiny, name: str) -> None:
+    one = encoder(tiny)
+    once, twice, other = (EDITS[name].redraw(one, LONG, 32, draw(seed)).flat.tolist() for seed in (7, 7, 8))
+    assert once == twice
+    assert once != other

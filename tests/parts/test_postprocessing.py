@@ -1,0 +1,153 @@
+"""Finished vectors whitened or ranked: against NumPy and SciPy, on which sentences, and in both checkpoints."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import rankdata, spearmanr
+
+from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec
+from cseb.experiment.plan import settled_method
+from cseb.methods.spec import parse_method, parse_scale
+from cseb.parts.postprocessing import RankMix, Whiten, average_ranks, whitening
+from cseb.training.build import build, check
+from cseb.training.loop import restore, train
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+SHAPE = Shape(width=5, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
+
+
+def vectors(rows: int = 40, width: int = 5) -> torch.Tensor:
+    rng = torch.Generator().manual_seed(0)
+    return (
+        torch.randn(rows, width, generator=rng, dtype=torch.float64) @ torch.randn(width, width, generator=rng).double()
+    )
+
+
+def test_whitened_vectors_have_covariance_1_and_the_largest_directions_come_first() -> None:
+    x = vectors()
+    mean, turn = whitening(x, 3, 0.0)
+    y = ((x - mean) @ turn).numpy()
+    assert np.allclose(np.cov(y.T), np.eye(3))
+    left, values, _ = np.linalg.svd(np.cov(x.numpy().T))
+    expected = (x.numpy() - x.numpy().mean(axis=0)) @ (left / np.sqrt(values))[:, :3]
+    assert np.allclose(np.abs(y), np.abs(expected))  # directions have no sign
+
+
+def test_shrinking_draws_variances_to_their_mean() -> None:
+    x = vectors(rows=3)  # of rank 2
+    mean, turn = whitening(x, 5, 0.5)
+    spread = np.cov(x.numpy().T)
+    shrunk = spread / 2 + np.eye(5) * np.trace(spread) / 10
+    assert np.allclose(turn.T.numpy() @ shrunk @ turn.numpy(), np.eye(5))
+    assert torch.allclose(mean, x.mean(dim=0))
+
+
+def test_a_subset_that_spans_too_little_is_refused(tiny: Tiny) -> None:
+    whiten = Whiten(4, 0.0, SHAPE)
+    with pytest.raises(BadSpec, match=r"whiten: dimensions is 4, and 4 sentences span fewer; take \+whiten\(dim.*=3\)"):
+        whiten.fit(vectors(rows=4))
+    whiten.fit(vectors(rows=5))
+    with pytest.raises(BadSpec, match="dimensions is 256, this encoder has 16"):
+        check(parse_method("bert-whitening").at(1.0), tiny("bert"))
+    with pytest.raises(BadSpec, match="8 sentences span fewer"):
+        check(parse_method("bert-whitening+whiten(dimensions=8)").at(1.0), tiny("bert"), sentences=8)
+
+
+def test_test_vectors_are_those_of_the_encoder_whitened_by_the_subset(tiny: Tiny) -> None:
+    plain = build(parse_method("first_last").at(1.0), tiny("bert"), 0).encoder
+    one = build(parse_method("bert-whitening+whiten(dimensions=6)").at(1.0), tiny("bert"), 0)
+    train(one, SENTENCES[:40], 0, "cpu", None, lambda look: None)
+    mean, turn = whitening(torch.from_numpy(plain.embed(SENTENCES[:40])), 6, 0.0)
+    expected = (plain.embed(SENTENCES[40:]) - mean.numpy()) @ turn.numpy()
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    found = one.encoder.embed(SENTENCES[40:])
+    assert found.shape == (24, 6)
+    assert found.dtype == np.float32
+    assert np.allclose(found, expected, atol=1e-3)
+    assert np.allclose(one.encoder.embed(SENTENCES[40:43]), found[:3], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", ["simcse", "ct"])
+def test_every_checkpoint_of_a_trained_method_has_its_own_directions(tiny: Tiny, name: str) -> None:
+    recipe = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-2,eval_every=2)"
+    method = parse_method(f"{name}+whiten(dimensions=4)+{recipe}").at(1.0)
+    one = build(method, tiny("bert"), 0)
+    seen: list[np.ndarray] = []
+
+    def select(encoder) -> float:
+        seen.append(encoder.embed(SENTENCES[:5]))
+        return -float(len(seen))
+
+    found = train(one, SENTENCES, 0, "cpu", select, lambda look: None)
+    assert found.best_step == 2
+    assert not found.best["post.map"].equal(found.last["post.map"])
+    restore(one.encoder, found.best)
+    assert np.array_equal(one.encoder.embed(SENTENCES[:5]), seen[0])
+
+
+def test_whitening_sees_the_subset_and_a_benchmark_may_scale_it() -> None:
+    method = parse_method("bert-whitening")
+    assert method.at(1.0).data_seen() == ("subset",)
+    assert parse_method("first_last").at(1.0).data_seen() == ()
+    assert method.at(1.0).resolved() != parse_method("first_last").at(1.0).resolved()
+    scaled = settled_method(method, 1.0, parse_scale("whiten(dimensions=9), recipe(steps=50)"), 7)
+    assert "whiten(dimensions=9" in scaled.resolved()
+    assert "steps=0" in scaled.resolved()
+    bare = parse_method("bert-whitening-whiten").at(1.0)
+    assert bare.resolved() == parse_method("first_last").at(1.0).resolved()
+
+
+def test_equal_values_share_the_mean_of_their_ranks() -> None:
+    values = torch.tensor([[3.0, 1.0, 3.0, 2.0], [5.0, 5.0, 5.0, 5.0], [0.0, -1.0, 4.0, -1.0]])
+    assert np.array_equal(average_ranks(values).numpy(), np.stack([rankdata(row) - 1 for row in values.numpy()]))
+
+
+@pytest.mark.parametrize(("cosine", "most"), [(0.9, 100), (0.9, 7), (0.0, 100), (1.0, 100)])
+def test_the_inner_product_is_cosine_and_rank_correlation_mixed(cosine: float, most: int) -> None:
+    """Pair by pair in loops, with SciPy's Spearman over the profiles."""
+    subset, sentences = vectors(rows=20), vectors(rows=26)[20:]
+    subset[3] = subset[4]  # equal sentences have equal ranks
+    mix = RankMix(cosine, most, SHAPE).double()
+    mix.fit(subset)
+    ranked = subset if most > 20 else subset[[0, 3, 6, 9, 12, 15, 19]]  # evenly spaced
+    found = mix(sentences)
+    assert found.shape == (6, 5 + len(ranked))
+
+    def cos(a: torch.Tensor, b: torch.Tensor) -> float:
+        return float(a @ b / (a.norm() * b.norm()))
+
+    for one, a in enumerate(sentences):
+        for other, b in enumerate(sentences):
+            profiles = [[round(cos(each, row), 12) for row in ranked] for each in (a, b)]
+            expected = cosine * cos(a, b) + (1 - cosine) * spearmanr(*profiles).statistic
+            assert float(found[one] @ found[other]) == pytest.approx(expected)
+            assert cos(found[one], found[other]) == pytest.approx(expected)
+
+
+def test_more_sentences_than_are_ranked_at_once_and_too_few(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    mix = RankMix(0.9, 100, SHAPE).double()
+    mix.fit(vectors(rows=20))
+    whole = mix(vectors(rows=30))
+    monkeypatch.setattr("cseb.parts.postprocessing.AT_ONCE", 4)
+    assert torch.allclose(mix(vectors(rows=30)), whole)
+    with pytest.raises(BadSpec, match="rank_mix: 1 sentences cannot be ranked"):
+        check(parse_method("first_last+rank_mix").at(1.0), tiny("bert"), sentences=1)
+
+
+def test_ranks_of_a_trained_encoder_are_over_its_own_subset(tiny: Tiny) -> None:
+    text = "rankencoder+teacher(steps=3)+rank_mix+recipe(steps=3,warmup=0,batch_size=16,eval_every=2)"
+    method = parse_method(text).at(1.0)
+    one = build(method, tiny("bert"), 0)
+    train(one, SENTENCES[:30], 0, "cpu", None, lambda look: None)
+    found = one.encoder.embed(SENTENCES[30:34])
+    assert found.shape == (4, 16 + 30)
+    assert np.allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    again = build(method, tiny("bert"), 0).encoder
+    restore(again, one.encoder.state_dict())  # how many were ranked is known from what was kept
+    assert np.array_equal(again.embed(SENTENCES[30:34]), found)
+    assert method.data_seen() == ("subset",)

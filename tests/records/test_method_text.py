@@ -1,0 +1,133 @@
+"""The text of a settled method reads back whatever its options hold; what asks a record asks one reader."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from cseb.analysis.options import options
+from cseb.analysis.study import gather
+from cseb.errors import BadResults
+from cseb.explain.diff import fields_apart
+from cseb.explain.provenance import story
+from cseb.methods.spec import Option, Part, parse_method
+from cseb.records.method_text import Apart, Stated, apart, read_method
+from cseb.records.store import Store, stale
+from cseb.registry import METHODS
+from cseb.regression.bitwise import unchanged
+from tests.factory import record
+
+ROOT = Path(__file__).parents[2]
+NAMES = st.sampled_from(("ami", "cls", "queue", "recipe", "dropout", "x1"))
+NASTY = st.text(alphabet="\\'\"()[]{},=@ 1a\t\nß†#|", max_size=12)
+WORDS = st.one_of(NASTY, st.text(st.characters(exclude_categories=("Cs",)), max_size=8))
+SINGLE = st.one_of(
+    st.none(), st.booleans(), st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False), WORDS
+)
+VALUES = st.recursive(SINGLE, lambda held: st.lists(held, max_size=3).map(tuple), max_leaves=5)
+PARTS = st.builds(
+    Stated,
+    st.builds(Part, NAMES, st.dictionaries(st.from_regex(r"[a-d]{1,2}_", fullmatch=True), VALUES, max_size=3).map(
+        lambda held: tuple(held.items())
+    )),
+    st.integers(1, 99),
+)  # fmt: skip
+
+
+def written(parts: list[Stated]) -> str:
+    return " ".join(map(str, parts))
+
+
+def only(value: Option) -> list[Stated]:
+    return [Stated(Part("ami", (("mask", value),)), 1), Stated(Part("cls"), 2)]
+
+
+@given(st.lists(PARTS, max_size=4))
+@example(only("ends in \\"))
+@example(only("\\'"))
+@example(only("a) @1 b("))
+@example(only((7, 8)))
+@example(only((7,)))
+@example(only(("a, b", ("(",))))
+def test_what_is_written_reads_back(parts: list[Stated]) -> None:
+    text = written(parts)
+    assert [str(one) for one in read_method(text)] == [str(one) for one in parts]
+    assert [one.part for one in read_method(text)] == [one.part for one in parts]
+    assert all(ast.parse(f"f({one.shown()})") for one in read_method(text))
+
+
+@given(st.lists(PARTS, min_size=1, max_size=3, unique_by=lambda one: one.part.name))
+def test_every_reader_sees_the_same_parts(parts: list[Stated]) -> None:
+    text = written(parts)
+    held = record(resolved=text)
+    versions = {one.part.name: one.version for one in parts}
+    assert stale(held, versions) == ""
+    assert stale(held, versions | {parts[-1].part.name: 100}).startswith("made with ")
+    told = dict(story(held, Store(Path("results"))))["method"]
+    assert told == [(one.named, one.shown()) for one in parts]
+    assert options(read_method(text)) == {one.part.name: str(one.version) for one in parts} | {
+        f"{one.part.name}.{name}": value for one in parts for name, value in one.part.options
+    }
+
+
+@given(st.lists(PARTS, max_size=3), st.lists(PARTS, max_size=3))
+def test_two_texts_differ_where_they_differ(a: list[Stated], b: list[Stated]) -> None:
+    ours, theirs = written(a), written(b)
+    assert not list(apart(ours, ours))
+    if sorted(map(str, a)) != sorted(map(str, b)):
+        assert list(apart(ours, theirs))
+
+
+@given(st.text(alphabet="ab1 ()[]'\"\\@,=", max_size=20))
+def test_a_text_that_is_no_method_is_one_line(text: str) -> None:
+    """Either it reads back as it stands, or one line says where it cannot be read; never a guess."""
+    try:
+        found = read_method(text)
+    except BadResults as error:
+        assert "\n" not in str(error)
+    else:
+        assert [one.part.name for one in found] == [one.part.name for one in read_method(written(list(found)))]
+
+
+def test_every_method_of_ours_reads_back() -> None:
+    for name in METHODS:
+        settled = parse_method(name).at(0.01)
+        found = read_method(settled.resolved())
+        assert [one.part for one in found] == list(settled.parts())
+
+
+def test_every_expected_record_reads_back() -> None:
+    for one in Store(ROOT / "benchmarks/expected/demo").load()[0]:
+        assert written(list(read_method(one.resolved))) == one.resolved
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "found"),
+    [
+        ("ami(layers=(7, 8))@1", "ami(layers=(7, 9))@1", [Apart("ami@1", "layers=(7, 8)", "layers=(7, 9)")]),
+        ("ami(a='x, y', b=1)@1", "ami(a='x, z', b=1)@1", [Apart("ami@1", "a='x, y'", "a='x, z'")]),
+        ("ami(a='\\\\', b=2)@1", "ami(a='\\\\', b=3)@1", [Apart("ami@1", "b=2", "b=3")]),
+        ("ami(a=1)@1", "ami(a=1)@2", [Apart("ami", "version 1", "version 2")]),
+        ("ami(a=1)@1", "ami(a=2)@2", [Apart("ami", "version 1, a=1", "version 2, a=2")]),
+        ("ami(a=1)@1", "ami(a=1.0)@1", [Apart("ami@1", "a=1", "a=1.0")]),
+        ("ami(a=1)@1 cls()@1", "cls()@1", [Apart("ami@1", "a=1", "absent")]),
+        ("cls()@1", "ami(a=1)@1 cls()@1", [Apart("ami@1", "absent", "a=1")]),
+        ("ami(a=1)@1 ami(a=2)@1", "ami(a=1)@1 ami(a=3)@1", [Apart("ami@1", "a=2", "a=3")]),
+    ],
+)
+def test_differences_are_whole_options(a: str, b: str, found: list[Apart]) -> None:
+    assert list(apart(a, b)) == found
+
+
+def test_diff_and_check_and_tables_name_whole_options() -> None:
+    """A tuple was cut at its commas: `layers=(7, 8`."""
+    a, b = (record(resolved=f"cls()@1 ami(layers=({layers}))@2", seed=0) for layers in ("7, 8", "7, 9"))
+    assert ("part ami@2", "layers=(7, 8)", "layers=(7, 9)") in fields_apart([a], [b])
+    [answer] = unchanged([a], [b], {}, {})
+    assert answer.text == "resolved: ami@2: layers=(7, 8), expected layers=(7, 9)"
+    with pytest.raises(BadResults, match=r"different options: ami@2: layers=\(7, 8\) / layers=\(7, 9\) \("):
+        gather([a, b.model_copy(update={"seed": 1})])

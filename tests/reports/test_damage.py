@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cseb.errors import BadResults, CsebError
+from cseb.records.store import Store
+from cseb.reports.documents import Group, score_report
+from cseb.reports.formats import FORMATS
+from cseb.reports.layouts import few_shot
+from tests.factory import record
+
+ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    store = Store(tmp_path / "results")
+    store.prepare()
+    return store
+
+
+def test_a_truncated_record_is_run_again(store: Store) -> None:
+    whole, torn, failed = record(seed=0), record(seed=1), record(seed=2, failed="out of memory")
+    for one in (whole, torn, failed):
+        store.write(one, {})
+    path = store.runs / f"{torn.key}.json"
+    path.write_bytes(path.read_bytes()[:-40])
+    keys = [one.key for one in (whole, torn, failed)]
+    assert store.keys() == set(keys)
+    assert store.done(keys) == {whole.key, failed.key}
+    with pytest.raises(BadResults, match="not a record"):
+        store.read(torn.key)
+
+
+def test_what_is_not_a_record_is_named_with_its_reason(store: Store) -> None:
+    one = record()
+    store.write(one, {})
+    text = (store.runs / f"{one.key}.json").read_text()
+    newer = text.replace('"format": 1', '"format": 3, "novelty": true')
+    files: dict[str, tuple[bytes, str]] = {
+        "a" * 16 + ".json": (b"", "0 bytes"),
+        "b" * 16 + ".json": (b"\xff\xfe\x00", "not a record"),
+        "c" * 16 + ".json": (newer.encode(), "format 3; this version of cseb reads formats 1 to 2"),
+        "d" * 16 + ".json": (text.encode(), f"holds the record '{one.key}'"),
+        "e" * 16 + ".json": (text.replace('"seed": 0', '"seed": "0"').encode(), "seed: "),
+        "f" * 16 + ".json": (text.replace('"seed": 0', '"seed": 0, "\\u001b[31m": 1').encode(), "[31m"),
+        "notes.txt": (b"remember the milk", "not a record"),
+    }
+    for name, (content, _) in files.items():
+        (store.runs / name).write_bytes(content)
+    (store.runs / ("0" * 16 + ".json")).mkdir()
+    os.mkfifo(store.runs / ("1" * 16 + ".json"))
+    (store.runs / ".DS_Store").write_bytes(b"x")
+    records, problems = store.load()
+    assert records == [one]
+    reasons = {problem.path.name: problem.reason for problem in problems}
+    assert reasons.keys() == {*files, "0" * 16 + ".json", "1" * 16 + ".json"}
+    assert {reasons["0" * 16 + ".json"], reasons["1" * 16 + ".json"]} == {"not a file"}
+    for name, (_, reason) in files.items():
+        assert reason in reasons[name]
+        assert reasons[name].isprintable()
+    assert store.done(reasons) == set()
+
+
+def test_a_huge_file_is_not_read(store: Store) -> None:
+    with (store.runs / ("a" * 16 + ".json")).open("wb") as file:
+        file.truncate(2**33)
+    assert [problem.reason for problem in store.load()[1]] == [f"not a record: {2**33} bytes"]
+
+
+def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
+    for call in (Store(tmp_path).load, Store(tmp_path).keys):
+        with pytest.raises(BadResults, match="no records in"):
+            call()
+
+
+FUZZ = settings(max_examples=300)
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.just(10**400)
+    | st.just("{'@ ("),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+def survives(store: Store, content: bytes) -> None:
+    """Whatever lies in the folder, reading and reporting end in a table or in one line."""
+    for path in store.runs.iterdir():
+        path.unlink()
+    (store.runs / f"{record().key}.json").write_bytes(content)
+    records, problems = store.load()
+    assert len(records) + len(problems) == 1
+    assert all(problem.reason and problem.reason.isprintable() for problem in problems)
+    assert store.done([record().key]) == {one.key for one in records}
+    try:
+        table = few_shot([*records, record(seed=1)], problems)
+    except CsebError:
+        return
+    assert all(form.write(score_report([Group(tables=[table])])) for form in FORMATS.values())
+
+
+@FUZZ
+@given(content=st.binary(max_size=300))
+def test_no_bytes_raise(store: Store, content: bytes) -> None:
+    survives(store, content)
+
+
+@FUZZ
+@given(data=st.data())
+def test_no_change_of_a_record_raises(store: Store, data: st.DataObject) -> None:
+    content = json.loads(record().model_dump_json())
+    here = content
+    while True:
+        steps = list(here) if isinstance(here, dict) else list(range(len(here)))
+        step = data.draw(st.sampled_from(steps))
+        if not isinstance(here[step], dict | list) or not here[step] or data.draw(st.integers(0, 3)) == 0:
+            break
+        here = here[step]
+    match data.draw(st.sampled_from(["change", "drop", "add"])):
+        case "change":
+            here[step] = data.draw(JSON)
+        case "drop":
+            del here[step]
+        case _ if isinstance(here, dict):
+            here[data.draw(st.text(max_size=8))] = data.draw(JSON)
+        case _:
+            here.append(data.draw(JSON))
+    survives(store, json.dumps(content).encode())
+
+
+@FUZZ
+@given(data=st.data())
+def test_no_flipped_byte_raises(store: Store, data: st.DataObject) -> None:
+    content = bytearray(record().model_dump_json(indent=2).encode())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    survives(store, bytes(content[: data.draw(st.integers(0, len(content)))]))
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b'{"a":' * 100_000, b'{"seed": 1' + b"0" * 100_000 + b"}", b"[1" * 9]
+)
+def test_deep_and_long_json_is_a_problem(store: Store, content: bytes) -> None:
+    survives(store, content)
+
+
+@settings(FUZZ, max_examples=100)
+@given(data=st.data())
+def test_damaged_items_are_one_line(store: Store, data: st.DataObject) -> None:
+    one = record()
+    store.write(one, ITEMS)
+    path = store.items / f"{one.key}.npz"
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)))])
+    try:
+        store.read_items(one.key)
+    except BadResults as error:
+        assert str(path) in str(error)
+
+
+class Evil:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+def test_items_are_never_unpickled(store: Store) -> None:
+    one = record()
+    np.savez(store.items / f"{one.key}.npz", evil=np.array([Evil(store.folder / "pwned")], dtype=object))
+    with pytest.raises(BadResults, match="cannot be read"):
+        store.read_items(one.key)
+    assert not (store.folder / "pwned").exists()

@@ -1,0 +1,157 @@
+"""Numbers that no job gives: their files are refused in a line, named and counted, and every command goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from cseb.analysis.item_scores import Evidence
+from cseb.cli import app
+from cseb.errors import BadResults
+from cseb.records.record import Record
+from cseb.records.store import Store
+from tests.factory import record
+from tests.worlds import Answers
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+def to(*path: str | int, value: object) -> Change:
+    def change(held: dict[str, Any]) -> None:
+        place: Any = held
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = value
+
+    return change
+
+
+CHANGES: dict[str, Change] = {
+    "score": to("scores", 0, "value", value=1e308),
+    "score of -1e308": to("scores", 2, "value", value=-1e308),
+    "detail": to("scores", 0, "detail", "spearman.mean", value=1e308),
+    "seconds": to("cost", "train_seconds", value=1e308),
+    "memory": to("cost", "peak_rss_mb", value=-1.0),
+    "loss": to("trace", "curve", 0, 1, value=1e308),
+    "dev points": to("trace", "curve", 1, 2, value=1e308),
+    "steps": to("trace", "steps", value=10**400),
+    "sentences": to("subset", "size", value=10**400),
+    "share": to("subset", "fraction", value=5e-324),
+    "seed": to("seed", value=10**400),
+    "items": to("scores", 0, "items", value=10**400),
+    "pairs": to("protocol", "dev_pairs", value=10**400),
+}
+
+
+@pytest.fixture
+def folder(store: Store) -> Path:
+    for method in ("simcse", "micse"):
+        for seed in range(3):
+            store.write(record(method, seed=seed, values=(50.0 + seed, 60.0, 70.0)), {})
+    return store.folder
+
+
+def spoil(folder: Path, change: Change) -> str:
+    """Change the first record of micse; its key."""
+    path, held = next(
+        (path, held)
+        for path in sorted((folder / "runs").iterdir())
+        if (held := json.loads(path.read_bytes()))["method"] == "micse"
+    )
+    change(held)
+    path.write_text(json.dumps(held))
+    return path.stem
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_record_that_cannot_be_is_left_out_and_counted(folder: Path, name: str) -> None:
+    key = spoil(folder, CHANGES[name])
+    shown = call("report", folder)
+    assert shown.exit_code == 0, shown.output
+    assert "Excluded as unreadable: 1 files:" in " ".join(shown.stdout.split())
+    assert key in shown.stdout
+    plot = ["plot", "--out", folder / "plot.svg"]
+    for command in (["compare"], ["status"], plot, [*plot, "--kind", "training"]):
+        found = call(command[0], folder, *command[1:])
+        assert found.exit_code == 0, (command, found.output)
+        assert "inf" not in found.stdout.split()
+        assert "nan" not in found.stdout.split()
+    for name in ("report", "compare"):
+        text = call(name, folder, "--format", "json").stdout
+        json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+
+
+@pytest.mark.parametrize("word", ["Infinity", "-Infinity", "NaN", "1e400"])
+def test_a_record_with_no_number_at_all_is_left_out(folder: Path, word: str) -> None:
+    key = spoil(folder, to("cost", "train_seconds", value=123.456))
+    path = folder / "runs" / f"{key}.json"
+    path.write_text(path.read_text().replace("123.456", word))
+    [problem] = Store(folder).load()[1]
+    assert problem.path == path
+    assert "cost.train_seconds" in problem.reason
+    assert call("status", folder).exit_code == 0
+
+
+WRONG: dict[str, tuple[object, str]] = {
+    "inf": (np.array([0.5, np.inf]), "inf cannot be the score of an item"),
+    "1e308": (np.array([0.5, 1e308]), "1e+308 cannot be the score of an item"),
+    "no shape": (np.float32(0.5), "an array of shape () holds no items"),
+    "empty": (np.zeros(0), "an array of shape (0,) holds no items"),
+    "deep": (np.zeros((2, 2, 2)), "an array of shape (2, 2, 2) holds no items"),
+    "text": (np.array(["a"]), "numbers belong there"),
+    "complex": (np.array([1j]), "numbers belong there"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_items_that_cannot_be_are_one_line(store: Store, name: str) -> None:
+    values, words = WRONG[name]
+    path = store.items / f"{'a' * 16}.npz"
+    np.savez(path, **{"sts12@1/best": values})  # type: ignore[arg-type]
+    with pytest.raises(BadResults) as error:
+        store.read_items("a" * 16)
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_items_that_unpack_to_more_than_there_can_be_are_not_unpacked(store: Store) -> None:
+    path = store.items / f"{'a' * 16}.npz"
+    np.savez_compressed(path, **{"sts12@1/best": np.zeros(2**27, dtype=np.float32)})  # half a gigabyte in half a MB
+    assert path.stat().st_size < 2**20
+    with pytest.raises(BadResults, match="unpacks to 536871040 bytes"):
+        store.read_items("a" * 16)
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        (np.zeros(3), "has 3 items, the task 4"),
+        (np.zeros((4, 2)), "does not fit its task"),
+        (np.array([0, 1, np.nan, 1]), "has items that are not finite"),
+    ],
+)
+def test_items_of_another_task_leave_a_comparison_of_seeds(items: np.ndarray, words: str) -> None:
+    answers = Answers(np.arange(4))
+    held = record(tasks=("one@1",), values=(50.0,), dev="")
+    held = held.model_copy(update={"protocol": held.protocol.__class__(**_protocol(held, answers))})
+    evidence = Evidence(lambda key: {"one@1/last": items.astype(np.float32)}, lambda name: answers)
+    shares, why = evidence.shares({0: held}, ("one@1",), "last")
+    assert shares == {}
+    assert words in why
+
+
+def _protocol(one: Record, answers: Answers) -> dict[str, Any]:
+    import hashlib
+    from dataclasses import asdict
+
+    return asdict(one.protocol) | {"data": hashlib.sha256(answers.sha256().encode()).hexdigest()}

@@ -1,0 +1,302 @@
+"""Each format is read back before it is compared with its golden file.
+
+`python -m tests.reports.test_render` writes the golden files anew.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cseb.analysis.query import StudyQuery
+from cseb.analysis.stats import Absent, Cell
+from cseb.papers.published_comparison import beside_published
+from cseb.records.record import Record
+from cseb.reports.cell_text import figures, number, remarks
+from cseb.reports.document import Document
+from cseb.reports.documents import comparison
+from cseb.reports.formats import FORMATS
+from cseb.reports.formats import terminal as screen
+from cseb.reports.layouts import ablation, few_shot, per_task, sensitivity
+from cseb.reports.score_grid import score_grid
+from cseb.reports.tables import Table
+from tests.factory import grid, record
+from tests.reports.test_layouts import heated
+
+GOLDEN = Path(__file__).parent / "golden"
+TASKS7 = tuple(f"{task}@1" for task in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
+LONG = "micse-ami+recipe(steps=500,learning_rate=1e-05)+queue(size=64,momentum=0.99)"
+
+
+def table() -> Table:
+    return few_shot(grid(), ask=StudyQuery(select="both"))
+
+
+def document(*tables: Table) -> Document:
+    return Document(blocks=tuple(map(score_grid, tables)))
+
+
+def terminal(shown: Table, width: int) -> str:
+    return screen.write(document(shown), width)
+
+
+def markdown(shown: Table) -> str:
+    return FORMATS["markdown"].write(document(shown))
+
+
+def latex(shown: Table) -> str:
+    return FORMATS["latex"].write(document(shown))
+
+
+def wide() -> list[Record]:
+    return [
+        record(method, size, seed, tasks=TASKS7, values=[40 + 7.5 * task + seed for task in range(7)])
+        for method in ("simcse", LONG)
+        for size in (100, 1000, 10_000, 100_000)
+        for seed in range(5)
+    ]
+
+
+def expected(shown: Table, name: str = "") -> list[list[str]]:
+    shows = in_latex if name == "latex" else figures
+    return [[row.method, *map(shows, row.cells)] for row in shown.rows]
+
+
+def in_latex(cell: Cell) -> str:
+    return number(cell) + (f" ({', '.join(remarks(cell))})" if cell.absent else "")
+
+
+def cells_of_terminal(text: str) -> list[list[str]]:
+    lines = text.splitlines()
+    assert set(lines[3]) == {"─"}
+    starts = [match.start() for match in re.finditer(r"(?<!\S)(?:method|[\d.]+ % )", lines[2])]
+    body = lines[4 : lines.index("", 4)]
+    bounds = list(zip(starts, [*starts[1:], None], strict=True))
+    return [[line[start:stop].strip(" †") for start, stop in bounds] for line in body]
+
+
+def cells_of_markdown(text: str) -> list[list[str]]:
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    parsed = [[one.strip() for one in re.split(r"(?<!\\)\|", row)[1:-1]] for row in rows]
+    assert len({len(row) for row in parsed}) == 1
+    assert set(parsed[1]) == {"---"}
+    return [[row[0].rstrip(" †").strip("`").replace(r"\|", "|"), *row[1:]] for row in parsed[2:]]
+
+
+def untex(text: str) -> str:
+    for code, letter in (
+        (r"$\pm$", "±"),
+        (r"$^\dagger$", ""),
+        (r"\textquotesingle{}", "'"),
+        (r"\textasciicircum{}", "^"),
+        (r"\textbar{}\allowbreak{}", "|"),
+    ):
+        text = text.replace(code, letter)
+    text = re.sub(r" \{\\scriptsize (.*)\}", r" \1", re.sub(r"\\texttt\{(.*)\}", r"\1", text))
+    return re.sub(r"\\([&%_#{}$])", r"\1", re.sub(r"\$([+-][\d.]+)\$", r"\1", text)).strip()
+
+
+def cells_of_latex(text: str) -> list[list[str]]:
+    """Rows as they are printed, with what a raised letter stands for in brackets."""
+    bare = re.sub(r"\\[{}]", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert text.count(r"\begin{") == text.count(r"\end{")
+    said = {letter: untex(what) for letter, what in re.findall(r"footnotesize \$\^\{(\w+)\}\$ (.*)\\par", text)}
+    (layout,) = re.findall(r"\\begin\{tabular\}\{(lr+)\}", text)
+    head, body = re.findall(r"\\toprule\n(.*)\\midrule\n(.*)\\bottomrule", text, flags=re.DOTALL)[0]
+    rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\").strip()) for line in (head + body).splitlines()]
+    assert {len(row) for row in rows} == {len(layout)}
+    full = [
+        [re.sub(r"\\rlap\{\$\^\{(\w+)\}\$\}", lambda found: f" ({said[found[1]]})", one) for one in row] for row in rows
+    ]
+    return [[untex(unfolded(one)) for one in row] for row in full[1:]]
+
+
+def unfolded(name: str) -> str:
+    """A name over several lines as one."""
+    inner = re.fullmatch(r"\s*\\begin\{tabular\}\[t\]\{@\{\}l@\{\}\}(.*)\\end\{tabular\}", name.strip())
+    if not inner:
+        return name
+    return "".join(re.sub(r"^\\texttt\{(.*)\}", r"\1", line.strip()) for line in inner[1].split(r" \\ "))
+
+
+def cells_of_csv(text: str) -> list[list[str]]:
+    rows: dict[str, list[str]] = {}
+    for line in csv.DictReader(io.StringIO(text)):
+        assert None not in line.values()
+        values = {int(seed): float(value) for seed, _, value in (one.partition(":") for one in line["values"].split())}
+        reasons: tuple[Absent, ...] = ("failed", "collapsed", "missing")
+        found = Cell(
+            mean=float(line["mean"]) if line["mean"] else None,
+            sd=float(line["sd"]) if line["sd"] else None,
+            values=values,
+            absent=dict(enumerate([what for what in reasons for _ in range(int(line[what]))], start=100)),
+        )
+        assert found.n == int(line["n"])
+        rows.setdefault(line["method"], []).append(figures(found))
+    return [[method, *cells] for method, cells in rows.items()]
+
+
+def cells_of_json(text: str) -> list[list[str]]:
+    [content] = json.loads(text)
+    assert all(len(row["cells"]) == len(content["columns"]) for row in content["rows"])
+    return [
+        [
+            row["method"],
+            *(
+                figures(Cell(mean=one["mean"], sd=one["sd"], values=one["values"], absent=one["absent"]))
+                for one in row["cells"]
+            ),
+        ]
+        for row in content["rows"]
+    ]
+
+
+READERS: dict[str, Callable[[str], list[list[str]]]] = {
+    "terminal": cells_of_terminal,
+    "markdown": cells_of_markdown,
+    "latex": cells_of_latex,
+    "csv": cells_of_csv,
+    "json": cells_of_json,
+}
+
+
+def rendered(name: str) -> str:
+    return terminal(table(), 160) if name == "terminal" else FORMATS[name].write(document(table()))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_format_holds_every_cell_and_equals_its_golden_file(name: str) -> None:
+    text = rendered(name)
+    found = READERS[name](text)
+    if name == "terminal":  # remarks may stand below their numbers
+        assert found == expected(table()) or stacked(found) == expected(table())
+    else:
+        assert found == expected(table(), name)
+    assert text.endswith("\n")
+    assert table().signature in (untex(text) if name == "latex" else text)
+    assert rounded(text) == rounded((GOLDEN / f"{name}.txt").read_text())
+
+
+def rounded(text: str) -> str:
+    """Numbers to ten digits: quantiles of other versions of scipy differ in the eleventh."""
+    return re.sub(r"\d+\.\d{10,}", lambda found: f"{float(found[0]):.10g}", text)
+
+
+def stacked(lines: list[list[str]]) -> list[list[str]]:
+    """Lines that belong to one row, numbers above remarks, as one: a new row starts where there is a number."""
+    rows: list[list[list[str]]] = []
+    for line in lines:
+        if any(one[:1].isdigit() for one in line[1:]):
+            rows.append([[] for _ in line])
+        for held, one in zip(rows[-1], line, strict=True):
+            held.extend([one] if one else [])
+    return [["".join(held[0]), *map(" ".join, held[1:])] for held in rows]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 160, 240])
+@pytest.mark.parametrize(
+    "made", [table, lambda: few_shot(wide()), lambda: per_task(wide(), ask=StudyQuery(fractions=(0.01,)))]
+)
+def test_no_number_is_wrapped_or_cut_on_any_screen(width: int, made: Callable[[], Table]) -> None:
+    shown = made()
+    body = terminal(shown, width).partition("\n\n")[2].partition(shown.caption[:30])[0]
+    assert max(map(len, body.splitlines())) <= width
+    for row in shown.rows:
+        for cell in row.cells:
+            assert all(line in body for line in figures(cell, "\n").split("\n"))
+    numbers = re.findall(r"\d+\.\d\d ± \d+\.\d\d(?!\d)", body)
+    assert len(numbers) == sum(cell.sd is not None for row in shown.rows for cell in row.cells)
+
+
+@pytest.mark.parametrize(
+    ("mean", "values", "absent", "text"),
+    [
+        (72.314, 4, {4: "failed"}, "72.31 ± 0.40 (n=4, 1 failed)"),
+        (72.314, 5, {}, "72.31 ± 0.40 (n=5)"),
+        (
+            -3.0,
+            2,
+            {2: "missing", 3: "collapsed", 4: "missing"},
+            "-3.00 ± 0.40 (n=2, 1 collapsed, 2 missing) (median 1.00) (IQM --)",
+        ),
+        (72.314, 1, {}, "72.31 (n=1)"),
+        (None, 0, {0: "failed", 1: "missing"}, "-- (1 failed, 1 missing)"),
+    ],
+)
+def test_a_cell_shows_what_it_rests_on(mean: float | None, values: int, absent: dict[int, str], text: str) -> None:
+    found = Cell(mean=mean, sd=0.4 if values > 1 else None, values=dict.fromkeys(range(values), 1.0), absent=absent)  # type: ignore[arg-type]
+    assert figures(found) == text
+
+
+NASTY = r"""a|b`c\d{e}$f&g#h%i_j^k~l<m>n"o'p*q[r]!"""
+
+
+def test_nothing_in_a_name_breaks_a_format() -> None:
+    shown = few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(2)])
+    text = latex(shown)
+    assert cells_of_latex(text)[0][1:] == expected(shown, "latex")[0][1:]
+    assert re.sub(r"\\[{}$&#%_]", "", text).count("$") % 2 == 0
+    assert cells_of_markdown(markdown(shown))[0][1:] == expected(shown)[0][1:]
+    assert "``" + NASTY.replace("|", r"\|") in markdown(shown).replace("`` ", "``")
+    assert READERS["csv"](FORMATS["csv"].write(document(shown))) == expected(shown)
+    assert READERS["json"](FORMATS["json"].write(document(shown))) == expected(shown)
+
+
+def test_no_name_talks_to_the_terminal() -> None:
+    shown = few_shot([record("simcse\x1b[31m\n\r\u202e", seed=seed) for seed in range(2)])
+    assert terminal(shown, 80).replace("\n", "").isprintable()
+
+
+def options() -> list[Record]:
+    return [heated(t, 60 + seed + 10 * t, seed) for t in (0.05, 0.1) for seed in range(3)]
+
+
+def beside() -> str:
+    records = [record("micse", encoder="bert-base-uncased", tasks=TASKS7, values=(70.0,) * 7, seed=s) for s in range(2)]
+    ask = StudyQuery(tasks=TASKS7)
+    return FORMATS["latex"].write(comparison([beside_published(few_shot(records, ask=ask))]))
+
+
+TEX = {
+    "few-shot": lambda: latex(few_shot(grid(), ask=StudyQuery(select="both"))),
+    "few-shot, range": lambda: latex(few_shot(wide(), ask=StudyQuery(spread="range"))),
+    "marked": lambda: latex(
+        few_shot(grid(), ask=StudyQuery(best=lambda study, *_: study.methods[:1], claim="50 % & more"))
+    ),
+    "tasks": lambda: latex(per_task(wide(), ask=StudyQuery(fractions=(0.01,)))),
+    "turned": lambda: latex(per_task(wide(), ask=StudyQuery(fractions=(0.01,), by="task"))),
+    "ablation": lambda: latex(ablation([record(name, seed=s) for name in ("msse", "msse-dcm") for s in range(2)])),
+    "sensitivity": lambda: latex(sensitivity(options())),
+    "nasty": lambda: latex(few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(3)])),
+    "beside the papers": beside,
+}
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles_with_the_packages_it_names(tmp_path: Path) -> None:
+    """All kinds in one document, which fits its lines."""
+    needed = "".join(dict.fromkeys(re.findall(r"\\usepackage(?:\[\w+\])?\{\w+\}", TEX["few-shot"]())))
+    body = ""
+    for place, (kind, made) in enumerate(TEX.items()):
+        (tmp_path / f"t{place}.tex").write_text(made())
+        body += rf"\typeout{{{kind}}}\input{{t{place}}}\clearpage"
+    (tmp_path / "paper.tex").write_text(rf"\documentclass{{article}}{needed}\begin{{document}}{body}\end{{document}}")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    wide_lines = re.findall(r"Overfull \\hbox \((\d+)\.", done.stdout.partition("beside the papers")[0])
+    assert not [points for points in wide_lines if int(points) > 5], done.stdout
+
+
+if __name__ == "__main__":
+    for name in READERS:
+        (GOLDEN / f"{name}.txt").write_text(rendered(name))

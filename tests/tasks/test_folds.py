@@ -1,0 +1,23 @@
+"""Folds: groups stay together, classes are spread evenly, and the result is the same everywhere."""
+
+import numpy as np
+import pytest
+
+from cseb.errors import BadData
+from cseb.tasks.folds import deal
+
+
+def test_groups_stay_together_and_strata_are_spread() -> None:
+    groups = np.repeat(np.arange(20), 2)
+    strata = np.where(groups < 10, 0, 1)
+    found = deal(groups, strata, 5, "t")
+    assert (found[0::2] == found[1::2]).all()
+    for stratum in (0, 1):
+        assert (np.bincount(found[strata == stratum], minlength=5) == 4).all()
+    assert (found == deal(groups, strata, 5, "t")).all()
+
+
+@pytest.mark.parametrize("folds", [1, 4])
+def test_too_few_groups_are_refused(folds: int) -> None:
+    with pytest.raises(BadData, match=rf"t has 3 items without common text; {folds} folds asked for, 2 to 3 possible"):
+        deal(np.arange(3), np.zeros(3, dtype=np.int64), folds, "t")

@@ -1,0 +1,64 @@
+"""Errors a user can fix: what was found, what is allowed, and a near name."""
+
+from collections.abc import Callable
+
+import pytest
+
+from cseb.errors import (
+    BadSpec,
+    UnknownName,
+    above,
+    between,
+    did_you_mean,
+    first_line,
+    memory_ran_out,
+    number,
+    one_of,
+    whole,
+)
+
+
+def test_near_names_are_suggested_else_all_are_listed() -> None:
+    assert did_you_mean("simcze", ["simcse", "micse"]) == "did you mean simcse?"
+    assert did_you_mean("qqqq", ["b", "a"]) == "known: a, b"
+    assert str(UnknownName("term", "amy", ["ami"])).startswith("no term is called 'amy'; did you mean ami?")
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (lambda: number(float("nan"), "x"), "x is nan; a finite number is needed"),
+        (lambda: number(True, "x"), "a finite number is needed"),
+        (lambda: above(0, 0, "x"), "x is 0; it must be above 0"),
+        (lambda: between(0, 1, 1.5, "x"), "x is 1.5; it must lie between 0 and 1"),
+        (lambda: whole(1, 0, "x"), "x is 0; it must be a whole number of at least 1"),
+        (lambda: whole(1, 2.5, "x"), "whole number"),
+        (lambda: one_of(("h", "z"), "y", "x"), "x is 'y'; allowed: 'h', 'z'"),
+    ],
+)
+def test_a_bad_value_is_one_line(check: Callable[[], object], said: str) -> None:
+    with pytest.raises(BadSpec) as caught:
+        check()
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_good_values_pass() -> None:
+    assert (number(1.5, "x"), above(0, 0.1, "x"), between(0, 1, 1, "x"), whole(1, 3, "x"), one_of("ab", "a", "x")) == (
+        1.5,
+        0.1,
+        1,
+        3,
+        "a",
+    )
+
+
+def test_exhausted_memory_is_recognised_and_other_errors_are_not() -> None:
+    assert memory_ran_out(MemoryError())
+    assert memory_ran_out(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"))
+    assert not memory_ran_out(RuntimeError("shapes differ"))
+
+
+def test_a_library_s_message_is_one_line() -> None:
+    assert "\n" not in first_line(ValueError("first\nsecond"))
+    assert first_line(ValueError("first\nsecond")).startswith("first")

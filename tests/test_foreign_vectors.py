@@ -1,0 +1,212 @@
+"""Word vectors, functions and saved runs of strangers: what is wrong with them is one line, and never a wrong score."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from cseb.cli import app
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
+from cseb.errors import CsebError
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment.export import export
+from cseb.experiment.plan import plan
+from cseb.training import build
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["eval", *map(str, arguments), "--tasks", "mw-captions", "--device", "cpu"])
+
+
+def refused(name: object, message: str) -> None:
+    """One line, exit 2."""
+    found = call(name)
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
+    assert message in found.stderr, found.stderr
+
+
+WORDS = b"the 1 2 3\na 4 5 6\nman 7 8 9\n"
+PACKED = gzip.compress(WORDS * 1000)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"not gzip at all", "cannot be read"),
+        (b"", "is not a word and its vector"),
+        (PACKED[:-20], "cannot be read"),
+        (PACKED[:-8] + b"\0" * 8, "cannot be read"),
+        (PACKED[:20] + b"\xff" * 8 + PACKED[28:], "cannot be read"),
+        (PACKED + b"rubbish", "cannot be read"),
+        (gzip.compress(b"the 1 2 3\n" + b"the 1 2 3\n" * 10**7), "decompresses to more than 50 times its size"),
+        (gzip.compress(b"the " + b"1" * (1 << 27)), "line 1 is longer than 1,048,576 bytes"),
+    ],
+    ids=["text", "empty", "cut", "checksum", "damaged", "rubbish", "bomb", "long line"],
+)
+def test_damaged_gzip_is_one_line(content: bytes, message: str) -> None:
+    import resource
+
+    Path("v.txt.gz").write_bytes(content)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    refused("v.txt.gz", message)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kilobytes
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"the " + b"1 " * 200_000, "holds a vector of 200,000 dimensions; at most 16,384"),
+        (b"the 1 2 nan\n", "finite numbers"),
+        (b"the 1 2 1e308\n", "finite numbers"),
+        (b"the 1 2 1e400\n", "finite numbers"),
+        (b"the 1 2 3e38\n", "finite numbers"),
+        (b"the 1 2 three\n", "finite numbers"),
+        (b"the 1 2 3\na 1 2\nman 1\n", "finite numbers"),
+        (b"the 1 2 3\na 1 2 -inf\n", "finite numbers"),
+        (b"\xff\xfe\0\0", "is not a word and its vector"),
+        (b"\0" * 3_000_000, "longer than"),
+    ],
+)  # fmt: skip
+def test_text_that_holds_no_word_vectors_is_one_line(content: bytes, message: str) -> None:
+    Path("v.txt").write_bytes(content)
+    refused("v.txt", message)
+
+
+@pytest.mark.parametrize("kind", ["FIFO", "device", "folder"])
+def test_what_is_no_file_of_word_vectors_is_not_waited_for(kind: str) -> None:
+    if kind == "FIFO":
+        os.mkfifo("v.txt")
+    elif kind == "device":
+        Path("v.txt").symlink_to("/dev/zero")
+    else:
+        Path("v.txt").mkdir()
+    refused("glove:v.txt", "no such file")
+
+
+FUNCTIONS = {
+    "objects": "np.array([{} for _ in sentences], dtype=object)",
+    "complex": "np.ones((len(sentences), 3), dtype=complex)",
+    "text": "np.array([[s] for s in sentences])",
+    "dates": "np.zeros((len(sentences), 2), dtype='datetime64[s]')",
+    "truths": "np.ones((len(sentences), 2), dtype=bool)",
+    "no width": "np.zeros((len(sentences), 0))",
+    "one number": "3.0",
+    "nothing": "None",
+    "a generator": "(s for s in sentences)",
+    "three axes": "np.zeros((len(sentences), 2, 2))",
+    "ragged": "[[1.0] * len(s) for s in sentences]",
+    "exit": "sys.exit(0)",
+    "long error": "(_ for _ in ()).throw(ValueError('long ' * 10**6))",
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_that_returns_no_vectors_is_one_line(name: str) -> None:
+    module = f"strange_{'_'.join(name.split())}"
+    Path(f"{module}.py").write_text(
+        f"import sys\nimport numpy as np\ndef f(sentences):\n    return {FUNCTIONS[name]}\n"
+    )
+    found = call(f"{module}:f")
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
+    assert len(found.stderr) < 1000
+
+
+def test_a_module_that_ends_the_program_is_one_line() -> None:
+    Path("strange_end.py").write_text("import sys\nsys.exit(0)\n")
+    refused("strange_end:f", "cannot be imported: SystemExit")
+
+
+def test_numbers_that_leave_the_range_are_answered_as_such() -> None:
+    Path("strange_large.py").write_text(
+        "import numpy as np\ndef f(sentences):\n    return np.full((len(sentences), 2), 1e308)\n"
+    )
+    found = call("strange_large:f")
+    assert found.exit_code == 1
+    assert "no finite vector" in found.stderr
+
+
+@pytest.fixture
+def saved(tiny: Tiny) -> Path:
+    """A run whose head is kept at test, as `--save-models` writes it."""
+    Path("corpus.txt").write_text("\n".join(SENTENCES))
+    grid = benchmarks.override(
+        benchmarks.load("demo"), methods="simcse+mean+mlp(keep=True)+recipe(steps=1,warmup=0,batch_size=4)",
+        encoder=str(tiny("bert")), corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
+    )  # fmt: skip
+    (job,) = plan(grid)
+    export(build.build(job.method, tiny("bert"), 0).encoder, job, Path("saved"))
+    return Path("saved")
+
+
+def test_another_pooler_in_a_saved_run_is_another_encoder(saved: Path) -> None:
+    """`resolved` said the old one, so the old record was found for vectors that it was not of."""
+    before = find(str(saved), EncoderOptions())
+    about = json.loads((saved / "cseb.json").read_text())
+    (saved / "cseb.json").write_text(json.dumps({**about, "pooler": "cls"}))
+    assert find(str(saved), EncoderOptions()).source.sha256 != before.source.sha256
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[]", b"null", b"{}", b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b"\xff",
+     b'{"method": "\\ud800"}', b"9" * 5000, b"x" * 2_000_000],
+    ids=lambda content: f"{content!r:.20}",
+)  # fmt: skip
+def test_a_saved_run_that_says_nothing_is_one_line(saved: Path, content: bytes) -> None:
+    (saved / "cseb.json").write_bytes(content)
+    refused(saved, "cseb.json")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"pooler": 3}, {"pooler": None}, {"pooler": "none-such"}, {"pooler": "mean" * 10_000}, {"post": [3]},
+     {"post": "infonce"}, {"pooler": "simcse"}, {"pooler": "mean+recipe(steps=10)"}, {"head": {"a": 1}},
+     {"method": ["a"]}, {"resolved": None}, {"pooler": "[" * 500}, {"head": "mlp(keep=True,width=3)"}],
+    ids=lambda values: f"{values!r:.30}",
+)  # fmt: skip
+def test_a_saved_run_that_says_what_cannot_be_is_one_line(saved: Path, values: dict[str, object]) -> None:
+    about = json.loads((saved / "cseb.json").read_text())
+    (saved / "cseb.json").write_text(json.dumps({**about, **values}))
+    refused(saved, "")
+
+
+@pytest.mark.parametrize("damage", ["cut", "nan", "shape", "names", "FIFO"])
+def test_damaged_weights_of_a_saved_run_are_one_line(saved: Path, damage: str) -> None:
+    from safetensors.torch import load_file, save_file
+
+    file = saved / "cseb.safetensors"
+    held = load_file(file)
+    first = next(iter(held))
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-8])
+    elif damage == "FIFO":
+        file.unlink()
+        os.mkfifo(file)
+    else:
+        changed = {"nan": held[first] * float("nan"), "shape": held[first][:1].clone(), "names": held[first]}[damage]
+        held = {name: value for name, value in held.items() if name != first}
+        save_file({**held, ("other" if damage == "names" else first): changed}, file)
+    refused(saved, "cseb.safetensors")
+
+
+def test_a_saved_run_is_scored(saved: Path) -> None:
+    found = call(saved)
+    assert found.exit_code == 0, found.output
+    with pytest.raises(CsebError):
+        find(str(saved / "missing"), EncoderOptions())

@@ -1,0 +1,257 @@
+"""What commands print and write: no code of others reaches a terminal, no device is replaced, a full disk is a line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cseb.errors import BadData
+from cseb.records.store import Store
+from cseb.text import csv_row, json_text, message, plain, shown
+from tests.conftest import script_of
+from tests.factory import record
+
+ROOT = Path(__file__).parents[1]
+HOSTILE = "\x1b[31m\x1b]0;owned\x07red\u202egnp.exe\x9b2J"
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "cseb", *map(str, arguments)]
+
+
+def called(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), cwd=ROOT, text=True, check=False, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A folder of records whose every name comes from a stranger."""
+    folder = tmp_path / "results"
+    store = Store(folder)
+    store.prepare()
+    for seed in range(2):
+        one = record(seed=seed)
+        changes = {
+            "method": f"=cmd|' /C calc'!A0{HOSTILE}",
+            "corpus": replace(one.corpus, name=f"@corpus{HOSTILE}"),
+            "encoder": replace(one.encoder, name=f"[red]encoder[/red]{HOSTILE}"),
+            "origin": replace(one.origin, machine=f"host{HOSTILE}"),
+        }
+        store.write(one.model_copy(update=changes), {})
+    running = folder / "running"
+    running.mkdir()
+    key = "0123456789abcdef"
+    beat = {"key": key, "method": f"m{HOSTILE}", "fraction": 0.1, "seed": 0, "host": HOSTILE, "pid": 1, "seconds": 1.0}
+    (running / f"{key}.json").write_text(json.dumps(beat))
+    os.utime(running / f"{key}.json", (0, 0))
+    return folder
+
+
+def test_a_line_is_plain_whatever_it_was() -> None:
+    assert not OBEYED.search(plain(HOSTILE))
+    assert len(plain("word " * 1000)) == 200
+    assert plain("a\udcff") == "a\\udcff"
+    assert shown("a\tb\nc\x1b[0m\u202e\udcff\r\n") == "a\tb\nc\\x1b[0m\\u202e\\udcff\n"
+    assert shown("ä 漢字 \u200c ∑") == "ä 漢字 \u200c ∑"  # what Persian needs is no code
+
+
+def test_a_message_repeats_a_line_of_what_was_given() -> None:
+    for given in ("x" * 10_000, "two words " * 1000, "it's " * 1000, HOSTILE * 1000):
+        said = str(BadData(f"--option is {given!r}; something else is needed"))
+        assert len(said) < 300, said
+        assert said.endswith("; something else is needed")
+        assert not OBEYED.search(said)
+        assert len(message(f"{given} is no name")) <= 2010
+    names = ", ".join(f"name-{number}" for number in range(150))
+    assert message(f"no such name; known: {names}").endswith("name-149")  # lists of ours stay whole
+
+
+def test_a_spreadsheet_computes_nothing_of_others() -> None:
+    row = {"a": "=1+1", "b": "+x", "c": "-x", "d": "@x", "e": "\tx", "f": "-1.5", "g": -1.5, "h": "+3e-2", "i": None}
+    assert csv_row(row) == row | {"a": "'=1+1", "b": "'+x", "c": "'-x", "d": "'@x", "e": "'\tx"}
+    assert csv_row({"a": "\r=1"})["a"] == "\\x0d=1"
+
+
+def test_json_says_the_same_without_codes() -> None:
+    text = json_text({"a": HOSTILE, "b": "ä\udcff"})
+    assert not OBEYED.search(text)
+    assert json.loads(text) == {"a": HOSTILE, "b": "ä\udcff"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["report", "-f", name] for name in ("terminal", "markdown", "latex", "csv", "json", "html")),
+        *(["report", "--table", "tasks"], ["compare"], ["compare", "-f", "csv"], ["compare", "-f", "json"], ["status"]),
+    ],
+)
+def test_no_command_of_a_record_reaches_the_terminal(hostile: Path, arguments: list[str]) -> None:
+    found = called(arguments[0], hostile, *arguments[1:], capture_output=True)
+    assert found.returncode in (0, 2), found.stderr
+    assert "Traceback" not in found.stderr
+    assert found.stdout or found.stderr
+    assert not OBEYED.search(found.stdout + found.stderr)
+    if arguments[-1] == "csv":
+        cells = [cell for row in csv.reader(io.StringIO(found.stdout)) for cell in row]
+        assert not [cell for cell in cells if cell[:1] in ("=", "+", "@")]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["show", HOSTILE], ["list", HOSTILE], [HOSTILE], ["report", HOSTILE], ["report", "--table", HOSTILE]),
+        *(["run", HOSTILE], ["run", f"--{HOSTILE}"], ["run", "--seeds", HOSTILE], ["sample", HOSTILE, "--size", "1"]),
+        *(["audit", HOSTILE], ["eval", HOSTILE], ["diff", HOSTILE, HOSTILE], ["data", "where", HOSTILE]),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 2000])
+def test_no_argument_comes_back_as_a_command(arguments: list[str], times: int) -> None:
+    given = [one.replace(HOSTILE, HOSTILE * times) for one in arguments]
+    found = called(*given, capture_output=True)
+    assert found.returncode == 2
+    assert len(found.stderr.splitlines()) == 1, found.stderr
+    assert not OBEYED.search(found.stdout + found.stderr)
+    assert len(found.stderr) < 2100
+
+
+def on_terminal(*arguments: object) -> str:
+    """What a command prints on a terminal of its own."""
+    master, slave = pty.openpty()
+    with subprocess.Popen(command(*arguments), cwd=ROOT, stdout=slave, stderr=slave) as process:
+        os.close(slave)
+        said = b""
+        try:
+            while piece := os.read(master, 4096):
+                said += piece
+        except OSError:  # how Linux says that nobody writes any more
+            pass
+        process.wait(60)
+    os.close(master)
+    return said.decode()
+
+
+def test_a_sample_is_exact_in_a_pipe_and_harmless_on_a_terminal(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_bytes(f"{HOSTILE} is one\n".encode() * 3)
+    found = subprocess.run(command("sample", corpus, "--size", 3), cwd=ROOT, capture_output=True, check=True)
+    assert found.stdout.decode() == f"{HOSTILE} is one\n" * 3
+    said = on_terminal("sample", corpus, "--size", 3)
+    assert "is one" in said
+    assert not OBEYED.search(said.replace("\r\n", "\n"))
+
+
+def test_every_command_prints_through_the_door() -> None:
+    """A plain echo or print would let codes through, and turn a full disk into a traceback."""
+    for path in (ROOT / "cseb/cli").glob("*.py"):
+        if path.name != "screen.py":
+            assert not re.search(
+                r"typer\.echo\(|(?<!console\.)(?<!errors\.)(?<!out\.)\bprint\(|sys\.stdout\.write", path.read_text()
+            ), path
+
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device here")
+
+
+@FULL
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["--help"], ["--version"], ["run", "--help"], ["list", "methods"], ["show", "simcse"], ["data", "list"]),
+        *(["sample", "microworld:1000", "--size", "9"], ["audit"], ["status", "RESULTS"]),
+        *(["report", "RESULTS"], ["report", "RESULTS", "-f", "html"], ["report", "RESULTS", "-f", "json"]),
+    ],
+)
+def test_a_full_standard_output_is_one_line(hostile: Path, arguments: list[str]) -> None:
+    given = [str(hostile) if one == "RESULTS" else one for one in arguments]
+    with Path("/dev/full").open("w") as full:
+        found = called(*given, stdout=full, stderr=subprocess.PIPE)
+    assert found.returncode == 1
+    assert found.stderr == "cseb: standard output cannot be written: No space left on device\n"
+
+
+@FULL
+def test_a_full_standard_error_changes_no_exit_code() -> None:
+    with Path("/dev/full").open("w") as full:
+        found = called("show", "nothing", stdout=subprocess.PIPE, stderr=full)
+    assert (found.returncode, found.stdout) == (2, "")
+
+
+def test_a_reader_that_leaves_is_no_word() -> None:
+    with subprocess.Popen(
+        command("sample", "microworld:20000", "--size", "20000"),
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(60) in (1, -13)
+
+
+def outputs(folder: Path, out: Path) -> Iterator[list[object]]:
+    """Every command that writes a file where it is told."""
+    for name in ("terminal", "csv", "html"):
+        yield ["report", folder, "-f", name, "--out", out]
+    yield ["sample", "microworld:100", "--size", 5, "--out", out]
+
+
+def test_no_output_replaces_a_device_or_a_link(tmp_path: Path, hostile: Path) -> None:
+    null, link, target = tmp_path / "null", tmp_path / "link", tmp_path / "target.txt"
+    link.symlink_to(target)
+    try:
+        os.mknod(null, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+        null.open("wb").close()
+    except OSError:
+        null = link
+    for place in (null, link):
+        for wanted in outputs(hostile, place):
+            found = called(*wanted, capture_output=True)
+            assert found.returncode == 0, found.stderr
+            assert place is link or stat.S_ISCHR(null.stat().st_mode)
+            assert link.is_symlink()
+    assert target.is_file()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link", "link.json", "null", "results", "target.txt"]
+
+
+def test_a_plot_goes_through_a_link(tmp_path: Path) -> None:
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    from cseb.plots.style import Plot, save
+
+    (tmp_path / "link.png").symlink_to(tmp_path / "target.png")
+    save(Plot(figure, "nothing"), tmp_path / "link.png")
+    assert (tmp_path / "link.png").is_symlink()
+    assert (tmp_path / "target.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_report_to_standard_output_by_its_name_stands_in_it(tmp_path: Path, hostile: Path) -> None:
+    if not Path("/dev/stdout").exists():
+        pytest.skip("no such name here")
+    with (tmp_path / "out.csv").open("w") as file:
+        assert called("report", hostile, "-f", "csv", "--out", "/dev/stdout", stdout=file).returncode == 0
+    text = (tmp_path / "out.csv").read_text()
+    assert text.startswith("table,")
+    assert text.endswith("written to /dev/stdout\n")
+
+
+def test_an_encoder_is_not_written_over_what_is_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(SystemExit, match="2"):
+        script_of("microworld/pretrain").arguments(["--out", str(tmp_path / "file")])
+    assert "is not a folder" in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == "mine"

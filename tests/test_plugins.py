@@ -1,0 +1,316 @@
+"""A package that brings parts, methods and tasks of its own, installed for real: what it states, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from cseb.records.store import Store
+
+ROOT = Path(__file__).parents[1]
+TERM = '''"""A contrast that another package brings."""
+
+from typing import Annotated, ClassVar
+
+import torch.nn.functional as F
+from cosent_kit.arithmetic import logits
+from cseb.methods.option_types import Above
+from torch import arange
+
+
+class CoSent:
+    """Cosines of all pairs, scaled.
+
+    Source: Nobody 2020, eq. 1.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    data_seen = "external"
+    external = {"words": "file"}
+
+    def __init__(self, scale: Annotated[float, Above(0)] = 20.0, words: str = "") -> None:
+        self.scale = scale
+
+    def __call__(self, step):
+        """One number."""
+        # the first view against the second
+        scores = logits(step.views[0].z, step.views[1].z) * self.scale
+        return F.cross_entropy(scores, arange(len(scores)))
+'''
+ARITHMETIC = '''"""What the term is computed with."""
+
+import torch.nn.functional as F
+
+
+def logits(left, right):
+    """(B, D) and (B, D) to (B, B)."""
+    return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
+'''
+METHOD = '''"""A method of parts known and unknown."""
+
+from dataclasses import replace
+
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import part
+
+KIT = replace(SIMCSE, name="kit", source="Nobody 2020", terms=(part("cosent"),))
+OTHER = replace(SIMCSE, name="another", source="Nobody 2020")
+'''
+ENTRIES = "[cseb.term]\ncosent = cosent_kit.term:CoSent\n[cseb.method]\nkit = cosent_kit.method:KIT\n"
+RUN = ("demo", "--methods", "simcse+cosent-infonce+recipe(steps=2,batch_size=4)", "--steps", "2", "--sizes", "20")
+SMALL = ("--seeds", "1", "--tasks", "mw-captions", "--dev", "none", "--device", "cpu", "--workers", "1")
+
+
+@dataclass
+class Kit:
+    """A folder on the path with a package and what an installer writes beside it."""
+
+    folder: Path
+    home: Path = ROOT
+
+    def write(self, name: str, text: str) -> None:
+        path = self.folder / "cosent_kit" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+
+    def offer(self, entries: str, version: str = "1.0") -> None:
+        info = self.folder / "cosent_kit-1.dist-info"
+        info.mkdir(exist_ok=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: cosent-kit\nVersion: {version}\n")
+        (info / "entry_points.txt").write_text(entries)
+
+    def call(self, *arguments: object, installed: bool = True) -> subprocess.CompletedProcess[str]:
+        path = os.pathsep.join([*([str(self.folder)] if installed else []), str(self.home)])
+        return subprocess.run(
+            [sys.executable, "-m", "cseb", *map(str, arguments)],
+            capture_output=True, text=True, check=False, cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+        )  # fmt: skip
+
+    def said(self, *arguments: object) -> str:
+        """The one line of what a user can mend."""
+        found = self.call(*arguments)
+        assert found.returncode == 2, found.stdout + found.stderr
+        assert found.stderr.count("\n") == 1, found.stderr
+        return found.stderr
+
+    def state(self, results: Path) -> tuple[str, str]:
+        """Key and record of the only job."""
+        found = self.call("run", *RUN, *SMALL, "--results", results, "--dry-run")
+        assert found.returncode == 0, found.stderr
+        cells = found.stdout.splitlines()[1].split()
+        return cells[0], "done" if "done" in cells else "none"
+
+
+@pytest.fixture
+def kit(tmp_path: Path) -> Kit:
+    made = Kit(tmp_path)
+    for name, text in (("__init__.py", ""), ("term.py", TERM), ("arithmetic.py", ARITHMETIC), ("method.py", METHOD)):
+        made.write(name, text)
+    made.offer(ENTRIES)
+    return made
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of one job with the part of another package."""
+    folder = tmp_path_factory.mktemp("kit")
+    made = Kit(folder)
+    for name, text in (("__init__.py", ""), ("term.py", TERM), ("arithmetic.py", ARITHMETIC), ("method.py", METHOD)):
+        made.write(name, text)
+    made.offer(ENTRIES)
+    ran = made.call("run", *RUN, *SMALL, "--results", folder / "results", "--quiet")
+    assert ran.returncode == 0, ran.stderr
+    return folder / "results"
+
+
+PARTS = [{"name": name, "version": 1, "options": {}} for name in ("dropout", "cls")]
+
+
+def twin(results: Path, copy: Path, **changes: object) -> None:
+    """A copy of the results with one more record, which differs in these fields."""
+    shutil.copytree(results, copy)
+    [path] = (copy / "runs").iterdir()
+    told = json.loads(path.read_text()) | {"key": "0" * 16} | changes
+    path.with_name(f"{'0' * 16}.json").write_text(json.dumps(told))
+
+
+def test_a_record_says_whose_code_it_was_made_by_and_every_default(trained: Path) -> None:
+    [record] = Store(trained).load()[0]
+    [other] = record.foreign
+    assert (other.name, other.package, other.version, len(other.code)) == ("cosent", "cosent-kit", "1.0", 16)
+    assert "cosent(weight=1.0, scale=20.0, words='')@1" in record.resolved
+    assert record.data_seen == ("external", "subset")
+    assert {"trainer", "encoder", "dropout", "recipe", "cseb.tasks.microworld_sts"} <= set(record.origin.code)
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "same"),
+    [
+        ("term.py", "# the first view against the second", "# z of both views", True),
+        ("term.py", '"""One number."""', '"""A scalar."""', True),
+        ("term.py", "* self.scale", "* self.scale * 2", False),
+        ("term.py", "scale: Annotated[float, Above(0)] = 20.0", "scale: Annotated[float, Above(0)] = 10.0", False),
+        ("term.py", "    views: ClassVar[int] = 2", "    views: ClassVar[int] = 2\n    version = 2", False),
+        ("arithmetic.py", "dim=-1) @", "dim=0) @", False),
+        ("method.py", "Nobody 2020", "Somebody 2021", True),  # the term does not import it
+    ],
+)
+def test_a_key_follows_the_code_of_another_package(
+    kit: Kit, trained: Path, file: str, before: str, after: str, same: bool
+) -> None:
+    text = {"term.py": TERM, "arithmetic.py": ARITHMETIC, "method.py": METHOD}[file]
+    assert before in text
+    kit.write(file, text.replace(before, after))
+    [record] = Store(trained).load()[0]
+    key, state = kit.state(trained)
+    assert (key == record.key, state) == ((True, "done") if same else (False, "none"))
+
+
+def test_a_key_follows_the_version_of_another_package(kit: Kit, trained: Path) -> None:
+    kit.offer(ENTRIES, version="1.1")
+    assert kit.state(trained)[1] == "none"
+    again = kit.call("rerun", next(Store(trained).runs.iterdir()), "--results", trained)
+    assert again.returncode == 2
+    assert "cosent is of cosent-kit 1.1, in the record cosent-kit 1.0" in again.stderr
+
+
+@pytest.mark.parametrize("command", [["report"], ["compare"], ["verify"], ["report", "--methods", RUN[2]], ["status"]])
+def test_records_speak_for_themselves_when_the_package_is_gone(kit: Kit, trained: Path, command: list[str]) -> None:
+    results = trained
+    if command == ["compare"]:  # with something to compare with
+        results = kit.folder / "results"
+        twin(trained, results, method="simcse", resolved="dropout()@1 cls()@1", parts=PARTS, foreign=[])
+    found = kit.call(command[0], results, *command[1:], installed=False)
+    assert found.returncode == 0, found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("entries", "asked", "told"),
+    [
+        ("[cseb.terms]\ncosent = cosent_kit.term:CoSent\n", "simcse+cosent", "no group is called cseb.terms; did"),
+        ("[cseb.poolers]\ncosent = cosent_kit.term:CoSent\n", "simcse+cosent", "did you mean pooler behind cseb."),
+        ("[cseb.term]\nmy.cosent = cosent_kit.term:CoSent\n", "simcse+my.cosent", "such as my_cosent"),
+        ("[cseb.term]\n2cosent = cosent_kit.term:CoSent\n", "simcse+2cosent", "such as my_2cosent"),
+        ("[cseb.term]\nco-sent = cosent_kit.term:CoSent\n", "simcse+co-sent", "such as co_sent"),
+        ("[cseb.term]\nmean = cosent_kit.term:CoSent\n", "simcse+nothing", "a part of this name, in the slot pooler"),
+        ("[cseb.method]\nkit = cosent_kit.method:OTHER\n", "kit", "says name='another'"),
+        ("[cseb.method]\nkit = cosent_kit.term:CoSent\n", "kit", "a cseb.methods.spec.Method is needed"),
+    ],
+)  # fmt: skip
+def test_names_are_checked_when_they_are_read(kit: Kit, entries: str, asked: str, told: str) -> None:
+    kit.offer(entries)
+    assert told in kit.said("show", asked)
+    listed = kit.call("list", "parts")
+    assert listed.returncode == 0
+    assert "infonce" in listed.stdout
+
+
+@pytest.mark.parametrize(
+    ("spec", "told"),
+    [
+        ("simcse+cosent(scale=0)", "cosent: scale is 0; it must be above 0"),
+        ("simcse+cosent(scale=none)", "cosent: scale is None; a finite number is needed"),
+        ("simcse+cosent(scales=3)", "cosent has no option 'scales'; did you mean scale"),
+        ("simcse+infonce(temperature=0)", "infonce: temperature is 0; it must be above 0"),
+        ("simcse+moco(size=0)", "queue: size is 0"),
+        ("pcl+pairs(x=1)", "pairs has no option 'x'"),
+        ("simcse+infonce(temperature=-1e999)", "an option is -inf; finite numbers"),
+        (f"simcse+moco(size={'9' * 400})", "an option is a whole number of about 400 digits"),
+    ],
+)
+def test_planning_refuses_what_the_run_refuses(kit: Kit, spec: str, told: str) -> None:
+    asked = ("demo", "--methods", spec, *SMALL, "--results", kit.folder / "results")
+    assert told in kit.said("run", *asked, "--dry-run")
+    assert told in kit.said("run", *asked)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("    needs: ClassVar[frozenset[str]] = frozenset()\n", "", "cosent: its class has no needs"),
+        ("needs: ClassVar[frozenset[str]] = frozenset()", 'needs = {"layer"}', "its class has needs = {'layer'}"),
+        ("views: ClassVar[int] = 2", 'views = "two"', "cosent: its class has views = 'two'"),
+        ("return F.cross_entropy(scores, arange(len(scores)))", "return scores.diag()", "a tensor of shape (4,)"),
+        ("return F.cross_entropy(scores, arange(len(scores)))", "return 1.0", "cosent: returned float"),
+        ('data_seen = "external"', 'data_seen = "everything"', "'everything'; allowed: 'external', 'labels'"),
+        ('external = {"words": "file"}', 'external = {"word": "file"}', "its external is {'word': 'file'}"),
+    ],
+)  # fmt: skip
+def test_a_term_that_breaks_its_contract_is_named(kit: Kit, before: str, after: str, told: str) -> None:
+    assert before in TERM
+    kit.write("term.py", TERM.replace(before, after))
+    ran = kit.call("run", *RUN, *SMALL, "--results", kit.folder / "results", "--quiet")
+    assert ran.returncode != 0
+    assert told in ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_part_is_shown_with_what_it_states(kit: Kit) -> None:
+    shown = kit.call("show", "cosent")
+    assert shown.returncode == 0, shown.stderr
+    for text in (
+        "a number above 0",
+        "20.0",
+        "Nobody 2020, eq. 1.",
+        "cosent_kit.term:CoSent, of cosent-kit 1.0",
+        "external",
+    ):
+        assert text in shown.stdout
+    assert "words (file)" in shown.stdout
+    own = kit.call("show", "infonce").stdout
+    assert "a part for the slot terms" in own
+    assert "cseb.parts.terms.infonce:InfoNCE" in own
+    assert "cosent(weight=1.0, scale=20.0, words='') of cosent-kit 1.0" in kit.call("list", "parts").stdout
+    assert "cosent" in kit.call("show", "kit").stdout
+
+
+def test_files_that_another_package_reads_belong_to_the_key(kit: Kit) -> None:
+    (kit.folder / "words.txt").write_text("a\n")
+    asked = ("demo", "--methods", "simcse+cosent(words='words.txt')", *SMALL, "--dry-run")
+
+    def key() -> str:
+        return kit.call("run", *asked).stdout.splitlines()[1].split()[0]
+
+    before = key()
+    (kit.folder / "words.txt").write_text("b\n")
+    assert key() != before
+
+
+def test_a_record_of_other_code_of_cseb_itself_is_not_counted_silently(kit: Kit, trained: Path) -> None:
+    kit.home = kit.folder / "home"
+    shutil.copytree(ROOT / "cseb", kit.home / "cseb", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "benchmarks", kit.home / "benchmarks", ignore=shutil.ignore_patterns("expected"))
+    file = kit.home / "cseb" / "parts" / "views.py"
+    text = file.read_text()
+    file.write_text(text.replace('"""The sentence, twice', '"""A sentence, twice') + "\n# a word more\n")
+    assert kit.state(trained)[1] == "done"
+    file.write_text(text + "\nNEW = 1\n")
+    refused = kit.call("run", *RUN, *SMALL, "--results", trained, "--dry-run")
+    assert refused.returncode == 2
+    assert "1 record was made by other code of dropout" in refused.stderr
+    assert "--changed rerun" in refused.stderr
+    listing = ("run", *RUN, *SMALL, "--results", trained, "--dry-run", "--changed")
+    assert "1 to run" in kit.call(*listing, "rerun").stdout
+    assert "0 to run" in kit.call(*listing, "keep").stdout
+
+
+def test_records_of_different_code_are_not_mixed_silently(kit: Kit, trained: Path) -> None:
+    [record] = Store(trained).load()[0]
+    origin = json.loads(record.model_dump_json())["origin"]
+    origin["code"]["trainer"] = "f" * 16
+    twin(trained, kit.folder / "results", seed=1, origin=origin)
+    for command in ("report", "compare"):
+        found = kit.call(command, kit.folder / "results")
+        assert found.returncode == 2, command
+        assert "records differ in the code of trainer" in found.stderr
+    assert "the code of trainer" in kit.call("report", kit.folder / "results", "--mixed").stdout

@@ -1,0 +1,71 @@
+"""The built site needs no network: `make docs` builds it and runs this."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SITE = ROOT / "docs" / "_build" / "html"
+# What a browser fetches by itself; a link that a reader may follow is something else.
+FETCHED = re.compile(r"<(?:script|img|iframe|source|embed)\b[^>]*\bsrc=\"(?P<src>[^\"]+)\"|<link\b(?P<link>[^>]*)>")
+SHEET = re.compile(r"url\(\s*['\"]?(?P<url>[^'\")]+)|@import\s+['\"](?P<sheet>[^'\"]+)")
+
+pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="make docs builds the site first")
+
+
+def fetched(text: str) -> list[str]:
+    """Addresses that a page loads by itself."""
+    found = []
+    for match in FETCHED.finditer(text):
+        if match["src"]:
+            found.append(match["src"])
+        elif not re.search(r"rel=\"(?:canonical|next|prev|index|search|author|copyright)\"", match["link"]):
+            found += re.findall(r"href=\"([^\"]+)\"", match["link"])
+    return found
+
+
+def outside(address: str) -> bool:
+    return address.startswith(("http:", "https:", "//"))
+
+
+def test_no_page_loads_anything_from_elsewhere() -> None:
+    pages = list(SITE.rglob("*.html"))
+    assert len(pages) > 30
+    wrong = [(page.name, one) for page in pages for one in fetched(page.read_text("utf-8")) if outside(one)]
+    assert not wrong
+
+
+def test_no_style_sheet_loads_anything_from_elsewhere() -> None:
+    sheets = list(SITE.rglob("*.css"))
+    assert sheets
+    found = [(sheet.name, one) for sheet in sheets for pair in SHEET.findall(sheet.read_text("utf-8")) for one in pair]
+    assert not [(name, one) for name, one in found if outside(one)]
+
+
+def test_what_pages_load_is_there() -> None:
+    for page in SITE.rglob("*.html"):
+        for address in fetched(page.read_text("utf-8")):
+            assert address.startswith("data:") or (page.parent / re.split("[?#]", address)[0]).exists(), (page, address)
+
+
+def test_the_search_finds_words_without_a_server() -> None:
+    index = (SITE / "searchindex.js").read_text("utf-8")
+    assert index.startswith("Search.setIndex(")  # loaded as a script, so that file:// works too
+    for word in ("checkpoint", "holm", "slurm", "pooler"):
+        assert word[:5] in index
+    assert "guide/statistics" in index
+
+
+def test_a_link_to_elsewhere_is_seen() -> None:
+    assert list(filter(outside, fetched('<script src="https://cdn.example/x.js"></script>'))) == [
+        "https://cdn.example/x.js"
+    ]
+    assert list(filter(outside, fetched('<link rel="stylesheet" href="//fonts.example/f.css" />'))) == [
+        "//fonts.example/f.css"
+    ]
+    assert not list(
+        filter(outside, fetched('<link rel="canonical" href="https://example.org/" /><a href="https://x"></a>'))
+    )

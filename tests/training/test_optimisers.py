@@ -1,0 +1,130 @@
+"""The released AdamW: its equations in a plain loop, what a scaler leaves out, and who takes which."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+from torch.optim import AdamW
+
+from cseb.methods.spec import parse_method
+from cseb.registry import METHODS
+from cseb.training.build import build
+from cseb.training.loop import _optimizer
+from cseb.training.objective import Objective
+from cseb.training.optimisers import RELEASED, Released, ReleasedAdamW
+
+Tiny = Callable[[str], Path]
+RATES = (0.0, 0.1, 0.3, 0.2, 0.1, 0.05, 0.02)  # a warm-up starts at 0
+
+
+def by_hand(start: Tensor, gradients: list[Tensor], form: Released, decay: float) -> Tensor:
+    """transformers 4.2.1, optimization.py: both moments, a step, and then the decay, one number after another."""
+    found = []
+    for at in range(len(start)):
+        weight, first, second = float(start[at]), 0.0, 0.0
+        for update, (gradient, rate) in enumerate(zip(gradients, RATES, strict=True), 1):
+            slope = float(gradient[at])
+            first, second = 0.9 * first + 0.1 * slope, 0.999 * second + 0.001 * slope * slope
+            step = rate * (1 - 0.999**update) ** 0.5 / (1 - 0.9**update) if form.correct_bias else rate
+            weight -= step * first / (second**0.5 + form.eps)
+            weight -= rate * decay * weight
+        found.append(weight)
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def some(count: int) -> tuple[Tensor, list[Tensor]]:
+    """A weight, and gradients from far below eps to far above."""
+    drawn = torch.Generator().manual_seed(1)
+    sizes = torch.logspace(-10, 0, 40, dtype=torch.float64)
+    start = torch.randn(40, generator=drawn, dtype=torch.float64)
+    return start, [torch.randn(40, generator=drawn, dtype=torch.float64) * sizes for _ in range(count)]
+
+
+def updated(optimizer: torch.optim.Optimizer, weight: Parameter, gradients: list[Tensor]) -> Tensor:
+    for gradient, rate in zip(gradients, RATES, strict=True):
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        weight.grad = gradient.clone()
+        optimizer.step()
+    return weight.detach()
+
+
+@pytest.mark.parametrize("name", RELEASED)
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_updates_are_those_of_the_printed_equations(name: str, decay: float) -> None:
+    start, gradients = some(len(RATES))
+    weight = Parameter(start.clone())
+    optimizer = ReleasedAdamW([weight], 0.1, decay, RELEASED[name])
+    found = updated(optimizer, weight, gradients)
+    assert (found - by_hand(start, gradients, RELEASED[name], decay)).abs().max() < 1e-13
+    (group,) = optimizer.param_groups
+    assert (group["lr"], group["eps"], group["weight_decay"]) == (RATES[-1], RELEASED[name].eps, decay)
+
+
+def test_small_gradients_move_a_weight_less_than_torch_has_it_and_large_ones_as_much() -> None:
+    start, gradients = some(len(RATES))
+    ours, torchs = Parameter(start.clone()), Parameter(start.clone())
+    moved = updated(ReleasedAdamW([ours], 0.1, 0.0, RELEASED["adamw_hf"]), ours, gradients) - start
+    other = updated(AdamW([torchs], lr=0.1, weight_decay=0.0), torchs, gradients) - start
+    assert (moved / other)[:10].abs().max() < 0.2  # |g| about 1e-9, below eps
+    assert torch.allclose(moved[-5:], other[-5:], rtol=1e-5)
+
+
+def test_a_weight_counts_its_own_updates() -> None:
+    """One that has no gradient yet starts with its first one, and settings kept in a file go on where they were."""
+    start, gradients = some(len(RATES))
+    early, late = Parameter(start.clone()), Parameter(start.clone())
+    optimizer = ReleasedAdamW([early, late], 0.1, 0.0, RELEASED["adamw_hf"])
+    for _ in range(3):
+        early.grad = torch.ones_like(start)
+        optimizer.step()
+    early.grad = None
+    again = ReleasedAdamW([early, late], 0.1, 0.0, RELEASED["adamw_hf"])
+    again.load_state_dict(optimizer.state_dict())
+    assert again.state[early]["updates"] == 3
+    found = updated(again, late, gradients)
+    assert (found - by_hand(start, gradients, RELEASED["adamw_hf"], 0.0)).abs().max() < 1e-13
+
+
+def test_a_step_that_a_scaler_leaves_out_is_no_update() -> None:
+    start, gradients = some(len(RATES))
+    weight = Parameter(start.clone())
+    optimizer = ReleasedAdamW([weight], 0.1, 0.0, RELEASED["adamw_hf"])
+    scaler = torch.amp.GradScaler("cpu", init_scale=4.0, growth_interval=1000)
+    for number, (gradient, rate) in enumerate(zip(gradients, RATES, strict=True)):
+        optimizer.param_groups[0]["lr"] = rate
+        if number in (0, 2):
+            weight.grad = torch.full_like(start, torch.inf)
+            scaler.scale(torch.ones(()))
+            scaler.step(optimizer)
+            scaler.update()
+        weight.grad = gradient * scaler.get_scale()
+        scaler.step(optimizer)
+        scaler.update()
+    assert (weight.detach() - by_hand(start, gradients, RELEASED["adamw_hf"], 0.0)).abs().max() < 1e-13
+
+
+OWN = {
+    **dict.fromkeys(("mirror", "mirror-avg", "vascl"), "adamw"),
+    **dict.fromkeys(("consert", "isbert"), "adamw_uncorrected"),
+    "ct": "rmsprop",
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_the_optimiser_of_its_own_trainer(name: str) -> None:
+    assert dict(METHODS[name].recipe.options)["optimizer"] == OWN.get(name, "adamw_hf")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("adamw", AdamW), ("adamw_hf", ReleasedAdamW), ("rmsprop", torch.optim.RMSprop)]
+)
+def test_the_recipe_chooses(tiny: Tiny, name: str, kind: type) -> None:
+    built = build(parse_method("vascl").at(1.0), tiny("bert"), 0)
+    rest, head = (made := _optimizer(Objective(built), replace(built.recipe, optimizer=name))).param_groups
+    assert type(made) is kind
+    assert head["lr"] == pytest.approx(100 * rest["lr"])

@@ -1,0 +1,268 @@
+"""What a term says it reads is what its value depends on; a part that no term reads is refused before anything runs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from cseb.encoder.interface import EncodedView, Shape
+from cseb.encoder.loading import load, shape_of
+from cseb.errors import BadSpec
+from cseb.methods.spec import parse_method
+from cseb.parts import ALL, MADE, LossInputs, NeedsPrecomputedTargets, NeedsSetup, Queued
+from cseb.registry import SLOTS
+from cseb.training.build import build, check
+
+Tiny = Callable[[str], Path]
+ROWS, WIDTH, TOKENS, VIEWS, EDITS, MODELS = 6, 16, 7, 4, 3, 2
+
+# Each built-in term, and each of its options that decides what it reads, with values that leave nothing at rest: a
+# hinge that never holds or a threshold that nothing passes would hide what is read.
+CASES: dict[str, dict[str, Any]] = {
+    "infonce": {"temperature": 0.5, "negatives": "batch", "form": "released", "hard_weight": 2.0},
+    "infonce literal": {"temperature": 0.5, "negatives": "batch", "form": "literal"},
+    "infonce zeroed": {"temperature": 0.5, "negatives": "zeroed", "form": "released"},
+    "nt_xent": {"temperature": 0.5},
+    "bce_pairs": {"reduction": "mean"},
+    "alignment": {},
+    "reconstruction": {"form": "released"},
+    "ami": {"layers": (0, 1), "slicing": "layer_stride", "valid": "positive", "samples": 9, "scale_by_valid": False},
+    "dcm": {"form": "balanced", "centre": True, "deviation": "population", "on": "h"},
+    "dcm first": {"form": "balanced", "centre": True, "deviation": "population", "on": "first"},
+    "layer_noise": {"deviation": 0.1, "scale": 20.0},
+    "reconstruct": {
+        **{"layers": 1, "heads": 1, "inner": 8, "dropout": 0.0, "noise": "element", "rate": 0.1},
+        **{"target": "self", "reduction": "token_mean"},
+    },
+    "reconstruct positive": {
+        **{"layers": 1, "heads": 1, "inner": 8, "dropout": 0.0, "noise": "element", "rate": 0.1},
+        **{"target": "positive", "reduction": "token_mean"},
+    },
+    "mlm": {"rate": 0.9, "corrupt_contrast": False},
+    "entropy": {"temperature": 0.5, "all_columns": False},
+    "regulators": {"temperature": 0.5, "average": False},
+    "cross_correlation": {"off_diagonal": 0.1},
+    "mean_cos": {"temperature": 0.5},
+    "smooth": {"size": 4, "neighbours": 2, "attention": 1.0, "temperature": 0.5, "exclude_same": False},
+    "js_consistency": {"temperature": 0.5},
+    "neg_entropy": {"temperature": 0.5},
+    "mixed_infonce": {"temperature": 0.5, "mix": 0.2, "form": "released"},
+    "rtd": {"rate": 0.9, "generator": "self", "fill": "sample", "on": "z", "count": "all"},
+    "rtd on h": {"rate": 0.9, "generator": "self", "fill": "sample", "on": "h", "count": "all"},
+    "group_softmax_bce": {"temperature": 0.5},
+    "kl_peers": {"temperature": 0.5, "reduction": "element"},
+    "multi_layer_nce": {"temperature": 0.5, "anchor_dropout": False},
+    "l2_to_init": {"freeze_embeddings": False},
+    "arc_nce": {"temperature": 0.5, "margin": 10.0},
+    "triplet": {"margin": 2.0},
+    "momentum_nce": {"temperature": 0.5, "size": 8, "start": 4, "momentum": 0.9, "dropout": 0.0},
+    "bidir_margin": {"least": 3.0, "most": 4.0},
+    "each_nce": {"temperature": 0.5},
+    "jsd_local_global": {},
+    "debiased_nce": {
+        **{"temperature": 0.5, "threshold": 0.0, "noise": 1.0, "ascents": 1, "size": 0.1, "form": "released"},
+    },
+    "virtual_nt_xent": {"temperature": 0.5, "neighbours": 3, "reach": 5.0, "detach": False},
+    "rank_mse": {"corpus": 50, "low": -1.0, "high": 1.0},
+    "listwise_ce": {"student": 0.5, "teacher": 0.5, "group": 0.0},
+}
+
+
+def test_every_term_is_looked_at() -> None:
+    assert {name.split()[0] for name in CASES} == set(SLOTS["terms"].builtin)
+
+
+def drawn(*shape: int, seed: int) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def view(seed: int) -> EncodedView:
+    """A view of ROWS sentences whose every field comes from this seed."""
+    ids = torch.randint(8, 30, (ROWS, TOKENS), generator=torch.Generator().manual_seed(seed))
+    ids[:, 2] = 9  # attention maps are compared where both views have one token
+    ids[:, 4] = 11
+    real = torch.ones_like(ids)
+    maps = [drawn(ROWS, 2, TOKENS, TOKENS, seed=seed + layer).softmax(dim=-1) for layer in (10, 20)]
+    states = [drawn(ROWS, TOKENS, WIDTH, seed=seed + layer) for layer in (30, 40, 50)]
+    return EncodedView(
+        drawn(ROWS, WIDTH, seed=seed + 60), drawn(ROWS, WIDTH, seed=seed + 70), ids, real, real, states, maps
+    )
+
+
+@dataclass
+class Heard:
+    """Callables of a step that were called."""
+
+    names: set[str]
+
+    def saying(self, name: str, call: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        def said(*given: Tensor) -> Tensor:
+            self.names.add(name)
+            return call(*given)
+
+        return said
+
+
+def given(heard: Heard, language: Callable[[Tensor], Tensor], read: Callable[..., Tensor]) -> LossInputs:
+    """A step with everything that any term could look at."""
+    weights = drawn(WIDTH, WIDTH, seed=900)
+    told = LossInputs(
+        views=[view(1000 * number) for number in range(1, VIEWS + 1)],
+        rng=torch.Generator(),
+        queue=Queued(drawn(5, WIDTH, seed=901), torch.ones(ROWS, 5, dtype=torch.bool)),
+        language=heard.saying("language", language),
+        frozen=[[drawn(ROWS, WIDTH, seed=910 + 10 * model + one) for one in range(VIEWS)] for model in range(MODELS)],
+        read=read,
+        edits=[view(10_000 * number) for number in range(1, EDITS + 1)],
+        sids=torch.arange(ROWS),
+        head=heard.saying("head", lambda h: h @ weights),
+    )
+    peer = replace(
+        told,
+        views=[view(7 + 1000 * number) for number in range(1, VIEWS + 1)],
+        edits=[view(7 + 10_000 * number) for number in range(1, EDITS + 1)],
+    )
+    return replace(told, peer=peer)
+
+
+def value(term: Any, step: LossInputs) -> float:
+    """What a copy of the term, which may keep things, makes of the step."""
+    torch.manual_seed(3)
+    return float(copy.deepcopy(term)(replace(step, rng=torch.Generator().manual_seed(5))).detach())
+
+
+def swapped(step: LossInputs, where: str, number: int, names: Sequence[str]) -> LossInputs:
+    """The step with these fields of one view, or one edit, from another seed."""
+    other = view(77_000 + number)
+    held = list(getattr(step, where))
+    held[number] = replace(held[number], **{name: getattr(other, name) for name in names})
+    return replace(step, **{where: held})
+
+
+def of(name: str, folder: Path) -> tuple[Any, LossInputs, Heard]:
+    """The term of a case, founded on a real encoder, and its step."""
+    from cseb.methods.spec import part
+    from cseb.training.build import _live
+
+    shape: Shape = shape_of(folder)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        pooler = _live(part("cnn_mean", widths=(1, 3)) if name == "jsd_local_global" else part("cls"), shape)
+        term = _live(part(name.split(maxsplit=1)[0], **CASES[name]), shape, steps=10)
+        encoder, _ = load(folder, pooler, _live(part("none"), shape), term.needs | {"language"})
+        if isinstance(term, NeedsSetup):
+            term.setup(encoder)
+    if isinstance(term, NeedsPrecomputedTargets):
+        term.precompute_targets([[drawn(40, WIDTH, seed=8)] * 2] * MODELS)
+    assert encoder.language is not None
+    encoder.eval()
+    term.train()
+    for module in term.modules():  # networks of its own that drop are as good as any other
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    heard = Heard(set())
+    return term, given(heard, encoder.language, encoder.read), heard
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_term_reads_what_it_says_it_reads(tiny: Tiny, name: str) -> None:
+    term, step, heard = of(name, tiny("bert"))
+    plain = value(term, step)
+    assert value(term, step) == plain  # nothing else moves it
+    found = set(heard.names)
+
+    def moves(other: LossInputs) -> bool:
+        return value(term, other) != plain
+
+    names = [field.name for field in fields(EncodedView)]
+    found |= {
+        one for one in MADE & set(names) if any(moves(swapped(step, "views", number, [one])) for number in range(VIEWS))
+    }
+    queue = Queued(drawn(5, WIDTH, seed=902), torch.ones(ROWS, 5, dtype=torch.bool))
+    assert step.peer is not None
+    found |= {"queue"} if moves(replace(step, queue=queue)) else set()
+    found |= {"peer"} if moves(replace(step, peer=swapped(step.peer, "views", 0, ["z"]))) else set()
+    others = [
+        [[one.roll(1, 0) for one in model] if at == number else model for at, model in enumerate(step.frozen)]
+        for number in range(MODELS)
+    ]
+    models = [moves(replace(step, frozen=changed)) for changed in others]
+    found |= {"frozen"} if any(models) else set()
+    assert found == term.reads.made
+    text = ["ids", "z", "h", "layers", "attentions"]
+    for where, most, count in (("views", term.reads.views, VIEWS), ("edits", term.reads.edits, EDITS)):
+        read = [moves(swapped(step, where, number, text)) for number in range(count)]
+        assert read == [number < most for number in range(count)], (where, read)
+    assert models == [number < term.reads.models for number in range(MODELS)]
+    assert {"layers", "attentions", "language", "frozen"} & term.reads.made == {
+        *(term.needs & {"layers", "attentions", "language", "frozen"})
+    }
+    assert term.reads.views == ALL or term.reads.views <= VIEWS
+
+
+REFUSED = [
+    ("simcse+nt_xent-infonce+moco", "queue: no term reads its vectors (terms: nt_xent); take it out"),
+    ("mirror+moco", "queue: no term reads its vectors (terms: nt_xent)"),
+    ("arccse+moco", "queue: no term reads its vectors (terms: arc_nce, triplet)"),
+    ("dclr+moco", "queue: no term reads its vectors (terms: debiased_nce)"),
+    ("simcse+infonce(negatives=zeroed)+moco", "queue: no term reads its vectors (terms: infonce)"),
+    ("micse-infonce+ami(layers=(0,1))", "queue: no term reads its vectors (terms: ami)"),
+    ("mocose+mlp", "mlp: no term reads what it gives (terms: momentum_nce); take +none"),
+    ("simcse+dcm-infonce", "mlp: no term reads what it gives (terms: dcm)"),
+    ("simcse+triples+nt_xent-infonce", "triples: no term reads more than 2 of its 3 views (terms: nt_xent)"),
+    ("simcse+triples+infonce(form=literal)", "triples: no term reads more than 2 of its 3 views"),
+    ("simcse+repeated(views=4)", "repeated: no term reads more than 3 of its 4 views"),
+    ("simcse+virtual_nt_xent-infonce", "dropout: no term reads more than 1 of its 2 views"),
+    ("simcse+l2_to_init-infonce+none", "dropout: no term reads more than 0 of its 2 views"),
+    ("simcse+span_masks", "span_masks: no term reads more than 0 of its 2 edited views (terms: infonce)"),
+    ("sncse-bidir_margin", "negated_prompts: no term reads more than 0 of its 1 edited views"),
+    ("pcl-kl_peers", "peer_encoder: no term reads two networks (terms: infonce, group_softmax_bce)"),
+    ("simcse+identity+second_encoder+virtual_nt_xent-infonce", "second_encoder: no term reads a second view"),
+    ("simcse+second_encoder+mlm-infonce+none", "second_encoder: no term reads a second view"),
+    ("rcl-regulators+rank_mse", "entropy_models: no term reads more than 1 of its 4 models (terms: infonce, rank_mse)"),
+    ("mean+moco", "queue: mean trains nothing, so it has no effect"),
+    ("mean+drophead", "drophead: mean trains nothing, so it has no effect"),
+    ("cls+second_encoder", "second_encoder: cls trains nothing"),
+    ("cls+teacher", "teacher: no term uses these models"),
+    ("cls+mlp", "mlp: cls is neither trained nor tested with a head; take +none"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), REFUSED)
+def test_a_part_that_nothing_reads_is_refused(tiny: Tiny, text: str, message: str) -> None:
+    method = parse_method(text).at(1.0)
+    for attempt in (lambda: check(method, tiny("bert")), lambda: build(method, tiny("bert"), 0)):
+        with pytest.raises(BadSpec) as caught:
+            attempt()
+        assert message in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "simcse+moco",
+        "simcse+infonce(form=literal)+moco",
+        "simcse+dcm",
+        "cls+mlp(keep=true)",
+        "simcse+recipe(steps=0,warmup=0)+moco",
+        "simcse+second_encoder",
+        "sncse+teacher+listwise_ce",
+    ],
+)
+def test_what_is_read_is_not_refused(tiny: Tiny, text: str) -> None:
+    check(parse_method(text).at(1.0), tiny("bert"))
+
+
+def test_a_term_that_does_not_say_is_believed_to_read_everything(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cseb.parts.terms.pairwise_contrast import NTXent
+
+    monkeypatch.delattr(NTXent, "reads")
+    check(parse_method("mirror+moco").at(1.0), tiny("bert"))
