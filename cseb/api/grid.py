@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cseb.api.arguments import joined, listed
+from cseb.encoder.linear_choice import AUTO, LIBRARIES
 from cseb.errors import BadBenchmark, one_of
 from cseb.seeds import ALL, VARIED
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from cseb.api.results import Results
     from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
+    from cseb.experiment.plan import Job
     from cseb.launchers import Launcher
     from cseb.launchers.events import Summary, Watch
     from cseb.records.record import Vary
@@ -25,12 +27,16 @@ REFUSE, RERUN, KEEP = "refuse", "rerun", "keep"  # what becomes of records that 
 
 @dataclass(frozen=True, slots=True)
 class PlannedGrid:
-    """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job."""
+    """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job.
+
+    away: whether jobs run on machines of which this one knows nothing.
+    """
 
     grid: Grid
     launcher: Launcher
     models: Path | None = None
     time_limit: float | None = None
+    away: bool = False
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
@@ -44,7 +50,7 @@ class PlannedGrid:
         with nullcontext(_silent) if watching is None else watching(grid) as watch:
             again = frozenset(grid.records) & {job.key for job in grid.todo}
             return launch(
-                grid.in_order(),
+                grid.in_order() if self.away else _one_library(grid.in_order()),
                 grid.store,
                 self.launcher,
                 watch,
@@ -52,6 +58,20 @@ class PlannedGrid:
                 again=again,
                 time_limit=self.time_limit,
             )
+
+
+def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:
+    """The jobs with the library of their linear layers settled once for all, so that none of them finds another."""
+    if not jobs:
+        return jobs
+    from cseb.encoder.distributed import agreed
+    from cseb.encoder.linear_choice import resolved
+
+    protocol = jobs[0].protocol
+    linear: str = resolved(jobs[0].linear, protocol.threads, protocol.device)
+    if protocol.processes > 1:
+        (linear,) = agreed([linear], protocol.device, protocol.threads)
+    return [replace(job, linear=linear) for job in jobs]
 
 
 def _silent(_: object) -> None:
@@ -106,6 +126,7 @@ def plan_grid(
     jobs_per_gpu: int | None = None,
     processes: int = 1,
     threads: int = 1,
+    linear: str = "auto",
     device: str = "auto",
     vary: str = ALL,
     along: str = "",
@@ -133,6 +154,7 @@ def plan_grid(
     jobs = plan(
         benchmark,
         threads=threads,
+        linear=one_of((AUTO, *LIBRARIES), linear, "--linear"),
         device=where,
         processes=processes,
         trust_remote_code=trust_remote_code,
@@ -148,7 +170,7 @@ def plan_grid(
     one_of((REFUSE, RERUN, KEEP), changed, "--changed")
     ordered = jobs[::-1] if backwards else jobs
     grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models, changed)
-    return PlannedGrid(grid, host, models, time_limit)
+    return PlannedGrid(grid, host, models, time_limit, away)
 
 
 def run(
@@ -169,6 +191,7 @@ def run(
     results: str | Path = "results",
     workers: int | str = "auto",
     threads: int = 1,
+    linear: str = "auto",
     device: str = "auto",
     launcher: str = "local",
     vary: str = ALL,
@@ -203,6 +226,7 @@ def run(
         results: folder of records.
         workers: jobs at a time; ``auto`` is one for each core or GPU, 1 is this very process.
         threads: CPU threads of each job; part of what a record says.
+        linear: library of the linear layers on a CPU: ``blas``, ``onednn``, or ``auto``, the faster one here.
         device: ``auto``, ``cpu`` or ``cuda``.
         launcher: ``local``, ``ray`` or ``slurm``.
         vary: what the seed decides: ``subset``, ``init``, ``order``, ``dropout``, or ``all``.
@@ -254,6 +278,7 @@ def run(
         workers=workers,
         launcher=launcher,
         threads=threads,
+        linear=linear,
         device=device,
         vary=vary,
         along=along,

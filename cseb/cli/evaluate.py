@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Device, Threads, Trust
+from cseb.cli.options import Device, Linear, Threads, Trust
 from cseb.cli.screen import say
 from cseb.errors import one_of
 
@@ -25,6 +25,7 @@ def evaluate(
     cache: Annotated[Path | None, typer.Option(help="Folder that keeps sentence vectors for other tasks.")] = None,
     dtype: Annotated[str, typer.Option(help="fp32, or bf16: faster on some machines, second decimals move.")] = "fp32",
     threads: Threads = 1,
+    linear: Linear = "auto",
     device: Device = "auto",
     fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Score again what has a record.")] = False,
     trust_remote_code: Trust = False,
@@ -48,6 +49,7 @@ def evaluate(
         dtype=dtype,
         device=device,
         threads=threads,
+        linear=linear,
         results=results,
         cache=cache,
         fresh=fresh,

@@ -23,6 +23,9 @@ Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each
 Threads = Annotated[
     int, typer.Option(min=1, max=MOST_THREADS, help="CPU threads of each job; part of what a record says.")
 ]
+Linear = Annotated[
+    str, typer.Option(help="Library of the linear layers on a CPU: blas, onednn, or auto, the faster one here.")
+]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 PerGPU = Annotated[
     int | None, typer.Option(min=1, max=MOST, help="Jobs that share a GPU, with --workers auto; 1 if nothing is said.")

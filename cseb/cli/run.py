@@ -14,6 +14,7 @@ from cseb.cli.options import (
     BenchmarkName,
     Device,
     Host,
+    Linear,
     PerAllocation,
     PerGPU,
     Quiet,
@@ -68,6 +69,7 @@ def run(
         int, typer.Option(min=1, max=MOST_PROCESSES, help="Processes that share each batch of a job.")
     ] = 1,
     threads: Threads = 1,
+    linear: Linear = "auto",
     device: Device = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, train nothing.")] = False,
     quiet: Quiet = False,
@@ -124,6 +126,7 @@ def run(
         jobs_per_gpu=jobs_per_gpu,
         processes=max(together, processes),
         threads=threads,
+        linear=linear,
         device=device,
         vary=vary,
         along=along,

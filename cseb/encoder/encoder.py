@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from cseb.data.tokens import Padded, Tokens
+from cseb.encoder import linear
 from cseb.encoder.interface import ATTENTIONS, LAYERS, POOLED, EncodedView, Head, Pooler, Post, States, Text
-from cseb.encoder.linear import FastLinear
 from cseb.encoder.random_streams import apart
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
@@ -74,13 +74,13 @@ class Encoder(nn.Module):
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
-        with FastLinear():
+        with linear.chosen():
             outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
         states: Tensor = outputs.last_hidden_state
         return states
 
     def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor) -> Any:
-        with FastLinear():
+        with linear.chosen():
             return backbone(
                 input_ids=ids,
                 attention_mask=mask,

@@ -62,6 +62,7 @@ class Job:
     outside: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
+    linear: str = "auto"  # library of the linear layers; a launcher says which one where its jobs share this machine
 
     @cached_property
     def key(self) -> str:
@@ -131,6 +132,7 @@ def plan(
     trust_remote_code: bool = False,
     vary: Vary = "all",
     along: str = "",
+    linear: str = "auto",
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
@@ -176,6 +178,7 @@ def plan(
             outside=read,
             along=along,
             foreign=others,
+            linear=linear,
         )
         for seed in range(benchmark.seeds)
         for size, fraction, method, settled, read, others in cells

@@ -24,6 +24,7 @@ def single_job(
     threads: int = 1,
     device: str = "cpu",
     trust_remote_code: bool = False,
+    linear: str = "auto",
 ) -> Job:
     """The job of this method on all sentences of a corpus, checked as a grid's jobs are. Raises: CsebError."""
     method = parse_method(text)
@@ -47,6 +48,7 @@ def single_job(
         dev=dev,
         outside=outside(settled),
         foreign=foreign(settled, protocol),
+        linear=linear,
     )
     check_jobs([job], len(corpus))
     check_columns(replace(method.at(1.0), edits=method.edits), corpus)
