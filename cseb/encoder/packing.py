@@ -33,8 +33,8 @@ class Packed:
 
     ids, positions: (N,). spots: (N,) their places in the batch, row by row. rows: (B,) rows of the batch, shortest
     first, as sentences stand here. blocks: (sentences, tokens of each) of each run of equal lengths. hidden: (B, 1, 1,
-    T), added to scores where padding is among the tokens. maps: of each layer and block, (sentences, H, tokens, tokens),
-    where they are `kept`.
+    T), added to scores where padding is among the tokens. maps: of each layer and block, (sentences, H, tokens,
+    tokens), where they are `kept`.
     """
 
     ids: Tensor
@@ -59,7 +59,7 @@ class Packed:
         lengths, rows = lengths[lengths > 0], rows[lengths > 0]
         columns = torch.arange(ids.shape[1], device=ids.device)
         spots = (rows[:, None] * ids.shape[1] + columns)[mask[rows].bool()]
-        tokens, sentences = lengths.unique_consecutive(return_counts=True)
+        tokens, sentences = torch.unique_consecutive(lengths, return_counts=True)
         blocks = list(zip(sentences.tolist(), tokens.tolist(), strict=True))
         positions = _positions(ids, behind).flatten()[spots]
         return cls(ids.flatten()[spots], positions, spots, rows, blocks, (len(ids), ids.shape[1]), kept)
@@ -90,9 +90,8 @@ class Packed:
             bias = self.hidden if bias is None else (bias + self.hidden).clamp(min=LOWEST)
         sizes = [sentences * tokens for sentences, tokens in self.blocks]
         mixed, maps = [], []
-        for (sentences, tokens), *parts in zip(
-            self.blocks, query.split(sizes), key.split(sizes), value.split(sizes), strict=True
-        ):
+        pieces = (torch.split(one, sizes) for one in (query, key, value))
+        for (sentences, tokens), *parts in zip(self.blocks, *pieces, strict=True):
             q, k, v = (part.view(sentences, tokens, heads, -1).transpose(1, 2) for part in parts)
             near = None if bias is None else bias[..., :tokens, :tokens].to(q.dtype)
             if rate or self.kept:
@@ -204,9 +203,9 @@ def _modernbert(backbone: Any, packed: Packed) -> Iterator[Tensor]:
         own, mlp = layer.attn, layer.mlp
         query, key, value = own.Wqkv(layer.attn_norm(x)).view(len(x), 3, -1, own.head_dim).unbind(dim=1)
         cos, sin = (turn[0, :, None] for turn in turns[layer.attention_type])
-        rotated = (_rotated(one, cos, sin) for one in (query, key))
+        query, key = (_rotated(one, cos, sin) for one in (query, key))
         rate = own.attention_dropout if own.training else 0.0
-        mixed = packed.attended(query.shape[1], *rotated, value, rate, near[layer.attention_type])
+        mixed = packed.attended(query.shape[1], query, key, value, rate, near[layer.attention_type])
         x = dropped(own.Wo(mixed), _rate(own.out_drop), onto=x)
         wide, gate = mlp.Wi(layer.mlp_norm(x)).chunk(2, dim=-1)
         x = x + mlp.Wo(dropped(mlp.act(wide) * gate, _rate(mlp.drop)))
