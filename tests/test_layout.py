@@ -44,6 +44,7 @@ ELSEWHERE = {
     "launchers/error_files": "test_status.py",
     "launchers/heartbeat": "test_status.py",
     "launchers/job_runner": "test_launch.py",
+    "launchers/job_states": "test_status.py",
     "launchers/local": "test_launch.py",
     "launchers/rank": "test_several.py",
     "launchers/ray": "test_launch_ray.py",

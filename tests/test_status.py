@@ -15,15 +15,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cseb.cli.status import Folder, status
-from cseb.experiment.plan import Job, Progress
+from cseb.cli.status import picture, status
+from cseb.experiment.plan import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.launchers import heartbeat, launch
 from cseb.launchers import process_identity as alive
 from cseb.launchers.events import Event, Finished, Started
 from cseb.launchers.heartbeat import Pulses, beating, folder_of, launching, next_job
 from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.job_states import JobStates
 from cseb.launchers.local import Local
+from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import standin_jobs
 
@@ -44,7 +46,7 @@ def beats(store: Store) -> list[Path]:
 def shown(store: Store, pulses: Pulses | None = None) -> str:
     console = Console(width=100, highlight=False)
     with console.capture() as captured:
-        console.print(Folder(store).picture(*(pulses or Pulses(store.folder)).look()))
+        console.print(picture(JobStates(store), *(pulses or Pulses(store.folder)).look()))
     return captured.get()
 
 
@@ -202,16 +204,16 @@ def test_what_broke_without_a_record_is_told_and_not_waited_for(store: Store, la
     lines = shown(store).splitlines()
     why = {"mistake": "the corpus is gone", "left": "the worker ended with exit code 3"}[label]
     assert (lines[0], lines[-1]) == ("1 of 2 done, 1 failed", f"failed: {label} 10 % seed 1: {why}")
-    folder = Folder(store)
+    folder = JobStates(store)
     folder.look()
     assert folder.finished()
 
     def watch(event: Event) -> None:
         if isinstance(event, Started):
-            seen.append(Folder(store))
+            seen.append(JobStates(store))
             seen[-1].look()
 
-    seen: list[Folder] = []
+    seen: list[JobStates] = []
     launch(jobs[1:], store, Local(2), watch, target=standin_jobs.TARGET)
     assert [one.finished() for one in seen] == [False]  # it runs again
     store.write(standin_jobs.record(jobs[1]), {})
@@ -234,7 +236,7 @@ def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
     (store.folder / "plan-mine.tsv").write_text(plan_text([standin_jobs.job("a")]))
     monkeypatch.setattr(heartbeat, "FRESH", 0.5)
     monkeypatch.setattr(heartbeat, "EVERY", 0.05)
-    monkeypatch.setattr(sys.modules[Folder.__module__], "REFRESH", 0.05)
+    monkeypatch.setattr(sys.modules[picture.__module__], "REFRESH", 0.05)
     watching = threading.Thread(target=status, args=(store.folder, True), daemon=True)
     with launching(store.folder):  # nothing of a job is seen yet, as in a cluster's queue
         until(Pulses(store.folder).launched)

@@ -25,7 +25,6 @@ from cseb.methods import fingerprints
 from cseb.methods.part_facts import facts
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Edit, Method, parse_methods, parse_scale, part
-from cseb.records.progress import Progress as Progress  # noqa: PLC0414  # offered here too
 from cseb.records.record import Foreign, Protocol, Record, Source, Vary
 from cseb.registry import scale_of, slot_of
 from cseb.seeds import ALL, Seed, SingleStreamSeed
@@ -194,7 +193,7 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
     like: dict[tuple[str, ...], list[float]] = {}
     for record in records:
         if record.status == "done":
-            seconds = record.cost.train_seconds + record.cost.score_seconds
+            seconds = record.cost.seconds
             for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
                 like.setdefault(kin, []).append(seconds)
     found: dict[str, float | None] = {}

@@ -24,8 +24,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from cseb.data.bounded import open_regular
 from cseb.errors import BadData
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.plan import Job
 from cseb.launchers.process_identity import began, ended, machine
+from cseb.records.progress import Progress
 
 EVERY = 5.0  # seconds between two beats
 FRESH = 20.0  # seconds within which a beat says that its job is alive, whatever else the machine has to do

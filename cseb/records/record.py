@@ -117,6 +117,11 @@ class Cost:
     # of all its threads and processes; unlike the others, no matter what else the machine did
     cpu_seconds: Amount | None = None
 
+    @property
+    def seconds(self) -> float:
+        """Training and scoring together, by the clock."""
+        return self.train_seconds + self.score_seconds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Origin:

@@ -114,5 +114,5 @@ def _said(record: Record) -> tuple[str, ...]:
         ", ".join(f"{name} {version}" for name, version in origin.versions.items()),
         f"{origin.machine} {origin.device}, {protocol.threads} threads, {origin.dtype}",
         origin.finished,
-        f"{record.cost.train_seconds + record.cost.score_seconds:.1f} s",
+        f"{record.cost.seconds:.1f} s",
     )
