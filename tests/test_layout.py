@@ -38,6 +38,7 @@ ELSEWHERE = {
     "experiment/planned_jobs": "test_status.py",
     "experiment/single_job": "api/test_train.py",
     "experiment/train_job": "experiment/test_run_job.py",
+    "explain/data_files": "test_cli_data.py",
     "explain/describe": "test_cli.py",
     "explain/provenance": "records/test_method_text.py",
     "launchers/devices": "test_launch.py",

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cseb.data.files import write_whole
-from cseb.errors import BadBenchmark, BadResults
+from cseb.errors import BadBenchmark, BadResults, one_of
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment import plan
 from cseb.experiment.benchmark import Benchmark
@@ -47,8 +47,9 @@ class Grid:
     ) -> Grid:
         """Find out what is there already, without making a folder. models: where each job shall have one, if at all.
 
-        changed: what becomes of records whose job is computed by other code now. Raises: BadResults.
+        changed: what becomes of records whose job is computed by other code now. Raises: BadResults, BadSpec.
         """
+        one_of((REFUSE, RERUN, KEEP), changed, "--changed")
         held = store.load()[0] if store.exists() else []
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
@@ -12,7 +12,7 @@ from cseb.methods.part_facts import Facts, Option, facts
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, parse_method, preset_of
 from cseb.papers.scores import Printed, own_rows
 from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, slot_of
-from cseb.reports.text_table import lines
+from cseb.reports.text_table import aligned
 from cseb.text import percent
 
 Row = tuple[str, str]
@@ -90,11 +90,6 @@ def _value(values: Mapping[str, object], option: Option) -> str:
 
 def _brought_by(told: Facts) -> str:
     return f"of {told.package} {told.release}" if told.foreign else "of cseb"
-
-
-def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines whose columns start below each other."""
-    return lines(rows)
 
 
 def folded(text: str) -> str:
