@@ -8,12 +8,12 @@ from math import isclose
 
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.method_text import apart
-from cseb.records.record import Record, Source
+from cseb.records.record import RecordSummary, Source
 from cseb.records.store import stale
 from cseb.text import plain
 
-Identity = Callable[[Record], object]
-Shown = Callable[[Record], str]
+Identity = Callable[[RecordSummary], object]
+Shown = Callable[[RecordSummary], str]
 
 # What no table mixes: its name, how two records are distinguished, and how the difference is shown.
 INPUTS: tuple[tuple[str, Identity, Shown], ...] = (
@@ -48,7 +48,7 @@ class Study:
     were asked to be ignored, one sentence each. encoders: whether rows are encoders.
     """
 
-    runs: Mapping[tuple[str, int], Mapping[int, Record]]
+    runs: Mapping[tuple[str, int], Mapping[int, RecordSummary]]
     methods: tuple[str, ...]
     sizes: Mapping[int, float]
     seeds: tuple[int, ...]
@@ -63,7 +63,7 @@ class Study:
         return all(map(as_it_stands, self.records))
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[RecordSummary]:
         """All records that count, by method, size and seed."""
         return [
             self.runs[method, size][seed]
@@ -101,11 +101,11 @@ class Study:
 
 
 def choose(
-    records: Iterable[Record],
+    records: Iterable[RecordSummary],
     methods: Sequence[str] = (),
     fractions: Sequence[float] = (),
     sizes: Sequence[int] = (),
-) -> list[Record]:
+) -> list[RecordSummary]:
     """The records of these methods and of these fractions or sizes of the corpus; all where none is named.
 
     Raises: BadResults on one that no record has.
@@ -129,7 +129,7 @@ def choose(
 
 
 def gather(
-    records: Iterable[Record],
+    records: Iterable[RecordSummary],
     order: Sequence[str] = (),
     seeds: Sequence[int] = (),
     *,
@@ -156,7 +156,7 @@ def gather(
         raise BadResults(f"no record to show: {why}")
     differing = refuse_differences(fresh, INPUTS[1:] if encoders else INPUTS, mixed=mixed)
     row = _encoder_rows(fresh) if encoders else _method
-    runs: dict[tuple[str, int], dict[int, Record]] = {}
+    runs: dict[tuple[str, int], dict[int, RecordSummary]] = {}
     twins = 0
     for record in sorted(fresh, key=lambda one: (one.benchmark, one.method, one.origin.finished if mixed else "")):
         seen = runs.setdefault((row(record), record.subset.size), {})
@@ -178,7 +178,7 @@ def gather(
 
 
 def refuse_differences(
-    records: list[Record], inputs: Sequence[tuple[str, Identity, Shown]], *, mixed: bool
+    records: list[RecordSummary], inputs: Sequence[tuple[str, Identity, Shown]], *, mixed: bool
 ) -> dict[str, str]:
     """What differs in how the records were made, in words by its name; only where `mixed` allows it.
 
@@ -198,7 +198,7 @@ def refuse_differences(
     return differing
 
 
-def _other_code(records: list[Record]) -> dict[str, str]:
+def _other_code(records: list[RecordSummary]) -> dict[str, str]:
     """Parts, tasks and trainer that these records were not all computed by the same code of, as far as they tell."""
     found: dict[str, dict[str, None]] = {}
     seen: set[int] = set()
@@ -213,12 +213,12 @@ def _other_code(records: list[Record]) -> dict[str, str]:
     return {what: plain(" / ".join(sorted(kinds))) for what, kinds in found.items() if len(kinds) > 1}
 
 
-def groups(records: Iterable[Record], *, encoders: bool = False) -> list[list[Record]]:
+def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[list[RecordSummary]]:
     """Records by encoder and corpus, in order of their names: each group can be a table of its own.
 
     encoders: by corpus alone, since encoders are rows. Encoders as they stand are a group for each set of tasks.
     """
-    found: dict[object, list[Record]] = {}
+    found: dict[object, list[RecordSummary]] = {}
     for record in sorted(records, key=lambda one: (one.encoder.name, one.corpus.name)):
         conditions = tuple(identity(record) for _, identity, _ in CONDITIONS) if as_it_stands(record) else ()
         encoder = "" if encoders or as_it_stands(record) else record.encoder.sha256
@@ -226,7 +226,7 @@ def groups(records: Iterable[Record], *, encoders: bool = False) -> list[list[Re
     return list(found.values())
 
 
-def as_it_stands(record: Record) -> bool:
+def as_it_stands(record: RecordSummary) -> bool:
     """Whether `cseb eval` made it: no sentence was trained on, and the encoder is what the record is about."""
     return record.subset.size == 0
 
@@ -236,13 +236,13 @@ def tag(source: Source) -> str:
     return f"{plain(source.name)}@{source.sha256[:8]}"
 
 
-def _kinds(records: list[Record], identity: Identity, shown: Shown) -> str:
+def _kinds(records: list[RecordSummary], identity: Identity, shown: Shown) -> str:
     """The different ones, or "" when there is only one."""
     kinds = {identity(record): record for record in records}
     return plain(" / ".join(sorted({shown(record) for record in kinds.values()}))) if len(kinds) > 1 else ""
 
 
-def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
+def _refuse_twins(record: RecordSummary, other: RecordSummary | None, mixed: bool) -> bool:
     """Seeds of one cell share all options, and there is one record for each; True for a second one that is allowed."""
     if other is None or (record.resolved == other.resolved and record.seed != other.seed):
         return False
@@ -261,18 +261,18 @@ def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
     )
 
 
-def _method(record: Record) -> str:
+def _method(record: RecordSummary) -> str:
     return record.method
 
 
-def _encoder_rows(records: list[Record]) -> Callable[[Record], str]:
+def _encoder_rows(records: list[RecordSummary]) -> Callable[[RecordSummary], str]:
     """Names of encoders, with their hash where two share a name, and with the method where there are several."""
     names: dict[str, set[str]] = {}
     for record in records:
         names.setdefault(_bare(record.encoder), set()).add(record.encoder.sha256)
     several = len({record.method for record in records}) > 1
 
-    def row(record: Record) -> str:
+    def row(record: RecordSummary) -> str:
         name = _bare(record.encoder)
         full = name if len(names[name]) == 1 else f"{name}@{record.encoder.sha256[:4]}"
         return f"{full} {record.method}" if several else full
@@ -289,7 +289,7 @@ def _listed(numbers: Iterable[float]) -> str:
     return ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in sorted(set(numbers)))
 
 
-def _measures(records: list[Record]) -> dict[str, str]:
+def _measures(records: list[RecordSummary]) -> dict[str, str]:
     """Task to the protocol of its score; a task that nobody has scored is taken to belong to the first one's."""
     found: dict[str, str] = {}
     for record in records:

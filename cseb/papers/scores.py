@@ -23,7 +23,7 @@ from cseb.registry import TASK_GROUPS
 from cseb.text import percent
 
 if TYPE_CHECKING:  # records load pydantic, which `cseb show` can do without
-    from cseb.records.record import Record, Select
+    from cseb.records.record import RecordSummary, Select
 
 NEEDED = ("method", "task", "mean")
 DECIMAL = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,12})?", re.ASCII)  # as tables print numbers
@@ -187,7 +187,7 @@ def printed_names(tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return found | {name: (task,) for name, task in versioned.items() if name not in averaged}
 
 
-def nearest_average(record: Record) -> str:
+def nearest_average(record: RecordSummary) -> str:
     """The printed average that measures what the tasks of a record measure, whichever they are; "" for none."""
     kinds = {score.protocol.partition("@")[0].partition("(")[0] for score in record.scores}
     return next((name for name, near in NEAREST.items() if kinds and kinds <= set(near)), "")
@@ -215,7 +215,7 @@ def encoder_id(name: str) -> str:
     return last if last in ENCODERS.values() else ENCODERS.get(last, "")
 
 
-def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
+def departures(record: RecordSummary, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
     """In which ways the conditions of a record are not those of a printed number; none means that they compare.
 
     tasks: those of the record that stand beside the number, all by default. What a paper does not say is not held
@@ -236,7 +236,7 @@ def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str
     return [*found, *_scored_otherwise(record, select, row, tasks)]
 
 
-def _scored_otherwise(record: Record, select: Select, row: Printed, tasks: Sequence[str]) -> list[str]:
+def _scored_otherwise(record: RecordSummary, select: Select, row: Printed, tasks: Sequence[str]) -> list[str]:
     found = []
     if tasks and row.task in AVERAGES and printed_name(tasks) != row.task:
         here = "1 task" if len(tasks) == 1 else f"the average of {len(tasks)} tasks"

@@ -25,7 +25,7 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
     select = cast("Select", ask.select)
     if kind == "cd":
         return critical.diagram(blocks(records, ask, select))
-    study = ask.study(records)
+    study, held = ask.study(records), {one.key: one for one in records}
     if baseline and baseline not in {record.method for record in everything}:
         baseline = labels(baseline)[0]
     if kind in ("curves", "gain", "profile", "seeds", "sensitivity") and not any(study.sizes):
@@ -47,8 +47,8 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
         "gain": gain,
         "profile": profile,
         "seeds": lambda: scores.seeds(kinds.few_shot(records, (), ask)),
-        "training": lambda: runs.training(study),
+        "training": lambda: runs.training(study, held),
         "sensitivity": sensitivity,
-        "geometry": lambda: runs.geometry(study, study.chosen(ask.tasks), select),
+        "geometry": lambda: runs.geometry(study, held, study.chosen(ask.tasks), select),
     }
     return draw[kind]()

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from cseb.analysis.study import tag
-from cseb.records.record import Record
+from cseb.records.record import RecordSummary
 from cseb.reports.document import Curves, Document, Entry, Grid, Heading
 from cseb.text import plain
 
@@ -89,7 +89,7 @@ def _cell(name: Entry, column: str, entry: Entry) -> dict[str, object]:
     }
 
 
-def _provenance(records: Iterable[Record]) -> str:
+def _provenance(records: Iterable[RecordSummary]) -> str:
     """Every record as places in one list of texts, since records share most of what they say."""
     texts: dict[str, int] = {}
     rows = {one.key: [texts.setdefault(text, len(texts)) for text in _said(one)] for one in records}
@@ -97,7 +97,7 @@ def _provenance(records: Iterable[Record]) -> str:
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _said(record: Record) -> tuple[str, ...]:
+def _said(record: RecordSummary) -> tuple[str, ...]:
     """What `FIELDS` names."""
     protocol, origin, trace, failure = record.protocol, record.origin, record.trace, record.failure
     return (
