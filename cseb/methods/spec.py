@@ -9,12 +9,11 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from cseb.errors import BadSpec, UnknownName, did_you_mean, shortened
 from cseb.methods.part_facts import facts
-from cseb.registry import METHODS, PRESETS, SLOTS, left_out, slot_of
+from cseb.registry import METHODS, PRESETS, SLOTS, left_out, part_names, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
@@ -186,7 +185,7 @@ def parse_scale(text: str) -> tuple[Edit, ...]:
     tree = _tree(text)
     edits = [Edit("~", _part(node, text)) for node in (tree.elts if isinstance(tree, ast.Tuple) else [tree])]
     for edit in edits:
-        preset_of(edit.part.name).updated(edit.part)
+        preset(edit.part.name).updated(edit.part)
     return tuple(edits)
 
 
@@ -247,8 +246,7 @@ def _hyphened(signed: Sequence[tuple[str, ast.expr]]) -> Iterator[str]:
 
 def _no_method(name: str) -> UnknownName:
     """What to say of a name that no method begins with."""
-    parts = {*PRESETS, *(known for registry in SLOTS.values() for known in registry)}
-    remarks = [f"{name} is a part: such as simcse+{name}"] if name in parts else []
+    remarks = [f"{name} is a part: such as simcse+{name}"] if name in part_names() else []
     return UnknownName("method", name, METHODS, (*remarks, *left_out()))
 
 
@@ -305,48 +303,47 @@ def _finite(value: Option) -> Option:
     return value
 
 
-def preset_of(name: str) -> Part:
-    """What `+name` puts in: the preset, or, for a part of another package, the part with its own defaults.
+def preset(name: str, **changes: Option) -> Part:
+    """What `+name` puts in, with these options in place of its own: `preset("recipe", steps=500)`.
 
-    An option that has none is left out, and must be given.
+    An option that has no value, as one of another package's part may, is left out, and must be given. Raises: BadSpec,
+    UnknownName.
     """
-    if name in PRESETS:
-        preset: Part = PRESETS[name]
-        if not isinstance(preset, Part):
-            raise BadSpec(
-                f"part {name!r} is {shortened(preset)} ({PRESETS.targets[name]}); a cseb.methods.spec.Part is needed"
-            )
-        return preset
-    return Part(name, facts(name).defaults())
+    found: Part = PRESETS[name] if name in PRESETS else Part(name, facts(name).defaults())
+    if not isinstance(found, Part):
+        raise BadSpec(
+            f"part {name!r} is {shortened(found)} ({PRESETS.targets[name]}); a cseb.methods.spec.Part is needed"
+        )
+    return found.updated(part(found.name, **changes))
 
 
-def _filled(preset: Part, changes: Part) -> Part:
-    """The preset with these options in place of its own. Raises: BadSpec if one is unknown, or has no value at all."""
-    order = [one.name for one in facts(preset.name).options]
-    held = dict(preset.options) | dict(changes.options)
+def _filled(own: Part, changes: Part) -> Part:
+    """The part with these options in place of its own. Raises: BadSpec if one is unknown, or has no value at all."""
+    order = [one.name for one in facts(own.name).options]
+    held = dict(own.options) | dict(changes.options)
     for key in held:
         if key not in order:
-            raise BadSpec(f"{preset.name} has no option {key!r}; {did_you_mean(key, order)}")
+            raise BadSpec(f"{own.name} has no option {key!r}; {did_you_mean(key, order)}")
     for key in order:
         if key not in held:
-            raise BadSpec(f"{preset.name} needs a value for {key}; write {preset.name}({key}=...)")
-    return Part(preset.name, tuple((key, held[key]) for key in order))
+            raise BadSpec(f"{own.name} needs a value for {key}; write {own.name}({key}=...)")
+    return Part(own.name, tuple((key, held[key]) for key in order))
 
 
 def _apply(method: Method, edit: Edit) -> Method:
-    preset = _taken(method, edit.part.name) if edit.sign == "-" else preset_of(edit.part.name)
-    slot = slot_of(preset.name)
+    meant = _taken(method, edit.part.name) if edit.sign == "-" else preset(edit.part.name)
+    slot = slot_of(meant.name)
     held: tuple[Part, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
-    found = [here for here in held if here is not None and here.name == preset.name]
+    found = [here for here in held if here is not None and here.name == meant.name]
     if edit.sign == "-":
-        return _put(method, slot, _without(method, slot, held, preset.name))
+        return _put(method, slot, _without(method, slot, held, meant.name))
     if found:
-        new = Part(preset.name, edit.part.options)
+        new = Part(meant.name, edit.part.options)
         held = tuple(here.updated(new) if here in found else here for here in held)
     elif edit.sign == "~":
         return method
     else:
-        ready = (preset.updated if preset.name in PRESETS else partial(_filled, preset))(edit.part)
+        ready = _filled(meant, edit.part)
         held = (*held, ready) if slot in SEVERAL else (ready,)
     return _put(method, slot, held if slot in SEVERAL else held[0])
 
@@ -356,15 +353,15 @@ def _stated(method: Method) -> Method:
     for slot in SLOTS:
         held: tuple[Part, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
         if any(part is not None and facts(part.name).foreign for part in held):
-            full = tuple(_filled(preset_of(part.name), part) if facts(part.name).foreign else part for part in held)
+            full = tuple(_filled(preset(part.name), part) if facts(part.name).foreign else part for part in held)
             method = _put(method, slot, full if slot in SEVERAL else full[0])
     return method
 
 
 def _taken(method: Method, name: str) -> Part:
     """The part that `-name` takes away. Raises: UnknownName, as a hyphen may have been meant for a method's name."""
-    if name in PRESETS or any(name in registry for registry in SLOTS.values()):
-        return preset_of(name)
+    if name in part_names():
+        return preset(name)
     held = [part.name for part in method.parts()]
     whole = f"{method.name}-{name}"
     meant = difflib.get_close_matches(whole, METHODS, n=3)

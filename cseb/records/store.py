@@ -24,7 +24,7 @@ from cseb.methods.part_facts import facts
 from cseb.records.items import Items, read_items
 from cseb.records.method_text import Stated
 from cseb.records.record import SCHEMA, Length, Record, RecordSummary, TaskScore
-from cseb.registry import SLOTS, TASKS
+from cseb.registry import TASKS, part_names
 from cseb.text import plain
 
 KEY = re.compile(r"[0-9a-f]{16}")
@@ -205,7 +205,7 @@ def _now(stated: Stated, versions: Mapping[str, int] | None) -> int:
     name = stated.part.name
     if versions is not None:
         return versions.get(name, 1)
-    if not any(name in registry for registry in SLOTS.values()):
+    if name not in part_names():
         return stated.version
     try:
         return facts(name, False).version
