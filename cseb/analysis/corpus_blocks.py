@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cseb.analysis.comparable import INPUTS, refuse_differences, tag
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import cell
-from cseb.analysis.study import INPUTS, Study, refuse_differences, tag
+from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import RecordSummary, Select
 from cseb.statistics.blocks import FEWEST_BLOCKS

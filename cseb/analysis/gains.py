@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cseb.analysis.comparable import as_it_stands
 from cseb.analysis.stats import score
-from cseb.analysis.study import Study, as_it_stands
+from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.record import RecordSummary, Select
-from cseb.records.store import stale
+from cseb.records.staleness import stale
 from cseb.text import plain
 
 Floats = npt.NDArray[np.float64]

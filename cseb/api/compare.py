@@ -104,8 +104,9 @@ def compare(
         >>> sorted(found.frame().method)
         ['micse', 'msse']
     """
+    from cseb.analysis.comparable import as_it_stands, groups
     from cseb.analysis.sequential_testing import look
-    from cseb.analysis.study import as_it_stands, choose, gather, groups
+    from cseb.analysis.study import choose, gather
     from cseb.experiment.evidence import evidence
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note

@@ -77,7 +77,7 @@ def report(
         >>> "| `simcse` |" in cseb.report("results", format="markdown")
         True
     """
-    from cseb.analysis.study import as_it_stands, groups
+    from cseb.analysis.comparable import as_it_stands, groups
     from cseb.experiment.plan_file import own, plans
     from cseb.reports.documents import comparison, score_report
     from cseb.reports.formats import FORMATS
@@ -124,7 +124,7 @@ class _Layout:
 
     def group(self, records: list[RecordSummary], published: bool) -> Group:
         """The tables of records of one encoder and corpus, and what papers print beside them."""
-        from cseb.analysis.study import as_it_stands
+        from cseb.analysis.comparable import as_it_stands
         from cseb.experiment.plan_file import layout, plans, settled
         from cseb.papers.published_comparison import beside_published
         from cseb.reports.documents import Group

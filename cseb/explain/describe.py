@@ -10,7 +10,8 @@ from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
 from cseb.methods.part_facts import Facts, Option, facts
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, parse_method, preset
-from cseb.papers.scores import Printed, own_rows
+from cseb.papers.printed import Printed
+from cseb.papers.scores import own_rows
 from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, part_names, slot_of
 from cseb.reports.text_table import aligned
 from cseb.text import percent

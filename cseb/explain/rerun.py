@@ -19,7 +19,8 @@ from cseb.methods.spec import SEVERAL, Method, Part, parse_method
 from cseb.records.items import Items
 from cseb.records.progress import Progress
 from cseb.records.record import Foreign, Record, Source
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.registry import SLOTS, slot_of
 from cseb.regression.bitwise import curves_apart
 from cseb.tasks.evaluate import data_sha256

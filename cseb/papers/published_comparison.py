@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
-from cseb.analysis.study import Study, tag
-from cseb.papers.scores import Printed, departures, printed_name, published
+from cseb.analysis.study import Study
+from cseb.papers.printed import Printed
+from cseb.papers.scores import departures, printed_name, published
 from cseb.records.record import RecordSummary
 from cseb.reports.cell_text import figures
 from cseb.reports.sheet import Line, Sheet

@@ -10,15 +10,8 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 
 from cseb.analysis.stats import Cell, cell
-from cseb.papers.scores import (
-    Printed,
-    departures,
-    encoder_id,
-    nearest_average,
-    own_rows,
-    printed_names,
-    published,
-)
+from cseb.papers.printed import Printed
+from cseb.papers.scores import departures, encoder_id, nearest_average, own_rows, printed_names, published
 from cseb.records.record import RecordSummary, Select
 from cseb.regression.check_results import Answer
 from cseb.text import percent, plain

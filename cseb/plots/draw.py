@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from cseb.analysis.comparable import as_it_stands
 from cseb.analysis.corpus_blocks import blocks
 from cseb.analysis.gains import floor
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
-from cseb.analysis.study import as_it_stands
 from cseb.errors import BadResults
 from cseb.methods.spec import labels
 from cseb.plots import critical, profiles, runs, scores

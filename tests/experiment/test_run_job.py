@@ -25,7 +25,8 @@ from cseb.launchers import launch
 from cseb.launchers.local import Local
 from cseb.records.progress import Progress
 from cseb.records.record import Record
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.training import loop as training

@@ -16,7 +16,8 @@ from cseb.explain.diff import fields_apart
 from cseb.explain.provenance import story
 from cseb.methods.spec import Option, Part, parse_method
 from cseb.records.method_text import Apart, Stated, apart, read_method
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.registry import METHODS
 from cseb.regression.bitwise import unchanged
 from tests.factory import record

@@ -20,7 +20,8 @@ from cseb.methods.spec import parse_method
 from cseb.records.method_text import Apart, apart, stated, written
 from cseb.records.part_data import part_data, read_parts
 from cseb.records.record import Record, RecordSummary, Source, Trace
-from cseb.records.store import ABANDONED, KEY, Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import ABANDONED, KEY, Store
 from cseb.registry import METHODS
 from cseb.reports.documents import Group, score_report
 from cseb.reports.formats import markdown

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from cseb.analysis.study import tag
+from cseb.analysis.comparable import tag
 from cseb.records.record import RecordSummary
 from cseb.reports.document import Curves, Document, Entry, Grid, Heading
 from cseb.text import plain
