@@ -15,7 +15,7 @@ from cseb.errors import BadData
 from cseb.experiment.plan import Job
 from cseb.launchers import launch
 from cseb.launchers.events import Event
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.progress import Progress
 from cseb.records.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
 from cseb.records.store import Store

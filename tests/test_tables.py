@@ -20,7 +20,7 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.plan import Job, plan
 from cseb.experiment.run_job import run_job
 from cseb.explain.describe import show
-from cseb.methods.spec import parse_methods
+from cseb.methods.grammar import parse_methods
 from cseb.microworld import triples
 from cseb.microworld.tasks import all_sentences
 from cseb.records.store import Store

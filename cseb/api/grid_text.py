@@ -6,7 +6,7 @@ import shlex
 
 from cseb.experiment.grid import Grid
 from cseb.launchers.events import Summary
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.method_text import apart
 from cseb.reports.text_table import aligned
 from cseb.statistics.paired import exact_floor

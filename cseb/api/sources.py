@@ -236,7 +236,7 @@ def _replaced(benchmark: str, method: str) -> str:
     from cseb.experiment import benchmark as benchmarks
     from cseb.experiment.plan import scaled
     from cseb.explain.provenance import replaced
-    from cseb.methods.spec import parse_method
+    from cseb.methods.grammar import parse_method
 
     loaded, parsed = benchmarks.load(benchmark), parse_method(method)
     found: dict[str, None] = {}

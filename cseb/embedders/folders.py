@@ -18,7 +18,8 @@ from cseb.embedders.interface import HELD, Embedder, EncoderOptions
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadResults, CsebError
 from cseb.methods import untrained
-from cseb.methods.spec import Method, parse_method, preset
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import Method, preset
 from cseb.records.record import Source
 from cseb.registry import METHODS
 from cseb.tasks.task import Embed

@@ -22,9 +22,10 @@ from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.experiment.benchmark import Benchmark
 from cseb.methods import fingerprints
+from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.part_facts import facts
 from cseb.methods.recipe import Recipe
-from cseb.methods.spec import Edit, Method, parse_methods, parse_scale, part
+from cseb.methods.spec import Edit, Method, part
 from cseb.records.record import Foreign, Protocol, Record, Source, Vary
 from cseb.registry import scale_of, slot_of
 from cseb.seeds import ALL, Seed, SingleStreamSeed

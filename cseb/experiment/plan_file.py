@@ -33,7 +33,7 @@ def plans(results: Path, records: Sequence[RecordSummary], name: str = "") -> li
 
 def own(records: Sequence[RecordSummary], plan: Benchmark) -> list[RecordSummary]:
     """The records that belong to a benchmark, whichever one they were first made for. Raises: BadResults."""
-    from cseb.methods.spec import labels
+    from cseb.methods.grammar import labels
 
     methods = set(labels(plan.methods))
     shares = [*plan.fractions, *plan.sizes]
@@ -53,7 +53,7 @@ def own(records: Sequence[RecordSummary], plan: Benchmark) -> list[RecordSummary
 
 def settled(ask: StudyQuery, records: Sequence[RecordSummary], planned: list[Benchmark]) -> StudyQuery:
     """With the rows and seeds that were planned, so that a hole is seen as one, and the checkpoint there is."""
-    from cseb.methods.spec import labels
+    from cseb.methods.grammar import labels
 
     order = dict.fromkeys(name for plan in planned for name in labels(plan.methods))
     seeds = {record.seed for record in records}.union(*(range(plan.seeds) for plan in planned))

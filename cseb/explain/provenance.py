@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cseb.analysis.comparable import as_it_stands
 from cseb.errors import BadResults, CsebError
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.method_text import Stated, apart, stated
 from cseb.records.record import Record, Select
 from cseb.records.staleness import stale

@@ -15,7 +15,8 @@ from cseb.data.weights import find_encoder
 from cseb.errors import BadData, BadResults
 from cseb.experiment.plan import Job, foreign, outside
 from cseb.methods.fingerprints import changed
-from cseb.methods.spec import SEVERAL, Method, Part, parse_method
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import SEVERAL, Method, Part
 from cseb.records.items import Items
 from cseb.records.progress import Progress
 from cseb.records.record import Foreign, Record, Source

@@ -11,7 +11,7 @@ from cseb.analysis.gains import floor
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
 from cseb.errors import BadResults
-from cseb.methods.spec import labels
+from cseb.methods.grammar import labels
 from cseb.plots import critical, profiles, runs, scores
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Select

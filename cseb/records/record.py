@@ -163,7 +163,7 @@ class RecordSummary(BaseModel):
     key: str
     status: Literal["done", "failed"]
     benchmark: str
-    method: str  # as typed: reads back through spec.parse_method
+    method: str  # as typed: reads back through grammar.parse_method
     resolved: str  # every part with every option and version, as a text: what the identity of the job is made of
     parts: Parts | None = None  # the same as data; None in format 1
     data_seen: tuple[str, ...]

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cseb.errors import BadSpec, CsebError, UnknownName
+from cseb.methods.grammar import parse_method, parse_methods, parse_scale
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Part, parse_method, parse_methods, parse_scale, preset
+from cseb.methods.spec import Part, preset
 from cseb.registry import METHODS, SLOTS, part_names, slot_of
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from cseb.errors import BadResults
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.method_text import Apart, apart, stated, written
 from cseb.records.part_data import part_data, read_parts
 from cseb.records.record import Record, RecordSummary, Source, Trace

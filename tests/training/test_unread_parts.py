@@ -15,7 +15,7 @@ from torch import Tensor
 from cseb.encoder.interface import EncodedView, Shape
 from cseb.encoder.loading import load, shape_of
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts import ALL, MADE, LossInputs, NeedsPrecomputedTargets, NeedsSetup, Queued
 from cseb.registry import SLOTS
 from cseb.training.build import build, check
