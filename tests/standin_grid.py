@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from cseb.errors import CsebError
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.launchers import launch
 from cseb.launchers.events import Broken, Event
 from cseb.launchers.local import Local

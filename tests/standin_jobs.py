@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cseb.api import hosts
 from cseb.errors import BadData
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.launchers import launch
 from cseb.launchers.events import Event
 from cseb.methods.grammar import parse_method

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadBenchmark
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.launchers import launch, slurm
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.slurm import Slurm

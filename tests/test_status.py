@@ -16,15 +16,17 @@ import pytest
 from rich.console import Console
 
 from cseb.cli.status import picture, status
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
-from cseb.launchers import heartbeat, launch
+from cseb.launchers import heartbeat, launch, pulses
 from cseb.launchers import process_identity as alive
+from cseb.launchers.claims import launching, next_job
 from cseb.launchers.events import Event, Finished, Started
-from cseb.launchers.heartbeat import Pulses, beating, folder_of, launching, next_job
+from cseb.launchers.heartbeat import beating, folder_of
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.job_states import JobStates
 from cseb.launchers.local import Local
+from cseb.launchers.pulses import Pulses
 from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import standin_jobs
@@ -234,7 +236,7 @@ def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
     store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (store.folder / "plan-mine.tsv").write_text(plan_text([standin_jobs.job("a")]))
-    monkeypatch.setattr(heartbeat, "FRESH", 0.5)
+    monkeypatch.setattr(pulses, "FRESH", 0.5)
     monkeypatch.setattr(heartbeat, "EVERY", 0.05)
     monkeypatch.setattr(sys.modules[picture.__module__], "REFRESH", 0.05)
     watching = threading.Thread(target=status, args=(store.folder, True), daemon=True)
@@ -276,7 +278,7 @@ def test_a_job_that_another_process_runs_is_taken_last(store: Store) -> None:
 
 def test_two_that_look_at_once_take_different_jobs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [standin_jobs.job(label) for label in ("a", "b", "c")]
-    monkeypatch.setattr("cseb.launchers.heartbeat.listed", lambda folder: [])  # neither has seen what the other takes
+    monkeypatch.setattr("cseb.launchers.claims.listed", lambda folder: [])  # neither has seen what the other takes
     assert [next_job(store.folder, deque(jobs)).label for _ in range(4)] == ["a", "b", "c", "a"]
     assert len(beats(store)) == 3
     assert next_job(store.folder, deque(jobs), claim=False).label == "a"
@@ -346,7 +348,8 @@ def killed(folder: Path, script: str) -> None:
 LEFT = """
 import time
 from pathlib import Path
-from cseb.launchers.heartbeat import beating, folder_of, launching
+from cseb.launchers.heartbeat import beating, folder_of
+from cseb.launchers.claims import launching
 from tests import standin_jobs
 results = Path({folder!r})
 with launching(results), beating(results, standin_jobs.job("simcse"), print):
@@ -390,7 +393,7 @@ def test_what_dead_launchers_left_long_ago_is_removed(store: Store) -> None:
         (folder / name).write_text("host 1\n")
     for name in ("old.launcher", ".old.tmp"):
         os.utime(folder / name, (0, 0))
-    heartbeat.tidy(store.folder)
+    pulses.tidy(store.folder)
     assert {path.name for path in folder.iterdir()} == {"new.launcher", ".new.tmp"}
 
 
@@ -401,7 +404,7 @@ def test_what_dead_launchers_left_long_ago_is_removed(store: Store) -> None:
 def test_a_heartbeat_with_numbers_of_no_job_is_as_none(store: Store, changes: dict[str, float]) -> None:
     job = standin_jobs.job("simcse")
     folder_of(store.folder).mkdir()
-    content = json.loads(heartbeat._content(job, Progress(job.key, 0, 0, None, None), 0.0)) | changes
+    content = json.loads(heartbeat.content(job, Progress(job.key, 0, 0, None, None), 0.0)) | changes
     (folder_of(store.folder) / f"{job.key}.json").write_text(json.dumps(content))
     assert Pulses(store.folder).look() == ([], [])
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from cseb.cli.progress import Cell
-    from cseb.launchers.heartbeat import Seen
     from cseb.launchers.job_states import JobStates
+    from cseb.launchers.pulses import Seen
 
 REFRESH = 2.0  # seconds between two looks with --watch
 
@@ -32,8 +32,8 @@ def status(
     from rich.console import Console
     from rich.live import Live
 
-    from cseb.launchers.heartbeat import FRESH, Pulses
     from cseb.launchers.job_states import JobStates
+    from cseb.launchers.pulses import FRESH, Pulses
     from cseb.records.store import Store
 
     results = folder_of(results, named)

@@ -12,7 +12,7 @@ from cseb.errors import BadBenchmark, BadResults, one_of
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment import plan
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job, code
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.methods.fingerprints import changed as code_changed
 from cseb.records.bookkeeping import hide
@@ -126,7 +126,7 @@ def _other_code(jobs: Sequence[Job], records: Mapping[str, Record]) -> dict[str,
         if then := records[job.key].origin.code:
             alike = (tuple(part.name for part in job.method.parts()), job.protocol.tasks, job.protocol.dev)
             if alike not in known:
-                known[alike] = plan.code(job)
+                known[alike] = code(job)
             if other := code_changed(then, known[alike]):
                 found[job.key] = other
     return found

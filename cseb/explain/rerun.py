@@ -13,7 +13,7 @@ import numpy as np
 from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData, BadResults
-from cseb.experiment.plan import Job, foreign, outside
+from cseb.experiment.job import Job, foreign, outside
 from cseb.methods.fingerprints import changed
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import SEVERAL, Method, Part

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cseb.errors import OUT_OF_MEMORY, CsebError, memory_ran_out
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Finished
 from cseb.launchers.heartbeat import beating
 from cseb.records.progress import Progress

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from cseb.experiment.planned_jobs import Planned, read_plan
 from cseb.launchers.error_files import reasons
-from cseb.launchers.heartbeat import Seen
+from cseb.launchers.pulses import Seen
 from cseb.records.record import Record
 from cseb.records.store import Store
 

@@ -20,10 +20,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cseb.errors import OUT_OF_MEMORY
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
+from cseb.launchers.claims import next_job
 from cseb.launchers.devices import VISIBLE, gpus, least_used
 from cseb.launchers.events import Broken, Finished, Started, Watch
-from cseb.launchers.heartbeat import next_job
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.signals import Stop, named, signals_wait
 from cseb.records.progress import Progress

@@ -19,7 +19,8 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadResults
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.evaluate import evaluate
-from cseb.experiment.plan import Job, plan
+from cseb.experiment.job import Job
+from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.launchers import launch
 from cseb.launchers.local import Local
