@@ -171,6 +171,15 @@ def test_no_module_of_a_router_is_imported(tiny: Tiny, canary: Path, file: str, 
     assert not canary.exists()
 
 
+def test_a_router_that_holds_itself_is_not_followed(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("st"), ((f"{OLD}Router", "2_Router"),))
+    write(folder / "2_Router/router_config.json", {"types": {"inner": f"{OLD}Router"}})
+    (folder / "2_Router/inner").symlink_to(".")
+    refused(folder, "or routers in routers")
+    assert call(folder).stderr.count("inner") <= foreign.DEEPEST
+
+
 @pytest.mark.parametrize(
     "named", ["custom.Custom", "torch.nn.modules.custom.Custom", "torch.hub.load", "os.abort", "torch.nn.Parameter", 3]
 )
@@ -336,6 +345,7 @@ def test_a_configuration_that_leads_elsewhere_is_refused(
         {"max_position_embeddings": 0}, {"max_position_embeddings": 4}, {"max_position_embeddings": 10**9},
         {"intermediate_size": 0}, {"intermediate_size": 10**9}, {"hidden_act": "none"}, {"hidden_act": {}},
         {"hidden_dropout_prob": 7}, {"layer_norm_eps": float("nan")}, {"initializer_range": float("inf")},
+        {"chunk_size_feed_forward": 3}, {"chunk_size_feed_forward": 10**6},
         {"num_labels": 10**9}, {"model_type": "none"}, {"model_type": 3}, {"type_vocab_size": 0},
     ],
     ids=lambda values: f"{next(iter(values.items()))!s:.40}",

@@ -71,6 +71,11 @@ def test_tasks_have_columns_and_an_average() -> None:
         per_task(grid(), ask=StudyQuery(fractions=(0.5,)))
 
 
+def test_a_task_that_is_named_twice_counts_once() -> None:
+    asked = StudyQuery(tasks=("sts12@1", "sts13", "sts12"))
+    assert few_shot(seeds(values=(50.0, 80.0, 60.0)), ask=asked).rows[0].cells[0].mean == 65.0
+
+
 def test_two_protocols_are_never_averaged() -> None:
     tasks = ("sts12@1", "mr@1", "sts13@1", "cr@1")
     measures = {"mr@1": "senteval-transfer@1", "cr@1": "senteval-transfer@1"}
