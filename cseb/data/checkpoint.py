@@ -88,7 +88,9 @@ def check_config(config: dict[str, Any], name: str, trust_remote_code: bool = Fa
         if key in ATTENTION and any(isinstance(one, str) and "/" in one for _, one in _walk({key: value})):
             raise BadData(f"{name}: {key} names a downloadable kernel, which is foreign code; use eager or sdpa")
         if key == CHUNKS and value:
-            raise BadData(f"{name}: {key} is {str(value)[:50]}, which fits lengths it divides; 0 computes the same for all")
+            raise BadData(
+                f"{name}: {key} is {str(value)[:50]}, which fits lengths it divides; 0 computes the same for all"
+            )
         if isinstance(value, float) and not math.isfinite(value):
             raise BadData(f"{name}: {key} is {value}; a finite number is needed")
         if type(value) is int and abs(value) >= 2**31:

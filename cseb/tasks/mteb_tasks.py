@@ -164,7 +164,7 @@ def _task(name: str) -> Any:
 
 
 def _content(data: Any) -> str:
-    """A hash of data sets by subset and split, as the library nests them: dictionaries, of tables of rows at the end."""
+    """A hash of data sets by subset and split, as the library nests them: dictionaries, at the end tables of rows."""
     total = hashlib.sha256()
     if isinstance(data, Mapping):
         for name in sorted(data, key=str):
