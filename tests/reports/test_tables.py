@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cseb.analysis.query import StudyQuery
+from cseb.analysis.significance import by_seeds
 from cseb.analysis.stats import cell
 from cseb.analysis.study import Study, groups
 from cseb.errors import BadResults
@@ -282,6 +283,15 @@ def test_marks_are_those_of_whoever_is_asked() -> None:
     assert [[found.best for found in row.cells] for row in table.rows] == [[True, False], [True, False], [False, False]]
     assert "not significantly different from it" in table.caption
     assert [found.best for row in few_shot(grid()).rows for found in row.cells] == [None] * 6
+
+
+def test_what_was_not_tested_is_not_called_equal() -> None:
+    """Of one or two seeds it said that no method differed significantly."""
+    asked = StudyQuery(best=by_seeds(), claim="paired by seed")
+    for count in (1, 2):
+        held = few_shot([record(method, seed=seed) for method in ("a", "b") for seed in range(count)], ask=asked)
+        assert "Significance: not tested; a test takes 3 seeds of each method" in held.caption
+        assert "differs significantly" not in held.caption
 
 
 def test_the_footer_of_a_single_seed_speaks_of_no_spread() -> None:
