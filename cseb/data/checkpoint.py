@@ -87,7 +87,7 @@ def check_config(config: dict[str, Any], name: str, trust_remote_code: bool = Fa
             raise BadData(f"{name}: {key} is not supported; save the encoder as plain safetensors in float32")
         if key in ATTENTION and any(isinstance(one, str) and "/" in one for _, one in _walk({key: value})):
             raise BadData(f"{name}: {key} names a downloadable kernel, which is foreign code; use eager or sdpa")
-        if key == CHUNKS and value:
+        if key == CHUNKS and (type(value) is not int or value):
             raise BadData(
                 f"{name}: {key} is {str(value)[:50]}, which fits lengths it divides; 0 computes the same for all"
             )
