@@ -445,6 +445,16 @@ def test_weights_that_are_not_finite_are_named_while_planning(tiny: Tiny, number
     not_planned(folder)
 
 
+def test_weights_that_are_not_finite_are_named_in_a_model_of_the_library_too(tiny: Tiny) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = st_folder(tiny("bert"), Path("st"))
+    held = load_file(folder / "model.safetensors")
+    name = next(iter(held))
+    save_file({**held, name: held[name] * float("nan")}, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, f"{name} holds numbers that are not finite")
+
+
 def test_finite_weights_of_every_kind_pass(tmp_path: Path) -> None:
     import torch
     from safetensors.torch import save_file
