@@ -25,7 +25,7 @@ from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import draw
 from cseb.data.weights import find_encoder
 from cseb.encoder import linear, linear_choice
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.processor import processor
 from cseb.training.build import build
 from cseb.training.loop import train
@@ -119,7 +119,7 @@ def main() -> None:
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus)
     sentences = corpus.take(draw(len(corpus), max(options.steps * options.batch, QUEUE), 0))
-    size = (options.steps, options.batch)
+    size: tuple[int, int] = (options.steps, options.batch)
     names = options.runs.split(";")
 
     def seconds(name: str) -> float:
@@ -130,7 +130,7 @@ def main() -> None:
             took = peer_steps(folder, sentences, *size, bf16=name.endswith("bf16"))
         else:
             took = cseb_steps(name, folder, sentences, *size, options.padding)
-        return took / options.steps
+        return took / size[0]
 
     for name in names:
         seconds(name)  # warm: imports, allocator, files
