@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from cseb.data.tokens import Tokens
+from cseb.encoder import packing
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
@@ -106,6 +107,17 @@ def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, 
     assert other.curve != once.curve
     first, last = (sum(one.curve[place][1] for one in (once, other)) for place in (0, -1))
     assert last < first  # of both seeds together: masks may favour the first batches of one
+
+
+@pytest.mark.parametrize("name", [*TRAINED, "simcse+ami", "simcse+ami(valid='square')"])
+def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    still = SMALL.replace("steps=20", "steps=4").replace("eval_every=5", "eval_every=1,dropout=1e-9")  # none is dropped
+    packed = trained(tiny, name, still).curve
+    monkeypatch.setattr(packing, "_walkable", lambda backbone: False)
+    padded = trained(tiny, name, still).curve
+    assert [loss for _, loss, _ in packed] == pytest.approx([loss for _, loss, _ in padded], rel=1e-3)
 
 
 @pytest.mark.parametrize("name", LINES)
