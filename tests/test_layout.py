@@ -31,7 +31,7 @@ ELSEWHERE = {
     "encoder/mlm_heads": "encoder/test_encoder.py",
     "encoder/tokenizer": FOLDERS,
     "experiment/evaluate": "test_eval.py",
-    "experiment/evidence": "test_compare.py",
+    "experiment/load_item_scores": "test_compare.py",
     "experiment/export": "test_eval.py",
     "experiment/grid": "test_several.py",
     "experiment/plan_file": "test_report.py",

@@ -8,7 +8,7 @@ from cseb.experiment.grid import Grid
 from cseb.explain import describe
 from cseb.launchers.events import Summary
 from cseb.methods.spec import parse_method
-from cseb.records.method_text import apart
+from cseb.records.method_text import part_differences
 from cseb.statistics.paired import exact_floor
 from cseb.statistics.power import Design
 from cseb.text import duration, percent
@@ -40,7 +40,7 @@ def _replaced(grid: Grid) -> list[str]:
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     cells = {(job.label, job.fraction): job.method for job in grid.jobs}
     for (label, fraction), used in cells.items():
-        for one in apart(parse_method(label).at(fraction).resolved(), used.resolved()):
+        for one in part_differences(parse_method(label).at(fraction).resolved(), used.resolved()):
             found.setdefault((one.name, one.a, one.b), {})[label] = None
     rows = [(f"  {', '.join(of)}", name, f"{own} became {now}") for (name, own, now), of in found.items()]
     return ["the benchmark's scale and steps replace:", *describe.aligned(rows)] if rows else []

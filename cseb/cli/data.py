@@ -13,7 +13,7 @@ from cseb.errors import BadBenchmark, BadData
 
 if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
-    from cseb.data.verify import Verdict
+    from cseb.data.verify import FileCheck
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -154,7 +154,7 @@ def _rows(data: DataSet) -> str:
     return f"{data.rated} of {data.rows} rated" if partly else str(data.rows)
 
 
-def _answer(verdicts: Iterable[Verdict], absent: Sequence[str]) -> None:
+def _answer(verdicts: Iterable[FileCheck], absent: Sequence[str]) -> None:
     """One line a file, how many are how, and the exit code."""
     held = list(verdicts)
     for one in held:

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.analysis import sequential_testing as looks
+from cseb.analysis import sequential_testing
 from cseb.data import readers
 from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
@@ -185,7 +185,7 @@ def test_looks_that_are_none_are_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / LOOKS
     for content in ("[" * 100_000, '{"a": [1e999]}', '{"a": [' + "9" * 400 + "]}", "{" * 2_000_000):
         path.write_text(content)
-        assert all(seeds == [] for seeds in looks._read(path).values())
+        assert all(seeds == [] for seeds in sequential_testing._read(path).values())
     path.unlink()
     os.mkfifo(path)
-    assert looks._read(path) == {}
+    assert sequential_testing._read(path) == {}

@@ -17,7 +17,7 @@ import pytest
 
 from cseb.errors import BadResults
 from cseb.methods.spec import parse_method
-from cseb.records.method_text import Apart, apart, stated, written
+from cseb.records.method_text import PartDifference, part_differences, stated, written
 from cseb.records.part_data import part_data, read_parts
 from cseb.records.record import Record
 from cseb.records.store import ABANDONED, KEY, Store, stale
@@ -312,8 +312,8 @@ def test_format_2_holds_the_parts_as_data_and_reads_back_to_the_same_record(stor
     assert (stale(again), apart_of(again, old)) == (stale(old), [])
 
 
-def apart_of(a: Record, b: Record) -> list[Apart]:
-    return list(apart(a.stated(), b.stated()))
+def apart_of(a: Record, b: Record) -> list[PartDifference]:
+    return list(part_differences(a.stated(), b.stated()))
 
 
 @pytest.mark.parametrize(
