@@ -136,7 +136,7 @@ class FreshRun:
             tell(number, len(TURNS))
         measured = references.Repeatability(
             repeats=len(repeats),
-            cells=f"seed 0 of the smallest share: {len(repeats[0])} jobs",
+            cells=f"seed 0 of the smallest fraction: {len(repeats[0])} jobs",
             varied=VARIED,
             conditions=references.conditions(repeats[0]),
             sd=references.scatter(repeats),

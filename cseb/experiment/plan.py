@@ -134,7 +134,7 @@ def plan(
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
-    Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
+    Order: all of seed 0 first, small fractions first: a grid that is stopped early is a whole grid of fewer seeds.
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
     """
     methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)

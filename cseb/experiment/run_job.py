@@ -50,7 +50,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
 
     A loss that is not finite, or too little memory, gives a record with status "failed". Where several processes share
     the job, the first one scores and writes; the records of the others are incomplete. Raises: CsebError for what a
-    user can mend.
+    user can fix.
     """
     torch.set_num_threads(job.protocol.threads)
     # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this

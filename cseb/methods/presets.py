@@ -133,7 +133,7 @@ LISTWISE_CE = part("listwise_ce", weight=1.0, student=0.025, teacher=0.0125, gro
 # Trained before the method itself: a SimCSE of the same subset in the place of a released checkpoint
 TEACHER = part("teacher", steps=15_625, temperature=0.05, with_head=False)
 
-# Trained before the method itself: RCL, appendix A; at most an epoch of its triples, a look every hundredth
+# Trained before the method itself: RCL, appendix A; at most an epoch of its triples, an evaluation every hundredth
 ENTROPY_MODELS = part(
     "entropy_models",
     phis=(0.01, 0.02, 0.03, 0.04),

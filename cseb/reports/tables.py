@@ -151,7 +151,7 @@ def tabulate(
         stub=stub or ("encoder" if ask.by == "encoder" else "method" if rows[0].method else ask.by),
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(cells)) for row, cells in zip(rows, found, strict=True)),
-        caption=caption(study, tasks, selects, ask.spread, marked=_legend(ask, marked)),
+        caption=caption(study, tasks, selects, ask.spread, marked=_legend(ask, marked, len(study.seeds))),
         notes=(*extra, *notes),
         signature=signature(study, sizes, tasks, selects),
         study=study,
@@ -228,9 +228,11 @@ def bare(task: str) -> str:
     return plain(task).rpartition("@")[0] or plain(task)
 
 
-def _legend(ask: StudyQuery, marked: Collection[Heading]) -> str:
+def _legend(ask: StudyQuery, marked: Collection[Heading], seeds: int) -> str:
     if ask.best is None:
         return ""
+    if seeds < 2:
+        return "Significance: not tested, as there is one seed."
     if not marked:
         return f"Significance: no method differs significantly from the best of its column ({ask.claim})."
     return (
