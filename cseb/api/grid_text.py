@@ -52,11 +52,8 @@ def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
     if summary.stopped:
         how = "the others keep the records they had" if fresh else "the same command goes on from there"
         return f"stopped: {summary.done + broken} of {summary.total} jobs were run; {how}"
-    said = (
-        f"{summary.done} {'job' if summary.done == 1 else 'jobs'} done"
-        if summary.total
-        else f"all {len(grid.jobs)} jobs have records"
-    )
+    jobs = f"{summary.done} job{'' if summary.done == 1 else 's'}"
+    said = f"{jobs} done" if summary.total else f"all {len(grid.jobs)} jobs have records"
     said += f", {broken} failed" if broken else ""
     said += f", {len(grid.failed)} failed before (--retry-failed runs them again)" if grid.failed else ""
     if summary.total and not summary.done:
