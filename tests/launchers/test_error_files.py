@@ -35,6 +35,5 @@ def test_a_job_that_is_started_again_has_no_reason(results: Path) -> None:
     assert reasons(results) == {}
 
 
-def test_a_folder_that_is_not_there_is_no_error(tmp_path: Path) -> None:
-    note(tmp_path / "none", Broken(KEY, "died", "killed"))
+def test_a_folder_that_is_not_there_has_none(tmp_path: Path) -> None:
     assert reasons(tmp_path / "none") == {}
