@@ -1,4 +1,4 @@
-"""What stands behind the points of a record: its items and the data of its tasks, read when a comparison needs them."""
+"""Per-item scores of records and the data of their tasks, loaded when a comparison needs them."""
 
 from __future__ import annotations
 

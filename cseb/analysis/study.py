@@ -1,4 +1,4 @@
-"""Which records may stand in one table, and where each of them goes."""
+"""Group comparable records into the cells of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands behind the scores of a folder: items per record, and the task data that its benchmarks name."""
+"""Load the per-item scores of a results folder, and the task data that its benchmarks name."""
 
 from __future__ import annotations
 
