@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadBenchmark
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
 from cseb.launchers import launch, slurm
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.slurm import Slurm
+from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import slurm_cluster, standin_jobs
 from tests.standin_jobs import jobs

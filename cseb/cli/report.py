@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Checkpoint, Fractions, Methods, Mixed, Named, Results, Sizes, Tasks, folder_of, numbers
+from cseb.cli.options import (
+    Checkpoint,
+    Format,
+    Fractions,
+    Methods,
+    Mixed,
+    Named,
+    Results,
+    Sizes,
+    Tasks,
+    folder_of,
+    numbers,
+)
 from cseb.cli.screen import say
 from cseb.errors import BadResults
 
@@ -20,9 +32,7 @@ def report(
     benchmark: Annotated[
         str, typer.Option(help="A benchmark, for its records alone and its own layout; a folder of one has it anyway.")
     ] = "",
-    format: Annotated[
-        str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")
-    ] = "terminal",
+    format: Format = "terminal",
     table: Annotated[
         str,
         typer.Option(
