@@ -19,7 +19,7 @@ from cseb.data.tables import read_table
 from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, CsebError, number, whole
 from cseb.experiment import benchmark as benchmarks
-from cseb.papers import scores as published
+from cseb.papers import printed as published
 from cseb.records.bookkeeping import LOOKS
 from cseb.records.store import Store
 from cseb.tasks.own import task_file
