@@ -100,7 +100,7 @@ ELSEWHERE = {
     "training/objective": "training/test_loop.py",
 }
 
-# Reached by commands or by functions above it; measured with coverage where no test imports the module.
+# Reached by commands or by functions above it; by coverage or by reading where no test imports the module.
 REACHED = {
     "explain/data_files": "test_cli_data.py",
     "papers/audit_report": "test_cli_audit.py",
