@@ -13,7 +13,7 @@ from cseb.errors import BadBenchmark, BadData
 
 if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
-    from cseb.data.verify import Verdict
+    from cseb.data.verify import FileCheck
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -111,7 +111,7 @@ def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataS
     return named(names or ())
 
 
-def _answer(found: Sequence[Verdict], absent: Sequence[str] = ()) -> None:
+def _answer(found: Sequence[FileCheck], absent: Sequence[str] = ()) -> None:
     """What became of each file, and the exit code."""
     from cseb.explain.data_files import verdicts
 

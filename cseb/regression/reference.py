@@ -91,7 +91,7 @@ def conditions(records: Iterable[Record]) -> Conditions:
     return found | versions | ({"linear": linear} if linear else {})
 
 
-def apart(here: Conditions, there: Conditions) -> str:
+def condition_difference(here: Conditions, there: Conditions) -> str:
     """In which conditions two runs differ, or ""."""
     names = [name for name in {**there, **here} if here.get(name) != there.get(name)]
     return ", ".join(f"{name} is {here.get(name, 'none')} here, {there.get(name, 'none')} there" for name in names)
