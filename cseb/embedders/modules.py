@@ -19,6 +19,9 @@ from cseb.records.record import Source
 from cseb.tasks.task import Embed, Vectors
 
 CONTENT = (".json", ".safetensors", ".txt", ".model", ".py")
+# Modules that look at no state of padding, and how many sentences they then get at once.
+BLIND = ("Pooling", "Normalize", "Dense", "Dropout", "LayerNorm")
+AT_ONCE = 256
 INSTALL = "sentence-transformers is not installed: pip install 'cseb[st]', or give --pooler to ignore its modules"
 
 
@@ -102,10 +105,48 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
     if how.dtype == "bf16":
         model = model.to(torch.bfloat16)
+    options = {"batch_size": AT_ONCE} if _pack(model) else {}
 
     def embed(sentences: Sequence[str]) -> Vectors:
         with linear.chosen():
-            found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False)
+            found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False, **options)
         return np.asarray(found.float().cpu().numpy(), dtype=np.float32)
 
     return embed
+
+
+def _pack(model: Any) -> bool:
+    """Let the backbone leave out padding and its batches be split among threads, if no module behind reads padding."""
+    from cseb.encoder import linear, packing
+    from cseb.encoder.encoder import TOKENS_PER_BATCH
+    from cseb.encoder.side_by_side import side_by_side
+
+    first, *others = model.children()
+    if type(first).__name__ != foreign.TRANSFORMER or not {type(one).__name__ for one in others} <= {*BLIND}:
+        return False
+    backbone = first.auto_model
+    if getattr(backbone.config, "output_hidden_states", False) or not packing.packs(backbone):
+        return False
+    import torch
+    from transformers.modeling_outputs import BaseModelOutput
+
+    whole = backbone.forward
+
+    def forward(input_ids: Any, attention_mask: Any, token_type_ids: Any = None, **rest: Any) -> Any:
+        second = token_type_ids is not None and bool(token_type_ids.any())
+        if second or rest.keys() - {"return_dict"} or not packing.packs(backbone):
+            return whole(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids, **rest)
+
+        def states(rows: Any) -> Any:
+            with linear.chosen():
+                return packing.outputs(backbone, input_ids[rows], attention_mask[rows]).last_hidden_state
+
+        threads = torch.get_num_threads()
+        shares = -(-input_ids.numel() // (TOKENS_PER_BATCH["cpu"] * threads)) * threads
+        order = attention_mask.sum(dim=1).argsort(stable=True)  # the library sorts by characters, packing by tokens
+        pieces = [rows for rows in order.tensor_split(shares) if len(rows)]
+        found = torch.cat(side_by_side(states, pieces))
+        return BaseModelOutput(last_hidden_state=found[order.argsort()])
+
+    backbone.forward = forward
+    return True

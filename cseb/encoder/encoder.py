@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,21 @@ from torch import Tensor, nn
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.encoder import linear, packing
-from cseb.encoder.interface import ATTENTIONS, LAYERS, PADDING, POOLED, EncodedView, Head, Pooler, Post, States, Text
+from cseb.encoder.interface import (
+    ATTENTIONS,
+    LAYERS,
+    PADDING,
+    POOLED,
+    EncodedView,
+    Head,
+    Pooler,
+    Post,
+    Rows,
+    States,
+    Text,
+)
 from cseb.encoder.random_streams import apart
+from cseb.encoder.side_by_side import side_by_side
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
 
@@ -164,21 +177,13 @@ class Encoder(nn.Module):
         """
         was_training = self.training
         self.eval()
-        at_once = TOKENS_PER_BATCH.get(self.device.type, 4096)
-        order = np.argsort(-tokens.lengths(), kind="stable")
-        found: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]] = []
-        at = 0
-        while at < len(order):
-            width = max(int(tokens.lengths()[order[at]]), self.shortest)
-            rows = order[at : at + max(at_once // self.smaller // width, 1)]
-            try:
-                found.append((rows, self._some(tokens.batch(rows, self.shortest), with_head)))
-            except torch.OutOfMemoryError:
-                if self.smaller > 1:
-                    raise
-                self.smaller = SMALLER
-                continue
-            at += len(rows)
+        try:
+            found = self._all(tokens, with_head)
+        except torch.OutOfMemoryError:
+            if self.smaller > 1:
+                raise
+            self.smaller = SMALLER
+            found = self._all(tokens, with_head)
         self.train(was_training)
         if not found:
             return np.zeros((0, self.config.hidden_size), dtype=np.float32)
@@ -186,6 +191,26 @@ class Encoder(nn.Module):
         for rows, vectors in found:
             result[rows] = vectors
         return result
+
+    def _all(self, tokens: Tokens, with_head: bool) -> list[tuple[Rows, npt.NDArray[np.float32]]]:
+        """The batches, as rows of `tokens`, and their vectors."""
+
+        def one(rows: Rows) -> tuple[Rows, npt.NDArray[np.float32]]:
+            return rows, self._some(tokens.batch(rows, self.shortest), with_head)
+
+        batches = list(self._batches(tokens))
+        # an encoder of unknown code may not bear two calls at once
+        return side_by_side(one, batches) if packing.packs(self.backbone) else [one(rows) for rows in batches]
+
+    def _batches(self, tokens: Tokens) -> Iterator[Rows]:
+        """Rows of each batch, the longest sentences first."""
+        at_once = TOKENS_PER_BATCH.get(self.device.type, 4096) // self.smaller
+        lengths = tokens.lengths()
+        order = np.argsort(-lengths, kind="stable")
+        at = 0
+        while at < len(order):
+            width = max(int(lengths[order[at]]), self.shortest)
+            yield order[at : (at := at + max(at_once // width, 1))]
 
     def _some(self, padded: Padded, with_head: bool) -> npt.NDArray[np.float32]:
         ids, mask, _, anchor = tensors(padded, self.device)

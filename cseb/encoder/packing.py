@@ -121,7 +121,7 @@ def outputs(
 
     padding: whether states and maps on padding are read. layers, maps: whether those of every layer are.
     """
-    if ids.device.type != "cpu" or _hooked(backbone) or not _walkable(backbone):
+    if not packs(backbone):
         return backbone(
             input_ids=ids,
             attention_mask=mask,
@@ -237,6 +237,12 @@ WALKS: Mapping[str, Callable[[Any, Packed], Iterator[Tensor]]] = {
 def _behind(backbone: Any) -> int | None:
     found: int | None = getattr(backbone.embeddings, "padding_idx", None)
     return found
+
+
+def packs(backbone: Any) -> bool:
+    """Whether batches of this backbone are packed, where it is now."""
+    on_cpu = next(backbone.parameters()).device.type == "cpu"
+    return on_cpu and not _hooked(backbone) and _walkable(backbone)
 
 
 def _hooked(backbone: nn.Module) -> bool:
