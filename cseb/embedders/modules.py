@@ -105,18 +105,27 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
     if how.dtype == "bf16":
         model = model.to(torch.bfloat16)
-    options = {"batch_size": AT_ONCE} if _pack(model) else {}
+    options: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}
+    threads = torch.get_num_threads()
+    packed = _pack(model, threads)
 
     def embed(sentences: Sequence[str]) -> Vectors:
-        with linear.chosen():
-            found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False, **options)
+        if not packed:
+            with linear.chosen():
+                found = model.encode(list(sentences), **options)
+        else:
+            torch.set_num_threads(1)  # what is left to the library is too little to be split
+            try:
+                found = model.encode(list(sentences), batch_size=AT_ONCE, **options)
+            finally:
+                torch.set_num_threads(threads)
         return np.asarray(found.float().cpu().numpy(), dtype=np.float32)
 
     return embed
 
 
-def _pack(model: Any) -> bool:
-    """Let the backbone leave out padding and its batches be split among threads, if no module behind reads padding."""
+def _pack(model: Any, threads: int) -> bool:
+    """Let the backbone leave out padding and split batches among threads, if no module behind it reads padding."""
     from cseb.encoder import linear, packing
     from cseb.encoder.encoder import TOKENS_PER_BATCH
     from cseb.encoder.side_by_side import side_by_side
@@ -141,11 +150,10 @@ def _pack(model: Any) -> bool:
             with linear.chosen():
                 return packing.outputs(backbone, input_ids[rows], attention_mask[rows]).last_hidden_state
 
-        threads = torch.get_num_threads()
         shares = -(-input_ids.numel() // (TOKENS_PER_BATCH["cpu"] * threads)) * threads
         order = attention_mask.sum(dim=1).argsort(stable=True)  # the library sorts by characters, packing by tokens
         pieces = [rows for rows in order.tensor_split(shares) if len(rows)]
-        found = torch.cat(side_by_side(states, pieces))
+        found = torch.cat(side_by_side(states, pieces, threads))
         return BaseModelOutput(last_hidden_state=found[order.argsort()])
 
     backbone.forward = forward

@@ -199,8 +199,9 @@ class Encoder(nn.Module):
             return rows, self._some(tokens.batch(rows, self.shortest), with_head)
 
         batches = list(self._batches(tokens))
-        # an encoder of unknown code may not bear two calls at once
-        return side_by_side(one, batches) if packing.packs(self.backbone) else [one(rows) for rows in batches]
+        if not packing.packs(self.backbone):  # unknown code may not bear two calls at once
+            return [one(rows) for rows in batches]
+        return side_by_side(one, batches, torch.get_num_threads())
 
     def _batches(self, tokens: Tokens) -> Iterator[Rows]:
         """Rows of each batch, the longest sentences first."""

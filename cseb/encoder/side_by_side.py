@@ -17,18 +17,18 @@ Piece = TypeVar("Piece")
 Found = TypeVar("Found")
 
 
-def side_by_side(work: Callable[[Piece], Found], pieces: Sequence[Piece]) -> list[Found]:
-    """`work` on each piece, in order, in as many threads as torch has; without gradients."""
+def side_by_side(work: Callable[[Piece], Found], pieces: Sequence[Piece], threads: int) -> list[Found]:
+    """`work` on each piece, in order, in so many threads; without gradients."""
 
     @torch.inference_mode()  # which each thread has to say for itself
     def one(piece: Piece) -> Found:
         return work(piece)
 
-    threads = torch.get_num_threads()
     if min(threads, len(pieces)) < 2:
         return [one(piece) for piece in pieces]
+    before = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=partial(torch.set_num_threads, 1)) as pool:
             return list(pool.map(one, pieces))
     finally:
-        torch.set_num_threads(threads)  # the number is one for the whole process
+        torch.set_num_threads(before)  # the number is one for the whole process

@@ -8,7 +8,7 @@ those of one fit after the other, so single weights differ by rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -21,6 +21,7 @@ from cseb.tasks.transfer.learner import Problem, Rows, Trained
 from cseb.tasks.transfer.optimisers import OPTIMISERS, Optimiser
 
 SEED = 1111
+GROUP = 5  # problems trained together; their arrays still fit a cache
 HELD = 0.05  # fraction of the rows used for early stopping, if there is no dev set
 
 
@@ -41,7 +42,11 @@ FAST = Settings("rmsprop", learning_rate=1e-2, batch=128, tenacity=3, passes=2)
 
 
 class Batched:
-    """Trains the values of each problem together, and problems side by side in as many threads as the process uses."""
+    """Trains up to GROUP problems with equally many rows together, groups side by side in the threads of the process.
+
+    A step for one problem is some twenty operations on arrays so small that Python takes longer to begin each than the
+    processor to do it, and threads wait for Python.
+    """
 
     def __init__(self, settings: Settings, features: Vectors, labels: Labels, classes: int) -> None:
         self.settings, self.labels = settings, labels
@@ -56,80 +61,114 @@ class Batched:
         from threadpoolctl import threadpool_info, threadpool_limits
 
         threads = min((library["num_threads"] for library in threadpool_info()), default=1)
+        groups = list(_groups(problems))
+        found: list[list[Trained]] = [[] for _ in problems]
         with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(self.fit, problems))
+            trained = pool.map(lambda group: self.fit([problems[place] for place in group]), groups)
+            for group, each in zip(groups, trained, strict=True):
+                for place, one in zip(group, each, strict=True):
+                    found[place] = one
+        return found
 
-    def fit(self, problem: Problem) -> list[Trained]:
-        """One problem: L classifiers."""
+    def fit(self, problems: Sequence[Problem]) -> list[list[Trained]]:
+        """P problems with equally many rows and values: L classifiers of each."""
         stream = np.random.RandomState(SEED)
-        train, held = problem.train, problem.held
-        if held is None:
-            train, held = set_aside(train, stream)
-        training = _Training(self, problem.values, held)
+        if problems[0].held is None:  # the stream is one for all problems, which are dealt the same places
+            state = stream.get_state()
+            sides = []
+            for problem in problems:
+                stream.set_state(state)
+                sides.append(set_aside(problem.train, stream))
+        else:
+            sides = [(train, held) for train, held, _ in problems if held is not None]
+        rows = np.stack([train for train, _ in sides])  # (P, n)
+        training = _Training(self, np.asarray([problem.values for problem in problems]), [held for _, held in sides])
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a wild encoder, not our fault
             for _ in range(rounds(self.settings)):
                 for _ in range(self.settings.passes):
-                    training.go_through(train[stream.permutation(len(train))])
+                    order = stream.permutation(rows.shape[1])
+                    training.go_through(rows[training.live][:, order])
                 if not training.look():
                     break
         return [
-            Trained(count / len(held), lambda rows, weights=weights: (self.x[rows] @ weights.T).argmax(axis=1))  # type: ignore[misc]
-            for count, weights in zip(training.most, training.best, strict=True)
+            [
+                Trained(count / len(held), lambda rows, weights=weights: (self.x[rows] @ weights.T).argmax(axis=1))  # type: ignore[misc]
+                for count, weights in zip(counts, best, strict=True)
+            ]
+            for (_, held), counts, best in zip(sides, training.most.tolist(), training.best, strict=True)
         ]
 
 
-class _Training:
-    """The L classifiers of one problem, those still in training in front of `weights` (L', C, D + 1)."""
+def _groups(problems: Sequence[Problem]) -> Iterator[list[int]]:
+    """Places of problems that can be trained together."""
+    alike: dict[tuple[int, bool, int], list[int]] = {}
+    for place, (train, held, values) in enumerate(problems):
+        alike.setdefault((len(train), held is None, len(values)), []).append(place)
+    for places in alike.values():
+        for start in range(0, len(places), GROUP):
+            yield places[start : start + GROUP]
 
-    def __init__(self, owner: Batched, values: Sequence[float], held: Rows) -> None:
+
+class _Training:
+    """The L classifiers of P problems; `weights` (P', L, C, D + 1) are those of the problems `live`, still in training.
+
+    values: (P, L), of L2. held: the rows of each problem that say when to stop.
+    """
+
+    def __init__(self, owner: Batched, values: Vectors, held: Sequence[Rows]) -> None:
         self.owner, settings = owner, owner.settings
-        self.held, self.right = owner.x[held], owner.labels[held]
-        self.weights = np.repeat(owner.start[None], len(values), axis=0)
-        self.decay = np.asarray(values, dtype=np.float32)[:, None, None]
+        self.held, self.right = [owner.x[rows] for rows in held], [owner.labels[rows] for rows in held]
+        self.weights = np.tile(owner.start, (*values.shape, 1, 1))
+        self.decay = values.astype(np.float32)[:, :, None, None]
         self.optimiser: Optimiser = OPTIMISERS[settings.optimiser](settings.learning_rate, self.weights)
-        self.buffer = np.empty((settings.batch, owner.x.shape[1]), dtype=np.float32)
+        self.buffer = np.empty((len(values) * settings.batch, owner.x.shape[1]), dtype=np.float32)
         self.live = np.arange(len(values))
         self.best = self.weights.copy()
-        self.most = [-1] * len(values)  # right answers, whole numbers: a float32 fraction would turn ties into gains
-        self.failures = [0] * len(values)
+        # right answers, whole numbers: a float32 fraction would turn ties into gains
+        self.most = np.full(values.shape, -1)
+        self.failures = np.zeros(values.shape, dtype=int)
 
     def go_through(self, rows: Rows) -> None:
-        """One pass over the training rows, in this order."""
+        """One pass over the training rows (P', n) of the problems in training, in this order."""
         owner, size = self.owner, self.owner.settings.batch
-        for start in range(0, len(rows), size):
-            batch = rows[start : start + size]
-            x = np.take(owner.x, batch, axis=0, out=self.buffer[: len(batch)], mode="clip")  # (B, D + 1)
-            flat = self.weights.reshape(-1, x.shape[1])
-            error = softmax((flat @ x.T).reshape(*self.weights.shape[:2], len(batch)))  # (L', C, B)
-            error -= owner.targets[batch].T
-            error /= len(batch)
-            slope = (error.reshape(-1, len(batch)) @ x).reshape(self.weights.shape)
+        problems, values, classes, width = self.weights.shape
+        flat = self.weights.reshape(problems, values * classes, width)
+        for start in range(0, rows.shape[1], size):
+            batch = rows[:, start : start + size]  # (P', B)
+            x = self.buffer[: batch.size].reshape(*batch.shape, width)
+            np.take(owner.x, batch, axis=0, out=x, mode="clip")
+            error = softmax((flat @ x.mT).reshape(problems, values, classes, -1), axis=2)  # (P', L, C, B)
+            error -= owner.targets[batch].mT[:, None]
+            error /= batch.shape[1]
+            slope = (error.reshape(*flat.shape[:2], -1) @ x).reshape(self.weights.shape)
             slope += self.decay * self.weights
             self.optimiser.move(self.weights, slope)
 
     def look(self) -> bool:
-        """Score on the held rows, keep what has gained, let go of what has failed too often. False: none is left."""
-        flat = self.weights.reshape(-1, self.held.shape[1])
-        guesses = (flat @ self.held.T).reshape(*self.weights.shape[:2], -1).argmax(axis=1)  # (L', M)
-        stays = []
-        for place, value in enumerate(self.live):
-            count = int((guesses[place] == self.right).sum())
-            if count > self.most[value]:
-                self.most[value], self.best[value] = count, self.weights[place]
-            else:
-                self.failures[value] += 1  # in all, not in a row
-            stays.append(self.failures[value] <= self.owner.settings.tenacity)
-        if not all(stays):
+        """Score on the held rows, keep what has gained, let go of problems whose values have all failed too often.
+
+        False: none is left. A value that has failed too often goes on with the others of its problem, unheeded.
+        """
+        tenacity = self.owner.settings.tenacity
+        for problem, weights in zip(self.live, self.weights, strict=True):
+            guesses = (weights.reshape(-1, weights.shape[-1]) @ self.held[problem].T).reshape(*weights.shape[:2], -1)
+            counts = (guesses.argmax(axis=1) == self.right[problem]).sum(axis=1)  # (L,)
+            heeded = self.failures[problem] <= tenacity
+            gained = heeded & (counts > self.most[problem])
+            self.most[problem, gained], self.best[problem, gained] = counts[gained], weights[gained]
+            self.failures[problem, heeded & ~gained] += 1  # in all, not in a row
+        stays = (self.failures[self.live] <= tenacity).any(axis=1)
+        if not stays.all():
             self.live, self.weights, self.decay = self.live[stays], self.weights[stays], self.decay[stays]
-            self.optimiser.keep(np.asarray(stays))
-        return any(stays)
+            self.optimiser.keep(stays)
+        return bool(stays.any())
 
 
-def softmax(z: Vectors) -> Vectors:
-    """Over axis 1, in place."""
-    z -= z.max(axis=1, keepdims=True)
+def softmax(z: Vectors, axis: int = 1) -> Vectors:
+    """Over one axis, in place."""
+    z -= z.max(axis=axis, keepdims=True)
     np.exp(z, out=z)
-    z /= z.sum(axis=1, keepdims=True)
+    z /= z.sum(axis=axis, keepdims=True)
     return z
 
 

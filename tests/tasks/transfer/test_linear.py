@@ -93,14 +93,15 @@ def test_all_ways_end_with_the_classifiers_of_a_plain_loop(settings: Settings, c
 def test_weights_agree_to_rounding_after_many_steps() -> None:
     x, y = noisy(240, 8, 2)
     learner = Batched(TEST, x, y, 2)
-    training = linear._Training(learner, L2, HALF[1])
-    one = linear._Training(learner, (1e-3,), HALF[1])
+    training = linear._Training(learner, np.asarray([L2, L2[::-1]]), [HALF[1]] * 2)
+    one = linear._Training(learner, np.asarray([[1e-3]]), [HALF[1]])
     for seed in range(20):
         order = np.random.RandomState(seed).permutation(150)
-        training.go_through(order)
-        one.go_through(order)
-    assert training.weights[2] == pytest.approx(one.weights[0], abs=1e-5)
-    assert training.weights[2] != pytest.approx(training.weights[3], abs=1e-3)  # another L2, other weights
+        training.go_through(np.stack([order, order]))
+        one.go_through(order[None])
+    assert training.weights[0, 2] == pytest.approx(one.weights[0, 0], abs=1e-5)
+    assert training.weights[1, 1] == pytest.approx(one.weights[0, 0], abs=1e-5)
+    assert training.weights[0, 2] != pytest.approx(training.weights[0, 3], abs=1e-3)  # another L2, other weights
 
 
 @pytest.mark.parametrize("settings", [TEST, FAST], ids=["test", "fast"])
@@ -112,8 +113,9 @@ def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
     look = linear._Training.look
 
     def spy(self: linear._Training) -> bool:
-        for place, value in enumerate(self.live):
-            seen[value].append(int(((self.held @ self.weights[place].T).argmax(1) == self.right).sum()))
+        for value, weights in enumerate(self.weights[0]):
+            if self.failures[0, value] <= settings.tenacity:
+                seen[value].append(int(((self.held[0] @ weights.T).argmax(1) == self.right[0]).sum()))
         return look(self)
 
     monkeypatch.setattr(linear._Training, "look", spy)
@@ -136,9 +138,9 @@ def test_no_round_begins_after_two_hundred_passes() -> None:
     calls = []
     learner = Batched(rising, x, y, 2)
     whole = linear._Training.go_through
-    linear._Training.go_through = lambda self, rows: calls.append(len(rows))  # type: ignore[method-assign]
+    linear._Training.go_through = lambda self, rows: calls.append(rows.shape[1])  # type: ignore[method-assign]
     try:
-        learner.fit(Problem(*HALF, (0.0,)))
+        learner.fit([Problem(*HALF, (0.0,))])
     finally:
         linear._Training.go_through = whole  # type: ignore[method-assign]
     assert calls == [150] * 204
@@ -164,3 +166,18 @@ def test_the_number_of_threads_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -
         found = Batched(FAST, x, y, 2).fit_all(problems)
         scores.append([(one.score, one.predict(np.arange(240)).tolist()) for each in found for one in each])
     assert scores[0] == scores[1]
+
+
+def test_problems_trained_together_end_as_each_alone() -> None:
+    x, y = noisy(240, 8, 2)
+    rng = np.random.default_rng(0)
+    draws = [rng.permutation(240) for _ in range(linear.GROUP + 2)]
+    problems = [Problem(rows[: 150 - place % 2], rows[150:], L2) for place, rows in enumerate(draws)]
+    problems += [Problem(rows[:200], None, (decay,)) for rows, decay in zip(draws, (*L2, *L2), strict=False)]
+    learner = Batched(TEST, x, y, 2)
+    rows = np.arange(240)
+    for problem, found in zip(problems, learner.fit_all(problems), strict=True):
+        [alone] = learner.fit([problem])
+        assert [one.score for one in found] == [one.score for one in alone]
+        assert all(np.array_equal(one.predict(rows), by_itself.predict(rows)) for one, by_itself in zip(found, alone, strict=True))
+    assert len({one.score for found in learner.fit_all(problems) for one in found}) > 5
