@@ -4,9 +4,11 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 from cseb.cli import app
@@ -197,6 +199,54 @@ def test_the_modules_of_sentence_transformers_are_respected(tiny: Tiny) -> None:
     (weights,) = Path("st/2_Dense").glob("*.safetensors")
     weights.rename("st/2_Dense/pytorch_model.bin")
     assert "is a pickle, which can run code and is never opened" in call("st").stderr
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("mode", ["mean", "max", "cls"])
+def test_padding_does_not_pass_through_modules_that_look_at_none_of_it(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: str, threads: int
+) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+    from cseb.encoder import packing
+
+    transformer = models.Transformer(str(tiny("bert")))
+    pooling = models.Pooling(transformer.get_embedding_dimension(), mode)
+    model = library.SentenceTransformer(modules=[transformer, pooling], device="cpu")
+    model.save("st")
+    packed, walked = list[int](), packing._walked
+
+    def watched(backbone: Any, sentences: packing.Packed, layers: bool) -> Any:
+        packed.append(len(sentences.ids))
+        return walked(backbone, sentences, layers)
+
+    monkeypatch.setattr(packing, "_walked", watched)
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        embed = find("st", EncoderOptions()).open()
+        packed.clear()  # a look at whether the walk is right comes before
+        found = embed(SENTENCES)
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert sum(packed) == int(model.preprocess(SENTENCES)["attention_mask"].sum())
+    assert len(packed) == threads
+    np.testing.assert_allclose(found, model.encode(SENTENCES), rtol=0, atol=1e-6)
+
+
+def test_modules_that_read_padding_get_it(tiny: Tiny) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+
+    transformer = models.Transformer(str(tiny("bert")))
+    convolution = models.CNN(16, 8, kernel_sizes=[3])
+    pooling = models.Pooling(convolution.get_embedding_dimension(), "mean")
+    model = library.SentenceTransformer(modules=[transformer, convolution, pooling], device="cpu")
+    model.save("st")
+    np.testing.assert_allclose(
+        find("st", EncoderOptions()).open()(SENTENCES), model.encode(SENTENCES), rtol=0, atol=1e-6
+    )
 
 
 def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:

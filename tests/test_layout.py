@@ -135,6 +135,7 @@ REACHED = {
     "encoder/architecture": FOLDERS,
     "encoder/autocast": "parts/test_precision.py",
     "encoder/mlm_heads": "encoder/test_encoder.py",
+    "encoder/side_by_side": "encoder/test_encoder.py",
     "encoder/tokenizer": FOLDERS,
     "experiment/evaluate": "test_eval.py",
     "experiment/load_item_scores": "test_compare.py",

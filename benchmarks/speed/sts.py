@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +30,9 @@ from transformers import AutoModel, AutoTokenizer
 
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
+from cseb.encoder import linear, linear_choice
 from cseb.encoder.encoder import Encoder
+from cseb.processor import processor
 from cseb.registry import TASK_GROUPS
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
@@ -177,9 +180,13 @@ def main() -> None:
     parser.add_argument("--senteval", type=Path, help="folder SentEval of princeton-nlp/SimCSE")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--linear", default=linear_choice.AUTO, help="library of our linear layers")
     parser.add_argument("--every", type=int, default=1, help="let the network read every K-th batch alone")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    linear.take(linear_choice.resolved(options.linear, options.threads))
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
+    print(f"{processor()}; {options.threads} threads; cseb's linear layers by {linear.taken()}; {versions}")
     common = (options.encoder, options.data_dir, options.every)
     name = "SentEval's code" if options.senteval else "SentEval's loop, written out"
     reference = released(options.senteval, *common) if options.senteval else written_out(*common)

@@ -1,4 +1,4 @@
-"""How fast are transfer tasks? All classifiers of a fold in one program against one after the other.
+"""How fast are transfer tasks? All classifiers of several folds in one program against one after the other.
 
     python benchmarks/speed/transfer.py [--reference FOLDER] [--rows 3775] [--width 768] [--problems 2] [--rounds 3]
 
@@ -14,7 +14,6 @@ import argparse
 import inspect
 import multiprocessing
 import os
-import platform
 import resource
 import statistics
 import sys
@@ -28,6 +27,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from cseb.processor import processor
 from cseb.tasks.influence import Labels
 from cseb.tasks.task import Vectors
 from cseb.tasks.transfer.files import SST2, Examples
@@ -55,7 +55,7 @@ def one_after_the_other(x: Vectors, y: Labels, problems: list[Problem]) -> list[
 
 
 def together(x: Vectors, y: Labels, problems: list[Problem]) -> list[float]:
-    """All values of L2 in one program, problems side by side."""
+    """All values of L2 of several problems in one program."""
     return [one.score for found in Batched(TEST, x, y, 2).fit_all(problems) for one in found]
 
 
@@ -122,7 +122,7 @@ def main() -> None:
     other = one_after_the_other if told.reference is None else reference(told.reference)
     name = "cseb.tasks.transfer.senteval_reference" if told.reference is None else "reference"
     print(
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {platform.machine()}, {os.cpu_count()} cores, "
+        f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {processor()}, {os.cpu_count()} cores, "
         f"load {os.getloadavg()[0]:.0f}, torch {torch.__version__}, numpy {np.__version__}"
     )
     print(f"{told.rows} x {told.width} embeddings, {4 * told.problems} classifiers, seconds of CPU (wall)")

@@ -1,6 +1,8 @@
 """One encoder class for every family: tokens, prompts, batches, missing weights, saved folders."""
 
 import shutil
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +116,31 @@ def test_when_memory_runs_out_smaller_batches_are_tried_once(tiny: Tiny) -> None
     run_out(one, times=1)
     with pytest.raises(torch.OutOfMemoryError):
         one.embed(sentences)
+
+
+def test_two_threads_take_batches_side_by_side_and_change_no_bit(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cseb.encoder.encoder.TOKENS_PER_BATCH", {"cpu": 16})
+    one, before, seen = encoder(tiny("bert")), torch.get_num_threads(), set[tuple[int, int]]()
+    whole = one.pool
+
+    def pool(*given: Any) -> Any:
+        time.sleep(0.01)  # so that no thread takes all batches
+        seen.add((threading.get_ident(), torch.get_num_threads()))
+        return whole(*given)
+
+    one.pool = pool  # type: ignore[method-assign]
+    found = []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            seen.clear()
+            found.append(one.embed(SENTENCES * 4))
+            assert len(seen) == threads
+            assert {number for _, number in seen} == {1}
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(*found)
 
 
 def test_sentences_longer_than_the_positions_are_cut(tiny: Tiny) -> None:

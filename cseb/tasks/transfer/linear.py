@@ -1,8 +1,8 @@
 """Multinomial logistic regression the way SentEval trains it: minibatches, early stopping, one start for all.
 
 Source: Conneau & Kiela 2018, their classifier without hidden units. All values of L2 that share their training rows
-are trained in one program: they see the same minibatches in the same order. Sums are associated differently from
-those of one fit after the other, so single weights differ by rounding.
+see the same minibatches in the same order, and are trained in one program, those of several folds side by side. Sums
+are associated differently from those of one fit after the other, so single weights differ by rounding.
 """
 
 from __future__ import annotations

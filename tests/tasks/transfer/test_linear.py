@@ -179,5 +179,8 @@ def test_problems_trained_together_end_as_each_alone() -> None:
     for problem, found in zip(problems, learner.fit_all(problems), strict=True):
         [alone] = learner.fit([problem])
         assert [one.score for one in found] == [one.score for one in alone]
-        assert all(np.array_equal(one.predict(rows), by_itself.predict(rows)) for one, by_itself in zip(found, alone, strict=True))
+        assert all(
+            np.array_equal(one.predict(rows), by_itself.predict(rows))
+            for one, by_itself in zip(found, alone, strict=True)
+        )
     assert len({one.score for found in learner.fit_all(problems) for one in found}) > 5
