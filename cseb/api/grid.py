@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from cseb.api.arguments import joined, listed
 from cseb.errors import BadBenchmark, one_of
+from cseb.progress import unheard
 from cseb.seeds import ALL, VARIED
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class PlannedGrid:
 
         grid = self.grid
         grid.prepare(self.models)
-        with nullcontext(_silent) if watching is None else watching(grid) as watch:
+        with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
             again = frozenset(grid.records) & {job.key for job in grid.todo}
             return launch(
                 grid.in_order(),

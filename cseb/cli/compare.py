@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Methods, Mixed, Named, Results, folder_of, numbers
+from cseb.cli.options import Hushed, Methods, Mixed, Named, Results, folder_of, numbers
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 
 
 def compare(
@@ -36,6 +37,7 @@ def compare(
     format: Annotated[
         str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")
     ] = "terminal",
+    quiet: Hushed = False,
 ) -> None:
     """Compare methods by paired differences, with intervals for new seeds and for new test items.
 
@@ -47,19 +49,21 @@ def compare(
 
     one_of(FORMATS, format, "--format")  # before the folder is read
     gc.disable()  # records are no garbage, and this process ends soon
-    found = compared(
-        folder_of(results, named),
-        baseline=baseline,
-        all_pairs=all_pairs,
-        methods=methods,
-        fractions=numbers(fraction, float, "--fraction"),
-        tasks=tasks,
-        checkpoint=select,
-        margin=margin,
-        single_tasks=singles,
-        aso=aso,
-        variance=variance,
-        data_dir=data_dir,
-        mixed=mixed,
-    )
-    say(found.text(format), nl=False)
+    with telling(quiet):
+        found = compared(
+            folder_of(results, named),
+            baseline=baseline,
+            all_pairs=all_pairs,
+            methods=methods,
+            fractions=numbers(fraction, float, "--fraction"),
+            tasks=tasks,
+            checkpoint=select,
+            margin=margin,
+            single_tasks=singles,
+            aso=aso,
+            variance=variance,
+            data_dir=data_dir,
+            mixed=mixed,
+        )
+        text = found.text(format)
+    say(text, nl=False)

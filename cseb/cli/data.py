@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cseb.cli.options import Hushed
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 from cseb.errors import BadBenchmark, BadData
+from cseb.progress import counted
 
 if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
@@ -68,7 +71,7 @@ def where(names: Names = None, *, data_dir: DataDir = None) -> None:
 
 
 @app.command()
-def verify(names: Names = None, *, data_dir: DataDir = None) -> None:
+def verify(names: Names = None, *, data_dir: DataDir = None, quiet: Hushed = False) -> None:
     """Check files against the manifest: rows, labels and hash. Exit code 1 if one is wrong or missing.
 
     Without names, a data set of which no file is here is passed over.
@@ -76,10 +79,12 @@ def verify(names: Names = None, *, data_dir: DataDir = None) -> None:
     from cseb.data.places import locate
     from cseb.data.verify import check
 
-    found = {
-        data: [check(one, locate(data, one, data_dir)) for one in files]
-        for data, files in _chosen(names, data_dir).items()
-    }
+    with telling(quiet):
+        chosen = _chosen(names, data_dir)
+        found = {
+            data: [check(one, locate(data, one, data_dir)) for one in files]
+            for data, files in counted(chosen.items(), "checking data sets", len(chosen))
+        }
     absent = [data.name for data, all_ in found.items() if all(one.state == "missing" for one in all_)]
     if not names:
         found = {data: all_ for data, all_ in found.items() if data.name not in absent}
@@ -96,6 +101,7 @@ def fetch(
     source: Annotated[
         Path | None, typer.Option("--from", help="A folder that stands in for the hub: no network is used.")
     ] = None,
+    quiet: Hushed = False,
 ) -> None:
     """Fetch files from the hub, or copy them from a folder, and check them."""
     from cseb.data import fetch as fetching
@@ -106,9 +112,11 @@ def fetch(
         raise BadBenchmark("--from copies files; say where with --to DIR")
     chosen = _chosen(names, None)
     mirror = existing(source) if source is not None else None
-    for data, files in chosen.items():
-        fetching.fetch(data, files, to, mirror)
-    verdicts = [check(one, locate(data, one, to)) for data, files in chosen.items() for one in files]
+    with telling(quiet):
+        for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):
+            fetching.fetch(data, files, to, mirror)
+        all_files = [(data, one) for data, files in chosen.items() for one in files]
+        verdicts = [check(one, locate(data, one, to)) for data, one in counted(all_files, "checking", len(all_files))]
     _answer(verdicts, ())
 
 
@@ -121,6 +129,7 @@ def triples(
     *,
     out: Annotated[Path, typer.Option(help="File to write, such as triples.txt; --corpus of supervised methods.")],
     seed: Annotated[int, typer.Option(min=0, help="Chooses one hypothesis where a premise has several of a kind.")] = 0,
+    quiet: Hushed = False,
 ) -> None:
     """Make (premise, entailment, contradiction) triples of the sentence pairs of inference corpora."""
     from cseb.data.files import write_whole
@@ -130,7 +139,9 @@ def triples(
         raise BadBenchmark(
             f"{out} is one of the files to read, which the triples would replace; give --out another name"
         )
-    lines = nli_triples((row for path in pairs for row in read_nli_table(path)), seed)
+    with telling(quiet):
+        rows = (row for path in pairs for row in read_nli_table(path))
+        lines = nli_triples(counted(rows, "reading sentence pairs"), seed)
     if not lines:
         raise BadData(f"{', '.join(map(str, pairs))}: no premise has both an entailment and a contradiction")
     try:

@@ -25,6 +25,7 @@ from cseb.cli.options import (
     Workers,
 )
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 from cseb.errors import BadBenchmark
 
 if TYPE_CHECKING:
@@ -113,37 +114,40 @@ def run(
         data_dir=data_dir,
         steps=steps,
     )
-    planned = plan_grid(
-        chosen,
-        results,
-        workers=workers,
-        launcher=launcher,
-        ray_address=ray_address,
-        slurm=slurm or (),
-        jobs_per_allocation=jobs_per_allocation,
-        jobs_per_gpu=jobs_per_gpu,
-        processes=max(together, processes),
-        threads=threads,
-        device=device,
-        vary=vary,
-        along=along,
-        save_models=save_models,
-        fresh=fresh,
-        retry_failed=retry_failed,
-        changed=changed,
-        trust_remote_code=trust_remote_code,
-        time_limit=limit,
-    )
     quiet = quiet or not first()
+    with telling(quiet):
+        planned = plan_grid(
+            chosen,
+            results,
+            workers=workers,
+            launcher=launcher,
+            ray_address=ray_address,
+            slurm=slurm or (),
+            jobs_per_allocation=jobs_per_allocation,
+            jobs_per_gpu=jobs_per_gpu,
+            processes=max(together, processes),
+            threads=threads,
+            device=device,
+            vary=vary,
+            along=along,
+            save_models=save_models,
+            fresh=fresh,
+            retry_failed=retry_failed,
+            changed=changed,
+            trust_remote_code=trust_remote_code,
+            time_limit=limit,
+        )
     for line in [] if quiet else spoken(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
     from cseb.api.grid_text import ending, listing
 
     if dry_run:
-        planned.grid.check()
+        with telling(quiet):
+            planned.grid.check()
         say(listing(planned.grid))
         return
-    summary = planned.run(lambda grid: watching(grid, quiet))
+    with telling(quiet):  # until the jobs begin, which have a display of their own
+        summary = planned.run(lambda grid: watching(grid, quiet))
     if not quiet or summary.stopped:
         with suppress(OSError):  # a full disk or a closed pipe; the records are there
             say(ending(planned.grid, summary, fresh), err=quiet)

@@ -18,6 +18,7 @@ from cseb.encoder.linear import FastLinear
 from cseb.encoder.random_streams import apart
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
+from cseb.progress import tell
 
 LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
 # Padded tokens encoded at once when embedding: on a CPU what its cache holds, elsewhere what keeps it busy.
@@ -185,6 +186,7 @@ class Encoder(nn.Module):
                 self.smaller = SMALLER
                 continue
             at += len(rows)
+            tell("encoding sentences", at, len(order))
         self.train(was_training)
         if not found:
             return np.zeros((0, self.config.hidden_size), dtype=np.float32)

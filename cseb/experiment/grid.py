@@ -15,6 +15,7 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.plan import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.methods.fingerprints import changed as code_changed
+from cseb.progress import counted, tell
 from cseb.records.bookkeeping import hide
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -144,7 +145,8 @@ def _check_parts(jobs: Sequence[Job]) -> None:
     """Build the parts of each method once, without weights: what does not fit the encoder is said now."""
     distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
     if distinct:
+        tell("loading PyTorch")
         from cseb.training import build
 
-        for job in distinct.values():
+        for job in counted(distinct.values(), "checking methods", len(distinct)):
             build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)

@@ -25,6 +25,7 @@ from cseb.methods import fingerprints
 from cseb.methods.part_facts import facts
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Edit, Method, parse_methods, parse_scale, part
+from cseb.progress import counted
 from cseb.records.progress import Progress as Progress  # noqa: PLC0414  # offered here too
 from cseb.records.record import Foreign, Protocol, Record, Source, Vary
 from cseb.registry import scale_of, slot_of
@@ -229,7 +230,7 @@ def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str)
     """
     folder = Path(data_dir) if data_dir else None
     tasks = parse_tasks(tested) if tested else []
-    for task in tasks:
+    for task in counted(tasks, "loading tasks", len(tasks)):
         load_task(task, folder)
     name, pairs = "", 0
     chosen = parse_tasks(dev) if dev else []

@@ -16,6 +16,7 @@ from cseb.errors import BadData, BadResults
 from cseb.experiment.plan import Job, Progress, foreign, outside
 from cseb.methods.fingerprints import changed
 from cseb.methods.spec import SEVERAL, Method, Part, parse_method
+from cseb.progress import tell
 from cseb.records.items import Items
 from cseb.records.record import Foreign, Record, Source
 from cseb.records.store import Store, stale
@@ -105,7 +106,8 @@ def method_of(record: Record) -> Method:
 
 def again(job: Job, watch: Callable[[Progress], None]) -> tuple[Record, dict[str, Items]]:
     """Run the job again without storing anything. Raises: CsebError."""
-    from cseb.experiment.run_job import run_job  # loads torch
+    tell("loading PyTorch")
+    from cseb.experiment.run_job import run_job
 
     with TemporaryDirectory(prefix="cseb-rerun-") as folder:
         store = Store(Path(folder))

@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from cseb.errors import BadResults, CsebError
 from cseb.methods.part_facts import facts
+from cseb.progress import counted
 from cseb.records.items import Items, read_items
 from cseb.records.method_text import Stated
 from cseb.records.record import SCHEMA, Record
@@ -155,7 +156,8 @@ class Store:
         shared: dict[Any, Any] = {}
         with _no_collection():
             paths = [path for path in self._entries() if not path.name.startswith(".")]
-            found = [_lean(_read(path), shared) if lean else _read(path) for path in paths]
+            told = counted(paths, "reading records", len(paths))
+            found = [_lean(_read(path), shared) if lean else _read(path) for path in told]
         return [one for one in found if isinstance(one, Record)], [one for one in found if isinstance(one, Problem)]
 
     def _entries(self) -> list[Path]:
