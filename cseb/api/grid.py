@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -32,6 +32,20 @@ class PlannedGrid:
     launcher: Launcher
     models: Path | None = None
     time_limit: float | None = None
+    here: bool = True  # whether jobs run on this machine, each in a process of its own
+
+    def probed(self) -> PlannedGrid:
+        """The same grid, with an estimate of jobs that no record is like: some steps of their methods are timed.
+
+        Where jobs run elsewhere, or several processes share one, nothing is timed. No run is touched by it. Raises:
+        CsebError for what cannot be run.
+        """
+        if not self.here or not (jobs := self.grid.strangers):
+            return self
+        from cseb.launchers.time_probe import estimates
+
+        self.grid.check()
+        return replace(self, grid=replace(self.grid, timed=estimates(jobs, self.grid.workers)))
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
@@ -149,7 +163,7 @@ def plan_grid(
     one_of((REFUSE, RERUN, KEEP), changed, "--changed")
     ordered = jobs[::-1] if backwards else jobs
     grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models, changed)
-    return PlannedGrid(grid, host, models, time_limit)
+    return PlannedGrid(grid, host, models, time_limit, here=not away and processes == 1)
 
 
 def run(

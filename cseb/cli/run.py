@@ -70,7 +70,15 @@ def run(
     ] = 1,
     threads: Threads = 1,
     device: Device = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, train nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, store nothing.")] = False,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe/--no-probe",
+            envvar="CSEB_PROBE",
+            help="Time some steps of methods that no record is like, to say how long the grid will take.",
+        ),
+    ] = True,
     quiet: Quiet = False,
     fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Run jobs again that have a record.")] = False,
     retry_failed: Annotated[
@@ -139,14 +147,19 @@ def run(
         )
     for line in [] if quiet else spoken(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
-    from cseb.api.grid_text import ending, listing
+    from cseb.api.grid_text import ending, listing, outlook
 
     if dry_run:
         with telling(quiet):
             planned.grid.check()
+            planned = planned.probed() if probe else planned
         say(listing(planned.grid))
         return
     with telling(quiet):  # until the jobs begin, which have a display of their own
+        planned = planned.probed() if probe and not quiet else planned
+    for line in [] if quiet or not planned.grid.todo else outlook(planned.grid):
+        say(line, err=True)
+    with telling(quiet):
         summary = planned.run(lambda grid: watching(grid, quiet))
     if not quiet or summary.stopped:
         with suppress(OSError):  # a full disk or a closed pipe; the records are there

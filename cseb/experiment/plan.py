@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -187,8 +186,8 @@ def plan(
     return jobs
 
 
-def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float | None]:
-    """Seconds each job is likely to take, by key: the mean of like records, None where there is none.
+def like_records(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, list[float]]:
+    """Seconds that records like each job took, by key; [] where there is none.
 
     Like: same resolved method, encoder and device; failing that, the same method by name.
     """
@@ -198,13 +197,13 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
             seconds = record.cost.train_seconds + record.cost.score_seconds
             for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
                 like.setdefault(kin, []).append(seconds)
-    found: dict[str, float | None] = {}
     if not like:
-        return dict.fromkeys((job.key for job in jobs), None)
-    for job in jobs:
-        near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
-        found[job.key] = fmean(near) if near else None
-    return found
+        return {job.key: [] for job in jobs}
+    return {
+        job.key: like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device))
+        or like.get((job.label,), [])
+        for job in jobs
+    }
 
 
 def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
