@@ -54,9 +54,14 @@ def estimates(jobs: Sequence[Job], workers: int, folder: Path | None = None) -> 
     if not jobs:
         return Estimates()
     folder = folder or user_cache_path("cseb") / "timings"
-    at_once = max(1, min(workers, len(jobs), os.cpu_count() or 1))
+    at_once = max(1, min(workers, len(jobs), _cores()))
+    crowded = (
+        min(workers, len(jobs)) / at_once if jobs[0].protocol.device == "cpu" else 1.0
+    )  # workers that share a core
     kinds = {job.key: _kind(job, at_once) for job in jobs}
-    first = {kinds[job.key]: job for job in reversed(jobs)}
+    first: dict[str, Job] = {}
+    for job in jobs:
+        first.setdefault(kinds[job.key], job)
     known = {kind: found for kind in first if (found := _held(folder / f"{kind}.json")) is not None}
     measured, unknown = _measured({kind: job for kind, job in first.items() if kind not in known}, at_once)
     for kind, timed in measured.items():
@@ -66,7 +71,7 @@ def estimates(jobs: Sequence[Job], workers: int, folder: Path | None = None) -> 
     spans = {}
     for job in jobs:
         if (one := known.get(kinds[job.key])) is not None:
-            spans[job.key] = expected(job, one, *_sentences(job))
+            spans[job.key] = expected(job, one, *_sentences(job)).times(crowded)
     left = [kind for kind in first if kind not in known and kind not in unknown]
     if known and left:
         rate = fmean(_rows(job, spans[job.key]) for job in jobs if job.key in spans)
@@ -78,7 +83,12 @@ def estimates(jobs: Sequence[Job], workers: int, folder: Path | None = None) -> 
     def labels(kinds: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(first[kind].label for kind in kinds))
 
-    return Estimates(spans, labels(known), labels(left), {first[kind].label: why for kind, why in unknown.items()})
+    return Estimates(
+        spans,
+        labels(kind for kind in first if kind in known),
+        labels(left),
+        {first[kind].label: why for kind, why in unknown.items()},
+    )
 
 
 def _rows(job: Job, span: Span) -> float:
@@ -96,9 +106,14 @@ def _kind(job: Job, at_once: int) -> str:
         "encoder": job.encoder.sha256,
         "corpus": job.corpus.sha256,
         "protocol": [job.protocol.data, job.protocol.dev, job.protocol.tasks, job.along],
-        "where": [job.protocol.threads, job.protocol.device, at_once, os.cpu_count(), processor(), version("torch")],
+        "where": [job.protocol.threads, job.protocol.device, at_once, _cores(), processor(), version("torch")],
     }
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _held(file: Path) -> Timed | None:
