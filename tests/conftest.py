@@ -17,9 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: th
 os.environ["CSEB_PROBE"] = "0"  # a grid is not timed before it runs, but where that is what is tested
 
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Option
+from cseb.methods.spec import Option, preset
 from cseb.records.store import Store
-from cseb.registry import PRESETS
 from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
 from tests.leavings import Leavings
 
@@ -115,7 +114,7 @@ def script_of(name: str) -> ModuleType:
 
 def check_options(part: str, **options: Option) -> None:
     """What a spec's options go through before the part is built: those of its preset, and these in their place."""
-    facts(part).check({**dict(PRESETS[part].options), **options})
+    facts(part).check({**dict(preset(part).options), **options})
 
 
 @pytest.fixture

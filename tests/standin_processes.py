@@ -10,7 +10,7 @@ from accelerate.utils import DistributedDataParallelKwargs
 
 from cseb.encoder.distributed import distributed_context
 from cseb.encoder.random_streams import Choices
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.training.batches import Feed
 from cseb.training.build import Built, build

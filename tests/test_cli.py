@@ -22,6 +22,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.explain import describe
 from cseb.records.record import Record
 from cseb.records.store import Store
+from cseb.reports.text_table import aligned
 from tests.conftest import SENTENCES
 
 ROOT = Path(__file__).parents[1]
@@ -130,7 +131,7 @@ def test_show_says_all_there_is_to_know() -> None:
 
 def test_folded_text_fits_and_keeps_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for text in (describe.show("micse"), "\n".join(describe.aligned(describe.listing("methods")))):
+    for text in (describe.show("micse"), "\n".join(aligned(describe.listing("methods")))):
         folded = describe.folded(text)
         assert max(map(len, folded.splitlines())) <= 80
         assert folded.split() == text.split()

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cseb.errors import BadResults, CsebError
 from cseb.records.items import Items
 from cseb.records.record import Protocol as Measured
-from cseb.records.record import Record, Select
+from cseb.records.record import RecordSummary, Select
 from cseb.statistics.items import Clusters, average
 from cseb.text import plain
 
@@ -47,7 +47,9 @@ class Evidence:
     _shares: dict[tuple[str, str, Select], Floats] = field(default_factory=dict)
     _doubts: dict[Measured, str] = field(default_factory=dict)
 
-    def shares(self, runs: Mapping[int, Record], tasks: Sequence[str], select: Select) -> tuple[dict[int, Floats], str]:
+    def shares(
+        self, runs: Mapping[int, RecordSummary], tasks: Sequence[str], select: Select
+    ) -> tuple[dict[int, Floats], str]:
         """By seed, what each cluster of items contributes to the average of `tasks`; or {}, and why not in one line.
 
         runs: seed to record, none of them failed or collapsed.
@@ -63,7 +65,7 @@ class Evidence:
                 return {}, plain(str(error))
         return found, ""
 
-    def _of(self, record: Record, task: str, select: Select) -> Floats:
+    def _of(self, record: RecordSummary, task: str, select: Select) -> Floats:
         place = (record.key, task, select)
         if place not in self._shares:
             self._read(record, select)
@@ -71,7 +73,7 @@ class Evidence:
             raise BadResults(f"items/{record.key}.npz does not hold {task}/{select}")
         return self._shares[place]
 
-    def _read(self, record: Record, select: Select) -> None:
+    def _read(self, record: RecordSummary, select: Select) -> None:
         """All tasks of a record at once: its items are one file."""
         held = self.read(record.key)
         for task in record.protocol.tasks:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cseb.api.arguments import joined, listed, methods_of
-from cseb.api.results import Results, results_of
+from cseb.api.results import Results, summaries_of
 from cseb.errors import BadBenchmark, BadResults, one_of
 
 if TYPE_CHECKING:
@@ -104,8 +104,9 @@ def compare(
         >>> sorted(found.frame().method)
         ['micse', 'msse']
     """
+    from cseb.analysis.comparable import as_it_stands, groups
     from cseb.analysis.sequential_testing import look
-    from cseb.analysis.study import as_it_stands, choose, gather, groups
+    from cseb.analysis.study import choose, gather
     from cseb.experiment.evidence import evidence
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
@@ -115,7 +116,7 @@ def compare(
     one_of(("", "best", "last"), checkpoint, "--select")
     if baseline and all_pairs:
         raise BadBenchmark("both --baseline and --all-pairs are given; choose one")
-    held = results_of(results, lean=True)
+    held = summaries_of(results)
     store, records = Store(held.folder), list(held.records)
     chosen = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cseb.encoder.encoder import Encoder
-    from cseb.experiment.plan import Job
+    from cseb.experiment.job import Job
 
 
 @dataclass(frozen=True, kw_only=True)

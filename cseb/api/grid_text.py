@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 
 from cseb.experiment.grid import Grid
-from cseb.explain import describe
 from cseb.launchers.events import Summary
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.method_text import apart
+from cseb.reports.text_table import aligned
 from cseb.statistics.paired import exact_floor
 from cseb.statistics.power import Design
 from cseb.text import duration, percent, plain
@@ -25,7 +25,7 @@ def listing(grid: Grid) -> str:
         cost = "unknown" if expected is None else duration(expected)
         state = (record.status if record else "none", cost if key in todo else "-")
         rows.append((key, job.label, percent(job.fraction), str(job.size), str(job.seed), *state))
-    return "\n".join([*describe.aligned(rows), *_replaced(grid), *outlook(grid), *_power(grid.benchmark.seeds)])
+    return "\n".join([*aligned(rows), *_replaced(grid), *outlook(grid), *_power(grid.benchmark.seeds)])
 
 
 def outlook(grid: Grid) -> list[str]:
@@ -54,7 +54,7 @@ def _replaced(grid: Grid) -> list[str]:
         for one in apart(parse_method(label).at(fraction).resolved(), used.resolved()):
             found.setdefault((one.name, one.a, one.b), {})[label] = None
     rows = [(f"  {', '.join(of)}", name, f"{own} became {now}") for (name, own, now), of in found.items()]
-    return ["the benchmark's scale and steps replace:", *describe.aligned(rows)] if rows else []
+    return ["the benchmark's scale and steps replace:", *aligned(rows)] if rows else []
 
 
 def ending(grid: Grid, summary: Summary, fresh: bool) -> str:

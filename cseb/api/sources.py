@@ -201,8 +201,8 @@ def diff(a: str | Path, b: str | Path, results: str | Path = "results") -> str:
     Raises:
         BadResults: if there are no such records.
     """
-    from cseb.explain import describe
     from cseb.explain import diff as differ
+    from cseb.reports.text_table import aligned
 
     here = _side(str(a), Path(results))
     lines: list[str] = []
@@ -215,7 +215,7 @@ def diff(a: str | Path, b: str | Path, results: str | Path = "results") -> str:
         return "\n".join(lines)
     there = _side(str(b), Path(results))
     rows = differ.fields_apart(here, there)
-    lines += describe.aligned([("differs", "A", "B"), *rows]) if rows else ["nothing differs but the run itself"]
+    lines += aligned([("differs", "A", "B"), *rows]) if rows else ["nothing differs but the run itself"]
     cells = differ.matched(here, there) if Path(a).is_dir() or Path(b).is_dir() else [("", here, there)]
     for name, ours, theirs in cells:
         lines += [f"\n{name}" if name else "", _read(differ.readings(ours, theirs), "A", "B")]
@@ -223,14 +223,12 @@ def diff(a: str | Path, b: str | Path, results: str | Path = "results") -> str:
 
 
 def _origin(text: str, results: Path) -> str:
-    from cseb.explain import describe
     from cseb.explain.provenance import story
     from cseb.records.find import find
+    from cseb.reports.text_table import aligned
 
     store, record = find(text, results)
-    blocks = [
-        [heading, *(f"  {line}" for line in describe.aligned(rows))] for heading, rows in story(record, store) if rows
-    ]
+    blocks = [[heading, *(f"  {line}" for line in aligned(rows))] for heading, rows in story(record, store) if rows]
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -239,7 +237,7 @@ def _replaced(benchmark: str, method: str) -> str:
     from cseb.experiment import benchmark as benchmarks
     from cseb.experiment.plan import scaled
     from cseb.explain.provenance import replaced
-    from cseb.methods.spec import parse_method
+    from cseb.methods.grammar import parse_method
 
     loaded, parsed = benchmarks.load(benchmark), parse_method(method)
     found: dict[str, None] = {}
@@ -263,7 +261,7 @@ def _side(text: str, results: Path) -> Sequence[Record]:
 
 def _read(readings: Sequence[Reading], a: str, b: str) -> str:
     """Readings as a table; the last column says how much of the gap as reported each explains."""
-    from cseb.explain import describe
+    from cseb.reports.text_table import aligned
 
     if not readings:
         return "  neither side has points: failed or collapsed"
@@ -273,7 +271,7 @@ def _read(readings: Sequence[Reading], a: str, b: str) -> str:
         gap = one.gap
         explained = "" if not place or first is None or gap is None else f"{first - gap:+.2f} of {first:+.2f}"
         rows.append((one.name, _points(one.a), _points(one.b), "--" if gap is None else f"{gap:+.2f}", explained))
-    return "\n".join(f"  {line}" for line in describe.aligned(rows))
+    return "\n".join(f"  {line}" for line in aligned(rows))
 
 
 def _points(value: float | None) -> str:

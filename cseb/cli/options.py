@@ -59,6 +59,9 @@ Mixed = Annotated[
 ]
 
 
+Format = Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")]
+
+
 def folder_of(results: Path | None, named: Path | None) -> Path:
     """The folder that was typed, in whichever way, or `results`. Raises: BadBenchmark for two of them."""
     if results is not None and named is not None and results != named:

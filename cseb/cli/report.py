@@ -10,6 +10,7 @@ import typer
 
 from cseb.cli.options import (
     Checkpoint,
+    Format,
     Fractions,
     Hushed,
     Methods,
@@ -33,9 +34,7 @@ def report(
     benchmark: Annotated[
         str, typer.Option(help="A benchmark, for its records alone and its own layout; a folder of one has it anyway.")
     ] = "",
-    format: Annotated[
-        str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")
-    ] = "terminal",
+    format: Format = "terminal",
     table: Annotated[
         str,
         typer.Option(

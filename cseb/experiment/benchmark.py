@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails, PydanticUndefined
 from cseb.data import shipped
 from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
-from cseb.methods.spec import labels, parse_methods, parse_scale
+from cseb.methods.grammar import labels, parse_methods, parse_scale
 
 DIGITS = 100  # of a number
 MOST = 10**9  # sentences or steps

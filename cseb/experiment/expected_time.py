@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from statistics import fmean, median
 from typing import NamedTuple, Self
 
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 
 
 class Span(NamedTuple):

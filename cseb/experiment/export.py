@@ -15,7 +15,7 @@ from torch import nn
 from cseb.embedders.interface import HELD
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadResults, first_line
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 
 # The pooling modes of sentence-transformers that mean the same as ours.
 POOLING = {"cls": "cls", "mean": "mean"}

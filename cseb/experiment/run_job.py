@@ -29,10 +29,12 @@ from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.export import export
-from cseb.experiment.plan import Job, Progress, code, foreign, versioned
+from cseb.experiment.job import Job, code, foreign
+from cseb.experiment.plan import versioned
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
 from cseb.records.items import Items
 from cseb.records.method_text import stated
+from cseb.records.progress import Progress
 from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Select, Subset, Trace
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, score_all

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from cseb.data.corpus import Corpus
 from cseb.data.weights import find_encoder
-from cseb.experiment.plan import Job, check_columns, check_jobs, foreign, outside, protocol_of, settled_method
-from cseb.methods.spec import parse_method, parse_scale
+from cseb.experiment.job import Job, foreign, outside
+from cseb.experiment.plan import check_columns, check_jobs, protocol_of, settled_method
+from cseb.methods.grammar import parse_method, parse_scale
 from cseb.records.record import Source
 
 

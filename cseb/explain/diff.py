@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from cseb.analysis.study import tag
+from cseb.analysis.comparable import tag
 from cseb.errors import BadResults
-from cseb.papers.scores import Printed, departures, nearest_average, own_rows, printed_names
+from cseb.papers.printed import Printed
+from cseb.papers.scores import departures, nearest_average, own_rows, printed_names
 from cseb.records.method_text import apart
 from cseb.records.record import Record, Select
 from cseb.text import percent, plain

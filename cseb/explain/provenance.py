@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cseb.analysis.study import as_it_stands
+from cseb.analysis.comparable import as_it_stands
 from cseb.errors import BadResults, CsebError
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.method_text import Stated, apart, stated
 from cseb.records.record import Record, Select
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.text import percent, plain
 
 Row = tuple[str, str]

@@ -13,13 +13,16 @@ import numpy as np
 from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData, BadResults
-from cseb.experiment.plan import Job, Progress, foreign, outside
+from cseb.experiment.job import Job, foreign, outside
 from cseb.methods.fingerprints import changed
-from cseb.methods.spec import SEVERAL, Method, Part, parse_method
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import SEVERAL, Method, Part
 from cseb.progress import tell
 from cseb.records.items import Items
+from cseb.records.progress import Progress
 from cseb.records.record import Foreign, Record, Source
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.registry import SLOTS, slot_of
 from cseb.regression.bitwise import curves_apart
 from cseb.tasks.evaluate import data_sha256

@@ -30,7 +30,7 @@ from cseb.data.files import write_whole
 from cseb.data.read_corpus import beginning
 from cseb.errors import BadData
 from cseb.experiment.expected_time import Estimates, Probe, Span, Timed, expected
-from cseb.experiment.plan import Job, code
+from cseb.experiment.job import Job, code
 from cseb.launchers.devices import VISIBLE, gpus
 from cseb.launchers.local import MALLOC, THREADS
 from cseb.launchers.signals import Stop, signals_wait

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import FLOW
+from cseb.methods.spec import preset
 from cseb.methods.untrained import FIRST_LAST
 
 BERT_FLOW = replace(
     FIRST_LAST,
     name="bert-flow",
     source="Li et al., EMNLP 2020, arXiv:2011.05864; released code (levels 3, depth 3, width 32)",
-    post=FLOW,
+    post=preset("flow"),
     deviations=(
         "flow: fitted on the training subset; the paper takes NLI sentences, or the sentences of the tasks themselves, "
         "test sentences among them",

@@ -1,28 +1,25 @@
 """ConSERT: two changes at the embedding layer as views, without dropout and without a head."""
 
-from cseb.methods.presets import EMBEDDING_EDITS, MEAN_LAST, NONE, NT_XENT, RECIPE
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 CONSERT = Method(
     name="consert",
     source="Yan et al., ACL 2021, arXiv:2105.11741; released code and script (BERT-base, unsupervised)",
-    views=EMBEDDING_EDITS,
-    pooler=MEAN_LAST,
-    head=NONE,
-    terms=(NT_XENT.updated(part("nt_xent", weight=0.3, temperature=0.1)),),
-    recipe=RECIPE.updated(
-        part(
-            "recipe",
-            steps=9_300,
-            batch_size=96,
-            learning_rate=5e-7,
-            warmup=930,
-            optimizer="adamw_uncorrected",
-            weight_decay=0.01,
-            max_length=64,
-            eval_every=200,
-            dropout=0.0,
-        )
+    views=preset("embedding_edits"),
+    pooler=preset("mean_last"),
+    head=preset("none"),
+    terms=(preset("nt_xent", weight=0.3, temperature=0.1),),
+    recipe=preset(
+        "recipe",
+        steps=9_300,
+        batch_size=96,
+        learning_rate=5e-7,
+        warmup=930,
+        optimizer="adamw_uncorrected",
+        weight_decay=0.01,
+        max_length=64,
+        eval_every=200,
+        dropout=0.0,
     ),
     deviations=(
         "data: the paper trains on 89,192 sentences of the seven STS tasks, test sentences among them, and its rows "

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import DEBIASED_NCE, RECIPE, TEACHER
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 DCLR = replace(
     SIMCSE,
     name="dclr",
     source="Zhou et al., ACL 2022, arXiv:2205.00656; released code and script (BERT-base)",
-    stages=TEACHER.updated(part("teacher", steps=7_813, with_head=True)),
-    terms=(DEBIASED_NCE,),
-    recipe=RECIPE.updated(part("recipe", steps=23_439, batch_size=128)),
+    stages=preset("teacher", steps=7_813, with_head=True),
+    terms=(preset("debiased_nce"),),
+    recipe=preset("recipe", steps=23_439, batch_size=128),
     deviations=(
         "teacher: the complementary model is a SimCSE of the same subset, trained first, one epoch in the method's own "
         "batches, its vectors those behind the head; the release takes SimCSE's checkpoint of 10^6 sentences",

@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import AMI, INFONCE, QUEUE, RECIPE
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import part, preset
+
+QUEUE = preset("queue")  # also called moco
 
 MICSE = replace(
     SIMCSE,
     name="micse",
     source="Klein & Nabi, ACL 2023, arXiv:2211.04928: eq. 2 to 5, section 3.1; AMI as in the release",
     memory=QUEUE,
-    terms=(INFONCE, AMI.updated(part("ami", weight=2.5e-3, scale_by_valid=False))),
-    recipe=RECIPE.updated(part("recipe", steps=20_000, batch_size=50, warmup=250, eval_every=500)),
+    terms=(preset("infonce"), preset("ami", weight=2.5e-3, scale_by_valid=False)),
+    recipe=preset("recipe", steps=20_000, batch_size=50, warmup=250, eval_every=500),
     # The paper adapts the weight to the fraction and prints only the last one; the others are the release's commands.
     per_fraction=(
         (0.001, (part("ami", weight=1e-3, scale_by_valid=True),)),

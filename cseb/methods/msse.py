@@ -2,19 +2,18 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import DCM, INFONCE, LAYER_NOISE, LINEAR, MASK_PROMPT, RECIPE, RECONSTRUCT
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 MSSE = replace(
     SIMCSE,
     name="msse",
     source="Harnessing Dimensional Contrast and Information Compensation, ICASSP 2025 (openreview ICf8y366kK): "
     "eq. 2 to 10, table 5; released code for weights, decoder and prompt",
-    pooler=MASK_PROMPT,
-    head=LINEAR,
-    terms=(INFONCE, DCM, RECONSTRUCT),
-    recipe=RECIPE.updated(part("recipe", steps=3_907, batch_size=256, warmup=500)),
+    pooler=preset("mask_prompt"),
+    head=preset("linear"),
+    terms=(preset("infonce"), preset("dcm"), preset("reconstruct")),
+    recipe=preset("recipe", steps=3_907, batch_size=256, warmup=500),
     deviations=(
         "views: the positive is an English-German-English translation; without translators the second view is "
         "dropout alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",
@@ -39,10 +38,10 @@ MSSE_RELEASED = replace(
     source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line mended that cannot run; "
     "eq. 2 to 9",
     terms=(
-        INFONCE,
-        DCM.updated(part("dcm", deviation="unbiased", on="first")),
-        RECONSTRUCT.updated(part("reconstruct", target="positive")),
-        LAYER_NOISE,
+        preset("infonce"),
+        preset("dcm", deviation="unbiased", on="first"),
+        preset("reconstruct", target="positive"),
+        preset("layer_noise"),
     ),
     deviations=(
         *(deviation for deviation in MSSE.deviations if not deviation.startswith(("dcm", "terms", "reconstruct"))),
@@ -60,9 +59,9 @@ MSSE_LITERAL = replace(
     source="Harnessing Dimensional Contrast and Information Compensation, ICASSP 2025 (openreview ICf8y366kK): "
     "eq. 3, 4, 9 and 10 as printed, weights of appendix A",
     terms=(
-        INFONCE,
-        DCM.updated(part("dcm", weight=0.8, form="sum", centre=False)),
-        RECONSTRUCT.updated(part("reconstruct", weight=0.2, reduction="sum")),
+        preset("infonce"),
+        preset("dcm", weight=0.8, form="sum", centre=False),
+        preset("reconstruct", weight=0.2, reduction="sum"),
     ),
     deviations=(
         *(deviation for deviation in MSSE.deviations if not deviation.startswith(("dcm", "terms", "reconstruct"))),

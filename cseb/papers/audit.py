@@ -9,7 +9,8 @@ from math import ceil, floor
 from pathlib import Path
 
 from cseb.papers.claims import Claim, contradicted
-from cseb.papers.scores import AVERAGES, Printed, read_scores
+from cseb.papers.printed import Printed, read_scores
+from cseb.papers.scores import AVERAGES
 from cseb.text import percent
 
 KINDS = {

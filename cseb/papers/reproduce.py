@@ -10,25 +10,18 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 
 from cseb.analysis.stats import Cell, cell
-from cseb.papers.scores import (
-    Printed,
-    departures,
-    encoder_id,
-    nearest_average,
-    own_rows,
-    printed_names,
-    published,
-)
-from cseb.records.record import Record, Select
+from cseb.papers.printed import Printed
+from cseb.papers.scores import departures, encoder_id, nearest_average, own_rows, printed_names, published
+from cseb.records.record import RecordSummary, Select
 from cseb.regression.check_results import Answer
 from cseb.text import percent, plain
 
 LEVEL = 0.95
 
 
-def reproduced(records: Iterable[Record]) -> list[Answer]:
+def reproduced(records: Iterable[RecordSummary]) -> list[Answer]:
     """One answer for each method, fraction, checkpoint and published value: inside, outside, or why not."""
-    groups: dict[tuple[str, int, str, str], list[Record]] = {}
+    groups: dict[tuple[str, int, str, str], list[RecordSummary]] = {}
     for one in records:
         groups.setdefault((one.method, one.subset.size, one.encoder.sha256, one.corpus.sha256), []).append(one)
     return [answer for group in groups.values() for answer in _group(group)]
@@ -55,7 +48,7 @@ def welch(ours: tuple[float, float, int], theirs: tuple[float, float, int]) -> t
     return a - b - half, a - b + half
 
 
-def _group(records: Sequence[Record]) -> list[Answer]:
+def _group(records: Sequence[RecordSummary]) -> list[Answer]:
     one = records[0]
     selects: list[Select] = sorted({score.select for each in records for score in each.scores})
     runs = {each.seed: each for each in records}
@@ -66,7 +59,7 @@ def _group(records: Sequence[Record]) -> list[Answer]:
     ]
 
 
-def beside(record: Record) -> list[tuple[Printed, tuple[str, ...]]]:
+def beside(record: RecordSummary) -> list[tuple[Printed, tuple[str, ...]]]:
     """Every number that papers print for what a record measured, with the tasks of the record it stands beside.
 
     Averages first, then tasks that are in none of them. On an encoder that no paper has, so that nothing compares
@@ -84,7 +77,7 @@ def beside(record: Record) -> list[tuple[Printed, tuple[str, ...]]]:
     return [(row, record.protocol.tasks) for row in rows if row.fraction in (None, record.subset.fraction)]
 
 
-def _answer(one: Record, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> Answer:
+def _answer(one: RecordSummary, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> Answer:
     spread = f" ± {row.std_text} (n={row.n_seeds})" if row.std_text else ""
     theirs = f"{row.where}: {row.text}{spread}" + (f" [{row.flag}]" if row.flag else "")
     name = f"{plain(one.method)} {percent(one.subset.fraction)} {select}"
@@ -93,7 +86,9 @@ def _answer(one: Record, select: Select, ours: Cell, row: Printed, tasks: Sequen
     return Answer(question="paper", cell=name, ok=ok, text=f"{theirs}; {said}", moved=True)
 
 
-def _judged(one: Record, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> tuple[bool | None, str]:
+def _judged(
+    one: RecordSummary, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]
+) -> tuple[bool | None, str]:
     if reasons := departures(one, select, row, tasks):
         return None, f"not comparable ({'; '.join(reasons)})"
     if ours.mean is None or ours.absent:

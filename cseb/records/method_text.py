@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cseb.errors import BadResults, BadSpec
+from cseb.methods.grammar import parse_part
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Method, Option, Part, parse_part
+from cseb.methods.spec import Method, Option, Part
 
 NAME = re.compile(r"[^\W\d]\w*(?=\()")
 QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from cseb.reports.text_table import lines
+from cseb.reports.text_table import aligned
 
 Question = Literal["code", "drift", "paper"]
 QUESTIONS: dict[Question, str] = {
@@ -44,7 +44,7 @@ def terminal(answers: Sequence[Answer]) -> str:
         if held:
             found.append(f"{question}: {asked} {_count(held)}")
             shown = [one for one in held if one.ok is not True or one.moved]
-            found += [f"  {line}" for line in lines((f"{one.word} {one.cell}", one.text) for one in shown)]
+            found += [f"  {line}" for line in aligned((f"{one.word} {one.cell}", one.text) for one in shown)]
     return "\n".join([*found, ""])
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from cseb.analysis.comparable import tag
 from cseb.analysis.stats import score
-from cseb.analysis.study import tag
 from cseb.errors import BadResults, between
 from cseb.records.record import Record, Select
 from cseb.records.store import Store

@@ -9,10 +9,11 @@ from math import isclose
 import numpy as np
 
 from cseb.analysis import paired
+from cseb.analysis.comparable import tag
 from cseb.analysis.item_scores import Evidence
 from cseb.analysis.paired import Family, Sample
 from cseb.analysis.significance import MOST
-from cseb.analysis.study import Study, tag
+from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.record import Select
 from cseb.reports.captions import signature

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cseb.experiment.expected_time import Span, Timed, expected, makespan
-from cseb.experiment.plan import Job
-from cseb.methods.spec import parse_method
+from cseb.experiment.job import Job
+from cseb.methods.grammar import parse_method
 from tests.standin_jobs import PROTOCOL, job
 
 NOTHING = Timed(steps=(), stages=0.0, token=0.0, sentence=0.0, fit=0.0, tasks=0.0, encoders=1, fits=False)

@@ -12,8 +12,9 @@ import pytest
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData, CsebError
 from cseb.experiment.benchmark import Benchmark, load, override
-from cseb.experiment.plan import Job, like_records, longest_first, plan
-from cseb.methods.spec import parse_method
+from cseb.experiment.job import Job
+from cseb.experiment.plan import like_records, longest_first, plan
+from cseb.methods.grammar import parse_method
 from cseb.records.record import Cost
 from tests import standin_jobs
 

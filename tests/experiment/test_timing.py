@@ -13,7 +13,8 @@ import torch
 from cseb.experiment import timing
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.expected_time import Probe
-from cseb.experiment.plan import Job, plan
+from cseb.experiment.job import Job
+from cseb.experiment.plan import plan
 from tests.conftest import SENTENCES
 
 SMALL = "+recipe(steps=600,warmup=0,batch_size=8,eval_every=300,learning_rate=1e-3)"

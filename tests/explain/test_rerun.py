@@ -17,7 +17,7 @@ from cseb.errors import BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan import plan
 from cseb.explain.rerun import compared, conditions_apart, job_of, method_of
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.find import find
 from cseb.records.record import Record, Source
 from cseb.records.store import Store

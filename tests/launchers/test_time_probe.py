@@ -15,7 +15,7 @@ from cseb.api.grid import chosen_benchmark, plan_grid
 from cseb.api.grid_text import outlook
 from cseb.cli import app
 from cseb.experiment.expected_time import Timed
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.launchers import time_probe
 from cseb.launchers.time_probe import estimates
 from cseb.progress import listening

@@ -14,9 +14,11 @@ from cseb.analysis.study import gather
 from cseb.errors import BadResults
 from cseb.explain.diff import fields_apart
 from cseb.explain.provenance import story
-from cseb.methods.spec import Option, Part, parse_method
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import Option, Part
 from cseb.records.method_text import Apart, Stated, apart, read_method
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.registry import METHODS
 from cseb.regression.bitwise import unchanged
 from tests.factory import record

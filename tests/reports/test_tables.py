@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from cseb.analysis.comparable import groups
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import cell
-from cseb.analysis.study import Study, groups
+from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import Record, Select
 from cseb.records.store import Problem

@@ -52,7 +52,7 @@ def test_standard_errors_of_real_scores(name: str, points: float, alone: float, 
 
 
 def _items(folder: Path, data: RatedPairs) -> np.ndarray:
-    from cseb.methods.spec import parse_method
+    from cseb.methods.grammar import parse_method
     from cseb.tasks.evaluate import score_all
     from cseb.tasks.sts import STSB
     from cseb.training import build as building
