@@ -20,15 +20,18 @@ import numpy as np
 from pydantic import ValidationError
 
 from cseb.errors import BadResults
-from cseb.progress import counted
+from cseb.progress import counted, tell
 from cseb.records.items import Items, read_items
 from cseb.records.record import SCHEMA, Length, Record, RecordSummary, TaskScore
+from cseb.records.summary_index import FIELDS, Stamp, SummaryIndex
+from cseb.records.summary_index import write as write_index
 from cseb.text import plain
 
 KEY = re.compile(r"[0-9a-f]{16}")
 LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
-FIELDS = set(RecordSummary.model_fields)  # one for all summaries: a set of its own takes 2 kB
+MANY = 1000  # files read anew, from which on it is worth while to keep what tables need of them
+NEVER: Stamp = (-1, -1, -1, -1)  # no file has it
 ALIKE = ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_seen")  # in most records of a folder
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
@@ -123,7 +126,7 @@ class Store:
 
     def keys(self) -> set[str]:
         """Keys of all record files, by their names alone. Raises: BadResults when there is no such folder."""
-        return {path.stem for path in self._entries() if path.suffix == ".json" and KEY.fullmatch(path.stem)}
+        return {name[:-5] for name in self._listed() if name.endswith(".json") and KEY.fullmatch(name[:-5])}
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Those of `keys` whose record reads well, failed jobs included. Raises: BadResults."""
@@ -152,25 +155,47 @@ class Store:
         return [one for one in found if isinstance(one, Record)], [one for one in found if isinstance(one, Problem)]
 
     def summaries(self) -> tuple[list[RecordSummary], list[Problem]]:
-        """As `load`, in a third of the memory: for tables of large folders. Raises: BadResults."""
+        """As `load`, in a third of the memory: for tables of large folders. Raises: BadResults.
+
+        Of a large folder, files that have not changed since they were last read are taken from an index.
+        """
         records: list[RecordSummary] = []
         problems: list[Problem] = []
         shared: dict[Any, Any] = {}
+        stamps: list[tuple[str, Stamp]] = []
+        unknown = 0
         with _no_collection():
-            for one in self._all():
-                if isinstance(one, Problem):
-                    problems.append(one)
-                else:
-                    records.append(_summary(one, shared))
+            names = self._names()
+            index = SummaryIndex.of(self.runs) if len(names) >= MANY else None
+            for name in counted(names, "reading records", len(names)):
+                path = f"{self.runs}/{name}"
+                stamp = _stamp(path)  # before it is read: what is written meanwhile has another one
+                found = index.find(name, stamp) if index is not None and stamp is not None else None
+                if found is None:
+                    one = _read(Path(path))
+                    if isinstance(one, Problem):
+                        problems.append(one)
+                        continue
+                    found, unknown = _summary(one, shared), unknown + 1
+                records.append(found)
+                stamps.append((name, stamp or NEVER))
+            if unknown >= MANY:
+                index = None
+                tell("keeping an index of the records")
+                write_index(self.runs, [(*one, record) for one, record in zip(stamps, records, strict=True)])
         return records, problems
 
     def _all(self) -> Iterator[Record | Problem]:
-        paths = [path for path in self._entries() if not path.name.startswith(".")]
-        return (_read(path) for path in counted(paths, "reading records", len(paths)))
+        names = self._names()
+        return (_read(self.runs / name) for name in counted(names, "reading records", len(names)))
 
-    def _entries(self) -> list[Path]:
+    def _names(self) -> list[str]:
+        """Of all visible files among the records, in order. Raises: BadResults."""
+        return [name for name in self._listed() if not name.startswith(".")]
+
+    def _listed(self) -> list[str]:
         try:
-            return sorted(self.runs.iterdir())
+            return sorted(os.listdir(self.runs))  # noqa: PTH208 (a path for each of many files takes half a kB)
         except OSError as error:
             raise BadResults(
                 f"no records in {self.folder}: {error.strerror}; name a folder cseb has written"
@@ -189,14 +214,27 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
+def _stamp(path: str) -> Stamp | None:
+    """What changes when a file does, None where it cannot be said."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 (a hundred thousand times)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
 def _read(path: Path) -> Record | Problem:
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
-            return Problem(path, "not a file")
-        if not 0 < found.st_size <= LARGEST:
-            return Problem(path, f"not a record: {found.st_size} bytes")
-        record = Record.model_validate_json(path.read_bytes())
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a third of the time that Python's files take
+        try:
+            found = os.fstat(file)
+            if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
+                return Problem(path, "not a file")
+            if not 0 < found.st_size <= LARGEST:
+                return Problem(path, f"not a record: {found.st_size} bytes")
+            record = Record.model_validate_json(os.read(file, found.st_size))
+        finally:
+            os.close(file)
     except OSError as error:
         return Problem(path, f"cannot be read: {error.strerror}")
     except ValidationError as error:
