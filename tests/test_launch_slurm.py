@@ -161,7 +161,7 @@ def test_ctrl_c_takes_everything_from_the_queue(tmp_path: Path, number: int) -> 
     with subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True, **pipes) as process:
         assert process.stdout is not None
         seen: list[str] = []
-        while seen.count("Started") < 2 or "Finished" not in seen:  # a start may be heard of before a record
+        while seen.count("Started") < 2 or "Finished" not in seen:  # a start may be heard of before the first record
             seen.append(process.stdout.readline().strip())
             assert seen[-1], "the program ended too early"
         assert running()

@@ -373,7 +373,8 @@ def test_a_job_of_this_host_whose_process_is_gone_is_stale_at_once(store: Store)
         until = time.monotonic() + 10
         while len(held := list(folder_of(store.folder).glob("*.launcher"))) != 1 and time.monotonic() < until:
             time.sleep(0.01)
-        assert held[0].read_text().split()[1] == str(os.getpid())  # the dead one's is gone, ours is there
+        # the dead one's is gone, ours is there
+        assert [path.read_text().split()[1] for path in held] == [str(os.getpid())]
 
 
 def test_a_process_of_another_machine_or_start_is_not_called_dead(store: Store) -> None:

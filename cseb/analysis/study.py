@@ -67,13 +67,13 @@ class Study:
         return found
 
     def named(self, tasks: Sequence[str]) -> tuple[str, ...]:
-        """Tasks as typed, with or without their version, as the records call them. Raises: BadResults."""
+        """Tasks as typed, with or without their version, as the records call them, each once. Raises: BadResults."""
         full = {task.rpartition("@")[0]: task for task in self.tasks} | {task: task for task in self.tasks}
         for task in tasks:
             if task not in full:
                 known = {name.rpartition("@")[0] for name in self.tasks}
                 raise BadResults(f"no record has a task called {task!r}; {did_you_mean(task, known)}")
-        return tuple(full[task] for task in tasks)
+        return tuple(dict.fromkeys(full[task] for task in tasks))
 
 
 def choose(

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, cast
 
 from cseb.api.arguments import joined, listed, methods_of
 from cseb.api.results import Results, summaries_of
-from cseb.errors import BadBenchmark, BadResults, one_of
+from cseb.errors import BadBenchmark, BadResults, between, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from cseb.records.record import Select
     from cseb.reports.sheet import Sheet
+
+MARGIN = 1e6  # points; no score of a record is larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ def compare(
     Raises:
         BadResults: if there is nothing to compare.
         BadBenchmark: for options that exclude each other.
+        BadSpec: for a margin that is no number of points.
 
     Examples:
         >>> import cseb
@@ -114,6 +117,7 @@ def compare(
     from cseb.reports.variance_sources import sources
 
     one_of(("", "best", "last"), checkpoint, "--select")
+    between(0, MARGIN, margin, "--margin")
     if baseline and all_pairs:
         raise BadBenchmark("both --baseline and --all-pairs are given; choose one")
     held = summaries_of(results)
@@ -129,7 +133,7 @@ def compare(
         wanted = Wanted(
             baseline="" if all_pairs else baseline_of(study, baseline),
             select=chosen,
-            fractions=tuple(map(float, listed(fractions))),
+            fractions=tuple(dict.fromkeys(map(float, listed(fractions)))),
             tasks=_named(joined(tasks), study.tasks),
             margin=margin,
             singles=single_tasks,

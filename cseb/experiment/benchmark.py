@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -98,8 +99,7 @@ class Benchmark(BaseModel):
     def _one_axis(self) -> Self:
         if bool(self.fractions) == bool(self.sizes):
             raise ValueError(f"give fractions or sizes, {'not both' if self.fractions else 'one of them'}")
-        axis = self.fractions or self.sizes
-        if twice := sorted({share for share in axis if axis.count(share) > 1}):
+        if twice := sorted(share for share, count in Counter(self.fractions or self.sizes).items() if count > 1):
             raise ValueError(f"{'fractions' if self.fractions else 'sizes'} has {twice[0]} twice")
         return self
 

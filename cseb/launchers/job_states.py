@@ -28,7 +28,7 @@ class JobStates:
         """Read the records that are new, and what is said of jobs without one. Raises: BadResults."""
         keys = self.store.keys()
         self.records = {key: record for key, record in self.records.items() if key in keys}
-        for key in keys - set(self.records):
+        for key in sorted(keys - set(self.records)):
             if (record := self.store.find(key)) is not None:
                 self.records[key] = record
         self.broken = {key: why for key, why in reasons(self.store.folder).items() if key not in self.records}

@@ -6,6 +6,7 @@ import ast
 import math
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -136,6 +137,8 @@ def _part(node: ast.expr, text: str) -> Part:
     if node.args or any(keyword.arg is None for keyword in node.keywords):
         raise BadSpec(f"in {text!r} {node.func.id} has an option without a name; write {node.func.id}(option=value)")
     options = tuple((str(keyword.arg), _option(keyword.value, text)) for keyword in node.keywords)
+    if twice := sorted(key for key, count in Counter(key for key, _ in options).items() if count > 1):
+        raise BadSpec(f"in {text!r} {node.func.id} has {twice[0]} twice; give it one value")
     return Part(node.func.id, options)
 
 

@@ -23,7 +23,7 @@ from cseb.errors import BadResults
 from cseb.progress import counted, tell
 from cseb.records.items import Items, read_items
 from cseb.records.record import SCHEMA, Length, Record, RecordSummary, TaskScore
-from cseb.records.summary_index import FIELDS, Stamp, SummaryIndex
+from cseb.records.summary_index import FIELDS, Stamps, SummaryIndex
 from cseb.records.summary_index import write as write_index
 from cseb.text import plain
 
@@ -31,7 +31,6 @@ KEY = re.compile(r"[0-9a-f]{16}")
 LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
 MANY = 1000  # files read anew, from which on it is worth while to keep what tables need of them
-NEVER: Stamp = (-1, -1, -1, -1)  # no file has it
 ALIKE = ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_seen")  # in most records of a folder
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
@@ -162,27 +161,26 @@ class Store:
         records: list[RecordSummary] = []
         problems: list[Problem] = []
         shared: dict[Any, Any] = {}
-        stamps: list[tuple[str, Stamp]] = []
-        unknown = 0
         with _no_collection():
             names = self._names()
-            index = SummaryIndex.of(self.runs) if len(names) >= MANY else None
-            for name in counted(names, "reading records", len(names)):
-                path = f"{self.runs}/{name}"
-                stamp = _stamp(path)  # before it is read: what is written meanwhile has another one
-                found = index.find(name, stamp) if index is not None and stamp is not None else None
-                if found is None:
-                    one = _read(Path(path))
-                    if isinstance(one, Problem):
-                        problems.append(one)
-                        continue
-                    found, unknown = _summary(one, shared), unknown + 1
-                records.append(found)
-                stamps.append((name, stamp or NEVER))
-            if unknown >= MANY:
+            many = len(names) >= MANY
+            stamps = _stamps(self.runs, names) if many else None  # before they are read: what is written later differs
+            index = SummaryIndex.of(self.runs) if many else None
+            rows = index.rows(names, stamps) if index is not None and stamps is not None else [-1] * len(names)
+            at = []
+            for place, row in enumerate(counted(rows, "reading records", len(rows))):
+                if row >= 0 and index is not None:
+                    records.append(index.make(row))
+                elif isinstance(one := _read(self.runs / names[place]), Problem):
+                    problems.append(one)
+                    continue
+                else:
+                    records.append(_summary(one, shared))
+                at.append(place)
+            if stamps is not None and sum(rows[place] < 0 for place in at) >= MANY:
                 index = None
                 tell("keeping an index of the records")
-                write_index(self.runs, [(*one, record) for one, record in zip(stamps, records, strict=True)])
+                write_index(self.runs, [names[place] for place in at], stamps[at], records)
         return records, problems
 
     def _all(self) -> Iterator[Record | Problem]:
@@ -214,13 +212,17 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _stamp(path: str) -> Stamp | None:
-    """What changes when a file does, None where it cannot be said."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 (a hundred thousand times)
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+def _stamps(folder: Path, names: Iterable[str]) -> Stamps:
+    """What changes when a file does, a row for each; a file that has gone meanwhile has what no file has."""
+
+    def stamp(path: str) -> tuple[int, int, int, int]:
+        try:
+            found = os.stat(path)  # noqa: PTH116 (a hundred thousand times)
+        except OSError:
+            return -1, -1, -1, -1
+        return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+    return np.array([stamp(f"{folder}/{name}") for name in names], dtype=np.int64)
 
 
 def _read(path: Path) -> Record | Problem:

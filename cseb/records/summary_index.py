@@ -12,7 +12,7 @@ import io
 import json
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -36,21 +36,24 @@ FIELDS = set(RecordSummary.model_fields)  # one for all summaries: a set of its 
 TEMPLATES = TypeAdapter(list[RecordSummary])
 COSTS = ("train_seconds", "score_seconds", "peak_rss_mb", "cpu_seconds")
 
-Stamp = tuple[int, int, int, int]  # size, modified, changed (ns), inode
+Stamps = npt.NDArray[np.int64]  # (N, 4): size, modified and changed (ns), inode
 
 
 @dataclass(slots=True, eq=False)
 class SummaryIndex:
-    """Summaries by the name of their file. columns: one row each; templates: what many of them share."""
+    """Summaries of files by row. names: of the files, (N,); stamps: as they were read; make: the summary of a row."""
 
-    rows: Mapping[str, int]
-    stamps: Sequence[Sequence[int]]
+    names: npt.NDArray[np.bytes_]
+    stamps: Stamps
     make: Callable[[int], RecordSummary]
 
-    def find(self, name: str, stamp: Stamp) -> RecordSummary | None:
-        """The summary of a file that has not changed, None for any other."""
-        row = self.rows.get(name)
-        return self.make(row) if row is not None and tuple(self.stamps[row]) == stamp else None
+    def rows(self, names: Sequence[str], stamps: Stamps) -> list[int]:
+        """The row of each of these files that has not changed since, -1 for any other."""
+        known = {name.decode(): row for row, name in enumerate(self.names.tolist())}
+        found = np.array([known.get(name, -1) for name in names])
+        found[~(self.stamps[found] == stamps).all(axis=1)] = -1
+        rows: list[int] = found.tolist()
+        return rows
 
     @classmethod
     def of(cls, folder: Path) -> SummaryIndex | None:
@@ -65,38 +68,37 @@ class SummaryIndex:
             if columns["version"].tobytes() != _version():
                 return None
             return cls(
-                rows={name.decode(): row for row, name in enumerate(columns["names"].tolist())},
-                stamps=columns["stamps"].tolist(),
+                names=columns["names"],
+                stamps=columns["stamps"],
                 make=_maker(columns, TEMPLATES.validate_json(columns["templates"].tobytes())),
             )
         except (BadData, OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, ValidationError):
             return None
 
 
-def write(folder: Path, summaries: Iterable[tuple[str, Stamp, RecordSummary]]) -> None:
-    """Keep these summaries, each with the name and the stamp of its file. What cannot be kept costs time alone."""
-    rows = [one for one in summaries if _fits(one[0], one[2])]
-    if not rows:
+def write(folder: Path, names: Sequence[str], stamps: Stamps, summaries: Sequence[RecordSummary]) -> None:
+    """Keep these summaries, with the names and stamps of their files. What cannot be kept costs time alone."""
+    rows = [row for row, (name, one) in enumerate(zip(names, summaries, strict=True)) if _fits(name, one)]
+    held = [summaries[row] for row in rows]
+    if not held:
         return
     numbers: dict[object, int] = {}
     templates: list[str] = []
     which = []
-    for _, _, one in rows:
+    for one in held:
         alike = _alike(one)
         if alike not in numbers:
             numbers[alike] = len(templates)
             templates.append(one.model_dump_json())
         which.append(numbers[alike])
-    width = max(len(one.scores) for _, _, one in rows)
-    values = np.full((len(rows), width), np.nan)
-    for row, (_, _, one) in enumerate(rows):
+    values = np.full((len(held), max(len(one.scores) for one in held)), np.nan)
+    for row, one in enumerate(held):
         values[row, : len(one.scores)] = [np.nan if score.value is None else score.value for score in one.scores]
-    held = [one for _, _, one in rows]
     columns: dict[str, Any] = {
         "version": np.frombuffer(_version(), dtype=np.uint8),
         "templates": np.frombuffer(f"[{','.join(templates)}]".encode(), dtype=np.uint8),
-        "names": np.array([name.encode() for name, _, _ in rows]),
-        "stamps": np.array([stamp for _, stamp, _ in rows], dtype=np.int64),
+        "names": np.array([names[row].encode() for row in rows]),
+        "stamps": stamps[rows],
         "which": np.array(which, dtype=np.int32),
         "texts": np.array([[text.encode() for text in _texts(one)] for one in held], dtype=f"S{TEXT}"),
         "whole": np.array([[one.seed, one.subset.size, *_length(one)] for one in held], dtype=np.int64),
@@ -153,8 +155,8 @@ def _maker(
     columns: Mapping[str, npt.NDArray[Any]], templates: Sequence[RecordSummary]
 ) -> Callable[[int], RecordSummary]:
     """A function that makes the summary of a row. What rows share is one object: sizes, lengths, parts of a score."""
-    which, texts, whole = (columns[name].tolist() for name in ("which", "texts", "whole"))
-    fraction, cost, values = (columns[name] for name in ("fraction", "cost", "values"))
+    which = columns["which"].tolist()
+    texts, whole, fraction, cost, values = (columns[n] for n in ("texts", "whole", "fraction", "cost", "values"))
     lengths: dict[tuple[int, int], Length | None] = {(-1, -1): None}
     sizes: dict[tuple[int, float], tuple[int, float]] = {}
     bare = [dict(one.__dict__) for one in templates]
@@ -163,8 +165,8 @@ def _maker(
 
     def make(row: int) -> RecordSummary:
         number = which[row]
-        key, sha256, started, finished = map(bytes.decode, texts[row])
-        seed, size, *steps = whole[row]
+        key, sha256, started, finished = map(bytes.decode, texts[row].tolist())
+        seed, size, *steps = whole[row].tolist()
         pair = (size, float(fraction[row]))
         size, share = sizes.setdefault(pair, pair)
         reach = tuple(steps)

@@ -93,6 +93,7 @@ def test_a_benchmark_scales_parts_that_a_user_puts_in() -> None:
         ("simcse+ami(wait=3)", "ami has no option 'wait'; did you mean weight"),
         ("simcse+ami(3)", "option without a name"),
         ("simcse+ami(**{})", "option without a name"),
+        ("simcse+ami(weight=1,weight=2)", "ami has weight twice; give it one value"),
         ("simcse*2", r"only \+ and - may join parts"),
         ("simcse,simcse", "asked for twice"),
         ("simcse+ami(weight=open('x'))", "nothing is evaluated"),
