@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from cseb.errors import BadResults
 from cseb.progress import counted, tell
 from cseb.records.items import Items, read_items
-from cseb.records.record import SCHEMA, Length, Record, RecordSummary, TaskScore
+from cseb.records.record import SCHEMA, Length, PackedScores, Record, RecordSummary
 from cseb.records.summary_index import FIELDS, Stamps, SummaryIndex
 from cseb.records.summary_index import write as write_index
 from cseb.text import plain
@@ -249,18 +249,17 @@ def _read(path: Path) -> Record | Problem:
 def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
     """Less of a record that nobody else holds; what it has in common with others is kept once."""
 
-    def once(value: Any, key: object = None) -> Any:
-        return shared.setdefault(value if key is None else key, value)
+    def once(name: str, value: Any, key: object = None) -> Any:
+        return shared.setdefault((name, value if key is None else key), value)
 
     origin, trace = record.origin, record.trace
-    object.__setattr__(origin, "versions", once(origin.versions, tuple(origin.versions.items())))
-    object.__setattr__(origin, "code", once(origin.code, frozenset(origin.code.items())))
+    object.__setattr__(origin, "versions", once("versions", origin.versions, tuple(origin.versions.items())))
+    object.__setattr__(origin, "code", once("code", origin.code, frozenset(origin.code.items())))
     kept = {name: getattr(record, name) for name in RecordSummary.model_fields}
-    kept |= {name: once(kept[name]) for name in ALIKE}
-    kept["scores"] = tuple(
-        TaskScore(task=once(one.task), protocol=once(one.protocol), select=one.select, value=one.value)
-        for one in record.scores
-    )
+    kept |= {name: once(name, kept[name]) for name in ALIKE}
+    packed = PackedScores.of(record.scores)
+    packed.heads = once("heads", packed.heads)
+    kept["scores"] = packed
     kept["trace"] = trace and Length(steps=trace.steps, best_step=trace.best_step)
     return RecordSummary.model_construct(FIELDS, **kept)
 

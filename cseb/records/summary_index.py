@@ -12,6 +12,7 @@ import io
 import json
 import zipfile
 import zlib
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -25,7 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 from cseb.data.bounded import open_regular
 from cseb.data.files import write_whole
 from cseb.errors import BadData
-from cseb.records.record import Cost, Length, Origin, RecordSummary, Subset, TaskScore
+from cseb.records.record import Cost, Length, Origin, PackedScores, RecordSummary, Subset
 from cseb.version import __version__
 
 FORMAT = 1
@@ -89,7 +90,7 @@ def write(folder: Path, names: Sequence[str], stamps: Stamps, summaries: Sequenc
         alike = _alike(one)
         if alike not in numbers:
             numbers[alike] = len(templates)
-            templates.append(one.model_dump_json())
+            templates.append(one.model_copy(update={"scores": tuple(one.scores)}).model_dump_json())
         which.append(numbers[alike])
     values = np.full((len(held), max(len(one.scores) for one in held)), np.nan)
     for row, one in enumerate(held):
@@ -143,11 +144,11 @@ def _alike(one: RecordSummary) -> tuple[object, ...]:
     """Equal for summaries of one template."""
     origin = one.origin
     return (
-        *(one.format, one.status, one.benchmark, one.method, one.resolved, one.parts, one.data_seen, one.vary),
+        *(one.format, one.status, one.benchmark, one.method, one.resolved, one.data_seen, one.vary),  # parts: resolved
         *(one.encoder, one.corpus, one.outside, one.foreign, one.protocol, one.failure),
         *(origin.cseb, origin.commit, origin.machine, origin.device, origin.dtype),
         *(tuple(origin.versions.items()), tuple(origin.code.items())),
-        tuple((score.task, score.protocol, score.select) for score in one.scores),
+        one.measured(),
     )
 
 
@@ -160,7 +161,8 @@ def _maker(
     lengths: dict[tuple[int, int], Length | None] = {(-1, -1): None}
     sizes: dict[tuple[int, float], tuple[int, float]] = {}
     bare = [dict(one.__dict__) for one in templates]
-    heads = [[(score.task, score.protocol, score.select) for score in one.scores] for one in templates]
+    once: dict[Any, Any] = {}
+    heads = [once.setdefault(one.measured(), one.measured()) for one in templates]
     origins = [{name: getattr(one.origin, name) for name in _names(Origin)} for one in templates]
 
     def make(row: int) -> RecordSummary:
@@ -173,10 +175,7 @@ def _maker(
         if reach not in lengths:
             lengths[reach] = _made(Length, *reach)
         spent = [None if number != number else number for number in cost[row].tolist()]  # noqa: PLR0124 (not a number)
-        scores = tuple(
-            _made(TaskScore, *head, None if value != value else value)  # noqa: PLR0124
-            for head, value in zip(heads[number], values[row].tolist(), strict=False)
-        )
+        scores = PackedScores(heads[number], array("d", values[row, : len(heads[number])].tobytes()))
         held = bare[number] | {
             "key": key,
             "subset": _made(Subset, size, share, sha256),
@@ -209,5 +208,5 @@ def _made(kind: type[Any], *values: Any) -> Any:
 
 
 SLOTS: dict[type[Any], list[Callable[[object, object], None]]] = {
-    kind: [getattr(kind, name).__set__ for name in _names(kind)] for kind in (TaskScore, Subset, Cost, Origin, Length)
+    kind: [getattr(kind, name).__set__ for name in _names(kind)] for kind in (Subset, Cost, Origin, Length)
 }
