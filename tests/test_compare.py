@@ -73,14 +73,14 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
     for path in whole:
         if json.loads(path.read_text())["seed"] > 2:
             path.unlink()
-    assert "looks:" not in compare()
-    assert "looks:" not in compare()  # the same results once more are no new look
+    assert "Sequential testing" not in compare()
+    assert "Sequential testing" not in compare()  # the same results once more are no new analysis
     for path, content in whole.items():
         path.write_bytes(content)
     assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
     assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
     (results / "looks.json").write_text("[")
-    assert "looks:" not in compare()
+    assert "Sequential testing" not in compare()
     (results / "looks.json").unlink()
     (results / "looks.json").mkdir()
     assert "not recorded" in compare()

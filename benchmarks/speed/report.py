@@ -3,9 +3,9 @@
     python benchmarks/speed/report.py [RECORDS ...]
 
 The records are as large as those of a real grid: seven STS tasks, two checkpoints, every sub-dataset in the details.
-Each command runs in a process of its own; memory is the peak of its resident set. The first one reads every file, the others find
-what tables need in the index of the user's cache, here an empty one. Up to 10,000 records are compared with their items
-too: those are of the embedded tasks, whose data everybody has.
+Each command runs in a process of its own; memory is the peak of its resident set. The first one reads every file, the
+others find what tables need in the index of the user's cache, here an empty one. Up to 10,000 records are compared with
+their items too: those are of the embedded tasks, whose data everybody has.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import time
 from importlib.metadata import version
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -121,7 +122,7 @@ def write(folder: Path, count: int, items: bool = False) -> float:
         (runs / f"{place:016x}.json").write_bytes(text)
         if items:
             (folder / "items").mkdir(exist_ok=True)
-            held = {
+            held: dict[str, Any] = {
                 f"{score.task}/{score.select}": rng.random(sizes[score.task.partition("@")[0]], dtype=np.float32)
                 for score in one.scores
             }

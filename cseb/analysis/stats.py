@@ -1,4 +1,4 @@
-"""What several seeds say together: means and spreads, and how many seeds they rest on."""
+"""Mean, spread and number of seeds of a cell of a table."""
 
 from __future__ import annotations
 

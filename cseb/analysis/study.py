@@ -8,7 +8,7 @@ from math import isclose
 
 from cseb.analysis.comparable import INPUTS, as_it_stands, refuse_differences, tag
 from cseb.errors import BadResults, did_you_mean
-from cseb.records.method_text import apart
+from cseb.records.method_text import part_differences
 from cseb.records.record import RecordSummary, Source
 from cseb.records.staleness import stale
 from cseb.text import plain
@@ -92,15 +92,15 @@ def choose(
             raise BadResults(f"no record is of the method {method!r}; {did_you_mean(method, known)}")
     if methods:
         held = [one for one in held if one.method in set(methods)]
-    shares = {one.subset.size: one.subset.fraction for one in held}
+    by_size = {one.subset.size: one.subset.fraction for one in held}
     wanted = set(sizes)
     for fraction in fractions:
-        near = {size for size, share in shares.items() if isclose(share, fraction, rel_tol=1e-3)}
+        near = {size for size, known in by_size.items() if isclose(known, fraction, rel_tol=1e-3)}
         if not near:
-            raise BadResults(f"no record has the fraction {fraction:g}; known: {_listed(shares.values())}")
+            raise BadResults(f"no record has the fraction {fraction:g}; known: {_listed(by_size.values())}")
         wanted |= near
-    if lacking := wanted - set(shares):
-        raise BadResults(f"no record has the size {min(lacking)}; known: {_listed(shares)}")
+    if lacking := wanted - set(by_size):
+        raise BadResults(f"no record has the size {min(lacking)}; known: {_listed(by_size)}")
     return [one for one in held if one.subset.size in wanted] if wanted else held
 
 
@@ -165,7 +165,7 @@ def _refuse_twins(record: RecordSummary, other: RecordSummary | None, mixed: boo
             f"{where}, seed {record.seed}, has two records: {other.key}.json and {record.key}.json; "
             "remove one, or take the later one with --mixed"
         )
-    differing = [f"{one.name}: {one.a} / {one.b}" for one in apart(other.stated(), record.stated())]
+    differing = [f"{one.name}: {one.a} / {one.b}" for one in part_differences(other.stated(), record.stated())]
     raise BadResults(
         f"{where} was run with different options: {plain('; '.join(differing))} ({other.key}.json, {record.key}.json); "
         "keep one of them in a folder of its own"

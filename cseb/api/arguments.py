@@ -1,4 +1,4 @@
-"""What a user may write in more than one form, brought into one."""
+"""Arguments that may be given as a list or as text, brought into one form."""
 
 from __future__ import annotations
 

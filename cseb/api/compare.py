@@ -108,9 +108,9 @@ def compare(
         ['micse', 'msse']
     """
     from cseb.analysis.comparable import as_it_stands, groups
-    from cseb.analysis.sequential_testing import look
+    from cseb.analysis.sequential_testing import interim_analysis
     from cseb.analysis.study import choose, gather
-    from cseb.experiment.evidence import evidence
+    from cseb.experiment.load_item_scores import load_item_scores
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
     from cseb.reports.comparison_report import Wanted, baseline_of, sheets
@@ -139,8 +139,8 @@ def compare(
             singles=single_tasks,
             aso=aso,
         )
-        found = sheets(study, wanted, evidence(store, group, str(data_dir)))
-        said = [*mixed_note(study), *filter(None, [look(held.folder, study)])]
+        found = sheets(study, wanted, load_item_scores(store, group, str(data_dir)))
+        said = [*mixed_note(study), *filter(None, [interim_analysis(held.folder, study)])]
         shown += [replace(found[0], notes=(*found[0].notes, *said)), *found[1:]]
     return Comparison(tuple(shown))
 

@@ -48,7 +48,7 @@ class PlannedGrid:
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
 
-        Raises: CsebError for whatever a user can mend, before anything trains.
+        Raises: CsebError for whatever a user can fix, before anything trains.
         """
         from cseb.launchers import launch
 

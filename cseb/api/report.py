@@ -129,7 +129,7 @@ class _Layout:
         """The tables of records of one encoder and corpus, and what papers print beside them."""
         from cseb.analysis.comparable import as_it_stands
         from cseb.experiment.plan_file import layout, plans, settled
-        from cseb.papers.published_comparison import beside_published
+        from cseb.papers.published_comparison import compared_with_published
         from cseb.reports.documents import Group
         from cseb.reports.layouts import KINDS
 
@@ -145,7 +145,7 @@ class _Layout:
         if self.pages and not self.table and not standing:
             tables += [KINDS["tasks"](records, problems, one) for one in _each_size(ask, tables[0].study)]
         tables = list(map(with_word_baselines, tables))
-        sheets = [beside_published(one) for one in tables] if published else []
+        sheets = [compared_with_published(one) for one in tables] if published else []
         tables = [
             one if sheet is None or sheet.lines else one.noted(*sheet.notes)
             for one, sheet in zip_longest(tables, sheets)
@@ -155,7 +155,7 @@ class _Layout:
     def _marking(self, ask: StudyQuery, mark: str, records: list[RecordSummary]) -> StudyQuery:
         """With what marks cells, and what a mark says."""
         from cseb.analysis.significance import by_items, by_seeds
-        from cseb.experiment.evidence import evidence
+        from cseb.experiment.load_item_scores import load_item_scores
         from cseb.records.store import Store
 
         told = "paired by seed, Holm over the column, 5 % significance level"
@@ -163,7 +163,7 @@ class _Layout:
             case "none":
                 return ask
             case "items":
-                known = by_items(evidence(Store(self.results.folder), records, self.data_dir))
+                known = by_items(load_item_scores(Store(self.results.folder), records, self.data_dir))
                 return replace(ask, best=known, claim=f"{told}, for new seeds and new test items")
         return replace(ask, best=by_seeds(), claim=f"{told}, for new seeds on the same test items")
 

@@ -16,18 +16,16 @@ def audit(
         list[str] | None, typer.Argument(help="CSV files of printed numbers; published is that of the five papers.")
     ] = None,
     *,
-    claims: Annotated[
-        Path | None, typer.Option(help="A CSV file of sentences: id,paper,location,claim,stated.")
-    ] = None,
+    claims: Annotated[Path | None, typer.Option(help="A CSV file of claims: id,paper,location,claim,stated.")] = None,
     checks: Annotated[Path | None, typer.Option(help="How to test them: claim,check,a,b,expect.")] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, csv or json.")] = "terminal",
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Leave with 0 whatever is found.")] = False,
+    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="Exit with 0 whatever is found.")] = False,
 ) -> None:
-    """Find what cannot be in published tables, by default those of the five papers; 1 if there is anything.
+    """Find impossible or inconsistent numbers in published tables; exit code 1 if there are any.
 
     Averages that are not those of their row, accuracies that no run can give, the mark of the damaged SUBJ file, one
-    method with several values, impossible deviations, and sentences that the tables contradict. Columns of a file:
-    method,task,mean and, where there are any, paper,table,setting,variant,encoder,fraction,metric,std,n_seeds.
+    method with several values, impossible deviations, and claims in the text that the tables contradict. Columns of a
+    file: method,task,mean and, where there are any, paper,table,setting,variant,encoder,fraction,metric,std,n_seeds.
     """
     from cseb.papers.audit_report import FORMATS, audited
 

@@ -16,7 +16,7 @@ from cseb.progress import counted
 
 if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
-    from cseb.data.verify import Verdict
+    from cseb.data.verify import FileCheck
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -125,7 +125,7 @@ def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataS
     return named(names or ())
 
 
-def _answer(found: Sequence[Verdict], absent: Sequence[str] = ()) -> None:
+def _answer(found: Sequence[FileCheck], absent: Sequence[str] = ()) -> None:
     """What became of each file, and the exit code."""
     from cseb.explain.data_files import verdicts
 

@@ -31,7 +31,7 @@ def evaluate(
     trust_remote_code: Trust = False,
     quiet: Hushed = False,
 ) -> None:
-    """Score an encoder as it stands, and keep the record.
+    """Evaluate an encoder without training it, and store the record.
 
     A task that fails is named, the others are scored; the exit code is then 1.
     """

@@ -53,7 +53,7 @@ def report(
     ] = "std",
     full: Annotated[str, typer.Option(help="For --table ablation: the method that the others are parts of.")] = "",
     option: Annotated[str, typer.Option(help="For --table sensitivity: such as infonce.temperature.")] = "",
-    against: Annotated[str, typer.Option(help="published: each number beside what papers print.")] = "",
+    against: Annotated[str, typer.Option(help="published: compare each number with those printed in papers.")] = "",
     mark: Annotated[
         str,
         typer.Option(

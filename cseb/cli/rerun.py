@@ -21,7 +21,7 @@ def rerun(
     trust_remote_code: Trust = False,
     quiet: Hushed = False,
 ) -> None:
-    """Run the very job of a record again and compare scores and items bit by bit; 1 if they are not equal."""
+    """Repeat the job of a record and compare all scores bit by bit; exit code 1 if they differ."""
     from cseb.api.sources import rerun as again
 
     with telling(quiet):

@@ -25,10 +25,10 @@ REFRESH = 2.0  # seconds between two looks with --watch
 
 def status(
     results: Results = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Keep looking until nothing runs or waits any more.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh until no job is running or waiting.")] = False,
     named: Named = None,
 ) -> None:
-    """Say which jobs are done, running, failed, or stale: begun by a process that has died."""
+    """Show which jobs are done, running, failed, or stale (their process has died)."""
     from rich.console import Console
     from rich.live import Live
 

@@ -64,7 +64,7 @@ def hub_file(name: str, file: str, revision: str | None = None) -> Path:
     wanted: dict[str, Any] = {"repo_id": name, "filename": file, "revision": revision, "repo_type": "dataset"}
     try:
         return Path(hf_hub_download(**wanted, local_files_only=True))
-    except Exception:  # noqa: S110  whatever is wrong with the local copy, a fresh one mends it
+    except Exception:  # noqa: S110  whatever is wrong with the local copy, a fresh one repairs it
         pass
     try:
         _reach(name, revision)

@@ -21,7 +21,7 @@ from cseb.experiment.job import Job
 POOLING = {"cls": "cls", "mean": "mean"}
 
 
-KEPT = "its record is there, and the same command makes the model once that is mended"  # of a job of a grid
+KEPT = "its record is there, and the same command makes the model once that is fixed"  # of a job of a grid
 
 
 def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT) -> None:

@@ -73,7 +73,7 @@ class Grid:
         return {key for key in kept if self.records[key].status == "failed"}
 
     def prepare(self, models: Path | None = None) -> None:
-        """Make the folders and leave the plan there. What a user can mend is said here, before anything trains.
+        """Make the folders and leave the plan there. What a user can fix is said here, before anything trains.
 
         Raises: CsebError.
         """

@@ -41,7 +41,7 @@ class Job:
     tasks: str = ""
     dev: str = ""
     vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
-    outside: tuple[Source, ...] = ()  # files and models that the method names
+    external_inputs: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
 
@@ -57,8 +57,8 @@ class Job:
             "seed": self.seed,
             "protocol": {k: v for k, v in _fields(self.protocol).items() if (k, v) != ("processes", 1)},
         }
-        if self.outside:
-            identity["outside"] = {source.name: source.sha256 for source in self.outside}
+        if self.external_inputs:
+            identity["outside"] = {source.name: source.sha256 for source in self.external_inputs}
         if self.foreign:
             identity["foreign"] = {one.name: [one.package, one.version, one.code] for one in self.foreign}
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
@@ -81,9 +81,9 @@ def _fields(protocol: Protocol) -> dict[str, Any]:
     return asdict(protocol)
 
 
-def outside(method: Method) -> tuple[Source, ...]:
+def external_inputs(method: Method) -> tuple[Source, ...]:
     """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
-    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.external_inputs()).items())
 
 
 def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:

@@ -15,7 +15,7 @@ from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.job import Job, foreign, outside, recipe_of
+from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
 from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Edit, Method, part
@@ -39,7 +39,7 @@ def plan(
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
-    Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
+    Order: all of seed 0 first, small fractions first: a grid that is stopped early is a whole grid of fewer seeds.
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
     """
     methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
@@ -56,7 +56,7 @@ def plan(
         "corpus": Source(name=corpus.name, sha256=corpus.sha256),
     }
     cells = [  # once for all seeds
-        (size, fraction, method, settled, outside(settled), foreign(settled, protocol))
+        (size, fraction, method, settled, external_inputs(settled), foreign(settled, protocol))
         for size, fraction in _shares(benchmark, count)
         for method in methods
         for settled in [settled_method(method, fraction, scale, benchmark.steps)]
@@ -78,7 +78,7 @@ def plan(
             tasks=benchmark.tasks,
             dev=benchmark.dev,
             vary=vary,
-            outside=read,
+            external_inputs=read,
             along=along,
             foreign=others,
         )

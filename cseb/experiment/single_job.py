@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cseb.data.corpus import Corpus
 from cseb.data.weights import find_encoder
-from cseb.experiment.job import Job, foreign, outside
+from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.experiment.plan import check_columns, check_jobs, protocol_of, settled_method
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.records.record import Source
@@ -46,7 +46,7 @@ def single_job(
         data_dir=data_dir,
         trust_remote_code=trust_remote_code,
         dev=dev,
-        outside=outside(settled),
+        external_inputs=external_inputs(settled),
         foreign=foreign(settled, protocol),
     )
     check_jobs([job], len(corpus))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cseb.data.manifest import DataFile, DataSet
 from cseb.data.places import how_to_get, locate
-from cseb.data.verify import Verdict
+from cseb.data.verify import FileCheck
 from cseb.reports.text_table import aligned
 
 Chosen = Mapping[DataSet, Sequence[DataFile]]
@@ -47,7 +47,7 @@ def places(chosen: Chosen, data_dir: Path | None) -> Iterator[str]:
             yield f"{one.file}\t{path if path else f'not here; {how_to_get(data)}'}"
 
 
-def verdicts(found: Sequence[Verdict], absent: Sequence[str] = ()) -> Iterator[str]:
+def verdicts(found: Sequence[FileCheck], absent: Sequence[str] = ()) -> Iterator[str]:
     """One line for each file, and how many are how. absent: data sets of which no file is here."""
     for one in found:
         yield f"{one.state:<8}{one.path or one.file.file}: {one.said}"

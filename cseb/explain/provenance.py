@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from cseb.analysis.comparable import as_it_stands
 from cseb.errors import BadResults, CsebError
 from cseb.methods.grammar import parse_method
-from cseb.records.method_text import Stated, apart, stated
+from cseb.records.method_text import Stated, part_differences, stated
 from cseb.records.record import Record, Select
 from cseb.records.staleness import stale
 from cseb.records.store import Store
@@ -40,7 +40,7 @@ def _method(record: Record) -> Iterator[Row]:
 
 def replaced(own: str | Sequence[Stated], used: str | Sequence[Stated]) -> Iterator[Row]:
     """(part, what became of its options) where a resolved method is not the method's own. Raises: BadResults."""
-    for one in apart(own, used):
+    for one in part_differences(own, used):
         yield one.name, f"{one.a} became {one.b}"
 
 

@@ -15,8 +15,8 @@ ARCCSE = replace(
     deviations=(
         "triplet: weight 0.1 and margin 0 are ours, and so is the hinge's form; to be chosen on a dev set",
         "arc_nce: temperature 0.05 is SimCSE's; where the widened angle would pass 180 degrees, a line as in ArcFace",
-        "span_masks: shares of the sentence's own word pieces, rounded; in one or two pieces nothing or one is hidden. "
-        "The paper is said to build triplets of long sentences alone, ours are of all",
+        "span_masks: fractions of the sentence's own word pieces, rounded; of one or two pieces none or one is hidden. "
+        "The paper is said to build triplets of long sentences only, ours are of all",
         "recipe: batch, learning rate and steps are SimCSE's; the paper's were not found",
     ),
 )

@@ -27,8 +27,8 @@ CONSERT = Method(
         "nt_xent: 0.15 times the sum of both directions, each a mean over B, is 0.3 times our mean over 2 B",
         "embedding_edits: 20 % of the features of anchors, shuffled positions of positives, as in the script; others "
         "of the paper: token cutoff (`first=token_cutoff`); element dropout and FGSM are not offered",
-        "recipe: 9,300 steps are 10 epochs of the paper's sentences; it stops early after 10 looks without a gain, "
-        "ours does not",
+        "recipe: 9,300 steps are 10 epochs of the paper's sentences; it stops early after 10 evaluations without a "
+        "gain, ours does not",
         "recipe: AdamW without bias correction and with eps 1e-6, as in the script; weight decay reaches every weight, "
         "where the release spares biases and layer normalisation",
         "recipe: BERT-large has length 40, `+recipe(max_length=40)`; released in half precision, fp32 here",

@@ -30,15 +30,15 @@ MICSE = replace(
         "ami: rho^2 is held at 1 - 1e-6 at most, 6.9 nats, where equal maps would be worth infinitely much; the code "
         "has no such limit, and takes 100 in place of a value that is no number",
         "ami: a slice without spread is left out of the mean; in the code it counts as 0",
-        "ami: the code multiplies by the squared share of valid positions; on where the release's weights are used",
-        "ami: `layers=upper` is layers 7 to 10 of 12 (counted from 0), and the like share of other depths",
+        "ami: the code multiplies by the squared fraction of valid positions; on where the release's weights are used",
+        "ami: `layers=upper` is layers 7 to 10 of 12 (counted from 0), and the same fraction of other depths",
         "queue: an anchor's positive is the other online view, as in ESimCSE, and the copy's keys are negatives alone; "
         "the text can be read as taking the copy's view of the sentence for the positive",
         "queue: no code was released; a key of the same sentence is masked when the subset is below four queues",
         "queue: the text gives one dropout rate, 0.3, for the momentum copy; used for hidden and attention dropout",
         "recipe: learning rate, batch and steps are the paper's; the release's commands use 1e-5, 64, other lengths",
         "recipe: the text states no maximum length and no evaluation interval; 32 and 500 are those of the release's "
-        "commands (250 for 0.01 %). The best checkpoint is so chosen from 40 looks, SimCSE's from 125; "
-        "`+recipe(eval_every=125)` looks as often as SimCSE does",
+        "commands (250 for 0.01 %). The best checkpoint is so chosen from 40 evaluations, SimCSE's from 125; "
+        "`+recipe(eval_every=125)` evaluates as often as SimCSE does",
     ),
 )

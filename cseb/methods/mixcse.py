@@ -8,7 +8,7 @@ from cseb.methods.spec import preset
 MIXCSE = replace(
     SIMCSE,
     name="mixcse",
-    source="Zhang et al., AAAI 2022; released code and script (BERT-base) for the form and the share 0.2",
+    source="Zhang et al., AAAI 2022; released code and script (BERT-base) for the form and the fraction 0.2",
     terms=(preset("mixed_infonce"),),
     deviations=(
         "mixed_infonce: the text adds one mixture of unit vectors per anchor, the code 2 B columns from both views "
@@ -26,7 +26,7 @@ MIXCSE_PAPER = replace(
     source="Zhang et al., AAAI 2022, as the text has it: one mixture per anchor; optimiser settings of the release",
     terms=(preset("mixed_infonce", form="paper"),),
     deviations=(
-        "mixed_infonce: one mixture of unit vectors per anchor, as the text has it; optimiser and share are the code's",
+        "mixed_infonce: one mixture of unit vectors per anchor, as in the text; optimiser and fraction are the code's",
         *MIXCSE.deviations[2:],
     ),
 )

@@ -19,15 +19,15 @@ MSSE = replace(
         "dropout alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",
         "terms: the text has 0.8 DCM + 0.2 ICM with sums, the code 0.2 DCM + 1.0 ICM with means and a fourth term of "
         "0.8; we take the text's three terms at the code's scale",
-        "dcm: the code pairs consecutive rows, which are different sentences, and looks at the first token; we pair "
+        "dcm: the code pairs consecutive rows, which are different sentences, and uses the first token; we pair "
         "(h, h+) of the pooler, standardised in population form",
         "reconstruct: the code's target is the positive while its memory is the original; our target is the sentence "
         "itself (`target=positive` is the code's)",
         "reconstruct: prompt and special tokens are left out of the mean; the code counts them",
         "head: the linear map behind the pooler, in training alone, is the code's; the text has none",
         "data: the code sets a tenth of its file aside and trains on the others; we train on all of the subset",
-        "recipe: table 5 states batch and learning rate, appendix A AdamW, 500 steps of warm-up, one epoch and a look "
-        "every 125 steps; linear decay, clipping and precision are SimCSE's, length 32 is the code's",
+        "recipe: table 5 states batch and learning rate, appendix A AdamW, 500 steps of warm-up, one epoch and an "
+        "evaluation every 125 steps; linear decay, clipping and precision are SimCSE's, length 32 is the code's",
         "pooler: test sentences are not cut to 32 tokens; the code cuts, decodes and tokenises them again",
     ),
 )
@@ -35,7 +35,7 @@ MSSE = replace(
 MSSE_RELEASED = replace(
     MSSE,
     name="msse-released",
-    source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line mended that cannot run; "
+    source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line fixed that cannot run; "
     "eq. 2 to 9",
     terms=(
         preset("infonce"),

@@ -120,7 +120,7 @@ class Method:
                 found.add(told.data_seen)
         return tuple(sorted(found)) if self.terms or self.post else ()
 
-    def outside(self) -> tuple[tuple[str, str, str], ...]:
+    def external_inputs(self) -> tuple[tuple[str, str, str], ...]:
         """(part, option, file or model from elsewhere that it names), each once: ("rtd", "generator", "distilbert")."""
         named = (
             (part.name, key, str(value))

@@ -68,7 +68,7 @@ def read(paths: Iterable[Path]) -> list[Printed]:
 
 def audit(rows: Sequence[Printed], claims: Iterable[Claim] = ()) -> list[Finding]:
     """Everything found, in the order of KINDS and, inside a kind, of the rows. Raises: BadData for bad checks."""
-    found = [finding for look in LOOKS for finding in look(rows)]
+    found = [finding for check in CHECKS for finding in check(rows)]
     found += [
         Finding(
             kind="claim",
@@ -216,7 +216,7 @@ def _finding(kind: str, row: Printed, why: str) -> Finding:
     return Finding(kind=kind, where=row.where, cell=cell, printed=printed, why=why)
 
 
-LOOKS: tuple[Callable[[Sequence[Printed]], Iterator[Finding]], ...] = (
+CHECKS: tuple[Callable[[Sequence[Printed]], Iterator[Finding]], ...] = (
     averages,
     granularity,
     corrupted,

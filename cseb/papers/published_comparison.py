@@ -20,7 +20,7 @@ from cseb.statistics.published import one_run, several_runs
 HEADS = ("cell", "ours", "published", "where", "difference", "in their ±", "agrees", "other conditions")
 
 
-def beside_published(table: Table) -> Sheet:
+def compared_with_published(table: Table) -> Sheet:
     """Every printed number for a cell of the table, one line each; several papers often print different ones."""
     lines = [line for place, cell in _cells(table) for line in _lines(table.study, place, cell)]
     notes = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cseb.analysis.stats import score
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.plots.style import Plot, legend, look, panels
+from cseb.plots.style import Plot, legend, line_style, panels
 from cseb.records.record import Record, Select, Trace
 from cseb.reports.captions import signature
 from cseb.text import percent, plain
@@ -70,7 +70,7 @@ def geometry(study: Study, held: Held, tasks: Sequence[str], select: Select) -> 
             vmin=min(scores),
             vmax=max(scores),
             cmap="cividis",  # made for colour-blind readers
-            marker=look(place)["marker"],
+            marker=line_style(place)["marker"],
             s=46,
             edgecolors="black",
             linewidths=0.6,
@@ -128,7 +128,7 @@ def _lies(record: Record, select: Select) -> tuple[float, float] | None:
 
 
 def _trajectories(axes: Axes, curves: Sequence[Curve], label: str, place: int) -> None:
-    style = look(place)
+    style = line_style(place)
     by_step: dict[int, list[float]] = {}
     for curve in curves:
         known = [(step, value) for step, value in curve if value is not None]

@@ -80,7 +80,7 @@ class Store:
                 place.mkdir(exist_ok=True)
             except FileNotFoundError:
                 raise BadResults(
-                    f"{place} cannot be made: {place.parent} is missing; make it, or mend the path"
+                    f"{place} cannot be made: {place.parent} is missing; make it, or correct the path"
                 ) from None
             except (FileExistsError, NotADirectoryError):
                 raise BadResults(f"{place} cannot be a folder: a file is in its way; take another path") from None
@@ -312,5 +312,5 @@ def _prove(place: Path) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> BadResults:
-    hint = "free some space, or take another folder" if error.errno in FULL else "mend that, or take another folder"
+    hint = "free some space, or take another folder" if error.errno in FULL else "fix that, or take another folder"
     return BadResults(f"{plain(str(path))} cannot be written: {error.strerror or error}; {hint}")

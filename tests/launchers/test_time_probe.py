@@ -160,7 +160,7 @@ def test_more_workers_than_cores_make_each_job_longer(
     monkeypatch.setattr(time_probe, "_cores", lambda: 2)
     jobs = make("simcse", seeds=6)
     alone, crowded = estimates(jobs, 2, tmp_path), estimates(jobs, 6, tmp_path)
-    assert crowded.spans[jobs[0].key] == alone.spans[jobs[0].key].times(3.0)
+    assert crowded.spans[jobs[0].key] == pytest.approx(alone.spans[jobs[0].key].times(3.0))
 
 
 def test_what_runs_elsewhere_is_not_timed_here(monkeypatch: pytest.MonkeyPatch, asked: list[list[str]]) -> None:

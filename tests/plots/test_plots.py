@@ -144,11 +144,11 @@ def test_vectors_lie_where_the_records_say() -> None:
 
 
 def test_curves_are_significant_pairs_without_colour() -> None:
-    for one, other in combinations([style.look(place) for place in range(28)], 2):
+    for one, other in combinations([style.line_style(place) for place in range(28)], 2):
         if one["color"] == other["color"]:
             assert one["linestyle"] != other["linestyle"]
             assert one["marker"] != other["marker"]
-    for one, other in combinations([style.look(place) for place in range(4)], 2):
+    for one, other in combinations([style.line_style(place) for place in range(4)], 2):
         assert one["linestyle"] != other["linestyle"]
 
 

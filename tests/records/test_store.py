@@ -17,7 +17,7 @@ import pytest
 
 from cseb.errors import BadResults
 from cseb.methods.grammar import parse_method
-from cseb.records.method_text import Apart, apart, stated, written
+from cseb.records.method_text import PartDifference, part_differences, stated, written
 from cseb.records.part_data import part_data, read_parts
 from cseb.records.record import Record, RecordSummary, Source, Trace
 from cseb.records.staleness import stale
@@ -124,7 +124,7 @@ def test_preparing_finds_what_writing_would(
 
 def test_space_is_asked_for_only_where_it_is_short(store: Store) -> None:
     (store.runs / f"{record().key}.json").mkdir()
-    with pytest.raises(BadResults, match="Is a directory; mend that, or take another folder"):
+    with pytest.raises(BadResults, match="Is a directory; fix that, or take another folder"):
         store.write(record(), ITEMS)
 
 
@@ -332,8 +332,8 @@ def test_format_2_holds_the_parts_as_data_and_reads_back_to_the_same_record(stor
     assert (stale(again), apart_of(again, old)) == (stale(old), [])
 
 
-def apart_of(a: Record, b: Record) -> list[Apart]:
-    return list(apart(a.stated(), b.stated()))
+def apart_of(a: Record, b: Record) -> list[PartDifference]:
+    return list(part_differences(a.stated(), b.stated()))
 
 
 @pytest.mark.parametrize(
