@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import re
 from collections.abc import Iterator
@@ -86,13 +85,13 @@ def _told(listener: Listener, file: str) -> Any:
 
     class Told(tqdm):
         def __init__(self, *args: Any, **options: Any) -> None:
-            options |= {"disable": False, "file": io.StringIO()}
-            super().__init__(*args, **options)  # type: ignore[no-untyped-call]
+            self.told, self.whole = int(options.get("initial") or 0), int(options.get("total") or 0)
+            super().__init__(*args, **options | {"disable": True})  # type: ignore[no-untyped-call]
 
         def update(self, n: float | None = 1) -> bool | None:
-            drawn: bool | None = super().update(n)
-            listener(f"fetching {file}, bytes", int(self.n), int(self.total or 0))
-            return drawn
+            self.told += int(n or 0)
+            listener(f"fetching {file}, bytes", self.told, int(getattr(self, "total", 0) or self.whole))
+            return None
 
     return Told
 

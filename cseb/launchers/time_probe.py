@@ -43,7 +43,7 @@ BUDGET = 20.0  # seconds after which no further method is begun; those left are 
 READ = 20_000  # lines of a corpus from which sentences to train on are drawn
 FEWEST, BATCHES = 1024, 8  # sentences of a probe: so many, or so many batches where that is more
 TEXTS = 256  # test sentences
-DRIFT = 0.15  # of the seconds of a job, by which it may be off besides: see results/speed/expected.txt
+DRIFT = 0.15  # of the seconds of a job, by which it may be off besides; a tenth was seen (results/speed/expected.txt)
 GUESSED = 4.0  # times as fast or slow: methods that were timed differ that much (results/demo/README.md)
 
 
