@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
-CORE := tests/test_spec.py tests/test_cli.py tests/test_cli_data.py tests/test_encoder.py tests/test_report.py \
-	tests/test_train.py tests/test_eval.py tests/test_benchmark.py tests/plots tests/results tests/statistics \
-	tests/tasks/test_evaluate.py tests/tasks/test_labelled.py tests/tasks/test_own.py tests/tasks/test_mteb_tasks.py tests/data
+CORE := tests/test_cli.py tests/test_cli_data.py tests/test_report.py tests/test_eval.py tests/methods tests/encoder/test_encoder.py \
+	tests/training/test_loop.py tests/experiment/test_benchmark.py tests/plots tests/records tests/analysis tests/reports \
+	tests/statistics tests/data tests/tasks/test_evaluate.py tests/tasks/test_labelled.py tests/tasks/test_own.py \
+	tests/tasks/test_mteb_tasks.py
 
 .PHONY: demo test slow lint check docs oldest clean
 

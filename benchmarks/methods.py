@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
-from cseb.papers.scores import PUBLISHED, Printed, own_rows, shipped_rows
+from cseb.papers.printed import Printed, shipped_rows
+from cseb.papers.scores import PUBLISHED, own_rows
 from cseb.registry import METHODS, TASKS
 from cseb.tasks.words import baselines
 

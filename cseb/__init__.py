@@ -1,4 +1,4 @@
-"""cseb: which training method gives the best sentence encoder from few sentences, by how much, and is it real?
+"""cseb: which training method gives the best sentence encoder from few sentences, by how much, and is it significant?
 
 What the command line does, in as many lines of Python:
 

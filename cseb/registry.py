@@ -171,32 +171,8 @@ METHODS = Registry(
     },
 )
 
-# What `+name` stands for: a part with every option stated. Several presets may share a part (`moco` is a queue).
-PRESETS = Registry(
-    "part",
-    {
-        name: f"cseb.methods.presets:{name.upper()}"
-        for name in (
-            *("dropout", "paraphrase", "back_translation", "shuffle", "delete", "repeat", "char_span_mask"),
-            *("random_pairs", "halves", "unit_halves", "triples", "pairs"),
-            *("cls", "cls_pooler", "mean", "first_last", "last2", "mask_prompt", "padded_mean"),
-            *("none", "mlp", "linear"),
-            *("compose", "attention_dropout", "drophead"),
-            *("queue", "moco", "entropy_models", "second_encoder"),
-            *("infonce", "nt_xent", "bce_pairs", "alignment", "reconstruction", "ami", "dcm", "layer_noise"),
-            *("reconstruct", "mlm", "entropy", "regulators"),
-            *("multi_dropout", "barlow_projector", "mean_cos", "cross_correlation"),
-            *("subword_repeat", "embedding_edits", "mean_last"),
-            *("token_edits", "span_masks", "identity", "bn_mlp", "gelu_mlp", "peer_encoder"),
-            *("rtd", "group_softmax_bce", "kl_peers", "multi_layer_nce", "l2_to_init", "arc_nce", "triplet"),
-            *("smooth", "js_consistency", "neg_entropy", "mixed_infonce"),
-            *("prompts", "negated_prompts", "repeated", "cnn_mean", "group_whiten", "relu_mlp", "teacher", "whiten"),
-            *("momentum_nce", "bidir_margin", "each_nce", "jsd_local_global", "debiased_nce", "virtual_nt_xent"),
-            *("rank_mse", "listwise_ce", "flow", "rank_mix"),
-            *("recipe",),
-        )
-    },
-)
+# Further names for a part with options of its own; otherwise `+name` puts in the part with what its class presets.
+PRESETS = Registry("part", {"moco": "cseb.methods.micse:QUEUE"})
 
 # The parts themselves, by the slot of a method they go into. A name belongs to one slot only.
 SLOTS = {
@@ -418,13 +394,17 @@ SCALES: Mapping[str, str] = {
 }
 
 
+def part_names() -> set[str]:
+    """Every name that may stand behind a +."""
+    return {*PRESETS, *(known for registry in SLOTS.values() for known in registry)}
+
+
 def slot_of(name: str) -> str:
-    """The slot a part of this name goes into. Raises: UnknownName."""
-    for slot, registry in SLOTS.items():
-        if name in registry:
-            return slot
-    known = {*PRESETS, *(known for registry in SLOTS.values() for known in registry)}
-    raise UnknownName("part", name, known, left_out())
+    """The slot a part of this name goes into; our own are found without asking other packages. Raises: UnknownName."""
+    found = (slot for own in (True, False) for slot, held in SLOTS.items() if name in (held.builtin if own else held))
+    if (slot := next(found, None)) is None:
+        raise UnknownName("part", name, part_names(), left_out())
+    return slot
 
 
 def scale_of(protocol: str) -> str:

@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, settings
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: their threads would wait for one another
 
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Option
+from cseb.methods.spec import Option, preset
 from cseb.records.store import Store
-from cseb.registry import PRESETS
 from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
 from tests.leavings import Leavings
 
@@ -114,7 +113,7 @@ def script_of(name: str) -> ModuleType:
 
 def check_options(part: str, **options: Option) -> None:
     """What a spec's options go through before the part is built: those of its preset, and these in their place."""
-    facts(part).check({**dict(PRESETS[part].options), **options})
+    facts(part).check({**dict(preset(part).options), **options})
 
 
 @pytest.fixture

@@ -3,7 +3,8 @@
 A block of `console` holds commands behind "$ " and what they print; "..." on a line of its own stands for lines left
 out. A command whose output is shown is run as it is; `cseb run` without output is planned, not trained. A block whose
 first line is "# some/file.py", or whose language is followed by a file name, is that file. `diff` changes a file that
-is there. `pycon` is a doctest. What other programs do (make, pip, git) is not tried.
+is there. `pycon` is a doctest. `pip install --editable .` builds the wheel of the page's package. What other programs
+do (make, git) is not tried.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import dataclass, field
@@ -213,21 +215,21 @@ class Desk:
         path = self.folder / block.file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, encoding="utf-8")
-        if path.name == "pyproject.toml":
-            self._install(tomllib.loads(block.text)["project"])
 
-    def _install(self, project: dict[str, object]) -> None:
-        """What `pip install --editable` leaves behind, as far as names go."""
-        name = str(project["name"])
-        info = self.folder / f"{name.replace('-', '_')}-1.dist-info"
-        info.mkdir(exist_ok=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {project.get('version', 1)}\n")
-        groups = project["entry-points"]
-        assert isinstance(groups, dict)
-        lines = [
-            f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()) for group, points in groups.items()
-        ]
-        (info / "entry_points.txt").write_text("\n".join(lines))
+    def _install(self) -> None:
+        """What `pip install --editable .` leaves behind: the package's names, out of a wheel that is built here."""
+        from hatchling.builders.wheel import WheelBuilder
+
+        for old in self.folder.glob("*.dist-info"):
+            shutil.rmtree(old)
+        (built,) = WheelBuilder(str(self.folder)).build(directory=str(self.folder / "dist"))
+        with zipfile.ZipFile(built) as wheel:
+            info = [name for name in wheel.namelist() if ".dist-info/" in name]
+            modules = {name.removesuffix(".py").replace("/", ".") for name in wheel.namelist()}
+            wheel.extractall(self.folder, info)
+        points = tomllib.loads((self.folder / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+        named = {target.partition(":")[0] for group in points.values() for target in group.values()}
+        assert named <= modules, f"{self.page}: {named - modules} are not in the wheel"
 
     def _change(self, block: Block) -> None:
         """Apply a diff of one place: what it takes away and what it keeps must stand there, once."""
@@ -264,6 +266,8 @@ class Desk:
 
     def _run(self, command: Command) -> None:
         words = command.words
+        if words[:3] == ["pip", "install", "--editable"]:
+            self._install()
         if words[0] not in TRIED:
             return
         if words[:2] == ["cseb", "check"]:  # CI runs it; here it is enough that it has something to compare with

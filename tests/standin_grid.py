@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from cseb.errors import CsebError
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
 from cseb.launchers import launch
 from cseb.launchers.events import Broken, Event
 from cseb.launchers.local import Local
+from cseb.records.progress import Progress
 from cseb.records.record import Record
 from cseb.records.store import Store
 from tests import standin_jobs

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from cseb.api import hosts
 from cseb.errors import BadData
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
 from cseb.launchers import launch
 from cseb.launchers.events import Event
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
+from cseb.records.progress import Progress
 from cseb.records.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
 from cseb.records.store import Store
 

@@ -1,16 +1,19 @@
 """What one of several processes does in encoder/test_distributed.py: gradients of one batch, then a short training."""
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
 from cseb.encoder.distributed import distributed_context
 from cseb.encoder.random_streams import Choices
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.training.batches import Feed
 from cseb.training.build import Built, build
@@ -22,11 +25,18 @@ SENTENCES = [f"the {one} dog {two} a ball in the {three}" for one in ("old", "re
 
 
 def still(built: Built) -> Built:
-    """With no dropout in copies of the encoder either, which have rates of their own."""
-    for weighted in built.terms:
-        for module in weighted.term.modules() if isinstance(weighted.term, torch.nn.Module) else ():
-            if isinstance(module, torch.nn.Dropout):
-                module.p = 0.0
+    """In float64 and with no dropout in copies of the encoder either, which have rates of their own."""
+    for module in Objective(built).double().terms.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return replace(built, stages=tuple(partial(still_stage, make) for make in built.stages))
+
+
+def still_stage(make: Callable[[], Built]) -> Built:
+    """The same of a model that is trained first; its vectors, which are kept in float32, count as float64."""
+    built = still(make())
+    kept = built.encoder.vectors
+    built.encoder.vectors = lambda *asked: kept(*asked).astype(np.float64)  # type: ignore[method-assign]
     return built
 
 
@@ -74,4 +84,5 @@ def main(folder: Path, out: Path, texts: list[str]) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)  # rounding of float32 grows with every step, up to parts in a thousand
     main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

@@ -22,6 +22,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.explain import describe
 from cseb.records.record import Record
 from cseb.records.store import Store
+from cseb.reports.text_table import aligned
 from tests.conftest import SENTENCES
 
 ROOT = Path(__file__).parents[1]
@@ -130,7 +131,7 @@ def test_show_says_all_there_is_to_know() -> None:
 
 def test_folded_text_fits_and_keeps_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for text in (describe.show("micse"), "\n".join(describe.aligned(describe.listing("methods")))):
+    for text in (describe.show("micse"), "\n".join(aligned(describe.listing("methods")))):
         folded = describe.folded(text)
         assert max(map(len, folded.splitlines())) <= 80
         assert folded.split() == text.split()
@@ -171,7 +172,7 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     one, other = Store(tmp_path / "results").runs.iterdir()
     one.unlink()
     before = other.stat().st_mtime_ns
-    assert call("run", resolved, *grid[-6:]).stdout.splitlines()[-1].startswith("1 jobs done")  # the file is the grid
+    assert call("run", resolved, *grid[-6:]).stdout.splitlines()[-1].startswith("1 job done")  # the file is the grid
     assert other.stat().st_mtime_ns == before
     assert "2 to run, about" in call("run", *grid, "--dry-run", "--fresh").stdout
     assert call("run", *grid, "--fresh", "--quiet").stdout == ""
@@ -201,7 +202,7 @@ def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: li
     first, second = (here / "models").iterdir()
     (first / "config.json").unlink()
     first.rename(here / "elsewhere")
-    assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("1 jobs done")
+    assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("1 job done")
     assert (first / "config.json").is_file()
     assert second.is_dir()
     assert call("run", *where, "--save-models").stdout.startswith("all 2 jobs have records")

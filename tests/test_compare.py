@@ -56,6 +56,8 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     assert row["items_low"] < row["mean"] < row["items_high"]
     assert call("compare", results, "--format", "json").stdout == found.stdout
     assert call("compare", results, "--methods", "micse,simcse", "--format", "json").stdout == found.stdout
+    twice = call("compare", results, "--fraction", "0.001,0.001", "--format", "json")
+    assert twice.stdout == found.stdout
     shown = call("compare", results, "--all-pairs", "--single-tasks", "--fraction", "0.001", "--tasks", "mw-captions")
     assert shown.exit_code == 0, shown.output
     assert "simcse - micse" in shown.stdout
@@ -71,14 +73,14 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
     for path in whole:
         if json.loads(path.read_text())["seed"] > 2:
             path.unlink()
-    assert "looks:" not in compare()
-    assert "looks:" not in compare()  # the same results once more are no new look
+    assert "Sequential testing" not in compare()
+    assert "Sequential testing" not in compare()  # the same results once more are no new analysis
     for path, content in whole.items():
         path.write_bytes(content)
     assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
     assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
     (results / "looks.json").write_text("[")
-    assert "looks:" not in compare()
+    assert "Sequential testing" not in compare()
     (results / "looks.json").unlink()
     (results / "looks.json").mkdir()
     assert "not recorded" in compare()
@@ -97,6 +99,8 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
         (["--select", "best"], "no dev set"),
         (["--variance"], "--vary subset"),
         (["--tasks", "mw-mixed"], "known: mw-captions"),
+        (["--margin", "inf", "--format", "json"], "--margin is inf; a finite number is needed"),
+        (["--margin", "1e308"], "it must lie between 0 and 1000000.0"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line_and_2(results: Path, options: list[str], words: str) -> None:

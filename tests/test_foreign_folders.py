@@ -171,6 +171,15 @@ def test_no_module_of_a_router_is_imported(tiny: Tiny, canary: Path, file: str, 
     assert not canary.exists()
 
 
+def test_a_router_that_holds_itself_is_not_followed(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("st"), ((f"{OLD}Router", "2_Router"),))
+    write(folder / "2_Router/router_config.json", {"types": {"inner": f"{OLD}Router"}})
+    (folder / "2_Router/inner").symlink_to(".")
+    refused(folder, "or routers in routers")
+    assert call(folder).stderr.count("inner") <= foreign.DEEPEST
+
+
 @pytest.mark.parametrize(
     "named", ["custom.Custom", "torch.nn.modules.custom.Custom", "torch.hub.load", "os.abort", "torch.nn.Parameter", 3]
 )
@@ -336,6 +345,7 @@ def test_a_configuration_that_leads_elsewhere_is_refused(
         {"max_position_embeddings": 0}, {"max_position_embeddings": 4}, {"max_position_embeddings": 10**9},
         {"intermediate_size": 0}, {"intermediate_size": 10**9}, {"hidden_act": "none"}, {"hidden_act": {}},
         {"hidden_dropout_prob": 7}, {"layer_norm_eps": float("nan")}, {"initializer_range": float("inf")},
+        {"chunk_size_feed_forward": 3}, {"chunk_size_feed_forward": 10**6}, {"chunk_size_feed_forward": None},
         {"num_labels": 10**9}, {"model_type": "none"}, {"model_type": 3}, {"type_vocab_size": 0},
     ],
     ids=lambda values: f"{next(iter(values.items()))!s:.40}",
@@ -433,6 +443,16 @@ def test_weights_that_are_not_finite_are_named_while_planning(tiny: Tiny, number
     with pytest.raises(BadData, match=rf"{name} holds numbers that are not finite"):
         find(str(folder), EncoderOptions(pooler="mean"))
     not_planned(folder)
+
+
+def test_weights_that_are_not_finite_are_named_in_a_model_of_the_library_too(tiny: Tiny) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = st_folder(tiny("bert"), Path("st"))
+    held = load_file(folder / "model.safetensors")
+    name = next(iter(held))
+    save_file({**held, name: held[name] * float("nan")}, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, f"{name} holds numbers that are not finite")
 
 
 def test_finite_weights_of_every_kind_pass(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from cseb.api import hosts
 from cseb.errors import BadBenchmark, BadSpec, CsebError, UnknownName
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.launchers.events import Watch
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import Local

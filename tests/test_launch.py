@@ -17,12 +17,13 @@ import pytest
 from cseb.api.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import load, override
-from cseb.experiment.plan import Progress, plan
+from cseb.experiment.plan import plan
 from cseb.launchers import launch, local
 from cseb.launchers.devices import least_used
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.job_runner import RUN_JOB, JobRunner
 from cseb.launchers.local import Local
+from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import standin_jobs
 from tests.standin_jobs import jobs

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadBenchmark
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
 from cseb.launchers import launch, slurm
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.slurm import Slurm
+from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import slurm_cluster, standin_jobs
 from tests.standin_jobs import jobs
@@ -160,7 +161,7 @@ def test_ctrl_c_takes_everything_from_the_queue(tmp_path: Path, number: int) -> 
     with subprocess.Popen(command, cwd=ROOT, text=True, start_new_session=True, **pipes) as process:
         assert process.stdout is not None
         seen: list[str] = []
-        while seen.count("Started") < 2 or "Finished" not in seen:  # the second may be heard of before the first's record
+        while seen.count("Started") < 2 or "Finished" not in seen:  # a start may be heard of before the first record
             seen.append(process.stdout.readline().strip())
             assert seen[-1], "the program ended too early"
         assert running()

@@ -28,7 +28,7 @@ OURS = {"arccse", "mirror", "mirror-avg"}  # no code was found, or the release c
 HALF = (
     *("simcse", "simcse-sup", "simcse-positives", "compcse", "compcse-large", "compcse-roberta", "informin-cl"),
     *("informin-cl-mlm", "scd", "diffcse", "pcl", "pcl-released", "rankcse", "rankcse-released", "rankencoder"),
-    *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg"),
+    *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg", "esimcse"),
 )
 FULL = ("micse", "iscse", "mixcse", "mixcse-paper", "dclr", "sncse", "ct", "mocose", "sg-opt", "isbert", "vascl")
 
@@ -50,6 +50,10 @@ DECLARED = (
     ("isbert", "spares biases and layer normalisation"),
     ("mocose", "spares biases and layer normalisation"),
     ("whitenedcse", "are the README's command"),
+    ("dclr", "the complementary model stays in training mode"),
+    ("dclr", "loss is infinite at 1"),
+    ("dclr", "of vectors behind the pre-trained pooler"),
+    ("dclr", "attended to in training and on the dev set"),
 )
 
 

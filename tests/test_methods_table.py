@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
+from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import parse_method
 from cseb.papers.scores import published
 from cseb.registry import METHODS, SLOTS
 from tests.conftest import script_of

@@ -16,7 +16,7 @@ from cseb.cli import app
 from cseb.data import shipped
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan_file import layout
-from cseb.methods.spec import parse_methods
+from cseb.methods.grammar import parse_methods
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.layouts import KINDS

@@ -15,15 +15,19 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cseb.cli.status import Folder, status
-from cseb.experiment.plan import Job, Progress
+from cseb.cli.status import picture, status
+from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
-from cseb.launchers import heartbeat, launch
+from cseb.launchers import heartbeat, launch, pulses
 from cseb.launchers import process_identity as alive
+from cseb.launchers.claims import launching, next_job
 from cseb.launchers.events import Event, Finished, Started
-from cseb.launchers.heartbeat import Pulses, beating, folder_of, launching, next_job
+from cseb.launchers.heartbeat import beating, folder_of
 from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.job_states import JobStates
 from cseb.launchers.local import Local
+from cseb.launchers.pulses import Pulses
+from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import standin_jobs
 
@@ -44,7 +48,7 @@ def beats(store: Store) -> list[Path]:
 def shown(store: Store, pulses: Pulses | None = None) -> str:
     console = Console(width=100, highlight=False)
     with console.capture() as captured:
-        console.print(Folder(store).picture(*(pulses or Pulses(store.folder)).look()))
+        console.print(picture(JobStates(store), *(pulses or Pulses(store.folder)).look()))
     return captured.get()
 
 
@@ -202,16 +206,16 @@ def test_what_broke_without_a_record_is_told_and_not_waited_for(store: Store, la
     lines = shown(store).splitlines()
     why = {"mistake": "the corpus is gone", "left": "the worker ended with exit code 3"}[label]
     assert (lines[0], lines[-1]) == ("1 of 2 done, 1 failed", f"failed: {label} 10 % seed 1: {why}")
-    folder = Folder(store)
+    folder = JobStates(store)
     folder.look()
     assert folder.finished()
 
     def watch(event: Event) -> None:
         if isinstance(event, Started):
-            seen.append(Folder(store))
+            seen.append(JobStates(store))
             seen[-1].look()
 
-    seen: list[Folder] = []
+    seen: list[JobStates] = []
     launch(jobs[1:], store, Local(2), watch, target=standin_jobs.TARGET)
     assert [one.finished() for one in seen] == [False]  # it runs again
     store.write(standin_jobs.record(jobs[1]), {})
@@ -232,9 +236,9 @@ def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
     store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (store.folder / "plan-mine.tsv").write_text(plan_text([standin_jobs.job("a")]))
-    monkeypatch.setattr(heartbeat, "FRESH", 0.5)
+    monkeypatch.setattr(pulses, "FRESH", 0.5)
     monkeypatch.setattr(heartbeat, "EVERY", 0.05)
-    monkeypatch.setattr(sys.modules[Folder.__module__], "REFRESH", 0.05)
+    monkeypatch.setattr(sys.modules[picture.__module__], "REFRESH", 0.05)
     watching = threading.Thread(target=status, args=(store.folder, True), daemon=True)
     with launching(store.folder):  # nothing of a job is seen yet, as in a cluster's queue
         until(Pulses(store.folder).launched)
@@ -274,7 +278,7 @@ def test_a_job_that_another_process_runs_is_taken_last(store: Store) -> None:
 
 def test_two_that_look_at_once_take_different_jobs(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     jobs = [standin_jobs.job(label) for label in ("a", "b", "c")]
-    monkeypatch.setattr("cseb.launchers.heartbeat.listed", lambda folder: [])  # neither has seen what the other takes
+    monkeypatch.setattr("cseb.launchers.claims.listed", lambda folder: [])  # neither has seen what the other takes
     assert [next_job(store.folder, deque(jobs)).label for _ in range(4)] == ["a", "b", "c", "a"]
     assert len(beats(store)) == 3
     assert next_job(store.folder, deque(jobs), claim=False).label == "a"
@@ -344,7 +348,8 @@ def killed(folder: Path, script: str) -> None:
 LEFT = """
 import time
 from pathlib import Path
-from cseb.launchers.heartbeat import beating, folder_of, launching
+from cseb.launchers.heartbeat import beating, folder_of
+from cseb.launchers.claims import launching
 from tests import standin_jobs
 results = Path({folder!r})
 with launching(results), beating(results, standin_jobs.job("simcse"), print):
@@ -368,7 +373,8 @@ def test_a_job_of_this_host_whose_process_is_gone_is_stale_at_once(store: Store)
         until = time.monotonic() + 10
         while len(held := list(folder_of(store.folder).glob("*.launcher"))) != 1 and time.monotonic() < until:
             time.sleep(0.01)
-        assert held[0].read_text().split()[1] == str(os.getpid())  # the dead one's is gone, ours is there
+        # the dead one's is gone, ours is there
+        assert [path.read_text().split()[1] for path in held] == [str(os.getpid())]
 
 
 def test_a_process_of_another_machine_or_start_is_not_called_dead(store: Store) -> None:
@@ -388,7 +394,7 @@ def test_what_dead_launchers_left_long_ago_is_removed(store: Store) -> None:
         (folder / name).write_text("host 1\n")
     for name in ("old.launcher", ".old.tmp"):
         os.utime(folder / name, (0, 0))
-    heartbeat.tidy(store.folder)
+    pulses.tidy(store.folder)
     assert {path.name for path in folder.iterdir()} == {"new.launcher", ".new.tmp"}
 
 
@@ -399,7 +405,7 @@ def test_what_dead_launchers_left_long_ago_is_removed(store: Store) -> None:
 def test_a_heartbeat_with_numbers_of_no_job_is_as_none(store: Store, changes: dict[str, float]) -> None:
     job = standin_jobs.job("simcse")
     folder_of(store.folder).mkdir()
-    content = json.loads(heartbeat._content(job, Progress(job.key, 0, 0, None, None), 0.0)) | changes
+    content = json.loads(heartbeat.content(job, Progress(job.key, 0, 0, None, None), 0.0)) | changes
     (folder_of(store.folder) / f"{job.key}.json").write_text(json.dumps(content))
     assert Pulses(store.folder).look() == ([], [])
 

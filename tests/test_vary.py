@@ -17,7 +17,8 @@ from cseb.cli import app
 from cseb.data.subset import draw
 from cseb.errors import BadResults
 from cseb.experiment.benchmark import load, override
-from cseb.experiment.plan import Job, plan
+from cseb.experiment.job import Job
+from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.records.record import Record
 from cseb.records.store import Store

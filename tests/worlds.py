@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cseb.analysis.item_scores import Evidence
+from cseb.analysis.item_scores import ItemScores
 from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.tasks.influence import mean_influence
@@ -49,8 +49,8 @@ class World:
         self.items[made.key] = {f"{task}@1/last": answers[task].astype(np.float32) for task in self.tasks}
         return made.model_copy(update={"protocol": replace(made.protocol, data=data)})
 
-    def evidence(self) -> Evidence:
-        return Evidence(self._read, self.tasks.__getitem__)
+    def item_scores(self) -> ItemScores:
+        return ItemScores(self._read, self.tasks.__getitem__)
 
     def _read(self, key: str) -> Mapping[str, Floats]:
         if key not in self.items:

@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer
 
 from cseb.encoder.encoder import Encoder
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.progress import Progress
 from cseb.training.batches import Feed
 from cseb.training.build import Built, build

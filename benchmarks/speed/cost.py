@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.registry import METHODS

@@ -30,7 +30,7 @@ import sys, time, torch
 from pathlib import Path
 from cseb.training.build import build
 from cseb.data.corpus import read_corpus
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.training.loop import train
 folder, threads, steps, jobs = sys.argv[1], *map(int, sys.argv[2:])
 torch.set_num_threads(threads)

@@ -17,7 +17,7 @@ import torch
 from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.encoder.encoder import Encoder
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
 from cseb.training.build import build

@@ -23,7 +23,7 @@ from transformers import AutoModel, AutoTokenizer
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import draw
 from cseb.data.weights import find_encoder
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.training.build import build
 from cseb.training.loop import train
 

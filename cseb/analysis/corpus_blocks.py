@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cseb.analysis.comparable import INPUTS, refuse_differences, tag
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import cell
-from cseb.analysis.study import INPUTS, Study, refuse_differences, tag
+from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.records.record import Record, Select
+from cseb.records.record import RecordSummary, Select
 from cseb.statistics.blocks import FEWEST_BLOCKS
 from cseb.text import plain
 
@@ -32,9 +33,9 @@ class Blocks:
     left_out: tuple[str, ...]
 
 
-def blocks(records: Iterable[Record], ask: StudyQuery, select: Select) -> Blocks:
+def blocks(records: Iterable[RecordSummary], ask: StudyQuery, select: Select) -> Blocks:
     """Every corpus of the records as a block. Raises: BadResults when there are too few, or they cannot be compared."""
-    by_corpus: dict[str, list[Record]] = {}
+    by_corpus: dict[str, list[RecordSummary]] = {}
     for record in sorted(records, key=lambda one: one.corpus.name):
         by_corpus.setdefault(record.corpus.sha256, []).append(record)
     if len(by_corpus) < FEWEST_BLOCKS:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cseb.analysis.comparable import as_it_stands
 from cseb.analysis.stats import score
-from cseb.analysis.study import Study, as_it_stands
+from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
-from cseb.records.record import Record, Select
-from cseb.records.store import stale
+from cseb.records.record import RecordSummary, Select
+from cseb.records.staleness import stale
 from cseb.text import plain
 
 Floats = npt.NDArray[np.float64]
@@ -23,12 +24,12 @@ class Floor:
     """What gains are counted from. record: of a size and a seed, None where there is none; method: "" if untrained."""
 
     title: str
-    record: Callable[[int, int], Record | None]
+    record: Callable[[int, int], RecordSummary | None]
     select: Select
     method: str = ""
 
 
-def floor(records: Iterable[Record], study: Study, tasks: Sequence[str], select: Select, baseline: str) -> Floor:
+def floor(records: Iterable[RecordSummary], study: Study, tasks: Sequence[str], select: Select, baseline: str) -> Floor:
     """A method of the study at the same size and seed, or the encoder as `cseb eval` has scored it.
 
     baseline: a method, a pooler such as cls that `cseb eval` was given, or "" for the only such record there is.
@@ -60,7 +61,7 @@ def gains(study: Study, size: int, tasks: Sequence[str], select: Select, base: F
     """Method to points gained, (S, T) by seed and task, over the seeds that have all of them; others are left out."""
     found: dict[str, Floats] = {}
     for method in study.methods:
-        runs: Mapping[int, Record] = study.runs.get((method, size), {})
+        runs: Mapping[int, RecordSummary] = study.runs.get((method, size), {})
         rows = []
         for seed in sorted(runs):
             ours, start = _points(runs[seed], tasks, select), _points(base.record(size, seed), tasks, base.select)
@@ -71,14 +72,14 @@ def gains(study: Study, size: int, tasks: Sequence[str], select: Select, base: F
     return found
 
 
-def _points(record: Record | None, tasks: Sequence[str], select: Select) -> Floats | None:
+def _points(record: RecordSummary | None, tasks: Sequence[str], select: Select) -> Floats | None:
     """Of every task, (T,), or None if one has none."""
     found = [score(record, (task,), select) for task in tasks]
     points = [one for one in found if not isinstance(one, str)]
     return np.array(points) if len(points) == len(tasks) else None
 
 
-def _scored(record: Record, study: Study, tasks: Sequence[str]) -> bool:
+def _scored(record: RecordSummary, study: Study, tasks: Sequence[str]) -> bool:
     """Whether a record has points of all these tasks, by the same protocol."""
     held = {one.task: one.protocol for one in record.scores if one.value is not None}
     return all(held.get(task) == study.tasks[task] for task in tasks)

@@ -1,4 +1,4 @@
-"""What stands behind the points of a record: its items and the data of its tasks, read when a comparison needs them."""
+"""Per-item scores of records and the data of their tasks, loaded when a comparison needs them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cseb.errors import BadResults, CsebError
 from cseb.records.items import Items
 from cseb.records.record import Protocol as Measured
-from cseb.records.record import Record, Select
+from cseb.records.record import RecordSummary, Select
 from cseb.statistics.items import Clusters, average
 from cseb.text import plain
 
@@ -34,7 +34,7 @@ class Data(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Evidence:
+class ItemScores:
     """Items and task data of comparable records; both are read once and kept.
 
     read: key of a record to its items, such as Store.read_items. load: name of a task, without its version, to its
@@ -44,10 +44,12 @@ class Evidence:
     read: Callable[[str], Mapping[str, Items]]
     load: Callable[[str], Data]
     clusters: dict[str, Clusters] = field(default_factory=dict)  # by task@version, of tasks used so far
-    _shares: dict[tuple[str, str, Select], Floats] = field(default_factory=dict)
+    _contributions: dict[tuple[str, str, Select], Floats] = field(default_factory=dict)
     _doubts: dict[Measured, str] = field(default_factory=dict)
 
-    def shares(self, runs: Mapping[int, Record], tasks: Sequence[str], select: Select) -> tuple[dict[int, Floats], str]:
+    def contributions(
+        self, runs: Mapping[int, RecordSummary], tasks: Sequence[str], select: Select
+    ) -> tuple[dict[int, Floats], str]:
         """By seed, what each cluster of items contributes to the average of `tasks`; or {}, and why not in one line.
 
         runs: seed to record, none of them failed or collapsed.
@@ -63,15 +65,15 @@ class Evidence:
                 return {}, plain(str(error))
         return found, ""
 
-    def _of(self, record: Record, task: str, select: Select) -> Floats:
+    def _of(self, record: RecordSummary, task: str, select: Select) -> Floats:
         place = (record.key, task, select)
-        if place not in self._shares:
+        if place not in self._contributions:
             self._read(record, select)
-        if place not in self._shares:
+        if place not in self._contributions:
             raise BadResults(f"items/{record.key}.npz does not hold {task}/{select}")
-        return self._shares[place]
+        return self._contributions[place]
 
-    def _read(self, record: Record, select: Select) -> None:
+    def _read(self, record: RecordSummary, select: Select) -> None:
         """All tasks of a record at once: its items are one file."""
         held = self.read(record.key)
         for task in record.protocol.tasks:
@@ -85,7 +87,9 @@ class Evidence:
                 raise BadResults(f"{name} of {record.key} has {len(items)} items, the task {len(clusters.labels)}")
             if not np.isfinite(items).all():
                 raise BadResults(f"{name} of {record.key} has items that are not finite, its score is")
-            self._shares[record.key, task, select] = clusters.shares(_influence(data, items, f"{name} of {record.key}"))
+            self._contributions[record.key, task, select] = clusters.contributions(
+                _influence(data, items, f"{name} of {record.key}")
+            )
 
     def _doubt(self, protocol: Measured) -> str:
         """Why the data at hand cannot be used, or "": they must be those that the records were made with."""

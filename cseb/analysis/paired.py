@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from cseb.analysis.item_scores import Evidence
+from cseb.analysis.item_scores import ItemScores
 from cseb.analysis.stats import score
 from cseb.analysis.study import Study
 from cseb.records.record import Select
@@ -30,14 +30,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """One method, scored. points: seed to points. shares: seed to (G,), see statistics.items; empty if not known.
+    """One method, scored. points: seed to points. contributions: seed to (G,), see statistics.items; {} if unknown.
 
-    lacking: why `shares` is empty, or "".
+    lacking: why `contributions` is empty, or "".
     """
 
     method: str
     points: Mapping[int, float]
-    shares: Mapping[int, Floats]
+    contributions: Mapping[int, Floats]
     lacking: str = ""
 
     @property
@@ -80,7 +80,7 @@ class Family:
 
 
 def samples(
-    study: Study, size: int, tasks: Sequence[str], select: Select, evidence: Evidence | None = None
+    study: Study, size: int, tasks: Sequence[str], select: Select, item_scores: ItemScores | None = None
 ) -> list[Sample]:
     """Every method that has points at this size, in the order of the study, tasks averaged within a seed."""
     found = []
@@ -90,11 +90,11 @@ def samples(
         points = {seed: value for seed, value in scored.items() if not isinstance(value, str)}
         if not points:
             continue
-        shares: Mapping[int, Floats] = {}
+        contributions: Mapping[int, Floats] = {}
         lacking = "no items were asked for"
-        if evidence is not None:
-            shares, lacking = evidence.shares({seed: runs[seed] for seed in points}, tasks, select)
-        found.append(Sample(method, points, shares, lacking))
+        if item_scores is not None:
+            contributions, lacking = item_scores.contributions({seed: runs[seed] for seed in points}, tasks, select)
+        found.append(Sample(method, points, contributions, lacking))
     return found
 
 
@@ -109,10 +109,12 @@ def curve(sizes: Sequence[int], by_size: Sequence[Sequence[Sample]]) -> list[Sam
             continue
         seeds = [seed for seed in row[0].points if all(seed in one.points for one in row)]
         points = {seed: float(sum(w * one.points[seed] for w, one in zip(weights, row, strict=True))) for seed in seeds}
-        whole = all(seed in one.shares for one in row for seed in seeds)
-        shares = {seed: _weighted(weights, [one.shares[seed] for one in row]) for seed in (seeds if whole else ())}
+        whole = all(seed in one.contributions for one in row for seed in seeds)
+        contributions = {
+            seed: _weighted(weights, [one.contributions[seed] for one in row]) for seed in (seeds if whole else ())
+        }
         if points:
-            found.append(Sample(name, points, shares, next((one.lacking for one in row if one.lacking), "")))
+            found.append(Sample(name, points, contributions, next((one.lacking for one in row if one.lacking), "")))
     return found
 
 
@@ -148,20 +150,20 @@ def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
     """The comparison of two samples at these seeds; its item part is None unless both have theirs at all of them."""
     first, second = (np.array([one.points[seed] for seed in seeds]) for one in (a, b))
     items = None
-    if all(seed in one.shares for one in (a, b) for seed in seeds):
-        items = variance(np.mean([b.shares[seed] - a.shares[seed] for seed in seeds], axis=0))
+    if all(seed in one.contributions for one in (a, b) for seed in seeds):
+        items = variance(np.mean([b.contributions[seed] - a.contributions[seed] for seed in seeds], axis=0))
     return Comparison(first, second, items)
 
 
 def best_methods(
-    study: Study, size: int, tasks: Sequence[str], select: Select, evidence: Evidence | None = None
+    study: Study, size: int, tasks: Sequence[str], select: Select, item_scores: ItemScores | None = None
 ) -> tuple[str, ...]:
     """Methods of one column to print in bold: the highest mean, and all not significantly different from it."""
-    found = sorted(samples(study, size, tasks, select, evidence), key=lambda one: -one.mean)
+    found = sorted(samples(study, size, tasks, select, item_scores), key=lambda one: -one.mean)
     names = [one.method for one in found]
     return with_best(names, family(all_pairs(found)).significant) if names else ()
 
 
-def _weighted(weights: Floats, shares: Sequence[Floats]) -> Floats:
-    total: Floats = weights @ np.stack(shares)
+def _weighted(weights: Floats, contributions: Sequence[Floats]) -> Floats:
+    total: Floats = weights @ np.stack(contributions)
     return total

@@ -15,7 +15,7 @@ from cseb.records.bookkeeping import LOOKS, is_own
 MOST = 1_000_000  # seeds
 
 
-def look(folder: Path, study: Study) -> str:
+def interim_analysis(folder: Path, study: Study) -> str:
     """Remember in `folder` that this study was judged with so many seeds; what is to be said of it, or "".
 
     A look is a number of seeds, so that looking twice at the same results counts once. Nothing is remembered in a

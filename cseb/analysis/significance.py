@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from cseb.analysis.item_scores import Evidence
+from cseb.analysis.item_scores import ItemScores
 from cseb.analysis.paired import best_methods, samples
 from cseb.analysis.query import Best
 from cseb.analysis.study import Study
@@ -23,13 +23,13 @@ def by_seeds() -> Best:
     return best
 
 
-def by_items(evidence: Evidence) -> Best:
+def by_items(item_scores: ItemScores) -> Best:
     """For new seeds and new test items. Raises (when asked): BadResults where items or task data are not there."""
 
     def best(study: Study, size: int, tasks: tuple[str, ...], select: Select) -> Collection[str]:
-        lacking = [one.lacking for one in samples(study, size, tasks, select, evidence) if one.lacking]
+        lacking = [one.lacking for one in samples(study, size, tasks, select, item_scores) if one.lacking]
         if lacking:
             raise BadResults(f"cells cannot be marked for new test items: {lacking[0]}; take --mark seeds")
-        return best_methods(study, size, tasks, select, evidence) if len(study.methods) <= MOST else study.methods
+        return best_methods(study, size, tasks, select, item_scores) if len(study.methods) <= MOST else study.methods
 
     return best

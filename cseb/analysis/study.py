@@ -1,4 +1,4 @@
-"""Which records may stand in one table, and where each of them goes."""
+"""Comparable records sorted into cells: methods by numbers of sentences, one record for each seed."""
 
 from __future__ import annotations
 
@@ -6,36 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
 
+from cseb.analysis.comparable import INPUTS, as_it_stands, refuse_differences, tag
 from cseb.errors import BadResults, did_you_mean
-from cseb.records.method_text import apart
-from cseb.records.record import Record, Source
-from cseb.records.store import stale
+from cseb.records.method_text import part_differences
+from cseb.records.record import RecordSummary, Source
+from cseb.records.staleness import stale
 from cseb.text import plain
-
-Identity = Callable[[Record], object]
-Shown = Callable[[Record], str]
-
-# What no table mixes: its name, how two records are distinguished, and how the difference is shown.
-INPUTS: tuple[tuple[str, Identity, Shown], ...] = (
-    ("encoder", lambda one: one.encoder.sha256, lambda one: tag(one.encoder)),
-    ("corpus", lambda one: one.corpus.sha256, lambda one: tag(one.corpus)),
-)
-# What a table mixes only when it is asked to, and then says so.
-CONDITIONS: tuple[tuple[str, Identity, Shown], ...] = (
-    ("tasks", lambda one: one.protocol.tasks, lambda one: ", ".join(one.protocol.tasks)),
-    ("task data", lambda one: one.protocol.data, lambda one: one.protocol.data[:8]),
-    ("dev set", lambda one: (one.protocol.dev, one.protocol.dev_pairs), lambda one: one.protocol.dev or "none"),
-    ("device", lambda one: one.protocol.device, lambda one: one.protocol.device),
-    ("number of threads", lambda one: one.protocol.threads, lambda one: str(one.protocol.threads)),
-    ("number of processes", lambda one: one.protocol.processes, lambda one: str(one.protocol.processes)),
-    ("dtype", lambda one: one.origin.dtype, lambda one: one.origin.dtype),
-    ("version of cseb", lambda one: one.origin.cseb, lambda one: one.origin.cseb),
-    (
-        "version of torch",
-        lambda one: one.origin.versions.get("torch", ""),
-        lambda one: one.origin.versions.get("torch", "unknown"),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +24,7 @@ class Study:
     were asked to be ignored, one sentence each. encoders: whether rows are encoders.
     """
 
-    runs: Mapping[tuple[str, int], Mapping[int, Record]]
+    runs: Mapping[tuple[str, int], Mapping[int, RecordSummary]]
     methods: tuple[str, ...]
     sizes: Mapping[int, float]
     seeds: tuple[int, ...]
@@ -63,7 +39,7 @@ class Study:
         return all(map(as_it_stands, self.records))
 
     @property
-    def records(self) -> list[Record]:
+    def records(self) -> list[RecordSummary]:
         """All records that count, by method, size and seed."""
         return [
             self.runs[method, size][seed]
@@ -91,21 +67,21 @@ class Study:
         return found
 
     def named(self, tasks: Sequence[str]) -> tuple[str, ...]:
-        """Tasks as typed, with or without their version, as the records call them. Raises: BadResults."""
+        """Tasks as typed, with or without their version, as the records call them, each once. Raises: BadResults."""
         full = {task.rpartition("@")[0]: task for task in self.tasks} | {task: task for task in self.tasks}
         for task in tasks:
             if task not in full:
                 known = {name.rpartition("@")[0] for name in self.tasks}
                 raise BadResults(f"no record has a task called {task!r}; {did_you_mean(task, known)}")
-        return tuple(full[task] for task in tasks)
+        return tuple(dict.fromkeys(full[task] for task in tasks))
 
 
 def choose(
-    records: Iterable[Record],
+    records: Iterable[RecordSummary],
     methods: Sequence[str] = (),
     fractions: Sequence[float] = (),
     sizes: Sequence[int] = (),
-) -> list[Record]:
+) -> list[RecordSummary]:
     """The records of these methods and of these fractions or sizes of the corpus; all where none is named.
 
     Raises: BadResults on one that no record has.
@@ -116,20 +92,20 @@ def choose(
             raise BadResults(f"no record is of the method {method!r}; {did_you_mean(method, known)}")
     if methods:
         held = [one for one in held if one.method in set(methods)]
-    shares = {one.subset.size: one.subset.fraction for one in held}
+    by_size = {one.subset.size: one.subset.fraction for one in held}
     wanted = set(sizes)
     for fraction in fractions:
-        near = {size for size, share in shares.items() if isclose(share, fraction, rel_tol=1e-3)}
+        near = {size for size, known in by_size.items() if isclose(known, fraction, rel_tol=1e-3)}
         if not near:
-            raise BadResults(f"no record has the fraction {fraction:g}; known: {_listed(shares.values())}")
+            raise BadResults(f"no record has the fraction {fraction:g}; known: {_listed(by_size.values())}")
         wanted |= near
-    if lacking := wanted - set(shares):
-        raise BadResults(f"no record has the size {min(lacking)}; known: {_listed(shares)}")
+    if lacking := wanted - set(by_size):
+        raise BadResults(f"no record has the size {min(lacking)}; known: {_listed(by_size)}")
     return [one for one in held if one.subset.size in wanted] if wanted else held
 
 
 def gather(
-    records: Iterable[Record],
+    records: Iterable[RecordSummary],
     order: Sequence[str] = (),
     seeds: Sequence[int] = (),
     *,
@@ -156,7 +132,7 @@ def gather(
         raise BadResults(f"no record to show: {why}")
     differing = refuse_differences(fresh, INPUTS[1:] if encoders else INPUTS, mixed=mixed)
     row = _encoder_rows(fresh) if encoders else _method
-    runs: dict[tuple[str, int], dict[int, Record]] = {}
+    runs: dict[tuple[str, int], dict[int, RecordSummary]] = {}
     twins = 0
     for record in sorted(fresh, key=lambda one: (one.benchmark, one.method, one.origin.finished if mixed else "")):
         seen = runs.setdefault((row(record), record.subset.size), {})
@@ -177,72 +153,7 @@ def gather(
     )
 
 
-def refuse_differences(
-    records: list[Record], inputs: Sequence[tuple[str, Identity, Shown]], *, mixed: bool
-) -> dict[str, str]:
-    """What differs in how the records were made, in words by its name; only where `mixed` allows it.
-
-    Raises: BadResults for any difference in `inputs`, and for others that were not allowed.
-    """
-    for what, identity, shown in inputs:
-        if kinds := _kinds(records, identity, shown):
-            hint = "; --by encoder makes rows of them" if what == "encoder" else ""
-            raise BadResults(f"records differ in {what}: {kinds}; a table holds one, so keep the others apart{hint}")
-    differing = {what: kinds for what, identity, shown in CONDITIONS if (kinds := _kinds(records, identity, shown))}
-    differing |= _other_code(records)
-    if differing and not mixed:
-        what, kinds = next(iter(differing.items()))
-        raise BadResults(
-            f"records differ in {what}: {kinds}; keep the others in a folder of their own, or mix them with --mixed"
-        )
-    return differing
-
-
-def _other_code(records: list[Record]) -> dict[str, str]:
-    """Parts, tasks and trainer that these records were not all computed by the same code of, as far as they tell."""
-    found: dict[str, dict[str, None]] = {}
-    seen: set[int] = set()
-    for record in records:
-        for other in record.foreign:
-            told = f"{other.package} {other.version}, code {other.code[:8]}"
-            found.setdefault(f"the code of {plain(other.name)}", {})[told] = None
-        if id(record.origin.code) not in seen:  # most records share one
-            seen.add(id(record.origin.code))
-            for name, code in record.origin.code.items():
-                found.setdefault(f"the code of {plain(name)}", {})[code[:8]] = None
-    return {what: plain(" / ".join(sorted(kinds))) for what, kinds in found.items() if len(kinds) > 1}
-
-
-def groups(records: Iterable[Record], *, encoders: bool = False) -> list[list[Record]]:
-    """Records by encoder and corpus, in order of their names: each group can be a table of its own.
-
-    encoders: by corpus alone, since encoders are rows. Encoders as they stand are a group for each set of tasks.
-    """
-    found: dict[object, list[Record]] = {}
-    for record in sorted(records, key=lambda one: (one.encoder.name, one.corpus.name)):
-        conditions = tuple(identity(record) for _, identity, _ in CONDITIONS) if as_it_stands(record) else ()
-        encoder = "" if encoders or as_it_stands(record) else record.encoder.sha256
-        found.setdefault((encoder, record.corpus.sha256, conditions), []).append(record)
-    return list(found.values())
-
-
-def as_it_stands(record: Record) -> bool:
-    """Whether `cseb eval` made it: no sentence was trained on, and the encoder is what the record is about."""
-    return record.subset.size == 0
-
-
-def tag(source: Source) -> str:
-    """Such as bert-base-uncased@86b5c2d1: a name, and which one exactly."""
-    return f"{plain(source.name)}@{source.sha256[:8]}"
-
-
-def _kinds(records: list[Record], identity: Identity, shown: Shown) -> str:
-    """The different ones, or "" when there is only one."""
-    kinds = {identity(record): record for record in records}
-    return plain(" / ".join(sorted({shown(record) for record in kinds.values()}))) if len(kinds) > 1 else ""
-
-
-def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
+def _refuse_twins(record: RecordSummary, other: RecordSummary | None, mixed: bool) -> bool:
     """Seeds of one cell share all options, and there is one record for each; True for a second one that is allowed."""
     if other is None or (record.resolved == other.resolved and record.seed != other.seed):
         return False
@@ -254,25 +165,25 @@ def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
             f"{where}, seed {record.seed}, has two records: {other.key}.json and {record.key}.json; "
             "remove one, or take the later one with --mixed"
         )
-    differing = [f"{one.name}: {one.a} / {one.b}" for one in apart(other.stated(), record.stated())]
+    differing = [f"{one.name}: {one.a} / {one.b}" for one in part_differences(other.stated(), record.stated())]
     raise BadResults(
         f"{where} was run with different options: {plain('; '.join(differing))} ({other.key}.json, {record.key}.json); "
         "keep one of them in a folder of its own"
     )
 
 
-def _method(record: Record) -> str:
+def _method(record: RecordSummary) -> str:
     return record.method
 
 
-def _encoder_rows(records: list[Record]) -> Callable[[Record], str]:
+def _encoder_rows(records: list[RecordSummary]) -> Callable[[RecordSummary], str]:
     """Names of encoders, with their hash where two share a name, and with the method where there are several."""
     names: dict[str, set[str]] = {}
     for record in records:
         names.setdefault(_bare(record.encoder), set()).add(record.encoder.sha256)
     several = len({record.method for record in records}) > 1
 
-    def row(record: Record) -> str:
+    def row(record: RecordSummary) -> str:
         name = _bare(record.encoder)
         full = name if len(names[name]) == 1 else f"{name}@{record.encoder.sha256[:4]}"
         return f"{full} {record.method}" if several else full
@@ -289,7 +200,7 @@ def _listed(numbers: Iterable[float]) -> str:
     return ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in sorted(set(numbers)))
 
 
-def _measures(records: list[Record]) -> dict[str, str]:
+def _measures(records: list[RecordSummary]) -> dict[str, str]:
     """Task to the protocol of its score; a task that nobody has scored is taken to belong to the first one's."""
     found: dict[str, str] = {}
     for record in records:

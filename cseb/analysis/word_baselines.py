@@ -1,4 +1,4 @@
-"""What counting words is worth on the embedded tasks, which no paper knows: a floor to read their scores against."""
+"""Bag-of-words baselines on the embedded tasks, printed below their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user may write in more than one form, brought into one."""
+"""Arguments that may be given as a list or as text, brought into one form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def names(given: str | Iterable[str]) -> tuple[str, ...]:
 
 def methods_of(given: str | Iterable[str]) -> tuple[str, ...]:
     """Methods as typed, as records name them; what they are is not asked, as records tell all. Raises: BadSpec."""
-    from cseb.methods.spec import labels
+    from cseb.methods.grammar import labels
 
     text = joined(given)
     return tuple(dict.fromkeys(labels(text))) if text.strip() else ()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cseb.launchers.events import Summary, Watch
     from cseb.records.record import Record
     from cseb.records.store import Store
-    from cseb.regression.check_results import Answer
+    from cseb.regression.check_results import CheckResult
     from cseb.regression.reference import Repeatability
 
 # What an older processor would do: PyTorch's and MKL's kernels round sums in another order on each. Read when a process
@@ -91,7 +91,7 @@ class FreshRun:
                 raise Stopped(summary)
             yield planned.grid.store
 
-    def compared(self) -> list[Answer]:
+    def compared(self) -> list[CheckResult]:
         """Fresh records against the expected ones. Raises: CsebError."""
         from cseb.regression.expected import against_expected, expected_records
 
@@ -99,7 +99,7 @@ class FreshRun:
         with self.trained() as fresh:
             return against_expected(self.benchmark.tolerance, fresh, fresh.load()[0], self.expected, self.name)
 
-    def against_papers(self) -> list[Answer]:
+    def against_papers(self) -> list[CheckResult]:
         """Means of fresh records against what papers print. Raises: BadResults where no paper prints any."""
         from cseb.papers.reproduce import reproduced
 
@@ -136,7 +136,7 @@ class FreshRun:
             tell(number, len(TURNS))
         measured = references.Repeatability(
             repeats=len(repeats),
-            cells=f"seed 0 of the smallest share: {len(repeats[0])} jobs",
+            cells=f"seed 0 of the smallest fraction: {len(repeats[0])} jobs",
             varied=VARIED,
             conditions=references.conditions(repeats[0]),
             sd=references.scatter(repeats),

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cseb.api.arguments import joined, listed, methods_of
-from cseb.api.results import Results, results_of
-from cseb.errors import BadBenchmark, BadResults, one_of
+from cseb.api.results import Results, summaries_of
+from cseb.errors import BadBenchmark, BadResults, between, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from cseb.records.record import Select
     from cseb.reports.sheet import Sheet
+
+MARGIN = 1e6  # points; no score of a record is larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,7 @@ def compare(
     Raises:
         BadResults: if there is nothing to compare.
         BadBenchmark: for options that exclude each other.
+        BadSpec: for a margin that is no number of points.
 
     Examples:
         >>> import cseb
@@ -104,18 +107,20 @@ def compare(
         >>> sorted(found.frame().method)
         ['micse', 'msse']
     """
-    from cseb.analysis.sequential_testing import look
-    from cseb.analysis.study import as_it_stands, choose, gather, groups
-    from cseb.experiment.evidence import evidence
+    from cseb.analysis.comparable import as_it_stands, groups
+    from cseb.analysis.sequential_testing import interim_analysis
+    from cseb.analysis.study import choose, gather
+    from cseb.experiment.load_item_scores import load_item_scores
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
     from cseb.reports.comparison_report import Wanted, baseline_of, sheets
     from cseb.reports.variance_sources import sources
 
     one_of(("", "best", "last"), checkpoint, "--select")
+    between(0, MARGIN, margin, "--margin")
     if baseline and all_pairs:
         raise BadBenchmark("both --baseline and --all-pairs are given; choose one")
-    held = results_of(results, lean=True)
+    held = summaries_of(results)
     store, records = Store(held.folder), list(held.records)
     chosen = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
@@ -128,14 +133,14 @@ def compare(
         wanted = Wanted(
             baseline="" if all_pairs else baseline_of(study, baseline),
             select=chosen,
-            fractions=tuple(map(float, listed(fractions))),
+            fractions=tuple(dict.fromkeys(map(float, listed(fractions)))),
             tasks=_named(joined(tasks), study.tasks),
             margin=margin,
             singles=single_tasks,
             aso=aso,
         )
-        found = sheets(study, wanted, evidence(store, group, str(data_dir)))
-        said = [*mixed_note(study), *filter(None, [look(held.folder, study)])]
+        found = sheets(study, wanted, load_item_scores(store, group, str(data_dir)))
+        said = [*mixed_note(study), *filter(None, [interim_analysis(held.folder, study)])]
         shown += [replace(found[0], notes=(*found[0].notes, *said)), *found[1:]]
     return Comparison(tuple(shown))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from cseb.encoder.encoder import Encoder
-    from cseb.experiment.plan import Job
+    from cseb.experiment.job import Job
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class TrainedEncoder:
             raise BadResults(f"{path} cannot be written: {error.strerror}; name another folder") from error
         if taken:
             raise BadResults(f"{path} is there and holds no encoder that cseb has saved; name another folder")
-        export(self._encoder, self._job, path, advice="mend that, or name another folder")
+        export(self._encoder, self._job, path, advice="fix that, or name another folder")
         return path
 
 

@@ -87,7 +87,7 @@ class Scores(Mapping[str, float | None]):
 
     def __str__(self) -> str:
         """One column for each task, and their average."""
-        from cseb.explain.describe import aligned
+        from cseb.reports.text_table import aligned
 
         shown = ["failed" if value is None else f"{value:.2f}" for value in self.values()]
         average = "--" if self.average is None else f"{self.average:.2f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cseb.launchers.events import Summary, Watch
     from cseb.records.record import Vary
 
-REFUSE, RERUN, KEEP = "refuse", "rerun", "keep"  # what becomes of records that other code made
-
 
 @dataclass(frozen=True, slots=True)
 class PlannedGrid:
@@ -35,7 +33,7 @@ class PlannedGrid:
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
 
-        Raises: CsebError for whatever a user can mend, before anything trains.
+        Raises: CsebError for whatever a user can fix, before anything trains.
         """
         from cseb.launchers import launch
 
@@ -58,40 +56,16 @@ def _silent(_: object) -> None:
     """Tell nobody."""
 
 
-def chosen_benchmark(
-    benchmark: str = "demo",
-    *,
-    on: str = "",
-    methods: str | Sequence[str] = "",
-    encoder: str = "",
-    corpus: str = "",
-    column: str = "",
-    fractions: str | Sequence[float] = "",
-    sizes: str | Sequence[int] = "",
-    seeds: int | None = None,
-    tasks: str | Sequence[str] = "",
-    dev: str = "",
-    data_dir: str | Path = "",
-    steps: int | None = None,
-) -> Benchmark:
-    """A benchmark by name or file, with these settings in place of its own; see `run`. Raises: CsebError."""
+def chosen_benchmark(benchmark: str = "demo", *, on: str = "", **settings: object) -> Benchmark:
+    """A benchmark by name or file, with these settings in place of its fields of the same names; see `run`.
+
+    What is empty or None leaves a field alone. Raises: CsebError.
+    """
     from cseb.experiment import benchmark as benchmarks
 
     loaded = benchmarks.load(benchmark)
-    return benchmarks.override(
-        benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded,
-        methods=joined(methods),
-        encoder=encoder,
-        corpus=corpus,
-        column=column,
-        fractions=joined(fractions),
-        sizes=joined(sizes),
-        seeds=seeds,
-        tasks=joined(tasks),
-        dev=dev,
-        data_dir=str(data_dir),
-        steps=steps,
-    )
+    given = {name: joined(value) if isinstance(value, Iterable) else value for name, value in settings.items()}
+    return benchmarks.override(benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded, **given)
 
 
 def plan_grid(
@@ -112,7 +86,7 @@ def plan_grid(
     save_models: bool = False,
     fresh: bool = False,
     retry_failed: bool = False,
-    changed: str = REFUSE,
+    changed: str = "refuse",
     trust_remote_code: bool = False,
     time_limit: float | None = None,
     backwards: bool = False,
@@ -145,7 +119,6 @@ def plan_grid(
     host = hosts.launcher_of(launcher, wanted, ray_address, slurm, jobs_per_allocation, jobs_per_gpu or 1)
     folder = Path(results)
     models = folder / "models" if save_models else None
-    one_of((REFUSE, RERUN, KEEP), changed, "--changed")
     ordered = jobs[::-1] if backwards else jobs
     grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models, changed)
     return PlannedGrid(grid, host, models, time_limit)
@@ -176,7 +149,7 @@ def run(
     save_models: bool = False,
     fresh: bool = False,
     retry_failed: bool = False,
-    changed: str = REFUSE,
+    changed: str = "refuse",
     time_limit: float | None = None,
     trust_remote_code: bool = False,
 ) -> Results:
@@ -245,7 +218,7 @@ def run(
         seeds=seeds,
         tasks=tasks,
         dev=dev,
-        data_dir=data_dir,
+        data_dir=str(data_dir),
         steps=steps,
     )
     planned = plan_grid(

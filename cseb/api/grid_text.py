@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 
 from cseb.experiment.grid import Grid
-from cseb.explain import describe
 from cseb.launchers.events import Summary
-from cseb.methods.spec import parse_method
-from cseb.records.method_text import apart
+from cseb.methods.grammar import parse_method
+from cseb.records.method_text import part_differences
+from cseb.reports.text_table import aligned
 from cseb.statistics.paired import exact_floor
 from cseb.statistics.power import Design
 from cseb.text import duration, percent
@@ -32,7 +32,7 @@ def listing(grid: Grid) -> str:
         said += f", about {left} with {grid.workers} workers"
     if unknown := len(todo) - len(known):
         said += f", {unknown} of unknown length"
-    return "\n".join([*describe.aligned(rows), *_replaced(grid), said, *_power(grid.benchmark.seeds)])
+    return "\n".join([*aligned(rows), *_replaced(grid), said, *_power(grid.benchmark.seeds)])
 
 
 def _replaced(grid: Grid) -> list[str]:
@@ -40,10 +40,10 @@ def _replaced(grid: Grid) -> list[str]:
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     cells = {(job.label, job.fraction): job.method for job in grid.jobs}
     for (label, fraction), used in cells.items():
-        for one in apart(parse_method(label).at(fraction).resolved(), used.resolved()):
+        for one in part_differences(parse_method(label).at(fraction).resolved(), used.resolved()):
             found.setdefault((one.name, one.a, one.b), {})[label] = None
     rows = [(f"  {', '.join(of)}", name, f"{own} became {now}") for (name, own, now), of in found.items()]
-    return ["the benchmark's scale and steps replace:", *describe.aligned(rows)] if rows else []
+    return ["the benchmark's scale and steps replace:", *aligned(rows)] if rows else []
 
 
 def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
@@ -52,7 +52,8 @@ def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
     if summary.stopped:
         how = "the others keep the records they had" if fresh else "the same command goes on from there"
         return f"stopped: {summary.done + broken} of {summary.total} jobs were run; {how}"
-    said = f"{summary.done} jobs done" if summary.total else f"all {len(grid.jobs)} jobs have records"
+    jobs = f"{summary.done} job{'' if summary.done == 1 else 's'}"
+    said = f"{jobs} done" if summary.total else f"all {len(grid.jobs)} jobs have records"
     said += f", {broken} failed" if broken else ""
     said += f", {len(grid.failed)} failed before (--retry-failed runs them again)" if grid.failed else ""
     if summary.total and not summary.done:

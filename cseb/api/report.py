@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from cseb.api.arguments import listed, methods_of, names
-from cseb.api.results import Results, results_of
+from cseb.api.results import Results, Summaries, summaries_of
 from cseb.errors import BadResults, one_of
 from cseb.text import plain
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cseb.analysis.query import StudyQuery
     from cseb.analysis.study import Study
     from cseb.experiment.benchmark import Benchmark
-    from cseb.records.record import Record
+    from cseb.records.record import RecordSummary
     from cseb.records.store import Problem
     from cseb.reports.documents import Group
     from cseb.reports.tables import Table
@@ -77,7 +77,7 @@ def report(
         >>> "| `simcse` |" in cseb.report("results", format="markdown")
         True
     """
-    from cseb.analysis.study import as_it_stands, groups
+    from cseb.analysis.comparable import as_it_stands, groups
     from cseb.experiment.plan_file import own, plans
     from cseb.reports.documents import comparison, score_report
     from cseb.reports.formats import FORMATS
@@ -92,7 +92,7 @@ def report(
     one_of(("seeds", "items", "none"), mark, "--mark")
     ask = query(methods, fractions, sizes, tasks, checkpoint, by=by, spread=spread, mixed=mixed)
     full = (*methods_of(full), "")[0]
-    held = results_of(results, lean=True)
+    held = summaries_of(results)
     records = list(held.records)
     if benchmark:
         [plan] = plans(held.folder, [], benchmark)
@@ -113,7 +113,7 @@ def report(
 class _Layout:
     """What is asked of every group of records."""
 
-    results: Results
+    results: Summaries
     ask: StudyQuery
     pages: bool  # whether the format shows more of a folder than one table
     table: str
@@ -122,11 +122,11 @@ class _Layout:
     data_dir: str
     benchmark: str
 
-    def group(self, records: list[Record], published: bool) -> Group:
+    def group(self, records: list[RecordSummary], published: bool) -> Group:
         """The tables of records of one encoder and corpus, and what papers print beside them."""
-        from cseb.analysis.study import as_it_stands
+        from cseb.analysis.comparable import as_it_stands
         from cseb.experiment.plan_file import layout, plans, settled
-        from cseb.papers.published_comparison import beside_published
+        from cseb.papers.published_comparison import compared_with_published
         from cseb.reports.documents import Group
         from cseb.reports.layouts import KINDS
 
@@ -142,17 +142,17 @@ class _Layout:
         if self.pages and not self.table and not standing:
             tables += [KINDS["tasks"](records, problems, one) for one in _each_size(ask, tables[0].study)]
         tables = list(map(with_word_baselines, tables))
-        sheets = [beside_published(one) for one in tables] if published else []
+        sheets = [compared_with_published(one) for one in tables] if published else []
         tables = [
             one if sheet is None or sheet.lines else one.noted(*sheet.notes)
             for one, sheet in zip_longest(tables, sheets)
         ]
         return Group(tables=tables, sheets=[sheet for sheet in sheets if sheet.lines])
 
-    def _marking(self, ask: StudyQuery, mark: str, records: list[Record]) -> StudyQuery:
+    def _marking(self, ask: StudyQuery, mark: str, records: list[RecordSummary]) -> StudyQuery:
         """With what marks cells, and what a mark says."""
         from cseb.analysis.significance import by_items, by_seeds
-        from cseb.experiment.evidence import evidence
+        from cseb.experiment.load_item_scores import load_item_scores
         from cseb.records.store import Store
 
         told = "paired by seed, Holm over the column, 5 % significance level"
@@ -160,7 +160,7 @@ class _Layout:
             case "none":
                 return ask
             case "items":
-                known = by_items(evidence(Store(self.results.folder), records, self.data_dir))
+                known = by_items(load_item_scores(Store(self.results.folder), records, self.data_dir))
                 return replace(ask, best=known, claim=f"{told}, for new seeds and new test items")
         return replace(ask, best=by_seeds(), claim=f"{told}, for new seeds on the same test items")
 
@@ -189,7 +189,7 @@ def query(
 
 def _laid_out(
     kind: str,
-    records: list[Record],
+    records: list[RecordSummary],
     problems: Sequence[Problem],
     ask: StudyQuery,
     special: dict[str, str],

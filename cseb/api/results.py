@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cseb.records.record import Record, Score
+    from cseb.records.record import Record, RecordSummary, Score
     from cseb.records.store import Problem
 
 COLUMNS = (
@@ -81,16 +81,28 @@ def load(results: str | Path = "results") -> Results:
     return Results(Path(results), tuple(records), tuple(problems))
 
 
-def results_of(results: Results | str | Path, *, lean: bool = False) -> Results:
-    """Results as they are, or those of a folder. lean: without training curves, for large folders."""
-    if isinstance(results, Results):
-        return results
-    if not lean:
-        return load(results)
+def results_of(results: Results | str | Path) -> Results:
+    """Results as they are, or those of a folder."""
+    return results if isinstance(results, Results) else load(results)
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """What tables and comparisons need of a folder: large ones take a third of the memory."""
+
+    folder: Path
+    records: tuple[RecordSummary, ...]
+    problems: tuple[Problem, ...] = ()
+
+
+def summaries_of(results: Results | str | Path) -> Summaries:
+    """Those of results at hand, or of a folder. Raises: BadResults."""
     from cseb.records.store import Store
 
-    records, problems = Store(Path(results)).load(lean=True)
-    return Results(Path(results), tuple(records), tuple(problems))
+    if isinstance(results, Results):
+        return Summaries(results.folder, results.records, results.problems)
+    records, problems = Store(Path(results)).summaries()
+    return Summaries(Path(results), tuple(records), tuple(problems))
 
 
 def _row(record: Record, score: Score) -> dict[str, object]:

@@ -12,7 +12,7 @@ from cseb.errors import BadBenchmark, BadResults
 
 if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
-    from cseb.explain.diff import Reading
+    from cseb.explain.diff import Variant
     from cseb.explain.verify import Checked
     from cseb.records.record import Record
 
@@ -118,7 +118,7 @@ def verify(results: str | Path = "results", *, data_dir: str | Path = "") -> lis
     Raises:
         BadResults: if there is no such folder.
     """
-    from cseb.experiment.evidence import as_it_was_run
+    from cseb.experiment.load_item_scores import as_it_was_run
     from cseb.explain.verify import verify as verified
     from cseb.records.store import Store
 
@@ -168,7 +168,7 @@ def rerun(
     Raises:
         CsebError: if the job cannot be run here as it was.
     """
-    from cseb.experiment.evidence import as_it_was_run
+    from cseb.experiment.load_item_scores import as_it_was_run
     from cseb.explain import rerun as again
     from cseb.records.find import find
 
@@ -186,7 +186,7 @@ def rerun(
         held = None
     here, items = again.again(job, lambda progress: None)
     differing = tuple(again.compared(here, there, items, held))
-    return Rerun(there.key, differing, tuple(again.conditions_apart(here, there)), held is not None)
+    return Rerun(there.key, differing, tuple(again.condition_differences(here, there)), held is not None)
 
 
 def diff(a: str | Path, b: str | Path, results: str | Path = "results") -> str:
@@ -200,36 +200,34 @@ def diff(a: str | Path, b: str | Path, results: str | Path = "results") -> str:
     Raises:
         BadResults: if there are no such records.
     """
-    from cseb.explain import describe
     from cseb.explain import diff as differ
+    from cseb.reports.text_table import aligned
 
     here = _side(str(a), Path(results))
     lines: list[str] = []
     if str(b) == PUBLISHED:
         for row in differ.printed_for(here[0]):
-            reasons, readings = differ.against_printed(here, row)
+            reasons, variants = differ.against_printed(here, row)
             lines.append(f"{row.where}: {row.text}" + (f" ± {row.std_text}" if row.std_text else ""))
             lines += [f"  not as in the paper: {reason}" for reason in reasons] or ["  conditions as in the paper"]
-            lines += [_read(readings, "ours", "theirs"), ""]
+            lines += [_read(variants, "ours", "theirs"), ""]
         return "\n".join(lines)
     there = _side(str(b), Path(results))
-    rows = differ.fields_apart(here, there)
-    lines += describe.aligned([("differs", "A", "B"), *rows]) if rows else ["nothing differs but the run itself"]
+    rows = differ.field_differences(here, there)
+    lines += aligned([("differs", "A", "B"), *rows]) if rows else ["nothing differs but the run itself"]
     cells = differ.matched(here, there) if Path(a).is_dir() or Path(b).is_dir() else [("", here, there)]
     for name, ours, theirs in cells:
-        lines += [f"\n{name}" if name else "", _read(differ.readings(ours, theirs), "A", "B")]
+        lines += [f"\n{name}" if name else "", _read(differ.variants(ours, theirs), "A", "B")]
     return "\n".join(lines)
 
 
 def _origin(text: str, results: Path) -> str:
-    from cseb.explain import describe
     from cseb.explain.provenance import story
     from cseb.records.find import find
+    from cseb.reports.text_table import aligned
 
     store, record = find(text, results)
-    blocks = [
-        [heading, *(f"  {line}" for line in describe.aligned(rows))] for heading, rows in story(record, store) if rows
-    ]
+    blocks = [[heading, *(f"  {line}" for line in aligned(rows))] for heading, rows in story(record, store) if rows]
     return "\n\n".join("\n".join(block) for block in blocks)
 
 
@@ -238,7 +236,7 @@ def _replaced(benchmark: str, method: str) -> str:
     from cseb.experiment import benchmark as benchmarks
     from cseb.experiment.plan import scaled
     from cseb.explain.provenance import replaced
-    from cseb.methods.spec import parse_method
+    from cseb.methods.grammar import parse_method
 
     loaded, parsed = benchmarks.load(benchmark), parse_method(method)
     found: dict[str, None] = {}
@@ -260,19 +258,19 @@ def _side(text: str, results: Path) -> Sequence[Record]:
     return records
 
 
-def _read(readings: Sequence[Reading], a: str, b: str) -> str:
+def _read(variants: Sequence[Variant], a: str, b: str) -> str:
     """Readings as a table; the last column says how much of the gap as reported each explains."""
-    from cseb.explain import describe
+    from cseb.reports.text_table import aligned
 
-    if not readings:
+    if not variants:
         return "  neither side has points: failed or collapsed"
-    first = readings[0].gap
+    first = variants[0].gap
     rows = [("points", a, b, f"{b} - {a}", "explains")]
-    for place, one in enumerate(readings):
+    for place, one in enumerate(variants):
         gap = one.gap
         explained = "" if not place or first is None or gap is None else f"{first - gap:+.2f} of {first:+.2f}"
         rows.append((one.name, _points(one.a), _points(one.b), "--" if gap is None else f"{gap:+.2f}", explained))
-    return "\n".join(f"  {line}" for line in describe.aligned(rows))
+    return "\n".join(f"  {line}" for line in aligned(rows))
 
 
 def _points(value: float | None) -> str:

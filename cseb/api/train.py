@@ -12,7 +12,7 @@ from cseb.errors import OUT_OF_MEMORY, BadSpec, TrainingFailed, memory_ran_out
 
 if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
-    from cseb.experiment.plan import Progress
+    from cseb.records.progress import Progress
 
 
 def train(

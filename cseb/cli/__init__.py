@@ -23,7 +23,7 @@ UNHEARD, MISTAKE, INTERRUPTED = 1, 2, 130
 
 
 class Commands(TyperGroup):
-    """Answers what a user can mend with one line; anything else is our bug and keeps its traceback."""
+    """One line for what a user can fix; anything else is our bug and keeps its traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed."""
@@ -47,7 +47,9 @@ def _refused(error: OSError | UnicodeEncodeError) -> str:
     Names too long, loops of links, folders that are not ours, and bytes that are no text can stand wherever a path can.
     """
     if isinstance(error, UnicodeEncodeError):
-        return f"{error.object!r} holds what is no text, such as half a pair" if HALVES.search(error.object) else ""
+        return (
+            f"{error.object!r} is not valid text: it holds an unpaired surrogate" if HALVES.search(error.object) else ""
+        )
     return f"{error.filename}: {error.strerror}; name another" if error.filename is not None and error.strerror else ""
 
 
@@ -64,7 +66,7 @@ def _version(wanted: bool) -> None:
 def _options(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """Which training method gives the best sentence encoder from few sentences, by how much, and is it real?"""
+    """Which training method gives the best sentence encoder from few sentences, by how much, and is it significant?"""
 
 
 app.command()(run.run)
@@ -85,7 +87,7 @@ app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """The command that was typed: whatever a user can mend is one line and exit code 2.
+    """The command that was typed: whatever a user can fix is one line and exit code 2.
 
     Output that a full disk refuses is one line and exit code 1, whichever command and library wrote it.
     """

@@ -15,11 +15,11 @@ from cseb.errors import BadResults, one_of
 def check(
     benchmark: BenchmarkName,
     *,
-    update: Annotated[bool, typer.Option("--update", help="Make the fresh records what is expected.")] = False,
+    update: Annotated[bool, typer.Option("--update", help="Store the new records as the expected ones.")] = False,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Train seed 0 six times; store how far that scatters.")
+        bool, typer.Option("--calibrate", help="Train seed 0 six times and store the repeatability limit.")
     ] = False,
-    against: Annotated[str, typer.Option(help="published: hold the means against those of the papers.")] = "",
+    against: Annotated[str, typer.Option(help="published: compare the means with those of the papers.")] = "",
     results: Annotated[Path | None, typer.Option(help="Compare these records; train nothing.")] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, github or junit.")] = "terminal",
     junit: Annotated[Path | None, typer.Option(help="Also write a JUnit file.")] = None,
@@ -28,11 +28,11 @@ def check(
     device: Device = "auto",
     quiet: Quiet = False,
 ) -> None:
-    """Run a benchmark afresh and compare it with the records it is expected to give; 1 if a number has moved.
+    """Run a benchmark again and compare it with its expected records; exit code 1 if a number has changed.
 
-    Three questions apart. Code: on the machine class of the expected records every bit comes back, or the first field
-    that differs is named. Drift: averages stay within the repeatability limit that --calibrate measured.
-    Paper, with --against published: a printed number lies in our interval, outside, or cannot be compared.
+    Three separate questions. Code: on the machine class of the expected records every bit comes back, or the first
+    field that differs is named. Drift: averages stay within the repeatability limit that --calibrate measured. Paper,
+    with --against published: a printed number lies in our interval, outside, or cannot be compared.
     """
     from cseb.api.check import FreshRun, Stopped
     from cseb.api.hosts import device_of

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Methods, Mixed, Named, Results, folder_of, numbers
+from cseb.cli.options import Format, Methods, Mixed, Named, Results, folder_of, numbers
 from cseb.cli.screen import say
 
 
@@ -33,9 +33,7 @@ def compare(
     ] = False,
     data_dir: Annotated[str, typer.Option(help="Folder of task files; by default that of the benchmark.")] = "",
     mixed: Mixed = False,
-    format: Annotated[
-        str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")
-    ] = "terminal",
+    format: Format = "terminal",
 ) -> None:
     """Compare methods by paired differences, with intervals for new seeds and for new test items.
 

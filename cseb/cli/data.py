@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ from cseb.errors import BadBenchmark, BadData
 
 if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
-    from cseb.data.verify import Verdict
+    from cseb.data.verify import FileCheck
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -32,39 +32,18 @@ DataDir = Annotated[
 @app.command(name="list")
 def list_(names: Names = None, *, data_dir: DataDir = None) -> None:
     """List data sets: rows, licence, the tasks scored on them, and whether they are here; of one, its files."""
-    from cseb.data.places import locate
-    from cseb.explain import describe
+    from cseb.explain.data_files import in_full, overview
 
-    chosen = _chosen(names, data_dir)
-    if not names:
-        rows = [("name", "rows", "here", "tasks", "licence")]
-        for data, files in chosen.items():
-            held = sum(locate(data, one, data_dir) is not None for one in files)
-            here = "yes" if held == len(files) else f"{held} of {len(files)} files" if held else "no"
-            rows.append((data.name, _rows(data), here, ",".join(data.tasks) or "-", data.licence))
-        say("\n".join(describe.aligned(rows)))
-        return
-    for data, files in chosen.items():
-        about = [f"{data.name}: {data.title}", f"licence: {data.licence}", f"homepage: {data.homepage}"]
-        about += [f"hub: {data.hub.repository}, {data.hub.file}"] if data.hub else []
-        about += [data.note] if data.note else []
-        rows = [("file", "rows", "here", "labels", "sha256")]
-        for one in files:
-            here = "yes" if locate(data, one, data_dir) else "no"
-            counts = ", ".join(f"{label} {count}" for label, count in one.counts.items())
-            rows.append((one.file, str(one.rows), here, counts or "-", one.sha256 or "not known"))
-        say("\n".join([*about, *describe.aligned(rows)]))
+    say((in_full if names else overview)(_chosen(names, data_dir), data_dir))
 
 
 @app.command()
 def where(names: Names = None, *, data_dir: DataDir = None) -> None:
     """Print where each file is read from, or how to get it."""
-    from cseb.data.places import how_to_get, locate
+    from cseb.explain.data_files import places
 
-    for data, files in _chosen(names, data_dir).items():
-        for one in files:
-            path = locate(data, one, data_dir)
-            say(f"{one.file}\t{path if path else f'not here; {how_to_get(data)}'}")
+    for line in places(_chosen(names, data_dir), data_dir):
+        say(line)
 
 
 @app.command()
@@ -76,16 +55,12 @@ def verify(names: Names = None, *, data_dir: DataDir = None) -> None:
     from cseb.data.places import locate
     from cseb.data.verify import check
 
-    found = {
-        data: [check(one, locate(data, one, data_dir)) for one in files]
-        for data, files in _chosen(names, data_dir).items()
-    }
-    absent = [data.name for data, all_ in found.items() if all(one.state == "missing" for one in all_)]
-    if not names:
-        found = {data: all_ for data, all_ in found.items() if data.name not in absent}
-        if not found:
-            raise BadData(f"{data_dir or 'the cache'} holds no file of the manifest; cseb data where lists them")
-    _answer((one for all_ in found.values() for one in all_), () if names else absent)
+    chosen = _chosen(names, data_dir)
+    found = {data.name: [check(one, locate(data, one, data_dir)) for one in files] for data, files in chosen.items()}
+    absent = [] if names else [name for name, held in found.items() if all(one.state == "missing" for one in held)]
+    if len(absent) == len(found):
+        raise BadData(f"{data_dir or 'the cache'} holds no file of the manifest; cseb data where lists them")
+    _answer([one for name, held in found.items() if name not in absent for one in held], absent)
 
 
 @app.command()
@@ -108,8 +83,7 @@ def fetch(
     mirror = existing(source) if source is not None else None
     for data, files in chosen.items():
         fetching.fetch(data, files, to, mirror)
-    verdicts = [check(one, locate(data, one, to)) for data, files in chosen.items() for one in files]
-    _answer(verdicts, ())
+    _answer([check(one, locate(data, one, to)) for data, files in chosen.items() for one in files])
 
 
 @app.command()
@@ -123,21 +97,9 @@ def triples(
     seed: Annotated[int, typer.Option(min=0, help="Chooses one hypothesis where a premise has several of a kind.")] = 0,
 ) -> None:
     """Make (premise, entailment, contradiction) triples of the sentence pairs of inference corpora."""
-    from cseb.data.files import write_whole
-    from cseb.data.nli import nli_triples, read_nli_table
+    from cseb.data.nli import write_triples
 
-    if any(out.exists() and path.exists() and out.samefile(path) for path in pairs):
-        raise BadBenchmark(
-            f"{out} is one of the files to read, which the triples would replace; give --out another name"
-        )
-    lines = nli_triples((row for path in pairs for row in read_nli_table(path)), seed)
-    if not lines:
-        raise BadData(f"{', '.join(map(str, pairs))}: no premise has both an entailment and a contradiction")
-    try:
-        write_whole(out, (f"{line}\n".encode() for line in lines))
-    except OSError as error:
-        raise BadData(f"{out} cannot be written: {error.strerror or error}") from error
-    say(f"{len(lines)} triples in {out}")
+    say(f"{write_triples(pairs, out, seed)} triples in {out}")
 
 
 def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataSet, Sequence[DataFile]]:
@@ -149,18 +111,11 @@ def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataS
     return named(names or ())
 
 
-def _rows(data: DataSet) -> str:
-    partly = data.rated is not None and data.rated != data.rows
-    return f"{data.rated} of {data.rows} rated" if partly else str(data.rows)
+def _answer(found: Sequence[FileCheck], absent: Sequence[str] = ()) -> None:
+    """What became of each file, and the exit code."""
+    from cseb.explain.data_files import verdicts
 
-
-def _answer(verdicts: Iterable[Verdict], absent: Sequence[str]) -> None:
-    """One line a file, how many are how, and the exit code."""
-    held = list(verdicts)
-    for one in held:
-        say(f"{one.state:<8}{one.path or one.file.file}: {one.said}")
-    counts = {state: sum(one.state == state for one in held) for state in ("ok", "wrong", "missing")}
-    said = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-    say(f"{said}{'; not here at all: ' + ', '.join(absent) if absent else ''}")
-    if counts["wrong"] or counts["missing"]:
+    for line in verdicts(found, absent):
+        say(line)
+    if any(one.state != "ok" for one in found):
         raise typer.Exit(1)

@@ -17,7 +17,7 @@ def diff(
     *,
     results: Records = Path("results"),
 ) -> None:
-    """List what differs between two results, and how much of their gap each reading of them explains."""
+    """List what differs between two results, and how much of the gap each part of the protocol explains."""
     from cseb.api.sources import diff as differing
 
     say(differing(a, b, results))

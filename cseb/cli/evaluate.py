@@ -29,7 +29,7 @@ def evaluate(
     fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Score again what has a record.")] = False,
     trust_remote_code: Trust = False,
 ) -> None:
-    """Score an encoder as it stands, and keep the record.
+    """Evaluate an encoder without training it, and store the record.
 
     A task that fails is named, the others are scored; the exit code is then 1.
     """

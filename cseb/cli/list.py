@@ -15,7 +15,8 @@ def list_(
     """List what there is: methods, parts, tasks, encoders or benchmarks."""
     from cseb.explain import describe
     from cseb.registry import left_out
+    from cseb.reports.text_table import aligned
 
-    say_folded("\n".join(describe.aligned(describe.listing(kind))))
+    say_folded("\n".join(aligned(describe.listing(kind))))
     for line in left_out():
         say(f"cseb: {line}", err=True)

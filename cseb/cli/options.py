@@ -12,7 +12,7 @@ from cseb.errors import BadBenchmark
 
 DEFAULT = Path("results")
 Results = Annotated[Path | None, typer.Argument(help="A folder of records.", show_default=str(DEFAULT))]
-Named = Annotated[Path | None, typer.Option("--results", help="The same, as with cseb run.", show_default=False)]
+Named = Annotated[Path | None, typer.Option("--results", help="Same as RESULTS.", show_default=False)]
 Records = Annotated[Path, typer.Option("--results", help="Folder of records.")]
 BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -21,15 +21,13 @@ DataDir = Annotated[str, typer.Option(help="Folder of task files in SentEval's l
 
 Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
 Threads = Annotated[
-    int, typer.Option(min=1, max=MOST_THREADS, help="CPU threads of each job; part of what a record says.")
+    int, typer.Option(min=1, max=MOST_THREADS, help="CPU threads of each job; recorded, as numbers depend on them.")
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 PerGPU = Annotated[
-    int | None, typer.Option(min=1, max=MOST, help="Jobs that share a GPU, with --workers auto; 1 if nothing is said.")
+    int | None, typer.Option(min=1, max=MOST, help="Jobs on each GPU at a time, with --workers auto; by default 1.")
 ]
-TimeLimit = Annotated[
-    str, typer.Option(help="Longest a job may take, such as 90s, 30m or 2h; then it is ended as hung.")
-]
+TimeLimit = Annotated[str, typer.Option(help="Longest a job may take, such as 90s, 30m or 2h; then it is killed.")]
 Host = Annotated[str, typer.Option("--launcher", help="Where jobs run: local, ray or slurm.")]
 RayAddress = Annotated[
     str, typer.Option(help="A Ray cluster, such as HOST:6379 or auto; without it a Ray is started for the grid.")
@@ -41,7 +39,7 @@ SlurmOptions = Annotated[
     ),
 ]
 PerAllocation = Annotated[
-    str, typer.Option(metavar="N|auto", help="Jobs that share one allocation of Slurm; auto is four per worker.")
+    str, typer.Option(metavar="N|auto", help="Jobs in one Slurm allocation; auto is four per worker.")
 ]
 
 Methods = Annotated[str, typer.Option(help="Those to show, in this order.")]
@@ -56,6 +54,9 @@ Checkpoint = Annotated[
 Mixed = Annotated[
     bool, typer.Option("--mixed", help="Let one table mix devices, versions and task lists, and say so below it.")
 ]
+
+
+Format = Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")]
 
 
 def folder_of(results: Path | None, named: Path | None) -> Path:

@@ -16,8 +16,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from cseb.experiment.plan import Progress
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
+from cseb.records.progress import Progress
 from cseb.records.record import Record, Select
 from cseb.text import duration, percent, plain, shown
 
@@ -68,8 +68,7 @@ class Board:
                 good = isinstance(event, Finished) and event.record.status == "done"
                 (self.done if good else self.failed).add(key)
                 if isinstance(event, Finished) and good:  # its own word: it may have been run by another launcher
-                    cost = event.record.cost
-                    self._took.setdefault(self.jobs[key].label, []).append(cost.train_seconds + cost.score_seconds)
+                    self._took.setdefault(self.jobs[key].label, []).append(event.record.cost.seconds)
 
     def elapsed(self, key: str) -> float:
         """Seconds a running job has taken so far."""
@@ -154,11 +153,10 @@ def _patient(stream: IO[str]) -> IO[str]:
 
 def finished_line(board: Board, record: Record) -> str:
     """`[ 3/30] simcse 0.1 % seed 2: best 56.31 last 55.90 dev 60.10 (7.9 s)`."""
-    seconds = record.cost.train_seconds + record.cost.score_seconds
     shown = [f"{select} {points(mean_points(record, select))}" for select in _selections(record)]
     dev = [look for _, _, look in record.trace.curve if look is not None] if record.trace else []
     shown += [f"dev {points(max(dev))}"] if dev else []
-    return f"{_place(board, record.key)}: {' '.join(shown) or 'no scores'} ({seconds:.1f} s)"
+    return f"{_place(board, record.key)}: {' '.join(shown) or 'no scores'} ({record.cost.seconds:.1f} s)"
 
 
 def failure_line(board: Board, event: Event) -> str:

@@ -8,7 +8,19 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Checkpoint, Fractions, Methods, Mixed, Named, Results, Sizes, Tasks, folder_of, numbers
+from cseb.cli.options import (
+    Checkpoint,
+    Format,
+    Fractions,
+    Methods,
+    Mixed,
+    Named,
+    Results,
+    Sizes,
+    Tasks,
+    folder_of,
+    numbers,
+)
 from cseb.cli.screen import say
 from cseb.errors import BadResults
 
@@ -20,9 +32,7 @@ def report(
     benchmark: Annotated[
         str, typer.Option(help="A benchmark, for its records alone and its own layout; a folder of one has it anyway.")
     ] = "",
-    format: Annotated[
-        str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")
-    ] = "terminal",
+    format: Format = "terminal",
     table: Annotated[
         str,
         typer.Option(
@@ -41,7 +51,7 @@ def report(
     ] = "std",
     full: Annotated[str, typer.Option(help="For --table ablation: the method that the others are parts of.")] = "",
     option: Annotated[str, typer.Option(help="For --table sensitivity: such as infonce.temperature.")] = "",
-    against: Annotated[str, typer.Option(help="published: each number beside what papers print.")] = "",
+    against: Annotated[str, typer.Option(help="published: compare each number with those printed in papers.")] = "",
     mark: Annotated[
         str,
         typer.Option(

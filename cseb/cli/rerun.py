@@ -19,7 +19,7 @@ def rerun(
     column: Annotated[str, typer.Option(help="Column of the sentences; else the benchmark's.")] = "",
     trust_remote_code: Trust = False,
 ) -> None:
-    """Run the very job of a record again and compare scores and items bit by bit; 1 if they are not equal."""
+    """Repeat the job of a record and compare all scores bit by bit; exit code 1 if they differ."""
     from cseb.api.sources import rerun as again
 
     found = again(record, results, data_dir=data_dir, column=column, trust_remote_code=trust_remote_code)

@@ -35,14 +35,19 @@ if TYPE_CHECKING:
 def run(
     benchmark: BenchmarkName = "demo",
     *,
-    on: Annotated[str, typer.Option(help="Its grid on another's encoder, corpus, tasks and scale: --on demo.")] = "",
+    on: Annotated[
+        str,
+        typer.Option(help="Run its grid with the encoder, corpus, tasks and scale of another benchmark, such as demo."),
+    ] = "",
     methods: Annotated[str, typer.Option(help="Such as simcse,micse+recipe(steps=500); quote it.")] = "",
     encoder: Annotated[str, typer.Option(help="A folder, microworld, or a hub name.")] = "",
     corpus: Annotated[str, typer.Option(help="A file, microworld:COUNT, or hub:OWNER/NAME/FILE.")] = "",
     column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
     data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr.")] = "",
-    dev: Annotated[str, typer.Option(help="The rated pairs that choose the best checkpoint; none chooses none.")] = "",
+    dev: Annotated[
+        str, typer.Option(help="The dev set of rated pairs that selects the best checkpoint; none for no selection.")
+    ] = "",
     fractions: Annotated[str, typer.Option(help="Fractions of the corpus, each in (0, 1], such as 0.001,0.01.")] = "",
     sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, counted from 0.")] = None,
@@ -52,7 +57,9 @@ def run(
     vary: Annotated[
         str, typer.Option(help="What the seed decides: subset, init, order, dropout, or all of them.")
     ] = "all",
-    along: Annotated[str, typer.Option(help="Tasks to follow during training, such as geometry or sts.")] = "",
+    along: Annotated[
+        str, typer.Option(help="Tasks to score at every evaluation during training, such as geometry or sts.")
+    ] = "",
     results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
     save_models: Annotated[
         bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
@@ -65,7 +72,10 @@ def run(
     time_limit: TimeLimit = "",
     jobs_per_gpu: PerGPU = None,
     processes: Annotated[
-        int, typer.Option(min=1, max=MOST_PROCESSES, help="Processes that share each batch of a job.")
+        int,
+        typer.Option(
+            min=1, max=MOST_PROCESSES, help="Processes of a job's distributed training; they split each batch."
+        ),
     ] = 1,
     threads: Threads = 1,
     device: Device = "auto",
@@ -76,13 +86,13 @@ def run(
         bool, typer.Option("--retry-failed", help="Run jobs again whose record says failed.")
     ] = False,
     changed: Annotated[
-        str, typer.Option(help="Records that other code made: keep them, rerun their jobs, or refuse to go on.")
+        str, typer.Option(help="Records made by other code: keep them, rerun their jobs, or refuse and stop.")
     ] = "refuse",
     trust_remote_code: Trust = False,
 ) -> None:
     """Train and score every method, fraction and seed that has no record yet.
 
-    Options take the place of the benchmark's fields. A grid that was stopped goes on where it was.
+    Options override the benchmark's fields. An interrupted grid resumes where it stopped.
     """
     from cseb.api import hosts
     from cseb.api.grid import chosen_benchmark, plan_grid

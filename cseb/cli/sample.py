@@ -17,9 +17,9 @@ def sample(
     size: Annotated[int | None, typer.Option(min=1, help="Number of sentences.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed that draws them, as in `cseb run`.")] = 0,
     column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
-    out: Annotated[Path | None, typer.Option(help="File to write; a manifest goes beside it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write; a manifest is written next to it.")] = None,
 ) -> None:
-    """Draw the very sentences that a run with this seed trains on."""
+    """Write the sentences that a run with this seed trains on."""
     from cseb.api.sources import sample as drawn
     from cseb.api.sources import write_sample
 

@@ -18,7 +18,7 @@ def show(
         str, typer.Option(help="Of a method: what this benchmark's scale and steps put in place of its own options.")
     ] = "",
 ) -> None:
-    """Show a method, a part or a record in full: sources, options, deviations, published numbers; a whole origin."""
+    """Show a method, a part or a record in full: sources, options, deviations, published numbers; provenance."""
     from cseb.api.sources import show as shown
 
     say_folded(shown(name, results, benchmark=benchmark))

@@ -1,4 +1,4 @@
-"""The command that works out every stored number again."""
+"""The command that recomputes every stored number."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ def verify(
     named: Named = None,
     data_dir: DataDir = "",
 ) -> None:
-    """Work out every number of every record again from its items and the task files alone.
+    """Recompute every number of every record from its per-item scores and the task files.
 
-    Leaves 1 if a number is not the same, or if a record cannot be checked; the others are checked all the same.
+    The exit code is 1 if a number differs or a record cannot be checked; the others are still checked.
     """
     from cseb.api.sources import verify as verified
 
@@ -29,5 +29,5 @@ def verify(
     figures, good = sum(one.figures for one in found), sum(one.good for one in found)
     unknown = sum(bool(one.unknown) and not one.wrong for one in found)
     aside = f", {unknown} cannot be checked" if unknown else ""
-    say(f"{good} of {len(found)} records as their items say, {figures} figures worked out again{aside}")
+    say(f"{good} of {len(found)} records verified, {figures} figures recomputed{aside}")
     raise typer.Exit(0 if good == len(found) else 1)

@@ -12,7 +12,7 @@ from cseb.methods.part_facts import facts
 
 
 def contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """Name to sha256. named: as `Method.outside` gives them, (part, option, file, folder or hub name).
+    """Name to sha256. named: as `Method.external_inputs` gives them, (part, option, file, folder or hub name).
 
     An encoder is brought from the hub. Translators that are no folders are known by their names alone: where all
     translations are in the cache, nobody asks for them. A missing file is answered by the part that reads it.

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cseb.data.readers import as_text, file_rows, pick_column
+from cseb.data.checkpoint import MOST_FILES
+from cseb.data.gzip_files import UNPACKED
+from cseb.data.readers import LONGEST_FIELD, as_text, file_rows, pick_column
 from cseb.errors import BadData, CsebError
 
 _REF = re.compile(
@@ -27,6 +30,7 @@ def hub_rows(place: str, column: str) -> Iterator[str]:
     """
     with contextlib.suppress(OSError):  # a path too long to be one
         if place and Path(place).is_dir():
+            _check_folder(Path(place))
             return _split_rows(f"hub:{place}", column, path=place, streaming=True)  # read in place, no copy in a cache
     ref = _REF.fullmatch(place)
     if ref is None:
@@ -38,6 +42,19 @@ def hub_rows(place: str, column: str) -> Iterator[str]:
     return _split_rows(f"hub:{place}", column, path=ref["name"], name=ref["config"], revision=ref["revision"])
 
 
+def _check_folder(folder: Path) -> None:
+    """Raises: BadData if the library would wait for a FIFO or a device in it, or walk through a whole disk."""
+    seen = 0
+    for here, _, names in os.walk(folder):
+        for name in names:
+            seen += 1
+            path = Path(here, name)
+            if seen > MOST_FILES:
+                raise BadData(f"hub:{folder} holds more than {MOST_FILES:,} files; name the folder of one data set")
+            if path.exists() and not path.is_file():
+                raise BadData(f"{path} is no regular file, and the data set hub:{folder} cannot be read; remove it")
+
+
 def hub_file(name: str, file: str, revision: str | None = None) -> Path:
     """Local path of one file of a data set, downloaded if necessary. Raises: BadData."""
     from huggingface_hub import hf_hub_download
@@ -45,7 +62,7 @@ def hub_file(name: str, file: str, revision: str | None = None) -> Path:
     wanted: dict[str, Any] = {"repo_id": name, "filename": file, "revision": revision, "repo_type": "dataset"}
     try:
         return Path(hf_hub_download(**wanted, local_files_only=True))
-    except Exception:  # noqa: S110  whatever is wrong with the local copy, a fresh one mends it
+    except Exception:  # noqa: S110  whatever is wrong with the local copy, a fresh one repairs it
         pass
     try:
         _reach(name, revision)
@@ -60,7 +77,7 @@ def hub_file(name: str, file: str, revision: str | None = None) -> Path:
 def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:
     import datasets
 
-    number = 0
+    number = length = 0
     try:
         if "streaming" not in where:
             _reach(where["path"], where["revision"])
@@ -68,7 +85,11 @@ def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:
             column = pick_column(column, list(batch), ref)
             for value in batch[column]:
                 number += 1
-                yield as_text(value, ref, number, column)
+                text = as_text(value, ref, number, column)
+                length += len(text)
+                if len(text) > LONGEST_FIELD or length > UNPACKED:
+                    raise BadData(f"{ref}, row {number}: more text than a corpus may have")
+                yield text
     except CsebError:
         raise
     except Exception as error:  # the library raises anything, from httpx to pyarrow

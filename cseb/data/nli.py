@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from cseb.data.bounded import read_lines
+from cseb.data.files import write_whole
 from cseb.data.tables import read_table
-from cseb.errors import BadData
+from cseb.errors import BadBenchmark, BadData
 from cseb.seeds import stream_seed
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
@@ -18,21 +18,7 @@ COLUMNS = ("gold_label", "sentence1", "sentence2")
 Row = tuple[str, str, str]  # label, premise, hypothesis
 
 
-def read_nli(folder: Path, split: str) -> Iterator[Row]:
-    """Rows of `labels.<split>`, `s1.<split>` and `s2.<split>`, one item a line, UTF-8. Raises: BadData."""
-    names = [folder / f"{kind}.{split}" for kind in ("labels", "s1", "s2")]
-    columns = [_lines(name) for name in names]
-    counts = list(map(len, columns))
-    if len(set(counts)) > 1:
-        shown = ", ".join(f"{name.name} {count}" for name, count in zip(names, counts, strict=True))
-        raise BadData(f"{folder}: files of one split must have as many lines as each other; found {shown}")
-    for number, row in enumerate(zip(*columns, strict=True), 1):
-        if row[0] not in LABELS:
-            raise BadData(f"{names[0]} line {number} is {row[0]!r}; allowed: {', '.join(LABELS)}")
-        yield row
-
-
-def read_nli_table(path: Path) -> Iterator[Row]:
+def read_nli(path: Path) -> Iterator[Row]:
     """Rows of a file as SNLI and MultiNLI publish them (.jsonl, .tsv, .csv, also .gz). Raises: BadData."""
     table = read_table(path)
     if missing := [name for name in COLUMNS if name not in table.columns]:
@@ -68,10 +54,21 @@ def nli_triples(rows: Iterable[Row], seed: int) -> list[str]:
     ]
 
 
+def write_triples(pairs: Sequence[Path], out: Path, seed: int) -> int:
+    """The triples of these files as a corpus in one file; how many there are. Raises: BadBenchmark, BadData."""
+    if any(out.exists() and path.exists() and out.samefile(path) for path in pairs):
+        raise BadBenchmark(
+            f"{out} is one of the files to read, which the triples would replace; give --out another name"
+        )
+    lines = nli_triples((row for path in pairs for row in read_nli(path)), seed)
+    if not lines:
+        raise BadData(f"{', '.join(map(str, pairs))}: no premise has both an entailment and a contradiction")
+    try:
+        write_whole(out, (f"{line}\n".encode() for line in lines))
+    except OSError as error:
+        raise BadData(f"{out} cannot be written: {error.strerror or error}") from error
+    return len(lines)
+
+
 def _chosen(seed: int, premise: str, label: str, hypotheses: list[str]) -> str:
     return hypotheses[stream_seed(seed, f"nli/{label}/{premise}") % len(hypotheses)]
-
-
-def _lines(file: Path) -> list[str]:
-    found = read_lines(file)
-    return found if found[-1] or len(found) == 1 else found[:-1]

@@ -19,7 +19,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FileCheck:
     """Result of checking one file. rows: -1 where they cannot be counted; sha256: "" for a file that is not there."""
 
     file: DataFile
@@ -30,24 +30,24 @@ class Verdict:
     sha256: str = ""
 
 
-def check(one: DataFile, path: Path | None) -> Verdict:
+def check(one: DataFile, path: Path | None) -> FileCheck:
     """Compare the file at `path`, if any, with the manifest."""
     if path is None:
-        return Verdict(one, None, "missing", f"{one.rows} rows expected")
+        return FileCheck(one, None, "missing", f"{one.rows} rows expected")
     try:
         content = path.read_bytes()
     except OSError as error:
-        return Verdict(one, path, "wrong", f"cannot be read: {error.strerror}")
+        return FileCheck(one, path, "wrong", f"cannot be read: {error.strerror}")
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 == one.sha256:
-        return Verdict(one, path, "ok", f"{one.rows} rows", one.rows, sha256)
+        return FileCheck(one, path, "ok", f"{one.rows} rows", one.rows, sha256)
     rows = count(one, content)
     if fault := _fault(one, content, rows):
-        return Verdict(one, path, "wrong", fault, rows, sha256)
+        return FileCheck(one, path, "wrong", fault, rows, sha256)
     if not one.sha256:
-        return Verdict(one, path, "ok", f"{rows} rows, hash {sha256[:12]} (none in the manifest)", rows, sha256)
+        return FileCheck(one, path, "ok", f"{rows} rows, hash {sha256[:12]} (none in the manifest)", rows, sha256)
     said = f"{rows} rows as expected, but {_difference(one, content)}; sha256 {sha256[:12]}, expected {one.sha256[:12]}"
-    return Verdict(one, path, "wrong", said, rows, sha256)
+    return FileCheck(one, path, "wrong", said, rows, sha256)
 
 
 def count(one: DataFile, content: bytes) -> int:

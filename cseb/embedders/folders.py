@@ -17,8 +17,9 @@ from cseb.data.weights import find_encoder
 from cseb.embedders.interface import HELD, Embedder, EncoderOptions
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadResults, CsebError
-from cseb.methods import presets, untrained
-from cseb.methods.spec import Method, parse_method
+from cseb.methods import untrained
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import Method, preset
 from cseb.records.record import Source
 from cseb.registry import METHODS
 from cseb.tasks.task import Embed
@@ -47,7 +48,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         return modules.find(path, how)
     folder, sha256 = find_encoder(path)
     method = _untrained(how.pooler or "cls")
-    headless = replace(method.at(1.0), head=presets.NONE)
+    headless = replace(method.at(1.0), head=preset("none"))
     return _embedder(Source(name=name, sha256=sha256), folder, str(method), headless, how, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -13,7 +14,7 @@ from pydantic_core import ErrorDetails, PydanticUndefined
 from cseb.data import shipped
 from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
-from cseb.methods.spec import labels, parse_methods, parse_scale
+from cseb.methods.grammar import labels, parse_methods, parse_scale
 
 DIGITS = 100  # of a number
 MOST = 10**9  # sentences or steps
@@ -59,12 +60,12 @@ def _setting(default: Any = PydanticUndefined, *, borrowed: bool = False, replac
 
 
 class Benchmark(BaseModel):
-    """A grid of methods x shares of one corpus x seeds, and how its encoders are scored.
+    """A grid of methods x fractions of one corpus x seeds, and how its encoders are scored.
 
     methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". steps: the
     length of every method that trains, its warm-up shortened or stretched in proportion, of each model it trains first,
     and of a flow; what a method's own text says wins over both.
-    fractions or sizes: shares of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
+    fractions or sizes: of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
     pairs that choose the `best` checkpoint, or "". tolerance: points an average may move in
     `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).
     table: how `cseb report` lays it out: few-shot, tasks, ablation METHOD or sensitivity OPTION.
@@ -98,8 +99,7 @@ class Benchmark(BaseModel):
     def _one_axis(self) -> Self:
         if bool(self.fractions) == bool(self.sizes):
             raise ValueError(f"give fractions or sizes, {'not both' if self.fractions else 'one of them'}")
-        axis = self.fractions or self.sizes
-        if twice := sorted({share for share in axis if axis.count(share) > 1}):
+        if twice := sorted(share for share, count in Counter(self.fractions or self.sizes).items() if count > 1):
             raise ValueError(f"{'fractions' if self.fractions else 'sizes'} has {twice[0]} twice")
         return self
 
@@ -148,7 +148,7 @@ def _extra(field: str) -> dict[str, Any]:
 
 
 def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
-    """The grid of `benchmark` (methods, shares, seeds) with the encoder, corpus, tasks and scale of `stage`.
+    """The grid of `benchmark` (methods, fractions, seeds) with the encoder, corpus, tasks and scale of `stage`.
 
     How the table of a paper runs in miniature: `cseb run msse-table4 --on demo`. Methods that learn from labels take
     the stage's triples, and keep their own corpus where it has none. Raises: BadBenchmark.
@@ -200,7 +200,7 @@ def _checked(values: dict[str, Any], where: str, run: bool = True) -> Benchmark:
     axis = benchmark.fractions or benchmark.sizes
     if (jobs := len(parse_methods(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
         raise BadBenchmark(
-            f"{where}: methods x shares x seeds are {jobs:,} jobs; at most {JOBS:,} can be planned at once"
+            f"{where}: methods x fractions x seeds are {jobs:,} jobs; at most {JOBS:,} can be planned at once"
         )
     return benchmark
 

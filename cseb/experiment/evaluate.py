@@ -20,7 +20,7 @@ from cseb.records.items import Items
 from cseb.records.method_text import read_method
 from cseb.records.record import SCHEMA, Cost, Foreign, Protocol, Record, Score, Source, Subset, Trace
 from cseb.records.store import Store
-from cseb.registry import SLOTS
+from cseb.registry import part_names
 from cseb.tasks.evaluate import Checked, load_task, score_each
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Loaded, Task
@@ -161,7 +161,7 @@ def _foreign(embedder: Embedder, loaded: Sequence[tuple[Task, Loaded]]) -> list[
 
 def _parts(embedder: Embedder) -> list[str]:
     """Names of the parts behind the encoder; those of encoders that are not made of parts are unknown here."""
-    known = {name for registry in SLOTS.values() for name in registry}
+    known = part_names()
     return [one.part.name for one in read_method(embedder.resolved) if one.part.name in known]
 
 

@@ -15,13 +15,13 @@ from torch import nn
 from cseb.embedders.interface import HELD
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadResults, first_line
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 
 # The pooling modes of sentence-transformers that mean the same as ours.
 POOLING = {"cls": "cls", "mean": "mean"}
 
 
-KEPT = "its record is there, and the same command makes the model once that is mended"  # of a job of a grid
+KEPT = "its record is there, and the same command makes the model once that is fixed"  # of a job of a grid
 
 
 def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT) -> None:

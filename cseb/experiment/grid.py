@@ -8,11 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from cseb.data.files import write_whole
-from cseb.errors import BadBenchmark, BadResults
+from cseb.errors import BadBenchmark, BadResults, one_of
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment import plan
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job, code
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.methods.fingerprints import changed as code_changed
 from cseb.records.bookkeeping import hide
@@ -47,8 +47,9 @@ class Grid:
     ) -> Grid:
         """Find out what is there already, without making a folder. models: where each job shall have one, if at all.
 
-        changed: what becomes of records whose job is computed by other code now. Raises: BadResults.
+        changed: what becomes of records whose job is computed by other code now. Raises: BadResults, BadSpec.
         """
+        one_of((REFUSE, RERUN, KEEP), changed, "--changed")
         held = store.load()[0] if store.exists() else []
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
@@ -69,7 +70,7 @@ class Grid:
         return {key for key in kept if self.records[key].status == "failed"}
 
     def prepare(self, models: Path | None = None) -> None:
-        """Make the folders and leave the plan there. What a user can mend is said here, before anything trains.
+        """Make the folders and leave the plan there. What a user can fix is said here, before anything trains.
 
         Raises: CsebError.
         """
@@ -125,7 +126,7 @@ def _other_code(jobs: Sequence[Job], records: Mapping[str, Record]) -> dict[str,
         if then := records[job.key].origin.code:
             alike = (tuple(part.name for part in job.method.parts()), job.protocol.tasks, job.protocol.dev)
             if alike not in known:
-                known[alike] = plan.code(job)
+                known[alike] = code(job)
             if other := code_changed(then, known[alike]):
                 found[job.key] = other
     return found

@@ -2,124 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
 from cseb.data.corpus import Corpus
-from cseb.data.external_inputs import contents
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData
 from cseb.experiment.benchmark import Benchmark
-from cseb.methods import fingerprints
+from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
+from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.part_facts import facts
-from cseb.methods.recipe import Recipe
-from cseb.methods.spec import Edit, Method, parse_methods, parse_scale, part
-from cseb.records.progress import Progress as Progress  # noqa: PLC0414  # offered here too
-from cseb.records.record import Foreign, Protocol, Record, Source, Vary
+from cseb.methods.spec import Edit, Method, part
+from cseb.records.record import Protocol, Record, Source, Vary
 from cseb.registry import scale_of, slot_of
-from cseb.seeds import ALL, Seed, SingleStreamSeed
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
-
-
-@dataclass(frozen=True, kw_only=True)  # no slots: a key is worked out once
-class Job:
-    """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
-
-    `method` is settled (no edits, no per_fraction left); `label` is what the user typed. `folder`, `data_dir`, `tasks`
-    and `dev` say where the encoder and the task files lie on this machine; they are not part of the identity, their
-    contents are. `tasks` and `dev` are as typed, and so may be paths; "" stands for the names in the protocol.
-    """
-
-    benchmark: str
-    label: str
-    method: Method
-    encoder: Source
-    folder: str
-    corpus: Source
-    column: str
-    size: int
-    fraction: float
-    seed: int
-    protocol: Protocol
-    data_dir: str
-    trust_remote_code: bool
-    tasks: str = ""
-    dev: str = ""
-    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
-    outside: tuple[Source, ...] = ()  # files and models that the method names
-    along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
-    foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
-
-    @cached_property
-    def key(self) -> str:
-        """Sixteen hex digits: the same job has the same key on every machine and in every version of Python."""
-        identity = {
-            "label": self.label,
-            "method": self.method.resolved(),
-            "encoder": self.encoder.sha256,
-            "corpus": self.corpus.sha256,
-            "size": self.size,
-            "seed": self.seed,
-            "protocol": {k: v for k, v in _fields(self.protocol).items() if (k, v) != ("processes", 1)},
-        }
-        if self.outside:
-            identity["outside"] = {source.name: source.sha256 for source in self.outside}
-        if self.foreign:
-            identity["foreign"] = {one.name: [one.package, one.version, one.code] for one in self.foreign}
-        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
-            identity["vary"] = self.vary
-        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
-
-    @property
-    def random(self) -> Seed:
-        """What every stream of random numbers is started from."""
-        return self.seed if self.vary == ALL else SingleStreamSeed(self.seed, self.vary)
-
-    @property
-    def recipe(self) -> Recipe:
-        """How this job is trained. Raises: BadSpec."""
-        return recipe_of(self.method)
-
-
-@lru_cache(maxsize=16)  # the jobs of a grid share one
-def _fields(protocol: Protocol) -> dict[str, Any]:
-    return asdict(protocol)
-
-
-def outside(method: Method) -> tuple[Source, ...]:
-    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
-    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.outside()).items())
-
-
-def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:
-    """Parts and tasks of a job that other packages bring, each with its version and code. Raises: BadSpec."""
-    found = fingerprints.foreign((part.name for part in method.parts()), (*protocol.tasks, protocol.dev))
-    return tuple(
-        Foreign(name=name, package=package, version=release, code=code) for name, package, release, code in found
-    )
-
-
-def code(job: Job) -> dict[str, str]:
-    """Fingerprints of the code of cseb that this job is computed by, as its record has them."""
-    return fingerprints.code(job.method, (*job.protocol.tasks, job.protocol.dev))
-
-
-def recipe_of(method: Method) -> Recipe:
-    """How a settled method is trained. Raises: BadSpec."""
-    return Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
 
 
 def plan(
@@ -134,7 +39,7 @@ def plan(
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
-    Order: all of seed 0 first, small shares first, so that a grid that is stopped early is a whole grid of fewer seeds.
+    Order: all of seed 0 first, small fractions first: a grid that is stopped early is a whole grid of fewer seeds.
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
     """
     methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
@@ -151,7 +56,7 @@ def plan(
         "corpus": Source(name=corpus.name, sha256=corpus.sha256),
     }
     cells = [  # once for all seeds
-        (size, fraction, method, settled, outside(settled), foreign(settled, protocol))
+        (size, fraction, method, settled, external_inputs(settled), foreign(settled, protocol))
         for size, fraction in _shares(benchmark, count)
         for method in methods
         for settled in [settled_method(method, fraction, scale, benchmark.steps)]
@@ -173,7 +78,7 @@ def plan(
             tasks=benchmark.tasks,
             dev=benchmark.dev,
             vary=vary,
-            outside=read,
+            external_inputs=read,
             along=along,
             foreign=others,
         )
@@ -194,7 +99,7 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
     like: dict[tuple[str, ...], list[float]] = {}
     for record in records:
         if record.status == "done":
-            seconds = record.cost.train_seconds + record.cost.score_seconds
+            seconds = record.cost.seconds
             for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
                 like.setdefault(kin, []).append(seconds)
     found: dict[str, float | None] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +12,10 @@ from cseb.errors import BadResults
 if TYPE_CHECKING:
     from cseb.analysis.query import StudyQuery
     from cseb.experiment.benchmark import Benchmark
-    from cseb.records.record import Record
+    from cseb.records.record import RecordSummary
 
 
-def plans(results: Path, records: list[Record], name: str = "") -> list[Benchmark]:
+def plans(results: Path, records: Sequence[RecordSummary], name: str = "") -> list[Benchmark]:
     """The benchmarks of these records as they were run, or the one that was named, as it was run or as it ships.
 
     Raises: BadBenchmark, UnknownName.
@@ -30,9 +31,9 @@ def plans(results: Path, records: list[Record], name: str = "") -> list[Benchmar
     return [benchmarks.load(str(path(one)), run=False) for one in names if path(one).is_file()]
 
 
-def own(records: list[Record], plan: Benchmark) -> list[Record]:
+def own(records: Sequence[RecordSummary], plan: Benchmark) -> list[RecordSummary]:
     """The records that belong to a benchmark, whichever one they were first made for. Raises: BadResults."""
-    from cseb.methods.spec import labels
+    from cseb.methods.grammar import labels
 
     methods = set(labels(plan.methods))
     shares = [*plan.fractions, *plan.sizes]
@@ -50,9 +51,9 @@ def own(records: list[Record], plan: Benchmark) -> list[Record]:
     return found
 
 
-def settled(ask: StudyQuery, records: list[Record], planned: list[Benchmark]) -> StudyQuery:
+def settled(ask: StudyQuery, records: Sequence[RecordSummary], planned: list[Benchmark]) -> StudyQuery:
     """With the rows and seeds that were planned, so that a hole is seen as one, and the checkpoint there is."""
-    from cseb.methods.spec import labels
+    from cseb.methods.grammar import labels
 
     order = dict.fromkeys(name for plan in planned for name in labels(plan.methods))
     seeds = {record.seed for record in records}.union(*(range(plan.seeds) for plan in planned))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cseb.errors import BadData
 
 if TYPE_CHECKING:
-    from cseb.experiment.plan import Job
+    from cseb.experiment.job import Job
 
 LONGEST_PLAN = 2**28  # bytes
 FIELDS = ("key", "method", "fraction", "seed")

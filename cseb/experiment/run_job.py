@@ -29,10 +29,12 @@ from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.export import export
-from cseb.experiment.plan import Job, Progress, code, foreign, versioned
+from cseb.experiment.job import Job, code, foreign
+from cseb.experiment.plan import versioned
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
 from cseb.records.items import Items
 from cseb.records.method_text import stated
+from cseb.records.progress import Progress
 from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Select, Subset, Trace
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, score_all
@@ -50,7 +52,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
 
     A loss that is not finite, or too little memory, gives a record with status "failed". Where several processes share
     the job, the first one scores and writes; the records of the others are incomplete. Raises: CsebError for what a
-    user can mend.
+    user can fix.
     """
     torch.set_num_threads(job.protocol.threads)
     # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
@@ -104,7 +106,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         data_seen=job.method.data_seen(),
         encoder=job.encoder,
         corpus=job.corpus,
-        outside=job.outside,
+        outside=job.external_inputs,
         foreign=job.foreign,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(training.sentences)),
         seed=job.seed,
@@ -148,12 +150,12 @@ def _check(job: Job, corpus: Corpus) -> None:
     """
     tasks = (*parse_tasks(task_names(job)), *(parse_tasks(dev) if (dev := dev_name(job)) else ()))
     data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
-    outside = contents(job.method.outside())
+    found = contents(job.method.external_inputs())
     for what, here, planned in (
         (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
         ("the data of the tasks", data, job.protocol.data),
         (f"the encoder {job.encoder.name}", encoder_sha256(Path(job.folder), job.folder), job.encoder.sha256),
-        *((one.name, outside.get(one.name), one.sha256) for one in job.outside),
+        *((one.name, found.get(one.name), one.sha256) for one in job.external_inputs),
         ("the code of other packages", foreign(job.method, job.protocol), job.foreign),
     ):
         if here != planned:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from cseb.data.corpus import Corpus
 from cseb.data.weights import find_encoder
-from cseb.experiment.plan import Job, check_columns, check_jobs, foreign, outside, protocol_of, settled_method
-from cseb.methods.spec import parse_method, parse_scale
+from cseb.experiment.job import Job, external_inputs, foreign
+from cseb.experiment.plan import check_columns, check_jobs, protocol_of, settled_method
+from cseb.methods.grammar import parse_method, parse_scale
 from cseb.records.record import Source
 
 
@@ -45,7 +46,7 @@ def single_job(
         data_dir=data_dir,
         trust_remote_code=trust_remote_code,
         dev=dev,
-        outside=outside(settled),
+        external_inputs=external_inputs(settled),
         foreign=foreign(settled, protocol),
     )
     check_jobs([job], len(corpus))

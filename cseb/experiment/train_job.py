@@ -9,7 +9,7 @@ from pathlib import Path
 from cseb.data.corpus import Corpus
 from cseb.data.subset import draw
 from cseb.encoder.encoder import Encoder
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
 from cseb.records.items import Items
 from cseb.records.progress import Progress
 from cseb.tasks.evaluate import load_task, score_all

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
+from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import Facts, Option, facts
-from cseb.methods.spec import SEVERAL, Method, Part, method_named, parse_method, preset_of
-from cseb.papers.scores import Printed, own_rows
-from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, slot_of
-from cseb.reports.text_table import lines
+from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
+from cseb.papers.printed import Printed
+from cseb.papers.scores import own_rows
+from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, part_names, slot_of
+from cseb.reports.text_table import aligned
 from cseb.text import percent
 
 Row = tuple[str, str]
@@ -31,7 +33,7 @@ def show(text: str) -> str:
     text: a spec, such as micse or simcse+ami. Raises: BadSpec, UnknownName.
     """
     name = text.strip()
-    if name not in METHODS and _is_part(name):
+    if name not in METHODS and name in part_names():
         return show_part(name)
     method = parse_method(text)
     settled = method.at(1.0)
@@ -46,7 +48,7 @@ def show(text: str) -> str:
         _published(str(method)),
     ]
     shown = "\n\n".join("\n".join(block) for block in blocks if block)
-    return f"{shown}\n\n{show_part(name)}" if _is_part(name) else shown  # cls is a method, and a pooler
+    return f"{shown}\n\n{show_part(name)}" if name in part_names() else shown  # cls is a method, and a pooler
 
 
 def show_part(name: str) -> str:
@@ -54,10 +56,10 @@ def show_part(name: str) -> str:
 
     name: of a part, or of a preset such as moco. Raises: BadSpec, UnknownName.
     """
-    preset = preset_of(name)
-    told = facts(preset.name)
-    values = dict(preset.options)
-    alias = f", options of {preset.name}" if name != preset.name else ""
+    meant = preset(name)
+    told = facts(meant.name)
+    values = dict(meant.options)
+    alias = f", options of {meant.name}" if name != meant.name else ""
     rows = [
         ("option", "value", "allowed"),
         *((one.name, _value(values, one), one.told or "see above") for one in told.options),
@@ -80,21 +82,12 @@ def show_part(name: str) -> str:
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks)
 
 
-def _is_part(name: str) -> bool:
-    return name in PRESETS or any(name in registry for registry in SLOTS.values())
-
-
 def _value(values: Mapping[str, object], option: Option) -> str:
     return repr(values[option.name]) if option.name in values else "to be given"
 
 
 def _brought_by(told: Facts) -> str:
     return f"of {told.package} {told.release}" if told.foreign else "of cseb"
-
-
-def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines whose columns start below each other."""
-    return lines(rows)
 
 
 def folded(text: str) -> str:
@@ -126,19 +119,18 @@ def _source(name: str) -> str:
 
 
 def _parts() -> list[Row]:
-    """Presets first: what `+name` puts in. A part without one has the defaults of its own package."""
-    presets = [(name, f"{slot_of(PRESETS[name].name)}: {PRESETS[name]}") for name in PRESETS]
-    others = [(name, f"{slot}: {_foreign(name)}") for slot in SLOTS for name in SLOTS[slot] if name not in PRESETS]
-    return presets + others
+    """What `+name` puts in, by slot."""
+    parts = [(name, f"{slot}: {_with_options(name)}") for slot in SLOTS for name in SLOTS[slot]]
+    return parts + [(name, f"{slot_of(PRESETS[name].name)}: {PRESETS[name]}") for name in PRESETS]
 
 
-def _foreign(name: str) -> str:
-    """A part of another package with its options, as far as its source text tells them."""
+def _with_options(name: str) -> str:
+    """A part with what its class presets, as far as the source text of another package's tells it."""
     try:
         told = facts(name, False)
     except CsebError as error:
         return f"cannot be used: {error}"
-    return f"{Part(name, told.defaults())} of {told.package} {told.release}"
+    return f"{Part(name, told.defaults())}{f' of {told.package} {told.release}' if told.foreign else ''}"
 
 
 def _tasks() -> list[Row]:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from cseb.analysis.study import tag
+from cseb.analysis.comparable import tag
 from cseb.errors import BadResults
-from cseb.papers.scores import Printed, departures, nearest_average, own_rows, printed_names
-from cseb.records.method_text import apart
+from cseb.papers.printed import Printed
+from cseb.papers.scores import departures, nearest_average, own_rows, printed_names
+from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
 from cseb.text import percent, plain
 
@@ -21,14 +22,14 @@ FIELDS: tuple[tuple[str, Callable[[Record], str]], ...] = (
     ("method", lambda one: one.method),
     ("encoder", lambda one: tag(one.encoder)),
     ("corpus", lambda one: tag(one.corpus)),
-    ("read too", lambda one: ", ".join(map(tag, one.outside))),
+    ("external inputs", lambda one: ", ".join(map(tag, one.outside))),
     ("sentences", lambda one: f"{one.subset.size:,} ({percent(one.subset.fraction)})"),
     ("subset", lambda one: one.subset.sha256[:8]),
     ("seed", lambda one: str(one.seed)),
     ("data seen", lambda one: ", ".join(one.data_seen) or "none"),
     ("tasks", lambda one: ", ".join(one.protocol.tasks)),
     ("task data", lambda one: one.protocol.data[:8]),
-    ("measured as", lambda one: ", ".join(sorted({score.protocol for score in one.scores}))),
+    ("evaluation", lambda one: ", ".join(sorted({score.protocol for score in one.scores}))),
     ("checkpoint", lambda one: f"best on {one.protocol.dev}" if one.protocol.dev else "last"),
     ("threads", lambda one: str(one.protocol.threads)),
     ("processes", lambda one: str(one.protocol.processes)),
@@ -43,7 +44,7 @@ DEV = "points on the dev set at the best checkpoint"
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Variant:
     """Both sides under one protocol, in points averaged over the tasks; None where a side has no such number."""
 
     name: str
@@ -56,49 +57,49 @@ class Reading:
         return None if self.a is None or self.b is None else self.b - self.a
 
 
-def fields_apart(a: Sequence[Record], b: Sequence[Record]) -> list[tuple[str, str, str]]:
+def field_differences(a: Sequence[Record], b: Sequence[Record]) -> list[tuple[str, str, str]]:
     """(field, in A, in B) for what differs, methods part by part."""
     found = [(name, *_held(read, a, b)) for name, read in FIELDS]
-    return [row for row in [*found[:1], *_parts_apart(a, b), *found[1:]] if row[1] != row[2]]
+    return [row for row in [*found[:1], *_part_differences(a, b), *found[1:]] if row[1] != row[2]]
 
 
-def readings(a: Sequence[Record], b: Sequence[Record]) -> list[Reading]:
+def variants(a: Sequence[Record], b: Sequence[Record]) -> list[Variant]:
     """The gap as each side reports it, then step by step under one protocol, then under others.
 
     A record reports the best checkpoint where there is a dev set, else the last. Raises: BadResults when no task is
     common to both.
     """
     here, there = _headline(a), _headline(b)
-    found = [Reading("as reported by each", *(_mean(each, ()) for each in (a, b)))]
+    found = [Variant("as reported by each", *(_mean(each, ()) for each in (a, b)))]
     tasks = [task for task in _tasks(a) if task in _tasks(b)]
     if not tasks:
         raise BadResults(f"no task is common to both: {', '.join(_tasks(a))}; {', '.join(_tasks(b))}")
     if set(_tasks(a)) != set(_tasks(b)):
-        found.append(Reading(f"on {len(tasks)} common tasks", *(_mean(each, tasks) for each in (a, b))))
+        found.append(Variant(f"on {len(tasks)} common tasks", *(_mean(each, tasks) for each in (a, b))))
     for select in ("best", "last"):
         if here != there or select != here:
-            found.append(Reading(f"{select} checkpoint", *(_mean(each, tasks, select) for each in (a, b))))
+            found.append(Variant(f"{select} checkpoint", *(_mean(each, tasks, select) for each in (a, b))))
     for figure in FIGURES:
         read = [_mean(each, tasks, "", figure) for each in (a, b)]
         if read != [found[0].a, found[0].b] or None in read:
-            found.append(Reading(f"{figure} in place of the value", *read))
-    found.append(Reading(DEV, _dev(a), _dev(b)))
+            found.append(Variant(f"{figure} in place of the value", *read))
+    found.append(Variant(DEV, _dev(a), _dev(b)))
     return [one for one in found if one.a is not None or one.b is not None]
 
 
-def against_printed(record: Sequence[Record], row: Printed) -> tuple[list[str], list[Reading]]:
+def against_printed(record: Sequence[Record], row: Printed) -> tuple[list[str], list[Variant]]:
     """Differences from the paper's setting, and our score under every protocol beside the published number."""
     one = record[0]
     tasks = printed_names(_tasks(record)).get(row.task, tuple(_tasks(record)))
-    ours = [Reading("as reported", _mean(record, tasks), row.mean)]
+    ours = [Variant("as reported", _mean(record, tasks), row.mean)]
     for select in ("best", "last"):
         if select != _headline(record):
-            ours.append(Reading(f"{select} checkpoint", _mean(record, tasks, select), row.mean))
+            ours.append(Variant(f"{select} checkpoint", _mean(record, tasks, select), row.mean))
     if row.metric == "spearman":  # the others are no correlations, and no dev set measures them
         figures = [
-            Reading(f"{figure} in place of the value", _mean(record, tasks, "", figure), row.mean) for figure in FIGURES
+            Variant(f"{figure} in place of the value", _mean(record, tasks, "", figure), row.mean) for figure in FIGURES
         ]
-        ours += [*figures, Reading(DEV, _dev(record), row.mean)]
+        ours += [*figures, Variant(DEV, _dev(record), row.mean)]
     found = [reading for reading in ours if reading.a is not None]
     if not found:
         raise BadResults(f"record {one.key} has no points of {', '.join(tasks)}, so there is nothing to compare")
@@ -146,7 +147,7 @@ def _held(read: Callable[[Record], str], *sides: Sequence[Record]) -> tuple[str,
     return first, second
 
 
-def _parts_apart(a: Sequence[Record], b: Sequence[Record]) -> Iterator[tuple[str, str, str]]:
+def _part_differences(a: Sequence[Record], b: Sequence[Record]) -> Iterator[tuple[str, str, str]]:
     """Parts of the method that only one side has, or with other options: those options alone.
 
     Of folders of several methods, the methods are those of the cells in both, each once.
@@ -154,7 +155,7 @@ def _parts_apart(a: Sequence[Record], b: Sequence[Record]) -> Iterator[tuple[str
     told: dict[tuple[str, str, str], None] = {}
     for here, there in _method_pairs(a, b):
         try:
-            rows = [(f"part {one.name}", one.a, one.b) for one in apart(here.stated(), there.stated())]
+            rows = [(f"part {one.name}", one.a, one.b) for one in part_differences(here.stated(), there.stated())]
         except BadResults:  # shown as they stand
             rows = [("resolved", plain(here.resolved), plain(there.resolved))]
         told |= dict.fromkeys(rows)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cseb.analysis.study import as_it_stands
+from cseb.analysis.comparable import as_it_stands
 from cseb.errors import BadResults, CsebError
-from cseb.methods.spec import parse_method
-from cseb.records.method_text import Stated, apart, stated
+from cseb.methods.grammar import parse_method
+from cseb.records.method_text import Stated, part_differences, stated
 from cseb.records.record import Record, Select
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.text import percent, plain
 
 Row = tuple[str, str]
@@ -39,7 +40,7 @@ def _method(record: Record) -> Iterator[Row]:
 
 def replaced(own: str | Sequence[Stated], used: str | Sequence[Stated]) -> Iterator[Row]:
     """(part, what became of its options) where a resolved method is not the method's own. Raises: BadResults."""
-    for one in apart(own, used):
+    for one in part_differences(own, used):
         yield one.name, f"{one.a} became {one.b}"
 
 

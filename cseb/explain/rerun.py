@@ -13,14 +13,17 @@ import numpy as np
 from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData, BadResults
-from cseb.experiment.plan import Job, Progress, foreign, outside
+from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.methods.fingerprints import changed
-from cseb.methods.spec import SEVERAL, Method, Part, parse_method
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import SEVERAL, Method, Part
 from cseb.records.items import Items
+from cseb.records.progress import Progress
 from cseb.records.record import Foreign, Record, Source
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.registry import SLOTS, slot_of
-from cseb.regression.bitwise import curves_apart
+from cseb.regression.bitwise import curve_differences
 from cseb.tasks.evaluate import data_sha256
 from cseb.text import plain
 
@@ -41,7 +44,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
     folder, weights = find_encoder(record.encoder.name)
     corpus = read_corpus(record.corpus.name, column)
     method = method_of(record)
-    now = {source.name: source.sha256 for source in outside(method)}
+    now = {source.name: source.sha256 for source in external_inputs(method)}
     for kind, there, here in (
         ("encoder", record.encoder, weights),
         ("corpus", record.corpus, corpus.sha256),
@@ -75,7 +78,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         protocol=record.protocol,
         data_dir=data_dir,
         trust_remote_code=trust_remote_code,
-        outside=record.outside,
+        external_inputs=record.outside,
         foreign=packages,
     )
     if job.key != record.key:
@@ -126,7 +129,7 @@ def compared(
         )
         if ours != theirs
     ]
-    found += [("training", said) for said in islice(curves_apart(here, there), 1)]
+    found += [("training", said) for said in islice(curve_differences(here, there), 1)]
     theirs = {(one.task, one.select): one for one in there.scores}
     for one in here.scores:
         other = theirs.pop((one.task, one.select), None)
@@ -151,7 +154,7 @@ def compared(
     return found
 
 
-def conditions_apart(here: Record, there: Record) -> list[str]:
+def condition_differences(here: Record, there: Record) -> list[str]:
     """Differences in the environment of the two runs: library versions, machine, device, cseb itself."""
     pairs = {"cseb": (here.origin.cseb, there.origin.cseb), "commit": (here.origin.commit, there.origin.commit)}
     pairs |= {

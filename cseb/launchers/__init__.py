@@ -12,10 +12,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
+from cseb.launchers.claims import launching
 from cseb.launchers.error_files import note
 from cseb.launchers.events import Event, Summary, Watch
-from cseb.launchers.heartbeat import launching
 from cseb.launchers.job_runner import RUN_JOB, JobRunner
 from cseb.launchers.signals import Stop, on_signals, stop
 from cseb.records.store import Store

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from cseb.data.files import write_whole
 from cseb.launchers.events import Broken, Event, Finished, Started
-from cseb.launchers.heartbeat import folder_of, listed, read_small
+from cseb.launchers.heartbeat import folder_of
+from cseb.launchers.pulses import listed, read_small
 from cseb.text import plain
 
 SUFFIX = ".broken"

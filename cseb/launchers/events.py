@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from cseb.experiment.plan import Progress
+from cseb.records.progress import Progress
 from cseb.records.record import Record
 
 

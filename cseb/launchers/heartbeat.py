@@ -1,38 +1,24 @@
-"""Heartbeats: a small file for each running job, rewritten every few seconds, so that every host can see it.
-
-A file that is no longer rewritten belongs to a job whose process has died. Its age is told by the clock of the disk it
-lies on; and because a clock may jump, an old file counts as dead only if it does not change while we watch.
-"""
+"""Heartbeats: a small file for each running job, rewritten every few seconds, so that every host can see it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import socket
 import threading
 import time
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
-from cseb.data.bounded import open_regular
-from cseb.errors import BadData
-from cseb.experiment.plan import Job, Progress
-from cseb.launchers.process_identity import began, ended, machine
+from cseb.experiment.job import Job
+from cseb.launchers.process_identity import began, machine
+from cseb.records.progress import Progress
 
 EVERY = 5.0  # seconds between two beats
-FRESH = 20.0  # seconds within which a beat says that its job is alive, whatever else the machine has to do
-LARGEST = 4096  # bytes of a file
-ABANDONED = 3600  # seconds without a beat after which a launcher's file is removed
-MOST = 10**40  # of any number; a longer one has no place on a screen
-DIGITS = 40
 LAUNCHER = ".launcher"  # how the file of whoever hands out jobs ends
 
 
@@ -55,9 +41,6 @@ class Beat:
     began: int = 0  # see `began`
 
 
-BEAT = TypeAdapter(Beat)
-
-
 def folder_of(results: Path) -> Path:
     """Where the files are, one for each running job: `<key>.json`."""
     return results / "running"
@@ -78,17 +61,18 @@ def beating(results: Path, job: Job, watch: Callable[[Progress], None]) -> Itera
         watch(progress)
 
     def now() -> bytes:
-        return _content(job, seen, time.monotonic() - started)
+        return content(job, seen, time.monotonic() - started)
 
-    with _kept(_file(results, job), now):
+    with kept(file_of(results, job), now):
         yield overhear
 
 
-def _file(results: Path, job: Job) -> Path:
+def file_of(results: Path, job: Job) -> Path:
+    """A job's heartbeat."""
     return folder_of(results) / f"{job.key}.json"
 
 
-def _content(job: Job, seen: Progress, seconds: float) -> bytes:
+def content(job: Job, seen: Progress, seconds: float) -> bytes:
     """A beat of this process, as it is written."""
     beat = Beat(
         key=job.key,
@@ -109,16 +93,8 @@ def _content(job: Job, seen: Progress, seconds: float) -> bytes:
 
 
 @contextmanager
-def launching(results: Path) -> Iterator[None]:
-    """Keep a launcher's heartbeat while it hands out jobs: it shows that waiting jobs will be run."""
-    tidy(results)
-    about = f"{socket.gethostname()} {os.getpid()} {machine() or '-'} {began(os.getpid())}\n".encode()
-    with _kept(folder_of(results) / f"{uuid.uuid4().hex}{LAUNCHER}", lambda: about):
-        yield
-
-
-@contextmanager
-def _kept(path: Path, now: Callable[[], bytes]) -> Iterator[None]:
+def kept(path: Path, now: Callable[[], bytes]) -> Iterator[None]:
+    """Keep a file with what `now` gives, rewritten every few seconds; it is gone afterwards."""
     over = threading.Event()
     thread = threading.Thread(target=_beat, args=(path, now, over), daemon=True)
     thread.start()
@@ -143,192 +119,14 @@ def _beat(path: Path, now: Callable[[], bytes], over: threading.Event) -> None:
 
 def _write(path: Path, content: bytes) -> None:
     """Whole or not at all, and without waiting for the disk: nothing is lost with a beat."""
-    temporary = _temporary(path)
+    staged = temporary(path)
     try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
+        staged.write_bytes(content)
+        staged.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        staged.unlink(missing_ok=True)
 
 
-def _temporary(path: Path) -> Path:
+def temporary(path: Path) -> Path:
+    """A name beside a file, for what shall take its place."""
     return path.with_name(f".{path.stem}.{uuid.uuid4().hex}.tmp")
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """A heartbeat as it was found. age: seconds by the clock of the disk, below 0 after a clock was set back."""
-
-    beat: Beat
-    age: float
-    mark: tuple[int, int]  # differs after every beat
-
-    @property
-    def dead(self) -> bool:
-        """Whether its process is known to have ended, which only the machine it ran on can tell."""
-        return ended(self.beat.pid, self.beat.machine, self.beat.began)
-
-
-@dataclass(slots=True)
-class Pulses:
-    """The heartbeats in a folder of results, to be read once or repeatedly."""
-
-    results: Path
-    _marks: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _moved: dict[str, float] = field(default_factory=dict)  # when a beat was last seen to replace another
-
-    def look(self) -> tuple[list[Seen], list[Seen]]:
-        """The jobs that are alive, and those that are silent; other files are skipped.
-
-        Alive: a fresh file, or one that has changed since the last reading, which counts even where clocks are wrong.
-        """
-        folder = folder_of(self.results)
-        paths = [path for path in listed(folder) if path.suffix == ".json" and not path.name.startswith(".")]
-        now = _now(folder) if paths else 0.0
-        found = [seen for path in paths if (seen := _seen(path, now)) is not None]
-        alive = [seen for seen in found if not seen.dead and self._alive(seen.beat.key, seen.mark, seen.age)]
-        return alive, [seen for seen in found if seen not in alive]
-
-    def launched(self) -> bool:
-        """Whether anybody is alive who hands out jobs."""
-        folder = folder_of(self.results)
-        read = {path: read_small(path) for path in listed(folder) if path.suffix == LAUNCHER}
-        stats = {path: one[1] for path, one in read.items() if one is not None and not _abandoned(one[0])}
-        now = _now(folder) if stats else 0.0
-        return any(self._alive(path.name, _mark(one), now - one.st_mtime) for path, one in stats.items())
-
-    def _alive(self, name: str, mark: tuple[int, int], age: float) -> bool:
-        """A file from the future says nothing by its age."""
-        clock = time.monotonic()
-        if self._marks.setdefault(name, mark) != mark:
-            self._marks[name], self._moved[name] = mark, clock
-        return -1.0 <= age <= FRESH or clock - self._moved.get(name, -FRESH) < FRESH
-
-    def settled(self, patience: float = 1.5 * EVERY) -> tuple[list[Seen], list[Seen]]:
-        """As `look`, but a job counts as silent only after it has been watched for `patience` seconds."""
-        alive, silent = self.look()
-        if any(not seen.dead for seen in silent):
-            time.sleep(patience)
-            alive, silent = self.look()
-        return alive, silent
-
-
-def tidy(results: Path) -> None:
-    """Remove what dead processes left among the heartbeats: files of launchers, and half-written ones.
-
-    A launcher's file goes when its process is known to have ended, or after ABANDONED seconds without a beat; one that
-    lives after all writes it again.
-    """
-    folder = folder_of(results)
-    left = [path for path in listed(folder) if path.suffix in (LAUNCHER, ".tmp")]
-    now = _now(folder) if left else 0.0
-    for path in left:
-        with contextlib.suppress(OSError):
-            read = read_small(path) if path.suffix == LAUNCHER else None
-            if now - path.lstat().st_mtime > ABANDONED or (read is not None and _abandoned(read[0])):
-                path.unlink()
-
-
-def _abandoned(about: bytes) -> bool:
-    """Whether the launcher that says this of itself is known to have ended: host, process, machine, start."""
-    words = about.decode(errors="replace").split()
-    if len(words) != 4 or not (words[1] + words[3]).isdecimal() or len(words[1] + words[3]) > DIGITS:
-        return False
-    return ended(int(words[1]), words[2], int(words[3]))
-
-
-def next_job(results: Path, waiting: deque[Job], *, claim: bool = True) -> Job:
-    """Take the first job that no live process is running, as far as the files tell without waiting; else the first.
-
-    So several launchers on one folder share its jobs, and only at the very end two of them may run the same one.
-    claim: leave its first beat at once, for whoever looks before it has begun; not for one that may wait for longer
-    than a beat stays fresh.
-    """
-    keys = {path.stem for path in listed(folder_of(results))}
-    running: set[str] = set()
-    if any(job.key in keys for job in waiting):
-        running = {seen.beat.key for seen in Pulses(results).look()[0]}
-    for job in waiting:
-        if job.key not in running and not (claim and job.key not in keys and _taken(results, job)):
-            waiting.remove(job)
-            return job
-    return waiting.popleft()
-
-
-def _taken(results: Path, job: Job) -> bool:
-    """Whether another launcher has claimed the job since we looked; if not, it is ours: only one can make a file."""
-    path = _file(results, job)
-    temporary = _temporary(path)
-    try:
-        path.parent.mkdir(exist_ok=True)
-        temporary.write_bytes(_content(job, Progress(job.key, 0, 0, None, None), 0.0))
-        os.link(temporary, path)
-    except FileExistsError:
-        return True
-    except OSError:  # a disk that is full or read-only, or has no links: then jobs may be run twice
-        return False
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-    return False
-
-
-def listed(folder: Path) -> list[Path]:
-    """What lies in a folder, by name; nothing where it cannot be read."""
-    try:
-        return sorted(folder.iterdir())
-    except OSError:
-        return []
-
-
-def read_small(path: Path) -> tuple[bytes, os.stat_result] | None:
-    """The first LARGEST bytes of a regular file, None for anything else: reading a pipe may never end."""
-    try:
-        with open_regular(path) as file:
-            return file.read(LARGEST), os.fstat(file.fileno())
-    except (OSError, BadData):  # gone meanwhile, or none of ours
-        return None
-
-
-def _seen(path: Path, now: float) -> Seen | None:
-    read = read_small(path)
-    if read is None:
-        return None
-    content, found = read
-    try:
-        beat = BEAT.validate_json(content, strict=True)
-    except ValidationError:  # not one of ours
-        return None
-    if path.stem != beat.key or not _sensible(beat):
-        return None
-    return Seen(beat, now - found.st_mtime, _mark(found))
-
-
-def _sensible(beat: Beat) -> bool:
-    """Whether its numbers can be those of a job: they are shown, and reckoned with."""
-    counts, points = (beat.seed, beat.pid, beat.step, beat.steps, beat.began), (beat.loss or 0.0, beat.dev or 0.0)
-    return (
-        0 <= beat.fraction <= 1
-        and 0 <= beat.seconds < math.inf
-        and all(0 <= one < MOST for one in counts)
-        and beat.pid < 2**31
-        and all(abs(one) < MOST or not math.isfinite(one) for one in points)
-    )
-
-
-def _mark(found: os.stat_result) -> tuple[int, int]:
-    return found.st_ino, found.st_mtime_ns
-
-
-def _now(folder: Path) -> float:
-    """The time by the clock of the disk; by our own where nothing may be written."""
-    probe = folder / f".probe.{uuid.uuid4().hex}.tmp"
-    try:
-        with probe.open("xb") as file:
-            file.write(b"\n")  # an empty file may be stamped by this host, not by the one with the disk
-        return probe.stat().st_mtime
-    except OSError:
-        return time.time()
-    finally:
-        with contextlib.suppress(OSError):
-            probe.unlink(missing_ok=True)

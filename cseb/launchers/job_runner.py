@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cseb.errors import OUT_OF_MEMORY, CsebError, memory_ran_out
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Finished
 from cseb.launchers.heartbeat import beating
+from cseb.records.progress import Progress
 from cseb.records.store import Store
 from cseb.text import plain
 

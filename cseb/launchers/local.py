@@ -20,12 +20,13 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from cseb.errors import OUT_OF_MEMORY
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
+from cseb.launchers.claims import next_job
 from cseb.launchers.devices import VISIBLE, gpus, least_used
 from cseb.launchers.events import Broken, Finished, Started, Watch
-from cseb.launchers.heartbeat import next_job
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.signals import Stop, named, signals_wait
+from cseb.records.progress import Progress
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 # Jobs after which a worker is replaced: whatever torch, its libraries or we ourselves never give back, goes with it.

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from cseb.errors import BadBenchmark
-from cseb.experiment.plan import Job
+from cseb.experiment.job import Job
+from cseb.launchers.claims import next_job
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
-from cseb.launchers.heartbeat import next_job
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import MALLOC, THREADS
 from cseb.launchers.signals import Stop, signals_wait

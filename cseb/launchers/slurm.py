@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from cseb.errors import BadBenchmark, BadResults
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
 from cseb.launchers.devices import gpus
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
-from cseb.launchers.heartbeat import Pulses
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import THREADS, Local
+from cseb.launchers.pulses import Pulses
 from cseb.launchers.signals import Stop, on_signals, signals_wait, stop
+from cseb.records.progress import Progress
 from cseb.records.store import Store
 
 OURS = ("array", "chdir", "error", "nodes", "ntasks", "ntasks_per_node", "open_mode", "output", "signal", "wrap")

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import ARC_NCE, SPAN_MASKS, TRIPLET
 from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import preset
 
 ARCCSE = replace(
     SIMCSE,
     name="arccse",
     source="ours, after Zhang et al., ACL 2022 (ArcCSE), of which no code was found: additive margin 10 degrees, "
     "masks of 20 % and 40 %",
-    views=SPAN_MASKS,
-    terms=(ARC_NCE, TRIPLET),
+    views=preset("span_masks"),
+    terms=(preset("arc_nce"), preset("triplet")),
     deviations=(
         "triplet: weight 0.1 and margin 0 are ours, and so is the hinge's form; to be chosen on a dev set",
         "arc_nce: temperature 0.05 is SimCSE's; where the widened angle would pass 180 degrees, a line as in ArcFace",
-        "span_masks: shares of the sentence's own word pieces, rounded; in one or two pieces nothing or one is hidden. "
-        "The paper is said to build triplets of long sentences alone, ours are of all",
+        "span_masks: fractions of the sentence's own word pieces, rounded; of one or two pieces none or one is hidden. "
+        "The paper is said to build triplets of long sentences only, ours are of all",
         "recipe: batch, learning rate and steps are SimCSE's; the paper's were not found",
     ),
 )

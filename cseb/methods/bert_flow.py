@@ -2,19 +2,19 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import FLOW
+from cseb.methods.spec import preset
 from cseb.methods.untrained import FIRST_LAST
 
 BERT_FLOW = replace(
     FIRST_LAST,
     name="bert-flow",
     source="Li et al., EMNLP 2020, arXiv:2011.05864; released code (levels 3, depth 3, width 32)",
-    post=FLOW,
+    post=preset("flow"),
     deviations=(
         "flow: fitted on the training subset; the paper takes NLI sentences, or the sentences of the tasks themselves, "
         "test sentences among them",
         "flow: a tenth of the subset is held out, and its likelihood chooses the step; the release takes the last one "
-        "(`+flow(held_out=0)`). Steps are those of one epoch of 10^6 sentences at every share",
+        "(`+flow(held_out=0)`). Steps are those of one epoch of 10^6 sentences at every fraction",
         "flow: the text tells the mean and deviation of the halves that leave early from the others; in the code all "
         "coordinates are standard normal, and so they are here",
         "flow: coordinates are put in a fixed random order before each coupling; AdamW corrects the bias of its first "

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import WHITEN
+from cseb.methods.spec import preset
 from cseb.methods.untrained import FIRST_LAST
 
 BERT_WHITENING = replace(
     FIRST_LAST,
     name="bert-whitening",
     source="Su et al. 2021, arXiv:2103.15316; released code",
-    post=WHITEN,
+    post=preset("whiten"),
     deviations=(
         "whiten: mean and covariance come from the training subset; the paper takes SNLI and MultiNLI, or the "
         "sentences of the tasks themselves, test sentences among them",

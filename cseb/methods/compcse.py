@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import COMPOSE, HALVES
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import part, preset
 
 COMPCSE = replace(
     SIMCSE,
     name="compcse",
     source="Chanchani & Huang, ACL 2023, arXiv:2307.07380: section 4, tables 1 and 6 (BERT-base, d0 = 256)",
-    views=HALVES,
-    compose=COMPOSE.updated(part("compose", first=256)),
+    views=preset("halves"),
+    compose=preset("compose", first=256),
     deviations=(
         "compose: the text aggregates behind the projector; figure 1 and the released code before it, and so do we "
         "(`+compose(before_head=false)` is the text)",
@@ -35,8 +34,8 @@ COMPCSE_LARGE = replace(
     COMPCSE,
     name="compcse-large",
     source="Chanchani & Huang, ACL 2023, arXiv:2307.07380: table 1 (BERT-large, + subsuming), table 6 (d0 = 1024)",
-    views=HALVES.updated(part("halves", extra="subsuming")),
-    compose=COMPOSE,
+    views=preset("halves", extra="subsuming"),
+    compose=preset("compose"),
     recipe=COMPCSE.recipe.updated(part("recipe", learning_rate=1e-5)),
 )
 
@@ -44,5 +43,5 @@ COMPCSE_ROBERTA = replace(
     COMPCSE,
     name="compcse-roberta",
     source="Chanchani & Huang, ACL 2023, arXiv:2307.07380: tables 1 and 3 (RoBERTa-base, first and last halves)",
-    compose=COMPOSE.updated(part("compose", aggregate="first_last")),
+    compose=preset("compose", aggregate="first_last"),
 )

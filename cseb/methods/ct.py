@@ -1,31 +1,28 @@
 """CT: two encoders that must agree on equal sentences and disagree on different ones."""
 
-from cseb.methods.presets import BCE_PAIRS, MEAN, NONE, RANDOM_PAIRS, RECIPE, SECOND_ENCODER
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 CT = Method(
     name="ct",
     source="Carlsson et al., ICLR 2021; released code for batches, optimiser and rates; miCSE, tables 1 and 2",
-    views=RANDOM_PAIRS,
-    pooler=MEAN,
-    head=NONE,
-    network=SECOND_ENCODER,
-    terms=(BCE_PAIRS,),
-    recipe=RECIPE.updated(
-        part(
-            "recipe",
-            steps=5_000,
-            batch_size=16,
-            learning_rate=1e-5,
-            schedule="piecewise",
-            pieces=((0, 1.0), (500, 0.8), (1_000, 0.6), (1_500, 0.4), (2_000, 0.2)),
-            optimizer="rmsprop",
-            clip=0.0,
-            max_length=75,
-            eval_every=500,
-            last_batch="drop",
-            dropout=0.0,
-        )
+    views=preset("random_pairs"),
+    pooler=preset("mean"),
+    head=preset("none"),
+    network=preset("second_encoder"),
+    terms=(preset("bce_pairs"),),
+    recipe=preset(
+        "recipe",
+        steps=5_000,
+        batch_size=16,
+        learning_rate=1e-5,
+        schedule="piecewise",
+        pieces=((0, 1.0), (500, 0.8), (1_000, 0.6), (1_500, 0.4), (2_000, 0.2)),
+        optimizer="rmsprop",
+        clip=0.0,
+        max_length=75,
+        eval_every=500,
+        last_batch="drop",
+        dropout=0.0,
     ),
     deviations=(
         "random_pairs: a batch is 2 collections of 1 positive and 7 negative pairs; the code draws both sides with "

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import BN_MLP, INFONCE, RECIPE, RTD
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 DIFFCSE = replace(
     SIMCSE,
     name="diffcse",
     source="Chuang et al., NAACL 2022, arXiv:2204.10298; released code and script (BERT-base, STS)",
-    head=BN_MLP,
-    terms=(INFONCE, RTD),
-    recipe=RECIPE.updated(part("recipe", steps=31_250, learning_rate=7e-6)),
+    head=preset("bn_mlp"),
+    terms=(preset("infonce"), preset("rtd")),
+    recipe=preset("recipe", steps=31_250, learning_rate=7e-6),
     deviations=(
         "rtd: the generator is a further pre-trained model that saw no sentence pairs: data seen is `external`. "
         "`+rtd(generator=self)` takes a frozen copy of the encoder with its own masked-LM head, and data seen is the "

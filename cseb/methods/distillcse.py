@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import INFONCE, LISTWISE_CE, RECIPE, TEACHER
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 DISTILLCSE = replace(
     SIMCSE,
     name="distillcse",
     source="Xu et al., Findings of EMNLP 2023, arXiv:2310.13499; released code and script (BERT-base)",
-    stages=TEACHER,
-    terms=(INFONCE, LISTWISE_CE),
-    recipe=RECIPE.updated(part("recipe", steps=5_000)),
+    stages=preset("teacher"),
+    terms=(preset("infonce"), preset("listwise_ce")),
+    recipe=preset("recipe", steps=5_000),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first, one epoch of 10^6 sentences long; the release takes "
         "SimCSE's checkpoint of 10^6 sentences",

@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import QUEUE, SUBWORD_REPEAT
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 ESIMCSE = replace(
     SIMCSE,
     name="esimcse",
     source="Wu et al., COLING 2022, arXiv:2109.04380; released code and script (BERT-base)",
-    views=SUBWORD_REPEAT,
-    memory=QUEUE.updated(part("queue", size=160, dropout=0.0)),
+    views=preset("subword_repeat"),
+    memory=preset("queue", size=160, dropout=0.0),
     deviations=(
         "queue: the release copies the encoder before its weights are loaded, so that the momentum copy starts at "
         "random and is slow to follow; ours starts from the loaded weights, as the text means it",

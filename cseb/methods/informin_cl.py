@@ -2,16 +2,15 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import INFONCE, MLM, RECIPE, RECONSTRUCTION
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 INFORMIN_CL = replace(
     SIMCSE,
     name="informin-cl",
     source="Chen et al., COLING 2022, arXiv:2209.10951: eq. 4 and 8, algorithm 1, table 3 (BERT-base)",
-    terms=(INFONCE, RECONSTRUCTION),
-    recipe=RECIPE.updated(part("recipe", steps=7_813, batch_size=128)),
+    terms=(preset("infonce"), preset("reconstruction")),
+    recipe=preset("recipe", steps=7_813, batch_size=128),
     deviations=(
         "reconstruction: eq. 8 is a squared distance of the vectors as they are (`form=raw`); the code adds two "
         "mean-squared errors of unit vectors, 2/D times the squared distance; we take the code's reduction",
@@ -30,7 +29,7 @@ INFORMIN_CL_MLM = replace(
     INFORMIN_CL,
     name="informin-cl-mlm",
     source="Chen et al., COLING 2022, arXiv:2209.10951: tables 4 and 6 (masked-LM weight 0.1)",
-    terms=(*INFORMIN_CL.terms, MLM),
+    terms=(*INFORMIN_CL.terms, preset("mlm")),
     deviations=(
         *(deviation for deviation in INFORMIN_CL.deviations if not deviation.startswith("mlm")),
         "mlm: the code masks in place, so that its contrast sees masked sentences too (`mlm(corrupt_contrast=true)`); "

@@ -1,27 +1,24 @@
 """IS-BERT: sentence vectors that share information with their own n-grams and not with others'."""
 
-from cseb.methods.presets import CNN_MEAN, IDENTITY, JSD_LOCAL_GLOBAL, NONE, RECIPE
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 IS_BERT = Method(
     name="isbert",
     source="Zhang et al., EMNLP 2020, arXiv:2009.12061; released code (BERT-base)",
-    views=IDENTITY,
-    pooler=CNN_MEAN,
-    head=NONE,
-    terms=(JSD_LOCAL_GLOBAL,),
-    recipe=RECIPE.updated(
-        part(
-            "recipe",
-            steps=31_250,
-            batch_size=32,
-            learning_rate=2e-5,
-            warmup=3_125,
-            optimizer="adamw_uncorrected",
-            weight_decay=0.01,
-            eval_every=1_000,
-            max_length=128,
-        )
+    views=preset("identity"),
+    pooler=preset("cnn_mean"),
+    head=preset("none"),
+    terms=(preset("jsd_local_global"),),
+    recipe=preset(
+        "recipe",
+        steps=31_250,
+        batch_size=32,
+        learning_rate=2e-5,
+        warmup=3_125,
+        optimizer="adamw_uncorrected",
+        weight_decay=0.01,
+        eval_every=1_000,
+        max_length=128,
     ),
     deviations=(
         "data: the paper trains on the sentences of SNLI and MultiNLI, near to those of the STS tasks; ours are the "

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import INFONCE, SMOOTH
 from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import preset
 
 ISCSE = replace(
     SIMCSE,
     name="iscse",
     source="He et al., AAAI 2023, arXiv:2305.07424; released code and script (BERT-base)",
-    terms=(INFONCE, SMOOTH),
+    terms=(preset("infonce"), preset("smooth")),
     deviations=(
         "smooth: weight 0.1 throughout, as released for base models; the schedule of large ones (0.005 to 0.05, a "
         "cosine) is not offered",

@@ -2,17 +2,18 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import AMI, INFONCE, QUEUE, RECIPE
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import part, preset
+
+QUEUE = preset("queue")  # also called moco
 
 MICSE = replace(
     SIMCSE,
     name="micse",
     source="Klein & Nabi, ACL 2023, arXiv:2211.04928: eq. 2 to 5, section 3.1; AMI as in the release",
     memory=QUEUE,
-    terms=(INFONCE, AMI.updated(part("ami", weight=2.5e-3, scale_by_valid=False))),
-    recipe=RECIPE.updated(part("recipe", steps=20_000, batch_size=50, warmup=250, eval_every=500)),
+    terms=(preset("infonce"), preset("ami", weight=2.5e-3, scale_by_valid=False)),
+    recipe=preset("recipe", steps=20_000, batch_size=50, warmup=250, eval_every=500),
     # The paper adapts the weight to the fraction and prints only the last one; the others are the release's commands.
     per_fraction=(
         (0.001, (part("ami", weight=1e-3, scale_by_valid=True),)),
@@ -29,15 +30,15 @@ MICSE = replace(
         "ami: rho^2 is held at 1 - 1e-6 at most, 6.9 nats, where equal maps would be worth infinitely much; the code "
         "has no such limit, and takes 100 in place of a value that is no number",
         "ami: a slice without spread is left out of the mean; in the code it counts as 0",
-        "ami: the code multiplies by the squared share of valid positions; on where the release's weights are used",
-        "ami: `layers=upper` is layers 7 to 10 of 12 (counted from 0), and the like share of other depths",
+        "ami: the code multiplies by the squared fraction of valid positions; on where the release's weights are used",
+        "ami: `layers=upper` is layers 7 to 10 of 12 (counted from 0), and the same fraction of other depths",
         "queue: an anchor's positive is the other online view, as in ESimCSE, and the copy's keys are negatives alone; "
         "the text can be read as taking the copy's view of the sentence for the positive",
         "queue: no code was released; a key of the same sentence is masked when the subset is below four queues",
         "queue: the text gives one dropout rate, 0.3, for the momentum copy; used for hidden and attention dropout",
         "recipe: learning rate, batch and steps are the paper's; the release's commands use 1e-5, 64, other lengths",
         "recipe: the text states no maximum length and no evaluation interval; 32 and 500 are those of the release's "
-        "commands (250 for 0.01 %). The best checkpoint is so chosen from 40 looks, SimCSE's from 125; "
-        "`+recipe(eval_every=125)` looks as often as SimCSE does",
+        "commands (250 for 0.01 %). The best checkpoint is so chosen from 40 evaluations, SimCSE's from 125; "
+        "`+recipe(eval_every=125)` evaluates as often as SimCSE does",
     ),
 )

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import CHAR_SPAN_MASK, CLS, NONE, NT_XENT, PADDED_MEAN, RECIPE
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 _SHARED = (
     "recipe: the release takes 50 steps, one pass over 10,000 sentences of STS-B's training split; ours are one pass "
@@ -18,23 +17,21 @@ MIRROR = Method(
     name="mirror",
     source="Liu et al., EMNLP 2021, arXiv:2104.08027; released script for BERT-base, pooled by [CLS]; "
     "miCSE, tables 1 and 2",
-    views=CHAR_SPAN_MASK,
-    pooler=CLS,
-    head=NONE,
-    terms=(NT_XENT,),
-    recipe=RECIPE.updated(
-        part(
-            "recipe",
-            steps=5_000,
-            batch_size=200,
-            learning_rate=2e-5,
-            schedule="constant",
-            optimizer="adamw",
-            weight_decay=0.01,
-            clip=0.0,
-            max_length=50,
-            last_batch="drop",
-        )
+    views=preset("char_span_mask"),
+    pooler=preset("cls"),
+    head=preset("none"),
+    terms=(preset("nt_xent"),),
+    recipe=preset(
+        "recipe",
+        steps=5_000,
+        batch_size=200,
+        learning_rate=2e-5,
+        schedule="constant",
+        optimizer="adamw",
+        weight_decay=0.01,
+        clip=0.0,
+        max_length=50,
+        last_batch="drop",
     ),
     deviations=_SHARED,
 )
@@ -43,7 +40,7 @@ MIRROR_AVG = replace(
     MIRROR,
     name="mirror-avg",
     source="Liu et al., EMNLP 2021, arXiv:2104.08027; released script for BERT-base, pooled by mean; miCSE, table 2",
-    pooler=PADDED_MEAN,
+    pooler=preset("padded_mean"),
     deviations=(
         "pooler: the release averages over padding too, 50 positions in training and 64 at test, and so do we; "
         "`mirror-avg+mean` leaves padding out",

@@ -2,15 +2,14 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import MIXED_INFONCE
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 MIXCSE = replace(
     SIMCSE,
     name="mixcse",
-    source="Zhang et al., AAAI 2022; released code and script (BERT-base) for the form and the share 0.2",
-    terms=(MIXED_INFONCE,),
+    source="Zhang et al., AAAI 2022; released code and script (BERT-base) for the form and the fraction 0.2",
+    terms=(preset("mixed_infonce"),),
     deviations=(
         "mixed_infonce: the text adds one mixture of unit vectors per anchor, the code 2 B columns from both views "
         "and mixes vectors as they are; we take the code's, `mixcse-paper` the text's",
@@ -25,9 +24,9 @@ MIXCSE_PAPER = replace(
     MIXCSE,
     name="mixcse-paper",
     source="Zhang et al., AAAI 2022, as the text has it: one mixture per anchor; optimiser settings of the release",
-    terms=(MIXED_INFONCE.updated(part("mixed_infonce", form="paper")),),
+    terms=(preset("mixed_infonce", form="paper"),),
     deviations=(
-        "mixed_infonce: one mixture of unit vectors per anchor, as the text has it; optimiser and share are the code's",
+        "mixed_infonce: one mixture of unit vectors per anchor, as in the text; optimiser and fraction are the code's",
         *MIXCSE.deviations[2:],
     ),
 )

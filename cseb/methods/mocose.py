@@ -1,16 +1,15 @@
 """MoCoSE: one view against a slow copy, whose vectors of earlier batches are further negatives."""
 
-from cseb.methods.presets import CLS, IDENTITY, MOMENTUM_NCE, NONE, RECIPE
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 MOCOSE = Method(
     name="mocose",
     source="Cao et al., Findings of ACL 2022, arXiv:2202.13093; poster, released model and notebook (BERT-base)",
-    views=IDENTITY,
-    pooler=CLS,
-    head=NONE,
-    terms=(MOMENTUM_NCE,),
-    recipe=RECIPE.updated(part("recipe", weight_decay=1e-6, eval_every=100)),
+    views=preset("identity"),
+    pooler=preset("cls"),
+    head=preset("none"),
+    terms=(preset("momentum_nce"),),
+    recipe=preset("recipe", weight_decay=1e-6, eval_every=100),
     deviations=(
         "selection: the released trainer keeps the checkpoint with the best average on the seven test tasks; ours is "
         "chosen on the dev set, never on test, and published numbers may lie higher for that alone",

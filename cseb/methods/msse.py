@@ -2,33 +2,32 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import DCM, INFONCE, LAYER_NOISE, LINEAR, MASK_PROMPT, RECIPE, RECONSTRUCT
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 MSSE = replace(
     SIMCSE,
     name="msse",
     source="Harnessing Dimensional Contrast and Information Compensation, ICASSP 2025 (openreview ICf8y366kK): "
     "eq. 2 to 10, table 5; released code for weights, decoder and prompt",
-    pooler=MASK_PROMPT,
-    head=LINEAR,
-    terms=(INFONCE, DCM, RECONSTRUCT),
-    recipe=RECIPE.updated(part("recipe", steps=3_907, batch_size=256, warmup=500)),
+    pooler=preset("mask_prompt"),
+    head=preset("linear"),
+    terms=(preset("infonce"), preset("dcm"), preset("reconstruct")),
+    recipe=preset("recipe", steps=3_907, batch_size=256, warmup=500),
     deviations=(
         "views: the positive is an English-German-English translation; without translators the second view is "
         "dropout alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",
         "terms: the text has 0.8 DCM + 0.2 ICM with sums, the code 0.2 DCM + 1.0 ICM with means and a fourth term of "
         "0.8; we take the text's three terms at the code's scale",
-        "dcm: the code pairs consecutive rows, which are different sentences, and looks at the first token; we pair "
+        "dcm: the code pairs consecutive rows, which are different sentences, and uses the first token; we pair "
         "(h, h+) of the pooler, standardised in population form",
         "reconstruct: the code's target is the positive while its memory is the original; our target is the sentence "
         "itself (`target=positive` is the code's)",
         "reconstruct: prompt and special tokens are left out of the mean; the code counts them",
         "head: the linear map behind the pooler, in training alone, is the code's; the text has none",
         "data: the code sets a tenth of its file aside and trains on the others; we train on all of the subset",
-        "recipe: table 5 states batch and learning rate, appendix A AdamW, 500 steps of warm-up, one epoch and a look "
-        "every 125 steps; linear decay, clipping and precision are SimCSE's, length 32 is the code's",
+        "recipe: table 5 states batch and learning rate, appendix A AdamW, 500 steps of warm-up, one epoch and an "
+        "evaluation every 125 steps; linear decay, clipping and precision are SimCSE's, length 32 is the code's",
         "pooler: test sentences are not cut to 32 tokens; the code cuts, decodes and tokenises them again",
     ),
 )
@@ -36,13 +35,13 @@ MSSE = replace(
 MSSE_RELEASED = replace(
     MSSE,
     name="msse-released",
-    source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line mended that cannot run; "
+    source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line fixed that cannot run; "
     "eq. 2 to 9",
     terms=(
-        INFONCE,
-        DCM.updated(part("dcm", deviation="unbiased", on="first")),
-        RECONSTRUCT.updated(part("reconstruct", target="positive")),
-        LAYER_NOISE,
+        preset("infonce"),
+        preset("dcm", deviation="unbiased", on="first"),
+        preset("reconstruct", target="positive"),
+        preset("layer_noise"),
     ),
     deviations=(
         *(deviation for deviation in MSSE.deviations if not deviation.startswith(("dcm", "terms", "reconstruct"))),
@@ -60,9 +59,9 @@ MSSE_LITERAL = replace(
     source="Harnessing Dimensional Contrast and Information Compensation, ICASSP 2025 (openreview ICf8y366kK): "
     "eq. 3, 4, 9 and 10 as printed, weights of appendix A",
     terms=(
-        INFONCE,
-        DCM.updated(part("dcm", weight=0.8, form="sum", centre=False)),
-        RECONSTRUCT.updated(part("reconstruct", weight=0.2, reduction="sum")),
+        preset("infonce"),
+        preset("dcm", weight=0.8, form="sum", centre=False),
+        preset("reconstruct", weight=0.2, reduction="sum"),
     ),
     deviations=(
         *(deviation for deviation in MSSE.deviations if not deviation.startswith(("dcm", "terms", "reconstruct"))),

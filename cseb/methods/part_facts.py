@@ -123,8 +123,9 @@ def facts(name: str, importing: bool = True) -> Facts:
     Raises: UnknownName, BadSpec.
     """
     slot = slot_of(name)
-    where = SLOTS[slot].targets[name]
-    package, release = package_of(SLOTS[slot].kind, name)
+    own = SLOTS[slot].builtin.get(name)
+    where = own or SLOTS[slot].targets[name]
+    package, release = ("", "") if own else package_of(SLOTS[slot].kind, name)
     known: dict[str, Any] = {"name": name, "slot": slot, "where": where, "package": package, "release": release}
     found = _read(where, bool(package))
     if found is None:

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import GROUP_SOFTMAX_BCE, INFONCE, KL_PEERS, PEER_ENCODER, TOKEN_EDITS
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 PCL = replace(
     SIMCSE,
     name="pcl",
     source="Wu et al., EMNLP 2022, arXiv:2201.12093; released code and README (BERT-base)",
-    views=TOKEN_EDITS,
-    network=PEER_ENCODER,
-    terms=(INFONCE, GROUP_SOFTMAX_BCE, KL_PEERS),
+    views=preset("token_edits"),
+    network=preset("peer_encoder"),
+    terms=(preset("infonce"), preset("group_softmax_bce"), preset("kl_peers")),
     deviations=(
         "peer_encoder: in the code the peer is given no attention mask and attends to padding; ours is given one, "
         "`pcl-released` is the code's",
@@ -32,6 +31,6 @@ PCL_RELEASED = replace(
     PCL,
     name="pcl-released",
     source="released code of PCL (Wu et al., EMNLP 2022, arXiv:2201.12093), its peer without an attention mask",
-    network=PEER_ENCODER.updated(part("peer_encoder", attention_mask=False)),
+    network=preset("peer_encoder", attention_mask=False),
     deviations=PCL.deviations[1:],
 )

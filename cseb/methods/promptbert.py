@@ -1,16 +1,15 @@
 """PromptBERT: two prompts as views, each vector without what the prompt alone gives."""
 
-from cseb.methods.presets import INFONCE, MASK_PROMPT, MLP, PROMPTS, RECIPE
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 PROMPTBERT = Method(
     name="promptbert",
     source="Jiang et al., EMNLP 2022, arXiv:2201.04337; released code and script (unsupervised, BERT-base)",
-    views=PROMPTS,
-    pooler=MASK_PROMPT.updated(part("mask_prompt", template='This sentence of "[X]" means [MASK].')),
-    head=MLP,
-    terms=(INFONCE,),
-    recipe=RECIPE.updated(part("recipe", steps=3_907, batch_size=256, learning_rate=1e-5, max_length=34)),
+    views=preset("prompts"),
+    pooler=preset("mask_prompt", template='This sentence of "[X]" means [MASK].'),
+    head=preset("mlp"),
+    terms=(preset("infonce"),),
+    recipe=preset("recipe", steps=3_907, batch_size=256, learning_rate=1e-5, max_length=34),
     deviations=(
         "prompts: the vector of the prompt alone is taken off in training and not at test, as in the final evaluation "
         "of the script; on the dev set the release takes it off, ours does not",

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import INFONCE, JS_CONSISTENCY, NEG_ENTROPY, RECIPE
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 RANKCSE = replace(
     SIMCSE,
     name="rankcse",
     source="Liu et al., ACL 2023, arXiv:2305.16726; hyper-parameters of a public re-implementation; MSSE, tables 1 "
     "and 2 (without teachers)",
-    terms=(INFONCE, JS_CONSISTENCY),
-    recipe=RECIPE.updated(part("recipe", steps=7_813, batch_size=128)),
+    terms=(preset("infonce"), preset("js_consistency")),
+    recipe=preset("recipe", steps=7_813, batch_size=128),
     deviations=(
         "terms: no distillation: its teachers were trained on all 10^6 sentences. MSSE says that its rows have none "
         "either, yet they lie 0.3 to 0.6 below the paper's rows with teachers on every task; ours need not reach them",
@@ -28,7 +27,7 @@ RANKCSE_RELEASED = replace(
     RANKCSE,
     name="rankcse-released",
     source="public re-implementation of RankCSE (Liu et al., ACL 2023, arXiv:2305.16726), its teachers left out",
-    terms=(INFONCE, NEG_ENTROPY),
+    terms=(preset("infonce"), preset("neg_entropy")),
     deviations=(
         RANKCSE.deviations[0],
         "neg_entropy: what the re-implementation computes, up to a constant of 1e-7, where it means js_consistency; "

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import INFONCE, RANK_MSE, TEACHER
 from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import preset
 
 RANKENCODER = replace(
     SIMCSE,
     name="rankencoder",
     source="Seonwoo et al., ACL 2023, arXiv:2209.04333; released code (SimCSE variant, BERT-base)",
-    stages=TEACHER,
-    terms=(INFONCE, RANK_MSE),
+    stages=preset("teacher"),
+    terms=(preset("infonce"), preset("rank_mse")),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first; the release trains it on 10^6 sentences",
         "recipe: the release chooses by the dev sets of STS-B and SICK-R together; here the benchmark says by which",

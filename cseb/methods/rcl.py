@@ -2,21 +2,18 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import CLS, DROPOUT, ENTROPY_MODELS, INFONCE, MEAN, NONE, RECIPE, REGULATORS, TRIPLES
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 CONTINUED = replace(
     SIMCSE,
     name="continued",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: tables 1 and 3; eq. 3 without regulators",
-    views=TRIPLES,
-    pooler=MEAN,
-    head=NONE,
-    terms=(INFONCE,),
-    recipe=RECIPE.updated(
-        part("recipe", steps=4_307, batch_size=64, learning_rate=2e-5, warmup=431, max_length=75, eval_every=431)
-    ),
+    views=preset("triples"),
+    pooler=preset("mean"),
+    head=preset("none"),
+    terms=(preset("infonce"),),
+    recipe=preset("recipe", steps=4_307, batch_size=64, learning_rate=2e-5, warmup=431, max_length=75, eval_every=431),
     deviations=(
         "the paper's start row has no further training and its RCL row has; this is one epoch without regulators",
         "the start model is SRoBERTa trained on NLI (most likely nli-roberta-base-v2): give it with --encoder",
@@ -36,8 +33,8 @@ RCL = replace(
     CONTINUED,
     name="rcl",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2 and 3, algorithm 1, tables 3 to 5, appendix A",
-    stages=ENTROPY_MODELS,
-    terms=(INFONCE, REGULATORS),
+    stages=preset("entropy_models"),
+    terms=(preset("infonce"), preset("regulators")),
     deviations=(
         "no code was released; all is from the equations",
         "infonce, entropy, regulators: the paper has no temperature; 0.05 here, `rcl-literal` has 1.0",
@@ -45,8 +42,8 @@ RCL = replace(
         "entropy: hard negatives are columns of it as of the first term; eq. 2 knows of positives alone, and the "
         "appendix trains with hard negatives without saying where",
         "entropy_models: the paper stops when the loss has not fallen for 3 steps, which on batches is at once; ours "
-        "looks at 2,048 held-out triples every 43 steps, for an epoch at most; `entropy_models(every=1, held_out=0)` "
-        "takes the paper at its word",
+        "evaluates on 2,048 held-out triples every 43 steps, for an epoch at most; "
+        "`entropy_models(every=1, held_out=0)` takes the paper at its word",
         "entropy_models: the appendix prints the second phi as 0.0, tables 4 and 5 as 0.02; we take 0.02",
         "entropy_models: algorithm 1 loops over negative phi too, tables 4 and 5 and the grid of the appendix have "
         "positive ones alone, and so have we: `+entropy_models(phis=(-0.02,-0.01,0.01,0.02))` is a loop of both",
@@ -61,10 +58,10 @@ RCL_LITERAL = replace(
     RCL,
     name="rcl-literal",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2 and 3 as printed, cosines without a temperature",
-    stages=ENTROPY_MODELS.updated(part("entropy_models", temperature=1.0)),
+    stages=preset("entropy_models", temperature=1.0),
     terms=(
-        INFONCE.updated(part("infonce", temperature=1.0)),
-        REGULATORS.updated(part("regulators", temperature=1.0)),
+        preset("infonce", temperature=1.0),
+        preset("regulators", temperature=1.0),
     ),
     deviations=(RCL.deviations[0], *RCL.deviations[2:]),
 )
@@ -73,8 +70,8 @@ RCL_UNSUP = replace(
     RCL,
     name="rcl-unsup",
     source="ours, in no paper: RCL (Tan et al. 2022, eq. 2 and 3) on sentences alone, two dropout masks as the pair",
-    views=DROPOUT,
-    pooler=CLS,
+    views=preset("dropout"),
+    pooler=preset("cls"),
     deviations=(
         "this variant is ours; the paper trains on labelled pairs alone. It should start from a simcse encoder",
         *RCL.deviations[1:9],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Between, Count, Positive, Rate, Size
@@ -26,6 +26,24 @@ class Recipe:
     length (grouped). last_batch: what is left of an epoch. dropout: "model" keeps the rates of the encoder's own
     configuration.
     """
+
+    preset: ClassVar = {  # SimCSE, BERT-base, unsupervised (tables and released script)
+        "steps": 15_625,
+        "batch_size": 64,
+        "learning_rate": 3e-5,
+        "warmup": 0,
+        "schedule": "linear",
+        "pieces": (),
+        "optimizer": "adamw_hf",
+        "weight_decay": 0.0,
+        "clip": 1.0,
+        "max_length": 32,
+        "eval_every": 125,
+        "precision": "fp32",
+        "padding": "longest",
+        "last_batch": "keep",
+        "dropout": "model",
+    }
 
     steps: Size
     batch_size: Count

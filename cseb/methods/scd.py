@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import BARLOW_PROJECTOR, CROSS_CORRELATION, MEAN_COS, MULTI_DROPOUT, RECIPE
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 SCD = replace(
     SIMCSE,
     name="scd",
     source="Klein & Nabi, ACL 2022, arXiv:2203.07847; released code and its README's command (BERT-base)",
-    views=MULTI_DROPOUT,
-    head=BARLOW_PROJECTOR,
-    terms=(MEAN_COS, CROSS_CORRELATION),
-    recipe=RECIPE.updated(part("recipe", steps=5_209, batch_size=192, eval_every=250)),
+    views=preset("multi_dropout"),
+    head=preset("barlow_projector"),
+    terms=(preset("mean_cos"), preset("cross_correlation")),
+    recipe=preset("recipe", steps=5_209, batch_size=192, eval_every=250),
     deviations=(
         "mean_cos: the text has no temperature; the code divides by 0.05, and so do we (`+mean_cos(temperature=1.0)`)",
         "cross_correlation: weight and lambda of the text are about 0.005 and 0.013; we take the command's 0.005225 "

@@ -1,18 +1,15 @@
 """SG-OPT: the layers of a frozen copy of the start are the positives."""
 
-from cseb.methods.presets import CLS, GELU_MLP, IDENTITY, L2_TO_INIT, MULTI_LAYER_NCE, RECIPE
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 SG_OPT = Method(
     name="sg-opt",
     source="Kim, Yoo & Lee, ACL 2021, arXiv:2106.07345; released code (SG-BERT, BERT-base)",
-    views=IDENTITY,
-    pooler=CLS,
-    head=GELU_MLP,
-    terms=(MULTI_LAYER_NCE, L2_TO_INIT),
-    recipe=RECIPE.updated(
-        part("recipe", steps=1_079, batch_size=16, learning_rate=5e-5, warmup=108, eval_every=50, max_length=128)
-    ),
+    views=preset("identity"),
+    pooler=preset("cls"),
+    head=preset("gelu_mlp"),
+    terms=(preset("multi_layer_nce"), preset("l2_to_init")),
+    recipe=preset("recipe", steps=1_079, batch_size=16, learning_rate=5e-5, warmup=108, eval_every=50, max_length=128),
     deviations=(
         "data: the paper trains on all sentences of STS-B, test sentences among them, and its rows are no measure for "
         "other text; ours are the subset's",

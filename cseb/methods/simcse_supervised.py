@@ -2,21 +2,20 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import MLP, PAIRS, RECIPE, TRIPLES
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 SIMCSE_SUP = replace(
     SIMCSE,
     name="simcse-sup",
     source="Gao, Yao & Chen, EMNLP 2021, arXiv:2104.08821: eq. 5, tables 4, 7 and A.1 (BERT-base, supervised)",
-    views=TRIPLES,
-    head=MLP.updated(part("mlp", keep=True)),
-    recipe=RECIPE.updated(part("recipe", steps=1_617, batch_size=512, learning_rate=5e-5)),
+    views=preset("triples"),
+    head=preset("mlp", keep=True),
+    recipe=preset("recipe", steps=1_617, batch_size=512, learning_rate=5e-5),
     deviations=(
         "triples: the paper counts 314k entailment pairs, the released file has 275601 premises with both kinds; the "
         "corpus must be such lines of TAB-separated triples (cseb.data.nli makes them from SNLI's files)",
-        "recipe: three epochs of the released triples are 1617 steps; kept for every share of the corpus",
+        "recipe: three epochs of the released triples are 1617 steps; kept for every fraction of the corpus",
         "recipe: SimCSE's text evaluates every 250 steps, its released scripts every 125; we take 125",
         "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option",
         "infonce: table 7 weighs hard negatives by 0.5, 1 and 2: `+infonce(hard_weight=2.0)`",
@@ -27,7 +26,7 @@ SIMCSE_POSITIVES = replace(
     SIMCSE_SUP,
     name="simcse-positives",
     source="Gao, Yao & Chen, EMNLP 2021, arXiv:2104.08821: eq. 1, table 4, row SNLI+MNLI entailment (BERT-base)",
-    views=PAIRS,
+    views=preset("pairs"),
     deviations=(
         "pairs: the paper trains on all 314k entailment pairs; ours are the pairs of the triples, one for each premise",
         *SIMCSE_SUP.deviations[1:4],

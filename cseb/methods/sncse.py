@@ -1,16 +1,15 @@
 """SNCSE: two prompts as positives, and the negated sentence kept a little further away."""
 
-from cseb.methods.presets import BIDIR_MARGIN, INFONCE, MASK_PROMPT, MLP, NEGATED_PROMPTS, RECIPE
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 SNCSE = Method(
     name="sncse",
     source="Wang et al., ICIC 2023, arXiv:2201.05979; released code and script (BERT-base)",
-    views=NEGATED_PROMPTS,
-    pooler=MASK_PROMPT.updated(part("mask_prompt", template='This sentence : "[X]" means [MASK].')),
-    head=MLP,
-    terms=(INFONCE, BIDIR_MARGIN),
-    recipe=RECIPE.updated(part("recipe", steps=3_907, batch_size=256, learning_rate=1e-5, max_length=24)),
+    views=preset("negated_prompts"),
+    pooler=preset("mask_prompt", template='This sentence : "[X]" means [MASK].'),
+    head=preset("mlp"),
+    terms=(preset("infonce"), preset("bidir_margin")),
+    recipe=preset("recipe", steps=3_907, batch_size=256, learning_rate=1e-5, max_length=24),
     deviations=(
         "negated_prompts: the release asks a dependency parser; ours takes the first not out, else puts one behind the "
         "first auxiliary of a closed list, else Not before the sentence, which is also what the release falls back to",

@@ -2,20 +2,16 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import CLS as CLS_TOKEN
-from cseb.methods.presets import DROPOUT, NONE, RECIPE
-from cseb.methods.presets import FIRST_LAST as FIRST_LAST_LAYERS
-from cseb.methods.presets import MEAN as MEAN_TOKENS
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 CLS = Method(
     name="cls",
     source="Devlin et al. 2019; the [CLS] rows of miCSE table 1 and InforMin-CL table 1",
-    views=DROPOUT,
-    pooler=CLS_TOKEN,
-    head=NONE,
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("none"),
     terms=(),
-    recipe=RECIPE.updated(part("recipe", steps=0)),
+    recipe=preset("recipe", steps=0),
     deviations=("the first token of the last layer, not the pre-trained pooler: `cls+cls_pooler` gives that one",),
 )
 
@@ -23,7 +19,7 @@ MEAN = replace(
     CLS,
     name="mean",
     source="Reimers & Gurevych 2019, table 1: average of the last layer",
-    pooler=MEAN_TOKENS,
+    pooler=preset("mean"),
     deviations=("special tokens count in the mean, as in SentEval's encoders",),
 )
 
@@ -31,7 +27,7 @@ FIRST_LAST = replace(
     CLS,
     name="first_last",
     source="Su et al. 2021; Gao et al. 2021, table 5, row first-last average",
-    pooler=FIRST_LAST_LAYERS,
+    pooler=preset("first_last"),
     deviations=(
         "first: 1 (first Transformer layer), as in SimCSE's code today; the 56.70 printed for BERT-base used the "
         "embedding layer: `first_last+first_last(first=0)`",

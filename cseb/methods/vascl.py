@@ -1,26 +1,23 @@
 """VaSCL: a sentence against its nearest neighbours and a view made up to be confused with them."""
 
-from cseb.methods.presets import DROPOUT, MEAN, NT_XENT, RECIPE, RELU_MLP, VIRTUAL_NT_XENT
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, preset
 
 VASCL = Method(
     name="vascl",
     source="Zhang et al., Findings of ACL 2022, arXiv:2110.08552; released code",
-    views=DROPOUT,
-    pooler=MEAN,
-    head=RELU_MLP,
-    terms=(NT_XENT.updated(part("nt_xent", temperature=0.05)), VIRTUAL_NT_XENT),
-    recipe=RECIPE.updated(
-        part(
-            "recipe",
-            steps=4_885,
-            batch_size=1_024,
-            learning_rate=5e-6,
-            schedule="constant",
-            optimizer="adamw",
-            clip=0.0,
-            eval_every=500,
-        )
+    views=preset("dropout"),
+    pooler=preset("mean"),
+    head=preset("relu_mlp"),
+    terms=(preset("nt_xent", temperature=0.05), preset("virtual_nt_xent")),
+    recipe=preset(
+        "recipe",
+        steps=4_885,
+        batch_size=1_024,
+        learning_rate=5e-6,
+        schedule="constant",
+        optimizer="adamw",
+        clip=0.0,
+        eval_every=500,
     ),
     deviations=(
         "virtual_nt_xent: in the code the vectors that are pushed are detached, so that this term trains the head "

@@ -2,18 +2,17 @@
 
 from dataclasses import replace
 
-from cseb.methods.presets import EACH_NCE, GROUP_WHITEN, RECIPE, REPEATED
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
+from cseb.methods.spec import preset
 
 WHITENEDCSE = replace(
     SIMCSE,
     name="whitenedcse",
     source="Zhuo et al., ACL 2023, arXiv:2305.17746; released code, which does not run, and its README (BERT-base)",
-    views=REPEATED,
-    head=GROUP_WHITEN,
-    terms=(EACH_NCE,),
-    recipe=RECIPE.updated(part("recipe", steps=7_813, batch_size=128, learning_rate=1e-5)),
+    views=preset("repeated"),
+    head=preset("group_whiten"),
+    terms=(preset("each_nce"),),
+    recipe=preset("recipe", steps=7_813, batch_size=128, learning_rate=1e-5),
     deviations=(
         "group_whiten: every view is whitened by itself in groups of its own, as the paper means it; the code cuts its "
         "rows in three blocks of sentences instead of views",

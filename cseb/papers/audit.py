@@ -9,7 +9,8 @@ from math import ceil, floor
 from pathlib import Path
 
 from cseb.papers.claims import Claim, contradicted
-from cseb.papers.scores import AVERAGES, Printed, read_scores
+from cseb.papers.printed import Printed, read_scores
+from cseb.papers.scores import AVERAGES
 from cseb.text import percent
 
 KINDS = {
@@ -67,7 +68,7 @@ def read(paths: Iterable[Path]) -> list[Printed]:
 
 def audit(rows: Sequence[Printed], claims: Iterable[Claim] = ()) -> list[Finding]:
     """Everything found, in the order of KINDS and, inside a kind, of the rows. Raises: BadData for bad checks."""
-    found = [finding for look in LOOKS for finding in look(rows)]
+    found = [finding for check in CHECKS for finding in check(rows)]
     found += [
         Finding(
             kind="claim",
@@ -215,7 +216,7 @@ def _finding(kind: str, row: Printed, why: str) -> Finding:
     return Finding(kind=kind, where=row.where, cell=cell, printed=printed, why=why)
 
 
-LOOKS: tuple[Callable[[Sequence[Printed]], Iterator[Finding]], ...] = (
+CHECKS: tuple[Callable[[Sequence[Printed]], Iterator[Finding]], ...] = (
     averages,
     granularity,
     corrupted,

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from cseb.errors import BadData, one_of
-from cseb.papers.scores import Printed, read_table
+from cseb.papers.printed import Printed, read_table
 from cseb.text import percent
 
 MEETING = ("encoder", "fraction", "task", "metric")
@@ -149,10 +149,10 @@ def _gap(pair: Pair) -> str:
     return f"{_named(pair[0])} - {_named(pair[1])} = {_minus(pair):+.2f} ({pair[0].task})"
 
 
-Answer = list[tuple[tuple[Printed, ...], str]]
+Violations = list[tuple[tuple[Printed, ...], str]]
 
 
-def _difference(check: Check, a: Sequence[Printed], b: Sequence[Printed], rows: Sequence[Printed]) -> Answer:
+def _difference(check: Check, a: Sequence[Printed], b: Sequence[Printed], rows: Sequence[Printed]) -> Violations:
     """The difference a - b is the number that is said, up to its last digit."""
     unit = 10.0 ** -_decimals(check.text)
     wrong = [pair for pair in _pairs(check, a, b) if abs(_minus(pair) - check.expect) > unit + SLACK]
@@ -172,37 +172,37 @@ def _meant(check: Check, pair: Pair, rows: Sequence[Printed]) -> str:
     return f", which is {mine.method} - {' or '.join(fits)}" if fits else ""
 
 
-def _equals(check: Check, a: Sequence[Printed], _b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _equals(check: Check, a: Sequence[Printed], _b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """Here a is the number that is said."""
     return [((x,), f"{_named(x)}, stated {check.text}") for x in a if abs(x.mean - check.expect) > SLACK]
 
 
-def _above(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _above(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """Every a is more than b + expect."""
     wrong = [pair for pair in _pairs(check, a, b) if _minus(pair) <= check.expect + SLACK]
     bound = f", not above {check.text}" if check.text else ""
     return [(pair, f"{_gap(pair)}{bound}") for pair in wrong]
 
 
-def _at_least(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _at_least(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """No a is less than b + expect."""
     return [(pair, _gap(pair)) for pair in _pairs(check, a, b) if _minus(pair) < check.expect - SLACK]
 
 
-def _at_most(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _at_most(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """No a is more than b + expect."""
     wrong = [pair for pair in _pairs(check, a, b) if _minus(pair) > check.expect + SLACK]
     return [(pair, f"{_gap(pair)}, stated as the most: {check.text}") for pair in wrong]
 
 
-def _up_to(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _up_to(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """The largest a - b rounds to the number that is said."""
     most = max(_pairs(check, a, b), key=_minus)
     fits = abs(_minus(most) - check.expect) <= 0.5 * 10.0 ** -_decimals(check.text) + SLACK
     return [] if fits else [(most, f"largest: {_gap(most)}, stated {check.text}")]
 
 
-def _steadier(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _steadier(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """The standard deviation of a is below that of b, wherever both are printed."""
     return [
         ((x, y), f"{_named(x)} ± {x.std_text}, {_named(y)} ± {y.std_text}: the deviation does not fall")
@@ -211,7 +211,7 @@ def _steadier(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: S
     ]
 
 
-def _leads(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _leads(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """Here a is above every b on at least `expect` tasks; on more than half of them where no number is said."""
     pairs = _pairs(check, a, b)
     tasks = list(dict.fromkeys(x.task for x, _ in pairs))
@@ -220,8 +220,8 @@ def _leads(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequ
     return [] if len(led) >= enough else [((*a[:1],), f"{a[0].method} leads {len(led)} of {len(tasks)} tasks")]
 
 
-def _trend(sign: int) -> Callable[[Check, Sequence[Printed], Sequence[Printed], Sequence[Printed]], Answer]:
-    def trend(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _trend(sign: int) -> Callable[[Check, Sequence[Printed], Sequence[Printed], Sequence[Printed]], Violations]:
+    def trend(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
         """a, or a - b where there is a b, rises (or falls) with the fraction of the corpus."""
         gains = [(x.fraction, _minus((x, y)), x) for x, y in _pairs(check, a, b)] if b else [
             (x.fraction, x.mean, x) for x in a
@@ -237,7 +237,7 @@ def _trend(sign: int) -> Callable[[Check, Sequence[Printed], Sequence[Printed], 
     return trend
 
 
-def _significant(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Answer:
+def _significant(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequence[Printed]) -> Violations:
     """Here a is above b, and further than five seeds scatter: Welch's t at the level of 5 %. The closest b is told."""
     closest = min(_pairs(check, a, b), key=_minus)
     x, y = closest
@@ -251,7 +251,7 @@ def _significant(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows
     return [] if _minus(closest) > 0 and p < 0.05 else [(closest, f"called significant: {_gap(closest)}, p = {p:.2g}")]
 
 
-CHECKS: Mapping[str, Callable[[Check, Sequence[Printed], Sequence[Printed], Sequence[Printed]], Answer]] = {
+CHECKS: Mapping[str, Callable[[Check, Sequence[Printed], Sequence[Printed], Sequence[Printed]], Violations]] = {
     "difference": _difference,
     "equals": _equals,
     "above": _above,

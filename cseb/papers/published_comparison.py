@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
-from cseb.analysis.study import Study, tag
-from cseb.papers.scores import Printed, departures, printed_name, published
-from cseb.records.record import Record
+from cseb.analysis.study import Study
+from cseb.papers.printed import Printed
+from cseb.papers.scores import departures, printed_name, published
+from cseb.records.record import RecordSummary
 from cseb.reports.cell_text import figures
 from cseb.reports.sheet import Line, Sheet
 from cseb.reports.tables import Heading, Table
@@ -18,7 +20,7 @@ from cseb.statistics.published import one_run, several_runs
 HEADS = ("cell", "ours", "published", "where", "difference", "in their ±", "agrees", "other conditions")
 
 
-def beside_published(table: Table) -> Sheet:
+def compared_with_published(table: Table) -> Sheet:
     """Every printed number for a cell of the table, one line each; several papers often print different ones."""
     lines = [line for place, cell in _cells(table) for line in _lines(table.study, place, cell)]
     notes = [
@@ -54,7 +56,7 @@ def _lines(study: Study, place: Heading, cell: Cell) -> Iterator[Line]:
         yield _line(place, cell, record, row)
 
 
-def _line(place: Heading, cell: Cell, record: Record, row: Printed) -> Line:
+def _line(place: Heading, cell: Cell, record: RecordSummary, row: Printed) -> Line:
     mean = cell.mean or 0.0
     gap = mean - row.mean
     inside = None if row.std is None else abs(gap) <= row.std

@@ -10,25 +10,18 @@ from collections.abc import Iterable, Sequence
 from math import sqrt
 
 from cseb.analysis.stats import Cell, cell
-from cseb.papers.scores import (
-    Printed,
-    departures,
-    encoder_id,
-    nearest_average,
-    own_rows,
-    printed_names,
-    published,
-)
-from cseb.records.record import Record, Select
-from cseb.regression.check_results import Answer
+from cseb.papers.printed import Printed
+from cseb.papers.scores import departures, encoder_id, nearest_average, own_rows, printed_names, published
+from cseb.records.record import RecordSummary, Select
+from cseb.regression.check_results import CheckResult
 from cseb.text import percent, plain
 
 LEVEL = 0.95
 
 
-def reproduced(records: Iterable[Record]) -> list[Answer]:
+def reproduced(records: Iterable[RecordSummary]) -> list[CheckResult]:
     """One answer for each method, fraction, checkpoint and published value: inside, outside, or why not."""
-    groups: dict[tuple[str, int, str, str], list[Record]] = {}
+    groups: dict[tuple[str, int, str, str], list[RecordSummary]] = {}
     for one in records:
         groups.setdefault((one.method, one.subset.size, one.encoder.sha256, one.corpus.sha256), []).append(one)
     return [answer for group in groups.values() for answer in _group(group)]
@@ -55,18 +48,18 @@ def welch(ours: tuple[float, float, int], theirs: tuple[float, float, int]) -> t
     return a - b - half, a - b + half
 
 
-def _group(records: Sequence[Record]) -> list[Answer]:
+def _group(records: Sequence[RecordSummary]) -> list[CheckResult]:
     one = records[0]
     selects: list[Select] = sorted({score.select for each in records for score in each.scores})
     runs = {each.seed: each for each in records}
     return [
-        _answer(one, select, cell(runs, sorted(runs), tasks, select), row, tasks)
+        _result(one, select, cell(runs, sorted(runs), tasks, select), row, tasks)
         for select in selects
-        for row, tasks in beside(one)
+        for row, tasks in printed_for(one)
     ]
 
 
-def beside(record: Record) -> list[tuple[Printed, tuple[str, ...]]]:
+def printed_for(record: RecordSummary) -> list[tuple[Printed, tuple[str, ...]]]:
     """Every number that papers print for what a record measured, with the tasks of the record it stands beside.
 
     Averages first, then tasks that are in none of them. On an encoder that no paper has, so that nothing compares
@@ -84,16 +77,18 @@ def beside(record: Record) -> list[tuple[Printed, tuple[str, ...]]]:
     return [(row, record.protocol.tasks) for row in rows if row.fraction in (None, record.subset.fraction)]
 
 
-def _answer(one: Record, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> Answer:
+def _result(one: RecordSummary, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> CheckResult:
     spread = f" ± {row.std_text} (n={row.n_seeds})" if row.std_text else ""
     theirs = f"{row.where}: {row.text}{spread}" + (f" [{row.flag}]" if row.flag else "")
     name = f"{plain(one.method)} {percent(one.subset.fraction)} {select}"
     name += "" if row.task == "sts-avg" else f" {row.task}"
     ok, said = _judged(one, select, ours, row, tasks)
-    return Answer(question="paper", cell=name, ok=ok, text=f"{theirs}; {said}", moved=True)
+    return CheckResult(question="paper", cell=name, ok=ok, text=f"{theirs}; {said}", moved=True)
 
 
-def _judged(one: Record, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> tuple[bool | None, str]:
+def _judged(
+    one: RecordSummary, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]
+) -> tuple[bool | None, str]:
     if reasons := departures(one, select, row, tasks):
         return None, f"not comparable ({'; '.join(reasons)})"
     if ours.mean is None or ours.absent:

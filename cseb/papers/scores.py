@@ -6,66 +6,16 @@ again and revise their own, so that one method at one fraction often has several
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cseb.data import shipped
-from cseb.data.bounded import open_regular
-from cseb.errors import BadData
 from cseb.registry import TASK_GROUPS
 from cseb.text import percent
 
 if TYPE_CHECKING:  # records load pydantic, which `cseb show` can do without
-    from cseb.records.record import Record, Select
-
-NEEDED = ("method", "task", "mean")
-DECIMAL = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,12})?", re.ASCII)  # as tables print numbers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
-    """One number of one table.
-
-    mean, std: points. `text` and `std_text` are the numbers as printed, which is how one knows how they were rounded.
-    fraction: part of the training set; None for encoders that are not trained, for training on NLI and where none is
-    said. n_seeds: runs behind the mean, None where the paper does not say. variant: "" is the method as published.
-    line: of the file.
-    """
-
-    method: str
-    task: str
-    mean: float
-    text: str
-    line: int
-    paper: str = ""
-    table: str = ""
-    setting: str = ""
-    variant: str = ""
-    encoder: str = ""
-    metric: str = ""
-    fraction: float | None = None
-    std: float | None = None
-    std_text: str = ""
-    n_seeds: int | None = None
-    note: str = ""
-    flag: str = ""
-
-    @property
-    def where(self) -> str:
-        """Paper and table, or the line of a file that names neither."""
-        return ", ".join(filter(None, (self.paper, self.table))) or f"line {self.line}"
-
-    @property
-    def row(self) -> tuple[str, str, str, str, str, float | None]:
-        """What the numbers of one row of one table share."""
-        return self.paper, self.table, self.method, self.variant, self.encoder, self.fraction
+    from cseb.records.record import RecordSummary, Select
+from cseb.papers.printed import Printed, shipped_rows
 
 
 class Own(NamedTuple):
@@ -187,7 +137,7 @@ def printed_names(tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return found | {name: (task,) for name, task in versioned.items() if name not in averaged}
 
 
-def nearest_average(record: Record) -> str:
+def nearest_average(record: RecordSummary) -> str:
     """The printed average that measures what the tasks of a record measure, whichever they are; "" for none."""
     kinds = {score.protocol.partition("@")[0].partition("(")[0] for score in record.scores}
     return next((name for name, near in NEAREST.items() if kinds and kinds <= set(near)), "")
@@ -215,7 +165,7 @@ def encoder_id(name: str) -> str:
     return last if last in ENCODERS.values() else ENCODERS.get(last, "")
 
 
-def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
+def departures(record: RecordSummary, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
     """In which ways the conditions of a record are not those of a printed number; none means that they compare.
 
     tasks: those of the record that stand beside the number, all by default. What a paper does not say is not held
@@ -236,7 +186,7 @@ def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str
     return [*found, *_scored_otherwise(record, select, row, tasks)]
 
 
-def _scored_otherwise(record: Record, select: Select, row: Printed, tasks: Sequence[str]) -> list[str]:
+def _scored_otherwise(record: RecordSummary, select: Select, row: Printed, tasks: Sequence[str]) -> list[str]:
     found = []
     if tasks and row.task in AVERAGES and printed_name(tasks) != row.task:
         here = "1 task" if len(tasks) == 1 else f"the average of {len(tasks)} tasks"
@@ -256,72 +206,3 @@ def _is_share(row: Printed, fraction: float) -> bool:
     if row.fraction is None:
         return row.setting != "supervised" or fraction == 1.0
     return math.isclose(row.fraction, fraction, rel_tol=1e-6)
-
-
-@cache
-def shipped_rows() -> tuple[Printed, ...]:
-    """The scores that come with cseb; none where the file is absent."""
-    path = shipped.published("scores")
-    return tuple(read_scores(path)) if path.is_file() else ()
-
-
-def read_scores(path: Path) -> list[Printed]:
-    """Printed numbers from a CSV file with a header.
-
-    Columns: method, task, mean; and where there are any, paper, table, setting, variant, encoder, fraction, metric,
-    std, n_seeds, source_note, flag. Others are left alone. Raises: BadData, naming the line.
-    """
-    rows = read_table(path, NEEDED)
-    return [_printed(row, path, number) for number, row in enumerate(rows, 2)]
-
-
-def read_table(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a CSV file by the names in its header. Raises: BadData if it lacks a needed column."""
-    try:
-        with open_regular(path) as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream, restval="")
-            names = tuple(reader.fieldnames or ())
-            if missing := [name for name in needed if name not in names]:
-                raise BadData(f"{path} has no column {missing[0]!r}; wanted: {', '.join(needed)}; found: {names}")
-            return [{name: _shown(row[name]) for name in names} for row in reader]
-    except OSError as error:
-        raise BadData(f"{path} cannot be read: {error.strerror}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadData(f"{path} is no CSV file in UTF-8: {error}") from None
-
-
-def _shown(text: str | None) -> str:
-    """A cell without what a terminal would obey, on one line."""
-    return "".join(letter if letter.isprintable() else " " for letter in text or "").strip()
-
-
-def _printed(row: Mapping[str, str], path: Path, line: int) -> Printed:
-    def number(name: str) -> float | None:
-        text = row.get(name, "")
-        if text and not DECIMAL.fullmatch(text):
-            raise BadData(f"{path}, line {line}: {name} is {text[:40]!r}; a decimal number or nothing belongs there")
-        if text and not math.isfinite(float(text)):
-            raise BadData(
-                f"{path}, line {line}: {name} is {text[:40]!r}...; a number that can be computed with is needed"
-            )
-        return float(text) if text else None
-
-    mean, seeds = number("mean"), number("n_seeds")
-    if mean is None or not row["method"] or not row["task"]:
-        raise BadData(f"{path}, line {line}: method, task and mean are needed in every row")
-    if seeds is not None and (seeds < 1 or seeds != int(seeds)):
-        raise BadData(f"{path}, line {line}: n_seeds is {row['n_seeds'][:40]!r}; a count of runs belongs there")
-    words = {name: row.get(name, "") for name in ("method", "task", "paper", "table", "setting", "variant", "encoder")}
-    return Printed(
-        **words,
-        metric=row.get("metric", ""),
-        mean=mean,
-        text=row["mean"],
-        std=number("std"),
-        std_text=row.get("std", ""),
-        fraction=number("fraction"),
-        n_seeds=None if seeds is None else int(seeds),
-        note=row.get("source_note", ""),
-        flag=row.get("flag", ""),
-        line=line,
-    )

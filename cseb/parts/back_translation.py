@@ -28,6 +28,12 @@ class BackTranslation:
     share. Source: MSSE, section 3 (English-German-English). Raises: BadData if a model cannot be loaded.
     """
 
+    preset: ClassVar = {  # MSSE, section 3; it names no models
+        "forward": "Helsinki-NLP/opus-mt-en-de",
+        "backward": "Helsinki-NLP/opus-mt-de-en",
+        "beams": 4,
+        "cache": "",
+    }
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"forward": "model", "backward": "model"}
     requires: ClassVar[str] = "translators"

@@ -166,6 +166,16 @@ class Flow(nn.Module):
     BadSpec on an encoder too narrow for the levels.
     """
 
+    preset: ClassVar = {  # BERT-flow release; one epoch of 10^6 sentences; held_out and every are ours
+        "levels": 3,
+        "depth": 3,
+        "width": 32,
+        "steps": 31_250,
+        "batch_size": 32,
+        "learning_rate": 1e-3,
+        "held_out": 0.1,
+        "every": 250,
+    }
     version: ClassVar[int] = 3
     requires: ClassVar[str] = "a fit afterwards"
 

@@ -60,6 +60,7 @@ class Linear(nn.Module):
     Source: the projector of MSSE's released code.
     """
 
+    preset: ClassVar = {"keep": False}  # MSSE release
     version: ClassVar[int] = 2
 
     def __init__(self, keep: bool, shape: Shape) -> None:
@@ -78,6 +79,7 @@ class MLP(nn.Module):
     Source: Gao et al. 2021, section 6.3; dropped at test without supervision, kept with it.
     """
 
+    preset: ClassVar = {"keep": False}  # SimCSE, unsupervised: in training only
     version: ClassVar[int] = 2
 
     def __init__(self, keep: bool, shape: Shape) -> None:
@@ -107,6 +109,7 @@ class BarlowProjector(nn.Module):
     2021, section 2.2.
     """
 
+    preset: ClassVar = {"width": 4096}  # SCD release
     version: ClassVar[int] = 2
     keep = False
 
@@ -131,6 +134,7 @@ class BNMLP(nn.Module):
     views of a batch at once, where they are one pass. Source: Chuang et al. 2022 (DiffCSE); released code.
     """
 
+    preset: ClassVar = {"inner": "2x"}  # DiffCSE release: twice the encoder's width
     version: ClassVar[int] = 2
     keep = False
 
@@ -153,6 +157,7 @@ class GELUMLP(nn.Module):
     width: of both. Source: Kim et al. 2021 (SG-OPT); released code.
     """
 
+    preset: ClassVar = {"width": 4096}  # SG-OPT release
     version: ClassVar[int] = 3
     keep = False
 
@@ -211,6 +216,7 @@ class GroupWhiten(nn.Module):
     2023 (WhitenedCSE); released code. Raises: BadSpec if the width is no multiple of groups.
     """
 
+    preset: ClassVar = {"groups": 128, "epsilon": 1e-5}  # WhitenedCSE; epsilon is ours
     version: ClassVar[int] = 2
     keep = False
 
@@ -234,6 +240,7 @@ class ReLUMLP(nn.Module):
     code, whose library draws what a checkpoint lacks so.
     """
 
+    preset: ClassVar = {"width": 128, "rate": 100.0}  # VaSCL release
     version: ClassVar[int] = 2
     keep = False
 

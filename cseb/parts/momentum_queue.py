@@ -34,6 +34,7 @@ class Queue:
     key; "auto" means so in subsets below four queues. Source: Klein & Nabi 2023, section 3.1; He et al. 2020.
     """
 
+    preset: ClassVar = {"size": 384, "momentum": 0.995, "dropout": 0.3, "mask_self": "auto"}  # miCSE, section 3.1
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "momentum copy"
 

@@ -38,6 +38,7 @@ class PeerEncoder:
     released code. Raises: BadSpec if there is no pre-trained pooler.
     """
 
+    preset: ClassVar = {"pooler": "auto", "attention_mask": True}  # PCL release, its missing mask put right
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "second encoder"
     peer: ClassVar[bool] = True

@@ -55,6 +55,8 @@ class Delete(Twice):
     Source: MSSE, figure 8 (the view "delete"); rate from the release of PCL (Wu et al. 2022).
     """
 
+    preset: ClassVar = {"rate": 0.2}  # PCL release; MSSE, figure 8, gives no rate
+
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
 
@@ -73,6 +75,8 @@ class Repeat(Twice):
 
     Source: MSSE, figure 8 (the view "repeat"); rate from the release of PCL (Wu et al. 2022).
     """
+
+    preset: ClassVar = {"rate": 0.2}
 
     def __init__(self, rate: Rate) -> None:
         self.rate = rate
@@ -95,6 +99,7 @@ class CharSpanMask(Twice):
     code for `least` and the cut. Raises: BadSpec on an encoder without a mask token.
     """
 
+    preset: ClassVar = {"span": 5, "least": 30, "in_place": "auto"}  # Mirror-BERT release
     requires: ClassVar[str] = "mask token"
 
     def __init__(

@@ -43,6 +43,8 @@ class Halves:
     Source: Chanchani & Huang, ACL 2023, tables 1 to 5. Raises: BadSpec if no sentence has k words.
     """
 
+    preset: ClassVar = {"k": 2, "side": "positive", "extra": "none"}  # CompCSE, table 1
+
     def __init__(self, k: PieceCount, side: Side, extra: Strategy, shape: Shape) -> None:
         self.k, self.side, self.triples = k, side, STRATEGIES[extra]
         if extra != "none" and k != 2:
@@ -85,6 +87,7 @@ class UnitHalves:
     A sentence that the file lacks adds no items. Source: Chanchani & Huang, ACL 2023, table 2 (units from DMRST).
     """
 
+    preset: ClassVar = {"k": 2, "side": "positive", "extra": "subsuming", "file": ""}
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"file": "file"}
     requires: ClassVar[str] = "discourse units"
@@ -133,6 +136,11 @@ class Compose(nn.Module):
     Source: Chanchani & Huang, ACL 2023, figure 1, tables 3 and 6; sizes of the projections are ours.
     """
 
+    preset: ClassVar = {  # CompCSE's tables 2 to 5 use all coordinates
+        "aggregate": "avg",
+        "before_head": True,
+        "first": None,
+    }
     version: ClassVar[int] = 2
 
     def __init__(self, aggregate: Aggregate, before_head: bool, first: Count | None, shape: Shape) -> None:

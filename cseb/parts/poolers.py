@@ -82,6 +82,7 @@ class PaddedMean(nn.Module):
     sentences are padded to 50 in training and to 64 at test.
     """
 
+    preset: ClassVar = {"training": 50, "test": 64}  # Mirror-BERT release: padding counts
     needs: ClassVar[frozenset[str]] = frozenset()
     template = ""
 
@@ -108,6 +109,7 @@ class FirstLast(nn.Module):
     average"; the two are some four STS points apart. Source: Su et al. 2021; SimCSE issues 133 and 285.
     """
 
+    preset: ClassVar = {"first": 1}  # SimCSE's evaluation since its fix of 2021; 0 is the embedding layer
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     template = ""
 
@@ -141,6 +143,7 @@ class MeanLast(nn.Module):
     encoder has fewer.
     """
 
+    preset: ClassVar = {"training": 1, "test": 2}  # ConSERT release
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     template = ""
 
@@ -163,6 +166,7 @@ class CNNMean(nn.Module):
     after. Source: Zhang et al. 2020 (IS-BERT); released code. Raises: BadSpec if they cannot share the width evenly.
     """
 
+    preset: ClassVar = {"widths": (1, 3, 5)}  # IS-BERT release
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset()
     template = ""
@@ -192,6 +196,7 @@ class MaskPrompt(nn.Module):
     Raises: BadSpec on a template without either, or an encoder without a mask token.
     """
 
+    preset: ClassVar = {"template": '"[X]" means [MASK].'}  # MSSE release
     requires: ClassVar[str] = "mask token"
     needs: ClassVar[frozenset[str]] = frozenset()
 

@@ -42,6 +42,7 @@ class Whiten(nn.Module):
     dimensions than the encoder has.
     """
 
+    preset: ClassVar = {"dimensions": 256, "shrink": 0.0}  # BERT-whitening release, its demo
     requires: ClassVar[str] = "a fit afterwards"
 
     def __init__(self, dimensions: Count, shrink: Rate, shape: Shape) -> None:
@@ -90,6 +91,7 @@ class RankMix(nn.Module):
     corpus: how many sentences of the subset at most are ranked. Source: Seonwoo et al. 2023 (RankEncoder), eq. 7.
     """
 
+    preset: ClassVar = {"cosine": 0.9, "corpus": 10_000}  # RankEncoder, eq. 7; corpus of the released scripts
     requires: ClassVar[str] = "a fit afterwards"
 
     def __init__(self, cosine: Rate, corpus: Annotated[int, AtLeast(2)], shape: Shape) -> None:

@@ -22,6 +22,15 @@ class EntropyModels:
     differ by phi alone. Source: Tan et al. 2022, section 3.2, algorithm 1 and appendix A.
     """
 
+    preset: ClassVar = {  # RCL, appendix A; at most an epoch of its triples, a look every hundredth
+        "phis": (0.01, 0.02, 0.03, 0.04),
+        "steps": 4_307,
+        "every": 43,
+        "patience": 3,
+        "held_out": 2_048,
+        "temperature": 0.05,
+        "all_columns": False,
+    }
     requires: ClassVar[str] = "models trained first"
     uses: ClassVar[tuple[str, ...]] = ("entropy",)
     with_head = True
@@ -67,6 +76,11 @@ class Teacher:
     RankEncoder, DistillCSE and DCLR start, here of the same subset.
     """
 
+    preset: ClassVar = {  # a SimCSE of the same subset in the place of a released checkpoint
+        "steps": 15_625,
+        "temperature": 0.05,
+        "with_head": False,
+    }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "teacher trained first"
     uses: ClassVar[tuple[str, ...]] = ("infonce",)

@@ -82,6 +82,7 @@ class Prompts(Twice):
     (PromptBERT); released code. Raises: BadSpec if positions cannot be chosen, see poolers.MaskPrompt for the template.
     """
 
+    preset: ClassVar = {"second": 'This sentence : "[X]" means [MASK].', "denoise": True}  # PromptBERT release, BERT
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "mask token"
 
@@ -100,6 +101,7 @@ class NegatedPrompts:
     second: its template. Source: Wang et al. 2022 (SNCSE); released code. Raises: BadSpec, see poolers.MaskPrompt.
     """
 
+    preset: ClassVar = {"second": 'This sentence of "[X]" means [MASK].'}  # SNCSE release
     requires: ClassVar[str] = "mask token"
     views = 2
     edits = 1
@@ -118,6 +120,8 @@ class Repeated:
 
     Source: Zhuo et al. 2023 (WhitenedCSE). Raises: BadSpec below two views.
     """
+
+    preset: ClassVar = {"views": 3}  # WhitenedCSE release
 
     def __init__(self, views: Annotated[int, Between(2, 16)]) -> None:
         self.views = views

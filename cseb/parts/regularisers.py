@@ -43,6 +43,8 @@ class AttentionDropout:
     Source: Tan et al. 2022, table 1 ("attention dropout").
     """
 
+    preset: ClassVar = {"rate": 0.1}  # RCL, table 1
+
     def __init__(self, rate: DropoutRate, shape: Shape) -> None:
         self.rate = rate
         _reachable("attention_dropout", shape)
@@ -60,6 +62,7 @@ class DropHead:
     Constant rate. Source: Zhou et al., Findings of EMNLP 2020; Tan et al. 2022, table 1, uses it as a control.
     """
 
+    preset: ClassVar = {"rate": 0.1}  # RCL, table 1
     version: ClassVar[int] = 2
 
     def __init__(self, rate: DropoutRate, shape: Shape) -> None:

@@ -33,6 +33,8 @@ class SubwordRepeat(Twice):
     of a sentence at every step and with every seed. Source: Wu et al. 2022 (ESimCSE), section 3.1; released code.
     """
 
+    preset: ClassVar = {"rate": 0.32, "bound": "released", "when": "step"}  # ESimCSE release, BERT
+
     def __init__(self, rate: Rate, bound: Literal["released", "paper"], when: Literal["step", "once"]) -> None:
         self.rate, self.bound, self.when = rate, bound, when
 
@@ -93,6 +95,11 @@ class TokenEdits:
     released code. Raises: BadSpec on an encoder without dropout: the first two would be equal.
     """
 
+    preset: ClassVar = {  # PCL release
+        "edits": ("shuffle", "reverse", "delete", "repeat", "shuffle", "reverse", "delete", "repeat"),
+        "rate": 0.2,
+    }
+
     views = 2
 
     def __init__(self, edits: tuple[TokenEdit, ...], rate: Rate, shape: Shape) -> None:
@@ -126,6 +133,7 @@ class SpanMasks:
     an encoder without a mask token or dropout.
     """
 
+    preset: ClassVar = {"first": 0.2, "second": 0.4}  # ArcCSE
     requires: ClassVar[str] = "mask token"
     views = 2
     edits = 2

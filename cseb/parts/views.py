@@ -58,6 +58,8 @@ class MultiDropout(Twice):
     rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); released code.
     """
 
+    preset: ClassVar = {"rates": (0.05, 0.155)}  # SCD release, BERT-base
+
     def __init__(self, rates: tuple[DropoutRate, DropoutRate]) -> None:
         self.renderings = tuple(map(AtRate, rates))
 
@@ -73,6 +75,7 @@ class EmbeddingEdits(Twice):
     positions are to be shuffled in an encoder that is not told them.
     """
 
+    preset: ClassVar = {"first": "feature_cutoff", "second": "position_shuffle", "rate": 0.2}  # ConSERT
     version: ClassVar[int] = 2
 
     def __init__(self, first: EmbeddingEdit | None, second: EmbeddingEdit | None, rate: Rate, shape: Shape) -> None:
@@ -95,6 +98,7 @@ class Paraphrase:
     the file cannot be read or lacks a sentence of the subset.
     """
 
+    preset: ClassVar = {"file": ""}
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"file": "file"}
     requires: ClassVar[str] = "paraphrases"
@@ -139,6 +143,8 @@ class RandomPairs(Twice):
     No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
     released code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
+
+    preset: ClassVar = {"negatives": 7}  # CT release
 
     def __init__(self, negatives: Count) -> None:
         self.negatives = negatives

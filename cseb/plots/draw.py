@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import cast
 
+from cseb.analysis.comparable import as_it_stands
 from cseb.analysis.corpus_blocks import blocks
 from cseb.analysis.gains import floor
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
-from cseb.analysis.study import as_it_stands
 from cseb.errors import BadResults
-from cseb.methods.spec import labels
+from cseb.methods.grammar import labels
 from cseb.plots import critical, profiles, runs, scores
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Select
@@ -25,7 +25,7 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
     select = cast("Select", ask.select)
     if kind == "cd":
         return critical.diagram(blocks(records, ask, select))
-    study = ask.study(records)
+    study, held = ask.study(records), {one.key: one for one in records}
     if baseline and baseline not in {record.method for record in everything}:
         baseline = labels(baseline)[0]
     if kind in ("curves", "gain", "profile", "seeds", "sensitivity") and not any(study.sizes):
@@ -47,8 +47,8 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
         "gain": gain,
         "profile": profile,
         "seeds": lambda: scores.seeds(kinds.few_shot(records, (), ask)),
-        "training": lambda: runs.training(study),
+        "training": lambda: runs.training(study, held),
         "sensitivity": sensitivity,
-        "geometry": lambda: runs.geometry(study, study.chosen(ask.tasks), select),
+        "geometry": lambda: runs.geometry(study, held, study.chosen(ask.tasks), select),
     }
     return draw[kind]()

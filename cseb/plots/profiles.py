@@ -11,7 +11,7 @@ import numpy.typing as npt
 from cseb.analysis.gains import Floor, gains
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.plots.style import Plot, legend, look, panels
+from cseb.plots.style import Plot, legend, line_style, panels
 from cseb.records.record import Select
 from cseb.reports.captions import signature
 from cseb.statistics.profiles import band, fraction_above, iqm_of_seeds
@@ -58,7 +58,7 @@ def profile(study: Study, tasks: Sequence[str], select: Select, base: Floor) -> 
 def _curve(axes: Axes, gained: Floats, label: str, place: int) -> None:
     steps = np.unique(gained)
     at = np.concatenate([steps[:1] - 0.5, steps, steps[-1:] + 0.5])
-    style, every = look(place), max(1, len(at) // 8)
+    style, every = line_style(place), max(1, len(at) // 8)
     axes.plot(at, fraction_above(gained, at), label=label, drawstyle="steps-post", markevery=every, **style)
     if len(gained) > 1:
         low, high = band(gained, at)

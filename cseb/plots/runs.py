@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from cseb.analysis.stats import score
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.plots.style import Plot, legend, look, panels
-from cseb.records.record import Record, Select
+from cseb.plots.style import Plot, legend, line_style, panels
+from cseb.records.record import Record, Select, Trace
 from cseb.reports.captions import signature
 from cseb.text import percent, plain
 
@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MEASURES = ("alignment", "uniformity")
+Held = Mapping[str, Record]  # the whole records of a study, by key
+Curve = list[tuple[int, float | None]]
 
 
-def training(study: Study) -> Plot:
+def training(study: Study, held: Held) -> Plot:
     """Loss, dev points and followed tasks against the step, a panel for each size; thin lines are seeds."""
-    traces = [one.trace for one in study.records if one.trace]
+    traces = [trace for one in study.records if (trace := held[one.key].trace)]
     if not any(trace.curve for trace in traces):
         raise BadResults("these records hold no trajectory: loss and dev score were not recorded during training")
     dev = any(point[2] is not None for trace in traces for point in trace.curve)
@@ -33,8 +35,8 @@ def training(study: Study) -> Plot:
     for row, (line, what) in enumerate(zip(lines, shown, strict=True)):
         for axes, (size, fraction) in zip(line, study.sizes.items(), strict=True):
             for place, method in enumerate(study.methods):
-                runs = [one for one in study.runs.get((method, size), {}).values() if one.trace]
-                _trajectories(axes, runs, what, plain(method), place)
+                runs = [held[one.key].trace for one in study.runs.get((method, size), {}).values()]
+                _trajectories(axes, [_curve(one, what) for one in runs if one], plain(method), place)
             axes.set_title(f"{percent(fraction)} ({size:,})" if not row else "")
             axes.set_xlabel("step" if row == len(lines) - 1 else "")
             axes.set_ylabel(what if axes is line[0] else "")
@@ -46,12 +48,12 @@ def training(study: Study) -> Plot:
     return Plot(figure, f"{said} Thin: single seeds; thick: their mean. {_signed(study, ())}")
 
 
-def geometry(study: Study, tasks: Sequence[str], select: Select) -> Plot:
+def geometry(study: Study, held: Held, tasks: Sequence[str], select: Select) -> Plot:
     """Alignment against uniformity (Wang & Isola 2020, both lower is better), the score of `tasks` as colour.
 
     One mark for each method and size, mean over seeds. Raises: BadResults when no task says where vectors lie.
     """
-    found = list(_places(study, tasks, select))
+    found = list(_places(study, held, tasks, select))
     if not found:
         raise BadResults(
             "no record has alignment and uniformity; run a task that measures alignment and uniformity beside the "
@@ -68,7 +70,7 @@ def geometry(study: Study, tasks: Sequence[str], select: Select) -> Plot:
             vmin=min(scores),
             vmax=max(scores),
             cmap="cividis",  # made for colour-blind readers
-            marker=look(place)["marker"],
+            marker=line_style(place)["marker"],
             s=46,
             edgecolors="black",
             linewidths=0.6,
@@ -99,14 +101,14 @@ class Mark:
     points: float
 
 
-def _places(study: Study, tasks: Sequence[str], select: Select) -> Iterator[Mark]:
+def _places(study: Study, held: Held, tasks: Sequence[str], select: Select) -> Iterator[Mark]:
     for method in study.methods:
         for size in study.sizes:
             runs = study.runs.get((method, size), {}).values()
             found = [
                 (where, points)
                 for one in runs
-                if (where := _lies(one, select)) and not isinstance(points := score(one, tasks, select), str)
+                if (where := _lies(held[one.key], select)) and not isinstance(points := score(one, tasks, select), str)
             ]
             if found:
                 alignment, uniformity = (fmean(where[axis] for where, _ in found) for axis in (0, 1))
@@ -125,11 +127,10 @@ def _lies(record: Record, select: Select) -> tuple[float, float] | None:
     return (found["alignment"], found["uniformity"]) if len(found) == len(MEASURES) else None
 
 
-def _trajectories(axes: Axes, runs: Sequence[Record], what: str, label: str, place: int) -> None:
-    style = look(place)
+def _trajectories(axes: Axes, curves: Sequence[Curve], label: str, place: int) -> None:
+    style = line_style(place)
     by_step: dict[int, list[float]] = {}
-    for one in runs:
-        curve = _curve(one, what)
+    for curve in curves:
         known = [(step, value) for step, value in curve if value is not None]
         axes.plot([x for x, _ in known], [y for _, y in known], color=style["color"], linewidth=0.5, alpha=0.5)
         for step, value in known:
@@ -140,12 +141,10 @@ def _trajectories(axes: Axes, runs: Sequence[Record], what: str, label: str, pla
     axes.plot(steps, means, label=label, linewidth=1.6, markevery=every, **style)
 
 
-def _curve(record: Record, what: str) -> list[tuple[int, float | None]]:
-    if record.trace is None:
-        return []
+def _curve(trace: Trace, what: str) -> Curve:
     if what in ("loss", "dev points"):
-        return [(step, loss if what == "loss" else dev) for step, loss, dev in record.trace.curve]
-    return [(step, found.get(what)) for step, found in record.trace.along]
+        return [(step, loss if what == "loss" else dev) for step, loss, dev in trace.curve]
+    return [(step, found.get(what)) for step, found in trace.along]
 
 
 def _signed(study: Study, tasks: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cseb.analysis.stats import Cell, Spread
-from cseb.plots.style import Plot, legend, look, panels, sentences, short
+from cseb.plots.style import Plot, legend, line_style, panels, sentences, short
 from cseb.reports.tables import Heading, Row, Table
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def curves(table: Table) -> Plot:
     for place, row in enumerate(table.rows):
         found = _known(row, drawn)
         xs, ys = [x for x, _ in found], [cell.mean or 0.0 for _, cell in found]
-        axes.plot(xs, ys, label=short(row.head.title), **look(place))
+        axes.plot(xs, ys, label=short(row.head.title), **line_style(place))
         edges = [_edges(cell, table.spread) for _, cell in found]
         low, high = [edge[0] for edge in edges], [edge[1] for edge in edges]
-        axes.fill_between(xs, low, high, color=look(place)["color"], alpha=0.15, linewidth=0)
+        axes.fill_between(xs, low, high, color=line_style(place)["color"], alpha=0.15, linewidth=0)
     sentences(axes, [head.size or 0 for _, head in drawn])
     axes.set_ylabel("points")
     axes.set_title(table.title)
@@ -62,7 +62,7 @@ def gain(table: Table, full: str) -> Plot:
             label=short(row.head.title),
             capsize=2.5,
             elinewidth=0.9,
-            **look(place),
+            **line_style(place),
         )
     axes.axhline(0, color="black", linewidth=0.8)
     sentences(axes, [head.size or 0 for _, head in drawn])
@@ -81,12 +81,12 @@ def seeds(table: Table) -> Plot:
     for axes, (place, head) in zip(line, drawn, strict=True):
         for height, row in enumerate(table.rows):
             cell = row.cells[place]
-            colour = look(height)["color"]
+            colour = line_style(height)["color"]
             axes.scatter(
                 list(cell.values.values()),
                 [height] * cell.n,
                 color=colour,
-                marker=look(height)["marker"],
+                marker=line_style(height)["marker"],
                 alpha=0.75,
                 s=22,
             )
@@ -112,12 +112,12 @@ def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
         ]
         edges = [_edges(cell, table.spread) for _, cell in known]
         across = [x for x, _ in known]
-        axes.plot(across, [cell.mean or 0.0 for _, cell in known], label=short(head.title), **look(place))
+        axes.plot(across, [cell.mean or 0.0 for _, cell in known], label=short(head.title), **line_style(place))
         axes.fill_between(
             across,
             [low for low, _ in edges],
             [high for _, high in edges],
-            color=look(place)["color"],
+            color=line_style(place)["color"],
             alpha=0.15,
             linewidth=0,
         )

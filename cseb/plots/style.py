@@ -57,7 +57,7 @@ def check(out: Path) -> None:
         raise BadResults("plots need matplotlib, which is not installed; pip install 'cseb[plots]'")
 
 
-def look(place: int) -> dict[str, Any]:
+def line_style(place: int) -> dict[str, Any]:
     """Colour, dashes and marker of the curve at this place; of the first 28, those of one colour share neither."""
     turn = place // len(COLOURS)
     return {

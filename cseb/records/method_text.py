@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from cseb.errors import BadResults, BadSpec
+from cseb.methods.grammar import parse_part
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Method, Option, Part, parse_part
+from cseb.methods.spec import Method, Option, Part
 
 NAME = re.compile(r"[^\W\d]\w*(?=\()")
 QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"", re.DOTALL)
@@ -79,7 +80,7 @@ def read_method(resolved: str) -> tuple[Stated, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class PartDifference:
     """A part in which two methods differ: the options that are not the same, "absent" where a side lacks the part.
 
     name: of the part, with its version where that is the same on both sides.
@@ -90,7 +91,7 @@ class Apart:
     b: str
 
 
-def apart(a: str | Sequence[Stated], b: str | Sequence[Stated]) -> Iterator[Apart]:
+def part_differences(a: str | Sequence[Stated], b: str | Sequence[Stated]) -> Iterator[PartDifference]:
     """Every part in which two resolved methods differ, in the order of their slots. Raises: BadResults for a text."""
     ours, theirs = ({f"{one.part.name} {place}": one for place, one in _numbered(text)} for text in (a, b))
     for place in _in_order([*ours], [*theirs]):
@@ -98,10 +99,10 @@ def apart(a: str | Sequence[Stated], b: str | Sequence[Stated]) -> Iterator[Apar
         if here is None or there is None:
             [only] = [one for one in (here, there) if one is not None]
             said = only.shown() or "no options"
-            yield Apart(only.named, said if here else "absent", said if there else "absent")
+            yield PartDifference(only.named, said if here else "absent", said if there else "absent")
         elif str(here) != str(there):  # as written: 1 and 1.0 are two keys
             values, others = here.options, there.options
-            yield _options_apart(
+            yield _option_difference(
                 here, there, [name for name in {**values, **others} if not _same(name, values, others)]
             )
 
@@ -110,11 +111,11 @@ def _same(name: str, ours: Mapping[str, Option], theirs: Mapping[str, Option]) -
     return name in ours and name in theirs and repr(ours[name]) == repr(theirs[name])
 
 
-def _options_apart(here: Stated, there: Stated, names: Sequence[str]) -> Apart:
+def _option_difference(here: Stated, there: Stated, names: Sequence[str]) -> PartDifference:
     if here.version == there.version:
         names = names or [*here.options]  # the same ones in another order
-        return Apart(here.named, here.shown(names) or "no such option", there.shown(names) or "no such option")
-    return Apart(here.part.name, _with_version(here, names), _with_version(there, names))
+        return PartDifference(here.named, here.shown(names) or "no such option", there.shown(names) or "no such option")
+    return PartDifference(here.part.name, _with_version(here, names), _with_version(there, names))
 
 
 def _with_version(one: Stated, names: Sequence[str]) -> str:

@@ -1,4 +1,8 @@
-"""The record of one finished job: every score, and all that is needed to get it again."""
+"""The record of one finished job: every score, and all that is needed to get it again.
+
+Tables and comparisons need less: a `RecordSummary` has scores without the figures beside them, and training without its
+trajectory. Every `Record` is one. What a summary lacks is no field of it, so nothing missing can be taken for empty.
+"""
 
 from __future__ import annotations
 
@@ -77,23 +81,35 @@ class Protocol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
-class Score:
-    """One task, scored with one checkpoint."""
+class TaskScore:
+    """The main figure of one task with one checkpoint."""
 
     task: str  # name@version, as in Protocol
     protocol: str  # such as simcse-sts@1
     select: Select
     value: Points | None  # points, the protocol's own figure; None when the encoder has collapsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+class Score(TaskScore):
+    """One task, scored with one checkpoint."""
+
     detail: dict[str, Figure | None]  # such as "spearman.mean" or "spearman.all/headlines"
     items: Count  # pairs or sentences scored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
-class Trace:
-    """How training went."""
+class Length:
+    """How long training was, in steps, and where the best checkpoint lay."""
 
     steps: Count
     best_step: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+class Trace(Length):
+    """How training went."""
+
     curve: tuple[tuple[Count, Loss, Points | None], ...]  # step, mean loss since the last look, dev points
     notes: tuple[str, ...] = ()  # such as where AMI looked, or which output layer a decoder used
     along: tuple[tuple[Count, dict[str, Points | None]], ...] = ()  # step, and further tasks scored at that look
@@ -117,6 +133,11 @@ class Cost:
     # of all its threads and processes; unlike the others, no matter what else the machine did
     cpu_seconds: Amount | None = None
 
+    @property
+    def seconds(self) -> float:
+        """Training and scoring together, by the clock."""
+        return self.train_seconds + self.score_seconds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Origin:
@@ -133,8 +154,8 @@ class Origin:
     code: dict[str, str] = Field(default_factory=dict)  # parts, trainer and tasks of cseb to fingerprints of their code
 
 
-class Record(BaseModel):
-    """One job: method x fraction x seed on one encoder, corpus and protocol."""
+class RecordSummary(BaseModel):
+    """One job: method x fraction x seed on one encoder, corpus and protocol; what tables are made of."""
 
     model_config = ConfigDict(frozen=True, **STRICT)
 
@@ -142,7 +163,7 @@ class Record(BaseModel):
     key: str
     status: Literal["done", "failed"]
     benchmark: str
-    method: str  # as typed: reads back through spec.parse_method
+    method: str  # as typed: reads back through grammar.parse_method
     resolved: str  # every part with every option and version, as a text: what the identity of the job is made of
     parts: Parts | None = None  # the same as data; None in format 1
     data_seen: tuple[str, ...]
@@ -154,11 +175,22 @@ class Record(BaseModel):
     seed: Count
     vary: Vary = "all"  # which streams of random numbers the seed decides; the others are those of seed 0
     protocol: Protocol
-    scores: tuple[Score, ...] = ()
-    trace: Trace | None = None
+    scores: tuple[TaskScore, ...] = ()
+    trace: Length | None = None
     failure: Failure | None = None
     cost: Cost
     origin: Origin
+
+    def stated(self) -> tuple[Stated, ...]:
+        """The parts of the method with versions. Raises: BadResults where format 1 holds a text that cannot be read."""
+        return read_method(self.resolved) if self.parts is None else self.parts
+
+
+class Record(RecordSummary):
+    """The same with all that was measured: what is written, and read back to be checked, drawn or run again."""
+
+    scores: tuple[Score, ...] = ()
+    trace: Trace | None = None
 
     @model_validator(mode="after")
     def _one_method(self) -> Self:
@@ -174,7 +206,3 @@ class Record(BaseModel):
         if self.parts is None:  # a record of format 1 stays one
             del found["parts"]
         return found
-
-    def stated(self) -> tuple[Stated, ...]:
-        """The parts of the method with versions. Raises: BadResults where format 1 holds a text that cannot be read."""
-        return read_method(self.resolved) if self.parts is None else self.parts

@@ -19,19 +19,16 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from cseb.errors import BadResults, CsebError
-from cseb.methods.part_facts import facts
+from cseb.errors import BadResults
 from cseb.records.items import Items, read_items
-from cseb.records.method_text import Stated
-from cseb.records.record import SCHEMA, Record
-from cseb.registry import SLOTS, TASKS
+from cseb.records.record import SCHEMA, Length, Record, RecordSummary, TaskScore
 from cseb.text import plain
 
 KEY = re.compile(r"[0-9a-f]{16}")
 LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
-NOTHING: dict[str, float | None] = {}
-FIELDS = set(Record.model_fields)
+FIELDS = set(RecordSummary.model_fields)  # one for all summaries: a set of its own takes 2 kB
+ALIKE = ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_seen")  # in most records of a folder
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
 
@@ -80,7 +77,7 @@ class Store:
                 place.mkdir(exist_ok=True)
             except FileNotFoundError:
                 raise BadResults(
-                    f"{place} cannot be made: {place.parent} is missing; make it, or mend the path"
+                    f"{place} cannot be made: {place.parent} is missing; make it, or correct the path"
                 ) from None
             except (FileExistsError, NotADirectoryError):
                 raise BadResults(f"{place} cannot be a folder: a file is in its way; take another path") from None
@@ -147,16 +144,27 @@ class Store:
         """Scores per item of one job, named "<task>/<select>". Raises: BadResults."""
         return read_items(self.items / f"{key}.npz")
 
-    def load(self, *, lean: bool = False) -> tuple[list[Record], list[Problem]]:
-        """All records by key, and every visible file among them that is not one. Raises: BadResults.
+    def load(self) -> tuple[list[Record], list[Problem]]:
+        """All records by key, and every visible file among them that is not one. Raises: BadResults."""
+        with _no_collection():
+            found = list(self._all())
+        return [one for one in found if isinstance(one, Record)], [one for one in found if isinstance(one, Problem)]
 
-        lean: without figures beside the main one and without trajectories, which take two thirds of the memory.
-        """
+    def summaries(self) -> tuple[list[RecordSummary], list[Problem]]:
+        """As `load`, in a third of the memory: for tables of large folders. Raises: BadResults."""
+        records: list[RecordSummary] = []
+        problems: list[Problem] = []
         shared: dict[Any, Any] = {}
         with _no_collection():
-            paths = [path for path in self._entries() if not path.name.startswith(".")]
-            found = [_lean(_read(path), shared) if lean else _read(path) for path in paths]
-        return [one for one in found if isinstance(one, Record)], [one for one in found if isinstance(one, Problem)]
+            for one in self._all():
+                if isinstance(one, Problem):
+                    problems.append(one)
+                else:
+                    records.append(_summary(one, shared))
+        return records, problems
+
+    def _all(self) -> Iterator[Record | Problem]:
+        return (_read(path) for path in self._entries() if not path.name.startswith("."))
 
     def _entries(self) -> list[Path]:
         try:
@@ -165,41 +173,6 @@ class Store:
             raise BadResults(
                 f"no records in {self.folder}: {error.strerror}; name a folder cseb has written"
             ) from error
-
-
-def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapping[str, Any] = TASKS) -> str:
-    """Why today's code would give this job other numbers, or "" when it would not.
-
-    versions: of parts by name in place of those the parts state; tasks: by name, each with a version. What is not
-    installed here is not judged.
-    """
-    try:
-        stated = record.stated()
-    except BadResults as error:
-        return plain(str(error))
-    held = [(one.part.name, str(one.version), str(_now(one, versions))) for one in stated]
-    for task in record.protocol.tasks:
-        name, _, version = task.rpartition("@")
-        if not name or not version.isascii() or not version.isdigit():
-            return f"the version of {plain(task)!r} cannot be read"
-        held.append((name, version, str(tasks[name].version) if name in tasks else version))
-    for name, version, now in held:
-        if version != now:
-            return plain(f"made with {name}@{version}, now {name}@{now}")
-    return ""
-
-
-def _now(stated: Stated, versions: Mapping[str, int] | None) -> int:
-    """The version of this part now; that of the record where its package is not installed here, or broken."""
-    name = stated.part.name
-    if versions is not None:
-        return versions.get(name, 1)
-    if not any(name in registry for registry in SLOTS.values()):
-        return stated.version
-    try:
-        return facts(name, False).version
-    except CsebError:
-        return stated.version
 
 
 @contextlib.contextmanager
@@ -231,25 +204,23 @@ def _read(path: Path) -> Record | Problem:
     return record
 
 
-def _lean(found: Record | Problem, shared: dict[Any, Any]) -> Record | Problem:
-    """Less of a record that nobody else holds yet; what it has in common with others is kept once."""
-    if isinstance(found, Problem):
-        return found
-    for score in found.scores:
-        object.__setattr__(score, "detail", NOTHING)
-        object.__setattr__(score, "task", shared.setdefault(score.task, score.task))
-        object.__setattr__(score, "protocol", shared.setdefault(score.protocol, score.protocol))
-    if found.trace is not None:
-        object.__setattr__(found.trace, "curve", ())
-    versions = found.origin.versions
-    object.__setattr__(found.origin, "versions", shared.setdefault(tuple(versions.items()), versions))
-    object.__setattr__(found, "__pydantic_fields_set__", FIELDS)  # a set of its own takes 2 kB
-    code = shared.setdefault(frozenset(found.origin.code.items()), found.origin.code)
-    object.__setattr__(found.origin, "code", code)
-    for name in ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_seen"):
-        value = getattr(found, name)
-        found.__dict__[name] = shared.setdefault(value, value)
-    return found
+def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
+    """Less of a record that nobody else holds; what it has in common with others is kept once."""
+
+    def once(value: Any, key: object = None) -> Any:
+        return shared.setdefault(value if key is None else key, value)
+
+    origin, trace = record.origin, record.trace
+    object.__setattr__(origin, "versions", once(origin.versions, tuple(origin.versions.items())))
+    object.__setattr__(origin, "code", once(origin.code, frozenset(origin.code.items())))
+    kept = {name: getattr(record, name) for name in RecordSummary.model_fields}
+    kept |= {name: once(kept[name]) for name in ALIKE}
+    kept["scores"] = tuple(
+        TaskScore(task=once(one.task), protocol=once(one.protocol), select=one.select, value=one.value)
+        for one in record.scores
+    )
+    kept["trace"] = trace and Length(steps=trace.steps, best_step=trace.best_step)
+    return RecordSummary.model_construct(FIELDS, **kept)
 
 
 def _reason(error: ValidationError) -> str:
@@ -300,5 +271,5 @@ def _prove(place: Path) -> None:
 
 
 def _unwritable(path: Path, error: OSError) -> BadResults:
-    hint = "free some space, or take another folder" if error.errno in FULL else "mend that, or take another folder"
+    hint = "free some space, or take another folder" if error.errno in FULL else "fix that, or take another folder"
     return BadResults(f"{plain(str(path))} cannot be written: {error.strerror or error}; {hint}")

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from cseb.errors import BadResults
-from cseb.records.method_text import apart
+from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
-from cseb.regression.check_results import Answer
+from cseb.regression.check_results import CheckResult
 from cseb.text import percent, plain
 
 
 def unchanged(
     fresh: Iterable[Record], expected: Iterable[Record], digests: Mapping[str, str], held: Mapping[str, str]
-) -> list[Answer]:
+) -> list[CheckResult]:
     """One answer for each record on both sides, naming the first field that differs, in the order of causes.
 
     digests: of the items of the fresh records; held: of the expected ones ("KEY/best" to digest). A job whose identity
     has changed is compared with the one that stood in its place.
     """
     there = {_place(one): one for one in expected}
-    return [_answer(one, there[_place(one)], digests, held) for one in fresh if _place(one) in there]
+    return [_result(one, there[_place(one)], digests, held) for one in fresh if _place(one) in there]
 
 
 def cell_name(record: Record, select: Select | None = None) -> str:
@@ -33,9 +33,9 @@ def _place(record: Record) -> tuple[str, int, int]:
     return record.method, record.subset.size, record.seed
 
 
-def _answer(here: Record, there: Record, digests: Mapping[str, str], held: Mapping[str, str]) -> Answer:
+def _result(here: Record, there: Record, digests: Mapping[str, str], held: Mapping[str, str]) -> CheckResult:
     first = next(_differences(here, there, digests, held), "")
-    return Answer(question="code", cell=cell_name(here), ok=not first, text=first or "equal", moved=bool(first))
+    return CheckResult(question="code", cell=cell_name(here), ok=not first, text=first or "equal", moved=bool(first))
 
 
 def _differences(here: Record, there: Record, digests: Mapping[str, str], held: Mapping[str, str]) -> Iterator[str]:
@@ -56,7 +56,7 @@ def _differences(here: Record, there: Record, digests: Mapping[str, str], held: 
             yield f"protocol.{name}: {plain(str(ours))}, expected {plain(str(theirs))}"
     if here.status != there.status:
         yield f"status: {here.status}, expected {there.status}"
-    yield from curves_apart(here, there)
+    yield from curve_differences(here, there)
     yield from _scores(here, there)
     for name, digest in digests.items():
         if name.startswith(here.key) and held.get(name, digest) != digest:
@@ -68,7 +68,7 @@ def _methods(here: Record, there: Record) -> Iterator[str]:
     if here.resolved == there.resolved:
         return
     try:
-        first = next(apart(here.stated(), there.stated()), None)
+        first = next(part_differences(here.stated(), there.stated()), None)
     except BadResults as error:
         yield f"resolved: {plain(str(error))}"
         return
@@ -76,7 +76,7 @@ def _methods(here: Record, there: Record) -> Iterator[str]:
         yield f"resolved: {first.name}: {first.a}, expected {first.b}"
 
 
-def curves_apart(here: Record, there: Record) -> Iterator[str]:
+def curve_differences(here: Record, there: Record) -> Iterator[str]:
     """Where training went another way, in the order of its steps."""
     if here.trace is None or there.trace is None:
         return

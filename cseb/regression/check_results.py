@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 from xml.etree import ElementTree as ET
 
-from cseb.reports.text_table import lines
+from cseb.reports.text_table import aligned
 
 Question = Literal["code", "drift", "paper"]
 QUESTIONS: dict[Question, str] = {
@@ -18,7 +18,7 @@ QUESTIONS: dict[Question, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CheckResult:
     """One cell under one question. ok: None where it cannot be checked; text then says why.
 
     moved: whether the numbers compared are not the same, in whichever digit.
@@ -36,23 +36,23 @@ class Answer:
         return {True: "ok ", False: "BAD", None: "-- "}[self.ok]
 
 
-def terminal(answers: Sequence[Answer]) -> str:
+def terminal(results: Sequence[CheckResult]) -> str:
     """For each question its outcome, and under it every cell that is not exactly as it was."""
     found = []
     for question, asked in QUESTIONS.items():
-        held = [one for one in answers if one.question == question]
+        held = [one for one in results if one.question == question]
         if held:
             found.append(f"{question}: {asked} {_count(held)}")
             shown = [one for one in held if one.ok is not True or one.moved]
-            found += [f"  {line}" for line in lines((f"{one.word} {one.cell}", one.text) for one in shown)]
+            found += [f"  {line}" for line in aligned((f"{one.word} {one.cell}", one.text) for one in shown)]
     return "\n".join([*found, ""])
 
 
-def github(answers: Sequence[Answer]) -> str:
+def github(results: Sequence[CheckResult]) -> str:
     """Workflow commands: an error for each bad cell, a notice for each question."""
     commands = []
     for question, asked in QUESTIONS.items():
-        held = [one for one in answers if one.question == question]
+        held = [one for one in results if one.question == question]
         commands += [
             f"::error title={_escaped(f'cseb check: {question}', ':,')}::{_escaped(f'{one.cell}: {one.text}')}"
             for one in held
@@ -65,11 +65,11 @@ def github(answers: Sequence[Answer]) -> str:
     return "\n".join([*commands, ""])
 
 
-def junit(answers: Sequence[Answer]) -> str:
+def junit(results: Sequence[CheckResult]) -> str:
     """One test suite for each question, one test case for each cell."""
     root = ET.Element("testsuites", name="cseb check")
     for question in QUESTIONS:
-        held = [one for one in answers if one.question == question]
+        held = [one for one in results if one.question == question]
         if not held:
             continue
         failed, skipped = (str(sum(one.ok is state for one in held)) for state in (False, None))
@@ -87,7 +87,7 @@ def junit(answers: Sequence[Answer]) -> str:
 FORMATS = {"terminal": terminal, "github": github, "junit": junit}
 
 
-def _count(held: Sequence[Answer]) -> str:
+def _count(held: Sequence[CheckResult]) -> str:
     asked = [one for one in held if one.ok is not None]
     if not asked:
         return "not checked"

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from cseb.analysis.comparable import tag
 from cseb.analysis.stats import score
-from cseb.analysis.study import tag
 from cseb.errors import BadResults, between
 from cseb.records.record import Record, Select
 from cseb.records.store import Store
-from cseb.regression.check_results import Answer
+from cseb.regression.check_results import CheckResult
 from cseb.text import percent, plain
 
 ROUNDING = 1e-9  # points; 56.8 - 56.3 is a little more than 0.5 in binary
@@ -21,7 +21,7 @@ Place = tuple[str, int, int, str, str]  # method as typed, sentences, seed, sha2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class DriftCheck:
     """One method, size, seed and checkpoint: what was found, what was expected, in points averaged over the tasks.
 
     difference: found minus expected. worst: the task that moved most, and by how much. reason: why there is nothing to
@@ -50,8 +50,8 @@ class Verdict:
         return not self.reason and self.difference is not None and abs(self.difference) <= self.allowed + ROUNDING
 
     @property
-    def answer(self) -> Answer:
-        """This verdict among the answers of `cseb check`."""
+    def result(self) -> CheckResult:
+        """This check among the results of `cseb check`."""
         text = f"{_points(self.found)}, expected {_points(self.expected)}"
         if self.difference:
             text += f", moved by {self.difference:+.4g}"
@@ -61,13 +61,13 @@ class Verdict:
         cell = f"{plain(self.method)} {percent(self.fraction)} seed {self.seed} {self.select}"
         moved = self.difference != 0 or bool(self.worst and self.worst[1])
         said = f"{self.reason}: {text}" if self.reason else text
-        return Answer(question="drift", cell=cell, ok=self.ok, text=said, moved=moved)
+        return CheckResult(question="drift", cell=cell, ok=self.ok, text=said, moved=moved)
 
 
 def compare(
     fresh: Iterable[Record], expected: Iterable[Record], tolerance: float, limits: Mapping[str, float] = NONE
-) -> list[Verdict]:
-    """One verdict for each cell, seed and checkpoint on either side; missing, failed and extra ones are not ok.
+) -> list[DriftCheck]:
+    """One check for each cell, seed and checkpoint on either side; missing, failed and extra ones are not ok.
 
     tolerance: points that an average over tasks may differ by, in either direction; limits: the same for single methods
     by name, which win. Raises: BadResults when a side has two records for one cell and seed; BadSpec when one of them
@@ -76,13 +76,13 @@ def compare(
     for allowed in (tolerance, *limits.values()):
         between(0, 100, allowed, "tolerance")
     found, wanted = _by_place(fresh), _by_place(expected)
-    verdicts = []
+    checks = []
     for place in sorted({*found, *wanted}):
         here, there = found.get(place), wanted.get(place)
         twin = _twin(place, found if here is None else wanted)
         allowed = limits.get(place[0], tolerance)
-        verdicts += [_verdict(here, there, twin, select, allowed) for select in _selects(here, there)]
-    return verdicts
+        checks += [_check(here, there, twin, select, allowed) for select in _selects(here, there)]
+    return checks
 
 
 def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]:
@@ -125,11 +125,13 @@ def _selects(*records: Record | None) -> list[Select]:
     return sorted({score.select for record in records if record for score in record.scores}) or ["last"]
 
 
-def _verdict(here: Record | None, there: Record | None, twin: Record | None, select: Select, allowed: float) -> Verdict:
+def _check(
+    here: Record | None, there: Record | None, twin: Record | None, select: Select, allowed: float
+) -> DriftCheck:
     some = here or there
     assert some is not None, "a place comes from a record"
     found, expected = (score(one, some.protocol.tasks, select) for one in (here, there))
-    return Verdict(
+    return DriftCheck(
         method=some.method,
         fraction=some.subset.fraction,
         size=some.subset.size,

@@ -10,7 +10,7 @@ from cseb.records.store import Store
 from cseb.regression import drift
 from cseb.regression import reference as references
 from cseb.regression.bitwise import unchanged
-from cseb.regression.check_results import Answer
+from cseb.regression.check_results import CheckResult
 from cseb.regression.reference import Reference
 
 
@@ -24,14 +24,14 @@ def expected_records(expected: Store, benchmark: str) -> list[Record]:
 
 def against_expected(
     tolerance: float | None, fresh: Store, records: Sequence[Record], expected: Store, name: str
-) -> list[Answer]:
+) -> list[CheckResult]:
     """Whether every bit came back, and whether averages stay within their limits.
 
     tolerance: of the benchmark's file, in points; name: of the benchmark as typed. Raises: BadBenchmark, BadResults.
     """
     reference, wanted = references.read(expected.folder), expected_records(expected, name)
-    verdicts = drift.compare(records, wanted, *_limits(tolerance, reference, wanted, name))
-    return [*_by_code(fresh, records, wanted, reference), *(verdict.answer for verdict in verdicts)]
+    checks = drift.compare(records, wanted, *_limits(tolerance, reference, wanted, name))
+    return [*_by_code(fresh, records, wanted, reference), *(check.result for check in checks)]
 
 
 def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[int, int, str]:
@@ -50,20 +50,22 @@ def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[in
     }
     new = {name: each for key in written for name, each in references.digests(key, fresh.read_items(key)).items()}
     references.write(expected.folder, old.model_copy(update={"conditions": conditions, "items": kept | new}))
-    why = references.apart(conditions, old.repeatability.conditions) if old.repeatability else ""
+    why = references.condition_difference(conditions, old.repeatability.conditions) if old.repeatability else ""
     return len(written), len(removed), why
 
 
-def _by_code(fresh: Store, records: Sequence[Record], wanted: Sequence[Record], reference: Reference) -> list[Answer]:
+def _by_code(
+    fresh: Store, records: Sequence[Record], wanted: Sequence[Record], reference: Reference
+) -> list[CheckResult]:
     here = references.conditions(records)
     if not reference.conditions:
         why = "it is not known on what the expected records were made; --update writes it down"
-    elif not (why := references.apart(here, reference.conditions)):
+    elif not (why := references.condition_difference(here, reference.conditions)):
         digests: dict[str, str] = {}
         for one in records:
             digests |= references.digests(one.key, fresh.read_items(one.key)) if one.status == "done" else {}
         return unchanged(records, wanted, digests, reference.items)
-    return [Answer(question="code", cell="all", ok=None, text=f"other bits are to be expected: {why}")]
+    return [CheckResult(question="code", cell="all", ok=None, text=f"other bits are to be expected: {why}")]
 
 
 def _limits(

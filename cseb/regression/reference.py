@@ -104,7 +104,7 @@ def processor() -> str:
     return f"{told['model name']} {which} {abilities}"
 
 
-def apart(here: Conditions, there: Conditions) -> str:
+def condition_difference(here: Conditions, there: Conditions) -> str:
     """In which conditions two runs differ, or ""."""
     names = [name for name in {**there, **here} if here.get(name) != there.get(name)]
     return ", ".join(f"{name} is {here.get(name, 'none')} here, {there.get(name, 'none')} there" for name in names)

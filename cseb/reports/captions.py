@@ -6,9 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell, Spread
-from cseb.analysis.study import Study, tag
-from cseb.records.record import Record, Select, Source
+from cseb.analysis.study import Study
+from cseb.records.record import RecordSummary, Select, Source
 from cseb.records.store import Problem
 from cseb.text import percent, plain
 
@@ -150,7 +151,7 @@ def mixed_note(study: Study) -> Iterator[str]:
         yield f"Run on several machines: {_some(sorted(map(plain, found)))}."
 
 
-def _where(record: Record) -> str:
+def _where(record: RecordSummary) -> str:
     return f"{record.origin.machine} {record.origin.device}"
 
 

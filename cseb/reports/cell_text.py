@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from cseb.analysis.stats import Cell, Spread
-
-BEYOND = "†"  # behind a method that has looked at more than the subset
-BEST = "*"
+from cseb.reports.document import BEST
 
 
 def figures(cell: Cell, between: str = " ", spread: Spread = "std", *, signed: bool = False) -> str:

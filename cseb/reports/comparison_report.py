@@ -9,10 +9,11 @@ from math import isclose
 import numpy as np
 
 from cseb.analysis import paired
-from cseb.analysis.item_scores import Evidence
+from cseb.analysis.comparable import tag
+from cseb.analysis.item_scores import ItemScores
 from cseb.analysis.paired import Family, Sample
 from cseb.analysis.significance import MOST
-from cseb.analysis.study import Study, tag
+from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.record import Select
 from cseb.reports.captions import signature
@@ -45,7 +46,7 @@ class Wanted:
     aso: bool = False
 
 
-def sheets(study: Study, wanted: Wanted, evidence: Evidence) -> list[Sheet]:
+def sheets(study: Study, wanted: Wanted, item_scores: ItemScores) -> list[Sheet]:
     """Comparisons, probabilities and ranks at every fraction, then single tasks, then the curve over fractions.
 
     Raises: BadResults for a baseline or a fraction that no record has, or if there is nothing to compare.
@@ -55,18 +56,18 @@ def sheets(study: Study, wanted: Wanted, evidence: Evidence) -> list[Sheet]:
     if wanted.select == "best" and not study.records[0].protocol.dev:
         raise BadResults("no dev set has chosen a best checkpoint in these records; compare the last one instead")
     tasks, sizes = study.chosen(wanted.tasks), _sizes(study, wanted.fractions)
-    found = {size: paired.samples(study, size, tasks, wanted.select, evidence) for size in sizes}
+    found = {size: paired.samples(study, size, tasks, wanted.select, item_scores) for size in sizes}
     shown: list[Sheet] = []
     for size in sizes:
         shown += _column(found[size], _about(study, wanted, tasks, size, found[size]), wanted, study.methods)
         if wanted.singles and _comparable(found[size], wanted.baseline):
-            shown.append(_singles(study, wanted, size, tasks, evidence))
+            shown.append(_singles(study, wanted, size, tasks, item_scores))
     if len(sizes) > 1:
         shown += _curve(study, wanted, tasks, [found[size] for size in sizes], sizes)
     if not shown:
         raise BadResults("there are no two methods with scores at the same fraction and seeds; nothing can be compared")
     last = shown[-1]
-    shown[-1] = replace(last, notes=(*last.notes, *_origin(study, wanted, tasks, sizes, evidence)))
+    shown[-1] = replace(last, notes=(*last.notes, *_origin(study, wanted, tasks, sizes, item_scores)))
     return _once(shown)
 
 
@@ -104,10 +105,10 @@ def _column(found: Sequence[Sample], about: About, wanted: Wanted, methods: Sequ
         yield ranked
 
 
-def _singles(study: Study, wanted: Wanted, size: int, tasks: Sequence[str], evidence: Evidence) -> Sheet:
+def _singles(study: Study, wanted: Wanted, size: int, tasks: Sequence[str], item_scores: ItemScores) -> Sheet:
     families = []
     for task in tasks:
-        found = paired.samples(study, size, (task,), wanted.select, evidence)
+        found = paired.samples(study, size, (task,), wanted.select, item_scores)
         families.append((task, paired.family(_pairs(found, wanted.baseline), wanted.margin)))
     return single_tasks(families, _about(study, wanted, tasks, size, ()))
 
@@ -132,13 +133,15 @@ def _curve(
 def _covariances(families: Sequence[Family], by_size: Sequence[Sequence[Sample]]) -> dict[tuple[str, str], np.ndarray]:
     """Covariance over items of the mean differences at all sizes, (F, F), of pairs whose items are known."""
     found = {}
-    known = [{one.method: one for one in samples if one.shares} for samples in by_size]
+    known = [{one.method: one for one in samples if one.contributions} for samples in by_size]
     for a, b in {(one.a, one.b) for each in families for one in each.pairs}:
         rows = []
         for held in known:
             if a in held and b in held:
                 seeds = sorted(set(held[a].points) & set(held[b].points))
-                rows.append(np.mean([held[b].shares[seed] - held[a].shares[seed] for seed in seeds], axis=0))
+                rows.append(
+                    np.mean([held[b].contributions[seed] - held[a].contributions[seed] for seed in seeds], axis=0)
+                )
         if len(rows) == len(by_size):
             found[a, b] = np.stack(rows) @ np.stack(rows).T
     return found
@@ -187,11 +190,11 @@ def _absent(methods: Sequence[str], found: Sequence[Sample]) -> list[str]:
 
 
 def _origin(
-    study: Study, wanted: Wanted, tasks: Sequence[str], sizes: Sequence[int], evidence: Evidence
+    study: Study, wanted: Wanted, tasks: Sequence[str], sizes: Sequence[int], item_scores: ItemScores
 ) -> Iterator[str]:
     """What all sheets rest on, said once."""
     first = study.records[0]
-    yield from clusters_in_words(evidence.clusters, tasks)
+    yield from clusters_in_words(item_scores.clusters, tasks)
     if wanted.select == "best":
         yield (
             f"Best: the checkpoint with the highest score on the dev set {plain(first.protocol.dev)} "

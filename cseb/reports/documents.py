@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cseb.analysis.study import Study, tag
+from cseb.analysis.comparable import tag
+from cseb.analysis.study import Study
 from cseb.reports.document import Block, Document, Heading
 from cseb.reports.score_grid import curves, score_grid
 from cseb.reports.sheet import Sheet

@@ -28,11 +28,11 @@ def ranks(found: Sequence[Sample], pairs: Family, about: About) -> Sheet | None:
         return None
     ordered = sorted(found, key=lambda one: -float(np.mean([one.points[seed] for seed in seeds])))
     scores = np.array([[one.points[seed] for seed in seeds] for one in ordered])
-    whole = all(seed in one.shares for one in ordered for seed in seeds)
+    whole = all(seed in one.contributions for one in ordered for seed in seeds)
     if not whole and len(seeds) < FEWEST_TESTED:
         return None  # there is too little to resample
-    shares = np.array([[one.shares[seed] for seed in seeds] for one in ordered]) if whole else None
-    drawn = ranking(scores, shares)
+    contributions = np.array([[one.contributions[seed] for seed in seeds] for one in ordered]) if whole else None
+    drawn = ranking(scores, contributions)
     judged = len(seeds) >= FEWEST_JUDGED
     groups = letters([one.method for one in ordered], pairs.significant)
     lines = []

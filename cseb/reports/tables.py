@@ -12,6 +12,7 @@ from cseb.errors import BadResults
 from cseb.records.record import Select
 from cseb.records.store import Problem
 from cseb.reports.captions import caption, footnotes, signature
+from cseb.statistics.paired import FEWEST_TESTED
 from cseb.text import percent, plain
 
 
@@ -151,7 +152,7 @@ def tabulate(
         stub=stub or ("encoder" if ask.by == "encoder" else "method" if rows[0].method else ask.by),
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(cells)) for row, cells in zip(rows, found, strict=True)),
-        caption=caption(study, tasks, selects, ask.spread, marked=_legend(ask, marked)),
+        caption=caption(study, tasks, selects, ask.spread, marked=_legend(study, ask, marked)),
         notes=(*extra, *notes),
         signature=signature(study, sizes, tasks, selects),
         study=study,
@@ -228,9 +229,11 @@ def bare(task: str) -> str:
     return plain(task).rpartition("@")[0] or plain(task)
 
 
-def _legend(ask: StudyQuery, marked: Collection[Heading]) -> str:
+def _legend(study: Study, ask: StudyQuery, marked: Collection[Heading]) -> str:
     if ask.best is None:
         return ""
+    if all(len(seeds) < FEWEST_TESTED for seeds in study.runs.values()):
+        return f"Significance: not tested; a test takes {FEWEST_TESTED} seeds of each method or more."
     if not marked:
         return f"Significance: no method differs significantly from the best of its column ({ask.claim})."
     return (

@@ -9,7 +9,7 @@ GAP = 2  # spaces between columns
 UNLIMITED = 10_000  # characters of a line that nobody folds
 
 
-def lines(rows: Iterable[Sequence[str]], head: Sequence[str] = (), width: int = 0) -> list[str]:
+def aligned(rows: Iterable[Sequence[str]], head: Sequence[str] = (), width: int = 0) -> list[str]:
     """Rows of cells, all of one length, as lines without trailing spaces.
 
     head: titles of the columns, underlined. width: characters of a line, into which the last column is wrapped; 0 where

@@ -9,7 +9,7 @@ import numpy as np
 from cseb.analysis.stats import score
 from cseb.analysis.study import gather
 from cseb.errors import BadResults
-from cseb.records.record import Record, Select, Vary
+from cseb.records.record import RecordSummary, Select, Vary
 from cseb.reports.comparison import NONE, ends, span
 from cseb.reports.document import Value
 from cseb.reports.sheet import Line, Sheet
@@ -19,9 +19,9 @@ from cseb.text import percent, plain
 ORDER: tuple[Vary, ...] = ("subset", "init", "order", "dropout", "all")
 
 
-def sources(records: Iterable[Record], select: Select, tasks: Sequence[str] = ()) -> Sheet:
+def sources(records: Iterable[RecordSummary], select: Select, tasks: Sequence[str] = ()) -> Sheet:
     """One row for each method, fraction and source of variance. Raises: BadResults if nothing was varied by itself."""
-    by_source: dict[Vary, list[Record]] = {}
+    by_source: dict[Vary, list[RecordSummary]] = {}
     for record in records:
         by_source.setdefault(record.vary, []).append(record)
     if not set(by_source) - {"all"}:
@@ -61,12 +61,12 @@ def sources(records: Iterable[Record], select: Select, tasks: Sequence[str] = ()
     )
 
 
-def _ordinary(record: Record) -> Record:
+def _ordinary(record: RecordSummary) -> RecordSummary:
     """As if everything varied, which is what `gather` keeps; here each source has a study of its own."""
     return record.model_copy(update={"vary": "all"})
 
 
-def _points(runs: Mapping[int, Record], tasks: Sequence[str], select: Select) -> dict[int, float]:
+def _points(runs: Mapping[int, RecordSummary], tasks: Sequence[str], select: Select) -> dict[int, float]:
     scored = {seed: score(record, tasks, select) for seed, record in runs.items()}
     return {seed: value for seed, value in sorted(scored.items()) if not isinstance(value, str)}
 

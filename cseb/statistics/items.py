@@ -38,7 +38,7 @@ class Clusters:
         largest = float(sizes.max() / len(labels))
         return cls(compact.astype(np.int64), len(sizes), largest, largest <= LARGEST)
 
-    def shares(self, influence: Floats) -> Floats:
+    def contributions(self, influence: Floats) -> Floats:
         """What each cluster contributes to the score's deviation, in points: (count,), or (N,) if clusters are unused.
 
         influence: (N,) in points. The sum of squares of the result is the variance of the score over samples of items.
@@ -49,15 +49,15 @@ class Clusters:
         return sums
 
 
-def average(shares: Sequence[Floats], weights: Sequence[float] | None = None) -> Floats:
-    """Shares of the weighted sum of several tasks, equal weights adding to one by default: end to end.
+def average(contributions: Sequence[Floats], weights: Sequence[float] | None = None) -> Floats:
+    """Contributions to the weighted sum of several tasks, equal weights adding to one by default: end to end.
 
     Tasks count as independent: an item that two tasks have in common is not followed from one to the other.
     """
-    chosen = weights if weights is not None else [1 / len(shares)] * len(shares)
-    return np.concatenate([weight * share for weight, share in zip(chosen, shares, strict=True)])
+    chosen = weights if weights is not None else [1 / len(contributions)] * len(contributions)
+    return np.concatenate([weight * one for weight, one in zip(chosen, contributions, strict=True)])
 
 
-def variance(shares: Floats) -> float:
-    """Squared standard error, in points squared, from shares (G,)."""
-    return float(shares @ shares)
+def variance(contributions: Floats) -> float:
+    """Squared standard error, in points squared, from contributions (G,)."""
+    return float(contributions @ contributions)

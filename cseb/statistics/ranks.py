@@ -33,15 +33,15 @@ class Ranking:
     regret: Floats
 
 
-def ranking(scores: Floats, shares: Floats | None = None, draws: int = DRAWS) -> Ranking:
+def ranking(scores: Floats, contributions: Floats | None = None, draws: int = DRAWS) -> Ranking:
     """Resample whole seeds, the same for all methods, and clusters of items.
 
-    scores: (K, S) points by method and seed, tasks averaged. shares: (K, S, G), what each cluster of items contributes
-    (see `items`), or None to resample seeds alone. Clusters get Poisson weights of mean one. The generator is seeded
-    from the numbers themselves: the same results give the same ranking.
+    scores: (K, S) points by method and seed, tasks averaged. contributions: (K, S, G), of each cluster of
+    items (see `items`), or None to resample seeds alone. Clusters get Poisson weights of mean one. The generator is
+    seeded from the numbers themselves: the same results give the same ranking.
     """
-    rng = seeded(scores, *(() if shares is None else (shares,)))
-    means = np.concatenate([_draw(scores, shares, size, rng) for size in _chunks(draws)])  # (draws, K)
+    rng = seeded(scores, *(() if contributions is None else (contributions,)))
+    means = np.concatenate([_draw(scores, contributions, size, rng) for size in _chunks(draws)])  # (draws, K)
     top = means.max(axis=1, keepdims=True)
     first = means == top
     ranks = 1 + (means[:, None, :] > means[:, :, None]).sum(axis=2)
@@ -60,16 +60,16 @@ def seeded(*arrays: Floats) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest()[:8], "big")))
 
 
-def _draw(scores: Floats, shares: Floats | None, size: int, rng: np.random.Generator) -> Floats:
+def _draw(scores: Floats, contributions: Floats | None, size: int, rng: np.random.Generator) -> Floats:
     """Means (size, K) of resampled seeds and items."""
     seeds = scores.shape[1]
     weights = rng.multinomial(seeds, [1 / seeds] * seeds, size) / seeds  # (size, S)
     means: Floats = weights @ scores.T
-    if shares is None:
+    if contributions is None:
         return means
-    clusters = _poisson()[rng.integers(0, TABLE, (size, shares.shape[2]), dtype=np.uint16)]
-    methods, _, count = shares.shape
-    moved = clusters @ shares.astype(np.float32).reshape(methods * seeds, count).T  # (size, K S)
+    clusters = _poisson()[rng.integers(0, TABLE, (size, contributions.shape[2]), dtype=np.uint16)]
+    methods, _, count = contributions.shape
+    moved = clusters @ contributions.astype(np.float32).reshape(methods * seeds, count).T  # (size, K S)
     moves: Floats = np.einsum("ds,dks->dk", weights, moved.reshape(size, methods, seeds))
     return means + moves
 

@@ -11,7 +11,7 @@ import contextlib
 import hashlib
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cseb.data.bounded import is_dir
 from cseb.errors import BadData, BadSpec, CsebError, UnknownName, first_line
 from cseb.registry import MTEB_PREFIX
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
+ROWS = 1000  # of a table that are hashed at a time
 INSTALL = "the package mteb is not installed: pip install 'cseb[mteb]'"
 
 
@@ -41,13 +43,16 @@ class MTEBTask:
     def load(self, data_dir: Path | None) -> LoadedMTEB:
         """Have the library fetch its data, or find them in its cache; `data_dir` is not used. Raises: BadData."""
         task = _task(self.name)
+        where = str(task.metadata.dataset.get("path", ""))
+        if is_dir(where):
+            raise BadData(f"{self.name}: the folder {where} here would be read in place of the hub's data; rename it")
         try:
             with _quiet():
                 task.load_data()
+                content = _content(task.dataset)
         except Exception as error:  # each task has a loader of its own
-            where = task.metadata.dataset.get("path", "")
             raise BadData(f"{self.name}: its data {where} cannot be read ({first_line(error)}); see HF_HOME") from None
-        return LoadedMTEB(self.name, task)
+        return LoadedMTEB(self.name, task, content)
 
 
 class LoadedMTEB:
@@ -59,8 +64,9 @@ class LoadedMTEB:
 
     live = True
 
-    def __init__(self, name: str, task: Any) -> None:
-        self.name, self.task = name, task
+    def __init__(self, name: str, task: Any, content: str) -> None:
+        """content: a hash of the data as they were loaded; evaluating may change them."""
+        self.name, self.task, self.content = name, task, content
         splits = list(task.metadata.eval_splits)
         self.splits = ["test"] if "test" in splits else splits
         self.subsets = list(task.hf_subsets)
@@ -70,8 +76,11 @@ class LoadedMTEB:
         return []
 
     def sha256(self) -> str:
-        """Of what names the data: path and revision on the hub, splits and subsets."""
-        named = [self.name, self.task.metadata.dataset, self.splits, self.subsets]
+        """Of the data and what names them: path and revision on the hub, splits and subsets.
+
+        Names alone would not do: without a network the library takes whatever revision lies in its cache.
+        """
+        named = [self.name, self.task.metadata.dataset, self.splits, self.subsets, self.content]
         return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
@@ -147,10 +156,25 @@ def _task(name: str) -> Any:
         try:
             task = mteb.get_task(bare)
         except KeyError as error:
-            raise BadSpec(f"no task of mteb is called {bare!r}; {str(error.args[0]).partition('found. ')[2]}") from None
+            near = str(error.args[0]).partition("found. ")[2] or "`mteb available-tasks` lists them"
+            raise BadSpec(f"no task of mteb is called {bare!r}; {near}") from None
         if subset and subset not in task.hf_subsets:
             raise UnknownName(f"subset of {MTEB_PREFIX}{bare}", subset, task.hf_subsets)
         return mteb.get_task(bare, hf_subsets=[subset]) if subset else task
+
+
+def _content(data: Any) -> str:
+    """A hash of data sets by subset and split, as the library nests them: dictionaries, at the end tables of rows."""
+    total = hashlib.sha256()
+    if isinstance(data, Mapping):
+        for name in sorted(data, key=str):
+            total.update(f"{name} {_content(data[name])}\n".encode())
+    elif hasattr(data, "with_format"):
+        for rows in data.with_format("arrow").iter(ROWS):
+            total.update(repr(rows.to_pydict()).encode(errors="surrogatepass"))
+    else:
+        total.update(repr(data).encode(errors="surrogatepass"))
+    return total.hexdigest()
 
 
 @contextlib.contextmanager

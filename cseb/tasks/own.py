@@ -12,7 +12,7 @@ import numpy as np
 
 from cseb.data.readers import ending
 from cseb.data.tables import ENDINGS, HINT, read_table
-from cseb.errors import BadData, BadSpec, did_you_mean
+from cseb.errors import BadData, BadSpec, did_you_mean, number, whole
 from cseb.tasks.column_roles import FORMS, Sheet, sheet
 from cseb.tasks.geometry import ABOVE, MEASURES, Name, shape
 from cseb.tasks.judged import faq, judged, reranking
@@ -27,6 +27,7 @@ OPTIONS: Mapping[str, Mapping[str, float]] = {
     "retrieval": {"folds": 5},
     "alignment": {"above": ABOVE},
 }
+LOWEST: Mapping[str, int] = {"folds": 1, "clusters": 0}  # of whole numbers; how many there may be, the data say
 MEASURED = {  # what the protocol of a kind is called
     "pairs": "spearman",
     "classification": "logistic-regression",
@@ -130,9 +131,11 @@ def _options(kind: str, text: str, word: str) -> dict[str, float]:
             known = ", ".join(f"{one}=" for one in found) or "none"
             raise BadSpec(f"in {word!r} {kind} has no option {name!r}; known: {known}")
         try:
-            found[name] = float(value) if name == "above" else int(value)
+            given = float(value) if name == "above" else int(value)
         except ValueError:
             raise BadSpec(f"in {word!r} {name} is {value!r}; a number is needed, such as {found[name]:g}") from None
+        what = f"in {word!r} {name}"
+        found[name] = whole(LOWEST[name], given, what) if isinstance(given, int) else number(given, what)
     return found
 
 

@@ -19,7 +19,7 @@ def test_the_item_variance_of_a_difference_by_hand() -> None:
     b1 = {"one": np.array([100.0, 0, 100, *[0] * 7]), "two": np.array([100.0, 100, 0, 0, 0])}
     records = [world.record("a", 100, seed, a) for seed in (0, 1)]
     records += [world.record("b", 100, seed, answers) for seed, answers in enumerate((b0, b1))]
-    found = samples(gather(records), 100, TASKS, "last", world.evidence())
+    found = samples(gather(records), 100, TASKS, "last", world.item_scores())
     [pair] = family(against("a", found)).pairs
     # one: differences, averaged over seeds, are 0 50 100 0 ...; they lie that far from their mean of 15, by cluster:
     one = np.array([0 - 15 + 50 - 15, 100 - 15 + 0 - 15, *[-15] * 6]) / 10
@@ -36,7 +36,7 @@ def test_accuracies_have_the_variance_of_mcnemar() -> None:
     x, y = (100.0 * (rng.random(count) < share) for share in (0.7, 0.75))
     world = World({"mr": Answers(np.arange(count))})
     records = [world.record(name, 100, 0, {"mr": items}) for name, items in (("a", x), ("b", y))]
-    [pair] = family(against("a", samples(gather(records), 100, ("mr@1",), "last", world.evidence()))).pairs
+    [pair] = family(against("a", samples(gather(records), 100, ("mr@1",), "last", world.item_scores()))).pairs
     won, lost = ((y > x).sum(), (x > y).sum())
     expected = 100**2 * ((won + lost) / count - ((won - lost) / count) ** 2) / count
     assert pair.found.items == pytest.approx(expected)
@@ -46,21 +46,21 @@ def test_accuracies_have_the_variance_of_mcnemar() -> None:
 def test_only_seeds_that_both_have_are_paired() -> None:
     world, records = study({"a": 0, "b": 1})
     kept = [one for one in records if (one.method, one.seed) not in {("a", 1), ("b", 3)}]
-    [pair] = family(all_pairs(samples(gather(kept), 100, TASKS, "last", world.evidence()))).pairs
+    [pair] = family(all_pairs(samples(gather(kept), 100, TASKS, "last", world.item_scores()))).pairs
     assert pair.seeds == (0, 2, 4)
 
 
 def test_without_items_or_their_data_the_seeds_are_left_and_the_reason_said() -> None:
     world, records = study({"a": 0, "b": 1})
     world.items.pop(records[-1].key)
-    first, second = samples(gather(records), 100, TASKS, "last", world.evidence())
-    assert len(first.shares) == 5
-    assert (second.shares, second.lacking) == ({}, f"items/{records[-1].key}.npz cannot be read")
+    first, second = samples(gather(records), 100, TASKS, "last", world.item_scores())
+    assert len(first.contributions) == 5
+    assert (second.contributions, second.lacking) == ({}, f"items/{records[-1].key}.npz cannot be read")
     [pair] = family([(first, second)]).pairs
     assert pair.found.scope == "seeds"
     world, records = study({"a": 0, "b": 1})
     world.tasks["one"].labels[0] = 99  # type: ignore[index]
-    lacking = {one.lacking for one in samples(gather(records), 100, TASKS, "last", world.evidence())}
+    lacking = {one.lacking for one in samples(gather(records), 100, TASKS, "last", world.item_scores())}
     assert lacking == {"the task data here are not those of the records"}
     assert {one.lacking for one in samples(gather(records), 100, TASKS, "last")} == {"no items were asked for"}
 
@@ -70,14 +70,14 @@ def test_items_of_another_length_or_checkpoint_are_refused() -> None:
     held = world.items[records[0].key]
     held["one@1/last"] = held["one@1/last"][:-1]
     world.items[records[-1].key] = {"one@1/best": np.zeros(200)}
-    first, second = samples(gather(records), 100, TASKS, "last", world.evidence())
+    first, second = samples(gather(records), 100, TASKS, "last", world.item_scores())
     assert "has 199 items, the task 200" in first.lacking
     assert "does not hold one@1/last" in second.lacking
 
 
 def test_a_family_is_corrected_together_and_says_its_size() -> None:
     world, records = study({"a": 0, "b": 3, "c": 3.1, "d": 0.1}, noise=0.3)
-    found = samples(gather(records), 100, TASKS, "last", world.evidence())
+    found = samples(gather(records), 100, TASKS, "last", world.item_scores())
     many, few = family(all_pairs(found)), family(against("a", found))
     assert (many.tests, few.tests) == (6, 3)
     assert [(one.a, one.b) for one in few.pairs] == [("a", "b"), ("a", "c"), ("a", "d")]
@@ -85,27 +85,27 @@ def test_a_family_is_corrected_together_and_says_its_size() -> None:
     assert min(one.adjusted for one in few.pairs) == pytest.approx(3 * min(raw))
     assert few.level == pytest.approx(0.05 / 3)
     thin = gather([one for one in records if one.method != "d" or one.seed < 2])  # two seeds: no p-value, no test
-    pairs = family(all_pairs(samples(thin, 100, TASKS, "last", world.evidence())))
+    pairs = family(all_pairs(samples(thin, 100, TASKS, "last", world.item_scores())))
     assert (len(pairs.pairs), pairs.tests) == (6, 3)
 
 
 def test_significantly_different_methods_and_those_to_print_in_bold() -> None:
     world, records = study({"a": 0, "b": 3, "c": 3.1, "d": 0.1}, noise=0.3)
     found = gather(records)
-    pairs = all_pairs(samples(found, 100, TASKS, "last", world.evidence()))
+    pairs = all_pairs(samples(found, 100, TASKS, "last", world.item_scores()))
     apart = family(pairs).significant
     assert apart == {frozenset(pair) for pair in ("ab", "ac", "bd", "cd")}
-    assert set(best_methods(found, 100, TASKS, "last", world.evidence())) == {"b", "c"}
+    assert set(best_methods(found, 100, TASKS, "last", world.item_scores())) == {"b", "c"}
     few = gather([one for one in records if one.seed < 4])
-    assert not family(all_pairs(samples(few, 100, TASKS, "last", world.evidence()))).significant
+    assert not family(all_pairs(samples(few, 100, TASKS, "last", world.item_scores()))).significant
     assert set(best_methods(few, 100, TASKS, "last")) == {"a", "b", "c", "d"}
     assert best_methods(found, 777, TASKS, "last") == ()
 
 
 def test_a_curve_is_compared_like_any_score() -> None:
     world, records = study({"a": 0, "b": 2}, sizes=(100, 10_000), noise=0.1)
-    held, evidence = gather(records), world.evidence()
-    by_size = [samples(held, size, TASKS, "last", evidence) for size in (100, 10_000)]
+    held, item_scores = gather(records), world.item_scores()
+    by_size = [samples(held, size, TASKS, "last", item_scores) for size in (100, 10_000)]
     [pair] = family(against("a", curve((100, 10_000), by_size))).pairs
     each = [family(against("a", one)).pairs[0].found for one in by_size]
     assert pair.found.mean == pytest.approx((each[0].mean + each[1].mean) / 2)

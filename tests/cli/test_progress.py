@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from cseb.cli.progress import Board, duration, mean_points, picture, watching
-from cseb.experiment.plan import Job, Progress
+from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.records.progress import Progress
 from cseb.text import percent
 from tests.standin_jobs import job, record
 

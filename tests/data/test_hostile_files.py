@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.analysis import sequential_testing as looks
+from cseb.analysis import sequential_testing
 from cseb.data import readers
 from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
 from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, CsebError, number, whole
 from cseb.experiment import benchmark as benchmarks
-from cseb.papers import scores as published
+from cseb.papers import printed as published
 from cseb.records.bookkeeping import LOOKS
 from cseb.records.store import Store
 from cseb.tasks.own import task_file
@@ -185,7 +185,7 @@ def test_looks_that_are_none_are_begun_anew(tmp_path: Path) -> None:
     path = tmp_path / LOOKS
     for content in ("[" * 100_000, '{"a": [1e999]}', '{"a": [' + "9" * 400 + "]}", "{" * 2_000_000):
         path.write_text(content)
-        assert all(seeds == [] for seeds in looks._read(path).values())
+        assert all(seeds == [] for seeds in sequential_testing._read(path).values())
     path.unlink()
     os.mkfifo(path)
-    assert looks._read(path) == {}
+    assert sequential_testing._read(path) == {}

@@ -14,7 +14,7 @@ import pytest
 
 from cseb.embedders import find
 from cseb.embedders.interface import Embedder, EncoderOptions
-from cseb.embedders.vector_cache import HEAD, MAGIC, Cache
+from cseb.embedders.vector_cache import HEAD, MAGIC, Cache, _name
 from cseb.errors import BadData
 from cseb.experiment.evaluate import evaluate
 from cseb.records.store import Store
@@ -162,6 +162,27 @@ def test_an_encoder_that_grew_wider_is_asked_for_all(tmp_path: Path) -> None:
 def test_vectors_that_are_not_finite_are_not_kept(tmp_path: Path) -> None:
     Cache(tmp_path, KEY, lambda sentences: lengths(sentences) * np.float32("nan"))(["a"])
     assert list((tmp_path / KEY).iterdir()) == []
+
+
+@pytest.mark.parametrize("vector", [[np.nan, 0, 1], [np.inf, 0, 1], [1, 2]])
+def test_a_sealed_block_that_cannot_be_of_this_encoder_is_not_believed(tmp_path: Path, vector: list[float]) -> None:
+    """Of an older version with a fault, say: what it holds is looked at, whatever its digest."""
+    cache = Cache(tmp_path, KEY, lengths)
+    cache(["bb"])
+    cache._write([_name("a")], np.array([vector], dtype=np.float32))
+    assert Cache(tmp_path, KEY, lengths)(["a", "bb"]).tolist() == [[1, 1, 1], [2, 0, 1]]
+
+
+def test_a_block_that_another_process_has_removed_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Cache(tmp_path, KEY, lengths)(["a"])
+
+    def gone(self: Cache, path: Path) -> None:
+        path.unlink()
+        path.lstat()
+
+    monkeypatch.setattr(Cache, "_opened", gone)
+    cache = Cache(tmp_path, KEY, lengths)
+    assert (cache(["a"]).tolist(), cache.damaged) == ([[1, 1, 1]], 0)
 
 
 def write(folder: Path, first: int) -> None:

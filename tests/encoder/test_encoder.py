@@ -12,7 +12,7 @@ import torch
 from cseb.encoder.encoder import DROPOUTS
 from cseb.encoder.loading import shape_of
 from cseb.errors import BadData, BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.training.build import build, check
 from cseb.training.loop import train
 from tests.conftest import SENTENCES

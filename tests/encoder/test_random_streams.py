@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from cseb.encoder.random_streams import Choices, Draws, apart, new_weights
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.seeds import SingleStreamSeed, distinct, stream_seed
 from cseb.training.build import build
 from cseb.training.loop import train

@@ -12,8 +12,9 @@ import pytest
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData, CsebError
 from cseb.experiment.benchmark import Benchmark, load, override
-from cseb.experiment.plan import Job, estimate, longest_first, plan
-from cseb.methods.spec import parse_method
+from cseb.experiment.job import Job
+from cseb.experiment.plan import estimate, longest_first, plan
+from cseb.methods.grammar import parse_method
 from cseb.records.record import Cost
 from tests import standin_jobs
 
@@ -279,14 +280,14 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
         return plan(make(methods=",".join(texts), fractions=[0.5], seeds=1))
 
     before = planned()
-    assert [[one.name for one in job.outside] for job in before] == [
+    assert [[one.name for one in job.external_inputs] for job in before] == [
         [str(model)],
         [str(pairs)],
         [str(translator)],
         [],
         [],
     ]
-    assert before[0].outside[0].sha256 == find_encoder(str(model))[1]
+    assert before[0].external_inputs[0].sha256 == find_encoder(str(model))[1]
     for change in (model / "model.safetensors", pairs, translator / "config.json"):
         change.write_text("c\td\n")
     (model / "README.md").write_text("more words")

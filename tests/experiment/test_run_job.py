@@ -19,12 +19,15 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadResults
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.evaluate import evaluate
-from cseb.experiment.plan import Job, Progress, plan
+from cseb.experiment.job import Job
+from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.launchers import launch
 from cseb.launchers.local import Local
+from cseb.records.progress import Progress
 from cseb.records.record import Record
-from cseb.records.store import Store, stale
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.training import loop as training

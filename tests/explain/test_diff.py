@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from cseb.cli import app
 from cseb.errors import BadResults
-from cseb.explain.diff import DEV, against_printed, fields_apart, matched, printed_for, readings
+from cseb.explain.diff import DEV, against_printed, field_differences, matched, printed_for, variants
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
@@ -20,26 +20,26 @@ STS = tuple(f"{name}@1" for name in TASK_GROUPS["sts"])
 
 
 def gaps(a: list[Record], b: list[Record]) -> dict[str, float | None]:
-    return {one.name: one.gap for one in readings(a, b)}
+    return {one.name: one.gap for one in variants(a, b)}
 
 
 def test_fields_that_differ_and_no_others() -> None:
     a, b = record(), record(seed=1, torch="2.8.0", resolved="dropout()@1 mean()@1 recipe(steps=90, dropout='model')@1")
-    assert {name: (x, y) for name, x, y in fields_apart([a], [b])} == {
+    assert {name: (x, y) for name, x, y in field_differences([a], [b])} == {
         "part cls@1": ("no options", "absent"),
         "part mean@1": ("absent", "no options"),
         "part recipe@1": ("steps=60", "steps=90"),
         "seed": ("0", "1"),
         "versions": ("python 3.11.7, torch 2.7.0", "python 3.11.7, torch 2.8.0"),
     }
-    assert fields_apart([a], [a]) == []
+    assert field_differences([a], [a]) == []
 
 
 def test_another_checkpoint_explains_its_part_of_the_gap() -> None:
     """A reports the best of its checkpoints, B has no dev set and reports its last."""
     a = record(values=(60.0, 60.0, 60.0), last=(57.0, 57.0, 57.0))
     b = record(dev="", last=(56.0, 56.0, 56.0))
-    found = {one.name: (one.a, one.b) for one in readings([a], [b])}
+    found = {one.name: (one.a, one.b) for one in variants([a], [b])}
     assert found["as reported by each"] == (60.0, 56.0)
     assert found["last checkpoint"] == (57.0, 56.0)
     assert found["best checkpoint"] == (60.0, None)
@@ -66,7 +66,7 @@ def test_only_common_tasks_compare() -> None:
     found = gaps([a], [b])
     assert (found["as reported by each"], found["on 1 common tasks"]) == (17.5, 5.0)
     with pytest.raises(BadResults, match="no task is common"):
-        readings([a], [record(tasks=("other@1",), values=(1.0,))])
+        variants([a], [record(tasks=("other@1",), values=(1.0,))])
 
 
 def test_a_collapsed_side_has_no_reading() -> None:

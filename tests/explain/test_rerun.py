@@ -16,8 +16,8 @@ from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan import plan
-from cseb.explain.rerun import compared, conditions_apart, job_of, method_of
-from cseb.methods.spec import parse_method
+from cseb.explain.rerun import compared, condition_differences, job_of, method_of
+from cseb.methods.grammar import parse_method
 from cseb.records.find import find
 from cseb.records.record import Record, Source
 from cseb.records.store import Store
@@ -128,7 +128,7 @@ def test_scores_training_and_conditions_are_compared() -> None:
     assert dict(compared(here, there, {}, {})) == {"sts12@1 best": "50.500000, in the record 50.000000 (+0.5)"} | {
         "sts12@1 last": "50.500000, in the record 50.000000 (+0.5)"
     }
-    assert conditions_apart(here, there) == ["torch 2.8.0, in the record 2.7.0"]
+    assert condition_differences(here, there) == ["torch 2.8.0, in the record 2.7.0"]
     fewer = record(tasks=("sts12@1",), values=(50.0,))
     assert ("sts13@1 best", "only in the record") in compared(fewer, there, {}, {})
     assert ("sts13@1 best", "not in the record") in compared(there, fewer, {}, {})

@@ -48,7 +48,7 @@ def test_what_a_run_leaves_is_as_its_items_say(ran: Path) -> None:
     result = call("verify", ran)
     assert result.exit_code == 0, result.output
     # two jobs, two checkpoints, two tasks, a value and six figures each
-    assert result.output == "2 of 2 records as their items say, 56 figures worked out again\n"
+    assert result.output == "2 of 2 records verified, 56 figures recomputed\n"
 
 
 def _value(record: dict[str, Any], items: dict[str, Any]) -> None:
@@ -127,7 +127,7 @@ def test_faults_leave_1_and_name_the_record(copy: Path) -> None:
     assert result.exit_code == 1
     (key,) = (path.stem for path in (copy / "runs").iterdir() if json.loads(path.read_bytes())["method"] == "cls")
     assert result.output.startswith(f"BAD {key} mw-captions@1 best: the record says ")
-    assert result.output.endswith("1 of 2 records as their items say, 56 figures worked out again\n")
+    assert result.output.endswith("1 of 2 records verified, 56 figures recomputed\n")
 
 
 def test_lost_items_and_files_that_are_no_records(copy: Path) -> None:
@@ -159,4 +159,4 @@ def test_a_record_that_cannot_be_checked_is_named_and_the_others_are_checked(cop
         f"--  {own.key} cannot be checked",
     ]
     assert any(line.startswith(f"--  {sick.key} cannot be checked: sickr@1 last: ") for line in lines)
-    assert lines[-1] == "2 of 4 records as their items say, 56 figures worked out again, 2 cannot be checked"
+    assert lines[-1] == "2 of 4 records verified, 56 figures recomputed, 2 cannot be checked"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 
-from cseb.registry import METHODS, PRESETS
+from cseb.methods.spec import preset
+from cseb.registry import METHODS, PRESETS, SLOTS
 from tests.fuzz.hostile import number, text, word
 
+PARTS = [*PRESETS.builtin, *(name for registry in SLOTS.values() for name in registry.builtin)]
 OUTSIDE = ("back_translation", "paraphrase", "unit_halves", "rtd")
 SIGNS = ("+", "+", "+", "-", "~", "", "++", "*", " + ", ",")
 SHARES = ("1e-4", "0.001", "0.1", "1", "1.0")
@@ -46,7 +48,7 @@ def nested(rng: random.Random) -> str:
 def sound(rng: random.Random) -> str:
     """A method with an edit or two whose names and options exist and whose values are small."""
     method = rng.choice(list(METHODS.builtin))
-    parts = [name for name in PRESETS.builtin if name not in OUTSIDE]  # models from elsewhere are not here
+    parts = [name for name in PARTS if name not in OUTSIDE]  # models from elsewhere are not here
     for _ in range(rng.choice((0, 1, 1, 2))):
         method += "+" + part(rng, rng.choice(parts), wild=0.0, modest=True)
     return method
@@ -55,7 +57,7 @@ def sound(rng: random.Random) -> str:
 def _method(rng: random.Random) -> str:
     found = word(rng, list(METHODS.builtin)) if rng.random() < 0.3 else rng.choice(list(METHODS.builtin))
     for _ in range(rng.choice((0, 1, 1, 1, 2, 2, 4))):
-        name = word(rng, list(PRESETS.builtin)) if rng.random() < 0.15 else rng.choice(list(PRESETS.builtin))
+        name = word(rng, PARTS) if rng.random() < 0.15 else rng.choice(PARTS)
         sign = rng.choice(SIGNS) if rng.random() < 0.15 else rng.choice("+++-")
         found += sign + (name if sign == "-" and rng.random() < 0.9 else part(rng, name))
     return found
@@ -63,7 +65,7 @@ def _method(rng: random.Random) -> str:
 
 def part(rng: random.Random, name: str, wild: float = 0.2, modest: bool = False) -> str:
     """A part with some of its options. wild: how often one of them is not sound. modest: values stay small."""
-    known = dict(PRESETS[name].options) if name in PRESETS.builtin else {"weight": 1.0}
+    known = dict(preset(name).options) if name in PARTS else {"weight": 1.0}
     chosen = rng.sample(sorted(known), min(len(known), rng.choice((0, 1, 1, 2))))
     options = []
     for option in chosen:

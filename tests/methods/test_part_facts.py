@@ -8,7 +8,7 @@ import pytest
 from cseb.methods import part_facts as reading
 from cseb.methods import source_code as sources
 from cseb.methods.fingerprints import COMPUTES_NOTHING, CORE, code
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.registry import METHODS, SLOTS
 
 

@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cseb.errors import BadSpec, CsebError, UnknownName
-from cseb.methods.spec import Part, parse_method, parse_methods, parse_scale
-from cseb.registry import METHODS, PRESETS, SLOTS, slot_of
+from cseb.methods.grammar import parse_method, parse_methods, parse_scale
+from cseb.methods.part_facts import facts
+from cseb.methods.spec import Part, preset
+from cseb.registry import METHODS, SLOTS, part_names, slot_of
 
 
 def options(method: str, name: str, fraction: float = 1.0, scale: str = "") -> dict[str, object]:
@@ -91,6 +93,7 @@ def test_a_benchmark_scales_parts_that_a_user_puts_in() -> None:
         ("simcse+ami(wait=3)", "ami has no option 'wait'; did you mean weight"),
         ("simcse+ami(3)", "option without a name"),
         ("simcse+ami(**{})", "option without a name"),
+        ("simcse+ami(weight=1,weight=2)", "ami has weight twice; give it one value"),
         ("simcse*2", r"only \+ and - may join parts"),
         ("simcse,simcse", "asked for twice"),
         ("simcse+ami(weight=open('x'))", "nothing is evaluated"),
@@ -110,7 +113,9 @@ def test_what_cannot_be_read_is_one_clear_line(text: str, message: str) -> None:
 
 
 GRAMMAR = st.lists(
-    st.sampled_from([*METHODS, *PRESETS, "+", "-", "(", ")", ",", "=", "weight", "1e-3", "'", "[", "None", "lambda:0"]),
+    st.sampled_from(
+        [*METHODS, *sorted(part_names()), "+", "-", "(", ")", ",", "=", "weight", "1e-3", "'", "[", "None", "lambda:0"]
+    ),
     max_size=12,
 ).map("".join)
 
@@ -127,7 +132,21 @@ def test_no_text_makes_the_reader_stumble(text: str) -> None:
 def test_every_part_belongs_to_one_slot() -> None:
     everything = [name for registry in SLOTS.values() for name in registry]
     assert len(everything) == len(set(everything))
-    assert {PRESETS[name].name for name in PRESETS} == set(everything)
+    assert set(everything) <= part_names()
+
+
+@pytest.mark.parametrize("name", sorted(part_names()))
+def test_what_a_name_puts_in_has_every_option(name: str) -> None:
+    held = preset(name)
+    facts(held.name).check(dict(held.options))
+    assert [key for key, _ in held.options] == [one.name for one in facts(held.name).options]
+
+
+def test_a_preset_takes_other_options_and_refuses_what_it_lacks() -> None:
+    assert dict(preset("queue", size=64).options) == {**dict(preset("queue").options), "size": 64}
+    assert preset("moco") == preset("queue")
+    with pytest.raises(BadSpec, match="queue has no option 'sise'; did you mean size"):
+        preset("queue", sise=64)
 
 
 @pytest.mark.parametrize("name", [*METHODS])
@@ -137,8 +156,7 @@ def test_every_spec_states_its_source_and_every_option(name: str) -> None:
     assert any(character.isdigit() for character in method.source)
     for fraction in (0.0001, 0.001, 0.01, 0.1, 1.0):
         for part in method.at(fraction).parts():
-            preset = next(PRESETS[known] for known in PRESETS if PRESETS[known].name == part.name)
-            assert [key for key, _ in part.options] == [key for key, _ in preset.options]
+            assert [key for key, _ in part.options] == [key for key, _ in preset(part.name).options]
 
 
 def test_a_changed_option_changes_the_resolved_text() -> None:

@@ -15,7 +15,7 @@ from cseb.data import shipped
 from cseb.errors import BadData, BadSpec
 from cseb.papers.audit import KINDS, SAME, Finding, audit, read
 from cseb.papers.claims import Claim, contradicted, read_claims
-from cseb.papers.scores import Printed, shipped_rows
+from cseb.papers.printed import Printed, shipped_rows
 from cseb.registry import TASK_GROUPS
 
 STS = TASK_GROUPS["sts"]

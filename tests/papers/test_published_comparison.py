@@ -8,7 +8,7 @@ import pytest
 
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.significance import MOST, by_seeds
-from cseb.papers.published_comparison import beside_published
+from cseb.papers.published_comparison import compared_with_published
 from cseb.papers.scores import printed_name
 from cseb.records.record import Record
 from cseb.reports.layouts import few_shot, per_task
@@ -30,7 +30,9 @@ def full(records: list[Record]) -> list[Record]:
 
 def test_a_cell_stands_beside_what_the_papers_print() -> None:
     records = full(runs([67.0, 68.0, 69.0]))
-    found = [line for line in beside_published(few_shot(records)).lines if line.values["where"] == "micse, Table 2"]
+    found = [
+        line for line in compared_with_published(few_shot(records)).lines if line.values["where"] == "micse, Table 2"
+    ]
     (line,) = found
     assert line.cells[:5] == (
         "simcse 0.1 % (1,000)",
@@ -42,20 +44,22 @@ def test_a_cell_stands_beside_what_the_papers_print() -> None:
     assert line.values["difference"] == pytest.approx(0.06)
     assert (line.values["in_their_spread"], line.values["agrees"]) == (True, True)
     far = full(runs([77.0, 78.0, 79.0]))
-    (line,) = [one for one in beside_published(few_shot(far)).lines if one.values["where"] == "micse, Table 2"]
+    (line,) = [one for one in compared_with_published(few_shot(far)).lines if one.values["where"] == "micse, Table 2"]
     assert (line.values["in_their_spread"], line.values["agrees"]) == (False, False)
 
 
 def test_what_was_measured_otherwise_does_not_compare() -> None:
     records = runs([67.0, 68.0])
-    (line,) = [one for one in beside_published(few_shot(records)).lines if one.values["where"] == "micse, Table 2"]
+    (line,) = [
+        one for one in compared_with_published(few_shot(records)).lines if one.values["where"] == "micse, Table 2"
+    ]
     assert "corpus of 100,000 sentences, theirs 1,000,000" in line.cells[-1]
     assert line.values["agrees"] is None
 
 
 def test_a_single_run_cannot_disagree() -> None:
     records = full(runs([10.0]))
-    assert {line.values["agrees"] for line in beside_published(few_shot(records)).lines} == {None}
+    assert {line.values["agrees"] for line in compared_with_published(few_shot(records)).lines} == {None}
 
 
 def test_single_tasks_and_unknown_averages() -> None:
@@ -63,13 +67,13 @@ def test_single_tasks_and_unknown_averages() -> None:
         one.model_copy(update={"subset": one.subset.__class__(size=10**6, fraction=1.0, sha256="5" * 64)})
         for one in runs([70.0, 71.0], "micse")
     ]
-    found = beside_published(per_task(records))
+    found = compared_with_published(per_task(records))
     named = {line.values["tasks"] for line in found.lines}
     assert {"sts12@1", " ".join(STS)} <= named
     assert printed_name(STS) == "sts-avg"
     assert printed_name(STS[:2]) == ""
     strange = runs([1.0], "cls", encoder="nobody/knows")
-    empty = beside_published(few_shot(strange))
+    empty = compared_with_published(few_shot(strange))
     assert not empty.lines
     assert "No paper" in empty.notes[0]
 

@@ -10,7 +10,7 @@ from cseb.papers.reproduce import prediction, reproduced, welch
 from cseb.papers.scores import PUBLISHED, own_rows
 from cseb.records.record import Record, Source
 from cseb.registry import TASK_GROUPS
-from cseb.regression.check_results import Answer
+from cseb.regression.check_results import CheckResult
 from tests.factory import record
 
 STS = tuple(f"{name}@1" for name in TASK_GROUPS["sts"])
@@ -90,7 +90,7 @@ def whole(tasks: tuple[str, ...], values: tuple[float, ...], seed: int = 0, meth
     return one.model_copy(update={"subset": type(one.subset)(size=10**6, fraction=1.0, sha256="5" * 64)})
 
 
-def best_of(records: list[Record]) -> dict[str, Answer]:
+def best_of(records: list[Record]) -> dict[str, CheckResult]:
     return {one.text.partition(";")[0]: one for one in reproduced(records) if " best" in one.cell}
 
 

@@ -8,17 +8,9 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadData
-from cseb.methods.spec import parse_method
-from cseb.papers.scores import (
-    PUBLISHED,
-    Printed,
-    departures,
-    encoder_id,
-    own_rows,
-    published,
-    read_scores,
-    shipped_rows,
-)
+from cseb.methods.grammar import parse_method
+from cseb.papers.printed import Printed, read_scores, shipped_rows
+from cseb.papers.scores import PUBLISHED, departures, encoder_id, own_rows, published
 from cseb.registry import METHODS
 from tests.factory import record
 

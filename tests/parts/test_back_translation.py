@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cseb.errors import BadData, BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts import back_translation as translation
 from cseb.parts.back_translation import BackTranslation, read, write
 from cseb.parts.views import Paraphrase

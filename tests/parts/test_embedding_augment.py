@@ -8,7 +8,7 @@ import torch
 
 from cseb.encoder.encoder import Encoder, tensors
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts.embedding_augment import (
     AtRate,
     Cutoff,

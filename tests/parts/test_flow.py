@@ -10,7 +10,7 @@ import torch
 
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts.flow import ActNorm, Coupling, Flow, FlowStep, Glow, log_normal
 from cseb.training.build import build, check
 from cseb.training.loop import restore, train

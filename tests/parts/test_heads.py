@@ -21,7 +21,6 @@ from cseb.parts.heads import (
     ReLUMLP,
     group_whitened,
 )
-from cseb.registry import PRESETS
 
 SHAPE = Shape(width=2, layers=1, heads=1, mask_token=False, pooled=False, dropout=0.1)
 H = torch.tensor([[0.5, -1.0], [2.0, 0.25]], dtype=torch.float64)
@@ -86,8 +85,7 @@ def test_the_head_of_diffcse_ends_in_normalised_coordinates() -> None:
 
 @pytest.mark.parametrize("width", [128, 384, 768])
 def test_the_head_of_diffcse_is_twice_as_wide_as_the_encoder(width: int) -> None:
-    preset = dict(PRESETS["bn_mlp"].options)
-    head = BNMLP(**preset, shape=replace(SHAPE, width=width))
+    head = BNMLP(**BNMLP.preset, shape=replace(SHAPE, width=width))
     assert [tuple(weight.shape) for weight in head.parameters()] == [
         (2 * width, width), (2 * width,), (2 * width,), (width, 2 * width),
     ]  # fmt: skip

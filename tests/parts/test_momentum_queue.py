@@ -8,7 +8,7 @@ import torch
 
 from cseb.encoder.encoder import tensors
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts.momentum_queue import Queue, follow, push
 from cseb.training.build import build
 

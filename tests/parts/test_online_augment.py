@@ -9,7 +9,7 @@ import pytest
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, Shape
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts.online_augment import CharSpanMask, Delete, Repeat, Shuffle
 from cseb.parts.views import RandomPairs
 from cseb.training.build import build

@@ -11,7 +11,7 @@ from scipy.stats import rankdata, spearmanr
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.experiment.plan import settled_method
-from cseb.methods.spec import parse_method, parse_scale
+from cseb.methods.grammar import parse_method, parse_scale
 from cseb.parts.postprocessing import RankMix, Whiten, average_ranks, whitening
 from cseb.training.build import build, check
 from cseb.training.loop import restore, train

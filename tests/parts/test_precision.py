@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts.heads import group_whitened
 from cseb.parts.terms.angular_margin import arc_nce
 from cseb.parts.terms.dimension_contrast import correlations

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts.pretrained_stages import EntropyModels, Teacher
 from cseb.training import loop as training
 from cseb.training.build import Built, build, check

@@ -11,7 +11,7 @@ import torch
 from cseb.encoder.encoder import tensors
 from cseb.encoder.random_streams import Choices
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.prompt_views import Denoised, negated
 from cseb.training.batches import Batch, Feed

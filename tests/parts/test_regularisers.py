@@ -8,7 +8,7 @@ import torch
 
 from cseb.encoder.encoder import tensors
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts.regularisers import drop_heads, surviving_heads
 from cseb.training.build import build, check
 

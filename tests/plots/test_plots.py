@@ -46,14 +46,22 @@ def profile(records: list[Record]) -> Plot:
     return profiles.profile(study, TASKS, "last", start)
 
 
+def training(records: list[Record]) -> Plot:
+    return runs.training(gather(records), {one.key: one for one in records})
+
+
+def geometry(records: list[Record]) -> Plot:
+    return runs.geometry(gather(records), {one.key: one for one in records}, TASKS, "best")
+
+
 DRAWN: dict[str, Callable[[], Plot]] = {
     "curves": lambda: scores.curves(few_shot(grid())),
     "gain": lambda: scores.gain(ablation(PAIRED), "msse"),
     "profile": lambda: profile(grid()),
     "seeds": lambda: scores.seeds(few_shot(grid())),
     "sensitivity": lambda: scores.sensitivity(sensitivity([heated(0.1, 3.0), heated(0.05, 2.0)]), {}),
-    "training": lambda: runs.training(gather(grid())),
-    "geometry": lambda: runs.geometry(gather([lying("a", 0.1, -2.0), lying("b", 0.3, -3.0)]), TASKS, "best"),
+    "training": lambda: training(grid()),
+    "geometry": lambda: geometry([lying("a", 0.1, -2.0), lying("b", 0.3, -3.0)]),
 }
 
 
@@ -119,28 +127,28 @@ def test_an_option_that_is_a_number_has_its_place_on_the_axis() -> None:
 
 
 def test_trajectories_are_those_of_the_records() -> None:
-    plot = runs.training(gather([record(), record(seed=1)]))
+    plot = training([record(), record(seed=1)])
     loss, dev = plot.figure.axes
     assert [list(line.get_ydata()) for line in loss.get_lines()] == [[1.5, 1.25]] * 3  # two seeds and their mean
     assert [list(line.get_ydata()) for line in dev.get_lines()] == [[60.0, 62.0]] * 3
     bare = record().model_copy(update={"trace": None})
     with pytest.raises(BadResults, match="no trajectory"):
-        runs.training(gather([bare]))
+        training([bare])
 
 
 def test_vectors_lie_where_the_records_say() -> None:
     axes, _ = DRAWN["geometry"]().figure.axes
     assert [tuple(held.get_offsets()[0]) for held in axes.collections] == [(-2.0, 0.1), (-3.0, 0.3)]
     with pytest.raises(BadResults, match="no record has alignment and uniformity"):
-        runs.geometry(gather(grid()), TASKS, "best")
+        geometry(grid())
 
 
 def test_curves_are_significant_pairs_without_colour() -> None:
-    for one, other in combinations([style.look(place) for place in range(28)], 2):
+    for one, other in combinations([style.line_style(place) for place in range(28)], 2):
         if one["color"] == other["color"]:
             assert one["linestyle"] != other["linestyle"]
             assert one["marker"] != other["marker"]
-    for one, other in combinations([style.look(place) for place in range(4)], 2):
+    for one, other in combinations([style.line_style(place) for place in range(4)], 2):
         assert one["linestyle"] != other["linestyle"]
 
 

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from cseb.analysis.options import options
 from cseb.analysis.study import gather
 from cseb.errors import BadResults
-from cseb.explain.diff import fields_apart
+from cseb.explain.diff import field_differences
 from cseb.explain.provenance import story
-from cseb.methods.spec import Option, Part, parse_method
-from cseb.records.method_text import Apart, Stated, apart, read_method
-from cseb.records.store import Store, stale
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import Option, Part
+from cseb.records.method_text import PartDifference, Stated, part_differences, read_method
+from cseb.records.staleness import stale
+from cseb.records.store import Store
 from cseb.registry import METHODS
 from cseb.regression.bitwise import unchanged
 from tests.factory import record
@@ -77,9 +79,9 @@ def test_every_reader_sees_the_same_parts(parts: list[Stated]) -> None:
 @given(st.lists(PARTS, max_size=3), st.lists(PARTS, max_size=3))
 def test_two_texts_differ_where_they_differ(a: list[Stated], b: list[Stated]) -> None:
     ours, theirs = written(a), written(b)
-    assert not list(apart(ours, ours))
+    assert not list(part_differences(ours, ours))
     if sorted(map(str, a)) != sorted(map(str, b)):
-        assert list(apart(ours, theirs))
+        assert list(part_differences(ours, theirs))
 
 
 @given(st.text(alphabet="ab1 ()[]'\"\\@,=", max_size=20))
@@ -108,25 +110,25 @@ def test_every_expected_record_reads_back() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "found"),
     [
-        ("ami(layers=(7, 8))@1", "ami(layers=(7, 9))@1", [Apart("ami@1", "layers=(7, 8)", "layers=(7, 9)")]),
-        ("ami(a='x, y', b=1)@1", "ami(a='x, z', b=1)@1", [Apart("ami@1", "a='x, y'", "a='x, z'")]),
-        ("ami(a='\\\\', b=2)@1", "ami(a='\\\\', b=3)@1", [Apart("ami@1", "b=2", "b=3")]),
-        ("ami(a=1)@1", "ami(a=1)@2", [Apart("ami", "version 1", "version 2")]),
-        ("ami(a=1)@1", "ami(a=2)@2", [Apart("ami", "version 1, a=1", "version 2, a=2")]),
-        ("ami(a=1)@1", "ami(a=1.0)@1", [Apart("ami@1", "a=1", "a=1.0")]),
-        ("ami(a=1)@1 cls()@1", "cls()@1", [Apart("ami@1", "a=1", "absent")]),
-        ("cls()@1", "ami(a=1)@1 cls()@1", [Apart("ami@1", "absent", "a=1")]),
-        ("ami(a=1)@1 ami(a=2)@1", "ami(a=1)@1 ami(a=3)@1", [Apart("ami@1", "a=2", "a=3")]),
+        ("ami(layers=(7, 8))@1", "ami(layers=(7, 9))@1", [PartDifference("ami@1", "layers=(7, 8)", "layers=(7, 9)")]),
+        ("ami(a='x, y', b=1)@1", "ami(a='x, z', b=1)@1", [PartDifference("ami@1", "a='x, y'", "a='x, z'")]),
+        ("ami(a='\\\\', b=2)@1", "ami(a='\\\\', b=3)@1", [PartDifference("ami@1", "b=2", "b=3")]),
+        ("ami(a=1)@1", "ami(a=1)@2", [PartDifference("ami", "version 1", "version 2")]),
+        ("ami(a=1)@1", "ami(a=2)@2", [PartDifference("ami", "version 1, a=1", "version 2, a=2")]),
+        ("ami(a=1)@1", "ami(a=1.0)@1", [PartDifference("ami@1", "a=1", "a=1.0")]),
+        ("ami(a=1)@1 cls()@1", "cls()@1", [PartDifference("ami@1", "a=1", "absent")]),
+        ("cls()@1", "ami(a=1)@1 cls()@1", [PartDifference("ami@1", "absent", "a=1")]),
+        ("ami(a=1)@1 ami(a=2)@1", "ami(a=1)@1 ami(a=3)@1", [PartDifference("ami@1", "a=2", "a=3")]),
     ],
 )
-def test_differences_are_whole_options(a: str, b: str, found: list[Apart]) -> None:
-    assert list(apart(a, b)) == found
+def test_differences_are_whole_options(a: str, b: str, found: list[PartDifference]) -> None:
+    assert list(part_differences(a, b)) == found
 
 
 def test_diff_and_check_and_tables_name_whole_options() -> None:
     """A tuple was cut at its commas: `layers=(7, 8`."""
     a, b = (record(resolved=f"cls()@1 ami(layers=({layers}))@2", seed=0) for layers in ("7, 8", "7, 9"))
-    assert ("part ami@2", "layers=(7, 8)", "layers=(7, 9)") in fields_apart([a], [b])
+    assert ("part ami@2", "layers=(7, 8)", "layers=(7, 9)") in field_differences([a], [b])
     [answer] = unchanged([a], [b], {}, {})
     assert answer.text == "resolved: ami@2: layers=(7, 8), expected layers=(7, 9)"
     with pytest.raises(BadResults, match=r"different options: ami@2: layers=\(7, 8\) / layers=\(7, 9\) \("):

@@ -16,12 +16,15 @@ import numpy as np
 import pytest
 
 from cseb.errors import BadResults
-from cseb.methods.spec import parse_method
-from cseb.records.method_text import Apart, apart, stated, written
+from cseb.methods.grammar import parse_method
+from cseb.records.method_text import PartDifference, part_differences, stated, written
 from cseb.records.part_data import part_data, read_parts
-from cseb.records.record import Record
-from cseb.records.store import ABANDONED, KEY, Store, stale
+from cseb.records.record import Record, RecordSummary, Source, Trace
+from cseb.records.staleness import stale
+from cseb.records.store import ABANDONED, KEY, Store
 from cseb.registry import METHODS
+from cseb.reports.documents import Group, score_report
+from cseb.reports.formats import markdown
 from cseb.reports.layouts import few_shot
 from tests.factory import grid, record
 
@@ -121,7 +124,7 @@ def test_preparing_finds_what_writing_would(
 
 def test_space_is_asked_for_only_where_it_is_short(store: Store) -> None:
     (store.runs / f"{record().key}.json").mkdir()
-    with pytest.raises(BadResults, match="Is a directory; mend that, or take another folder"):
+    with pytest.raises(BadResults, match="Is a directory; fix that, or take another folder"):
         store.write(record(), ITEMS)
 
 
@@ -286,16 +289,33 @@ def test_every_key_of_a_job_names_a_file() -> None:
     assert KEY.fullmatch(record().key)
 
 
-def test_a_lean_record_makes_the_same_tables(tmp_path: Path) -> None:
+def test_summaries_make_the_same_tables_and_lack_what_they_do_not_hold(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.prepare()
     for one in grid():
         store.write(one, {})
-    (full, _), (lean, _) = store.load(), store.load(lean=True)
-    assert few_shot(lean) == few_shot(full)
+    (full, _), (summaries, _) = store.load(), store.summaries()
+    ours, theirs = (markdown.write(score_report([Group(tables=[few_shot(held)])])) for held in (summaries, full))
+    assert ours == theirs
     assert all(score.detail for one in full for score in one.scores)
-    assert not any(score.detail for one in lean for score in one.scores)
-    assert len({id(one.protocol) for one in lean}) == 1 < len({id(one.protocol) for one in full})
+    assert not any(hasattr(score, "detail") for one in summaries for score in one.scores)
+    assert len({id(one.protocol) for one in summaries}) == 1 < len({id(one.protocol) for one in full})
+
+
+def test_a_summary_tells_the_length_of_training_and_not_its_course(store: Store) -> None:
+    store.write(record().model_copy(update={"trace": Trace(steps=9, best_step=6, curve=((6, 0.5, 61.0),))}), {})
+    ([found], _) = store.summaries()
+    assert found.trace
+    assert (found.trace.steps, found.trace.best_step) == (9, 6)
+    assert not hasattr(found.trace, "curve")
+
+
+@pytest.mark.parametrize("name", sorted(RecordSummary.model_fields.keys() - {"scores", "trace"}))
+def test_a_summary_says_what_its_record_says(store: Store, name: str) -> None:
+    one = record().model_copy(update={"outside": (Source(name="a file", sha256="0" * 64),), "vary": "init"})
+    store.write(one, {})
+    ([found], _) = store.summaries()
+    assert getattr(found, name) == getattr(one, name)
 
 
 def test_format_2_holds_the_parts_as_data_and_reads_back_to_the_same_record(store: Store) -> None:
@@ -312,8 +332,8 @@ def test_format_2_holds_the_parts_as_data_and_reads_back_to_the_same_record(stor
     assert (stale(again), apart_of(again, old)) == (stale(old), [])
 
 
-def apart_of(a: Record, b: Record) -> list[Apart]:
-    return list(apart(a.stated(), b.stated()))
+def apart_of(a: Record, b: Record) -> list[PartDifference]:
+    return list(part_differences(a.stated(), b.stated()))
 
 
 @pytest.mark.parametrize(

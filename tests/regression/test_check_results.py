@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from cseb.regression.check_results import Answer, github, junit, terminal
+from cseb.regression.check_results import CheckResult, github, junit, terminal
 
-GOOD = Answer(question="drift", cell="simcse 0.1 % seed 0 best", ok=True, text="equal")
-MOVED = Answer(question="drift", cell="simcse 0.1 % seed 1 best", ok=True, text="moved by +0.01", moved=True)
-BAD = Answer(question="drift", cell="msse 1 % <&> seed 0", ok=False, text="off\nby 100%: a, b", moved=True)
-ASIDE = Answer(question="code", cell="all", ok=None, text="torch is 2.8.0 here")
-FAR = Answer(question="paper", cell="micse 1 % best", ok=False, text="outside", moved=True)
+GOOD = CheckResult(question="drift", cell="simcse 0.1 % seed 0 best", ok=True, text="equal")
+MOVED = CheckResult(question="drift", cell="simcse 0.1 % seed 1 best", ok=True, text="moved by +0.01", moved=True)
+BAD = CheckResult(question="drift", cell="msse 1 % <&> seed 0", ok=False, text="off\nby 100%: a, b", moved=True)
+ASIDE = CheckResult(question="code", cell="all", ok=None, text="torch is 2.8.0 here")
+FAR = CheckResult(question="paper", cell="micse 1 % best", ok=False, text="outside", moved=True)
 
 
 def test_people_see_each_question_and_what_moved() -> None:

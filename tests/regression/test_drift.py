@@ -6,30 +6,30 @@ import pytest
 
 from cseb.errors import BadResults, BadSpec
 from cseb.records.store import Store
-from cseb.regression.drift import Verdict, compare, update
+from cseb.regression.drift import DriftCheck, compare, update
 from tests.factory import grid, record
 
 
-def one(verdicts: list[Verdict], select: str = "best") -> Verdict:
-    (found,) = [verdict for verdict in verdicts if verdict.select == select]
+def one(checks: list[DriftCheck], select: str = "best") -> DriftCheck:
+    (found,) = [check for check in checks if check.select == select]
     return found
 
 
 def test_equal_records_are_ok_cell_by_cell() -> None:
     records = [record(seed=seed, size=size) for seed in range(3) for size in (100, 1000)]
-    verdicts = compare(records, records, 0)
-    assert len(verdicts) == 12
-    assert all(verdict.ok and verdict.difference == 0 for verdict in verdicts)
+    checks = compare(records, records, 0)
+    assert len(checks) == 12
+    assert all(check.ok and check.difference == 0 for check in checks)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("shift", "ok"), [(0.0, True), (0.5, True), (0.51, False), (5.0, False)])
 def test_a_shift_counts_in_both_directions(sign: int, shift: float, ok: bool) -> None:
     fresh = record(values=[value + sign * shift for value in (50.3, 60.3, 70.3)], last=(50.3, 60.3, 70.3))
-    verdicts = compare([fresh], [record(values=(50.3, 60.3, 70.3))], 0.5)
-    assert one(verdicts).ok is ok
-    assert one(verdicts).difference == pytest.approx(sign * shift)
-    assert one(verdicts, "last").ok
+    checks = compare([fresh], [record(values=(50.3, 60.3, 70.3))], 0.5)
+    assert one(checks).ok is ok
+    assert one(checks).difference == pytest.approx(sign * shift)
+    assert one(checks, "last").ok
 
 
 def test_exactly_as_much_as_allowed_is_allowed() -> None:
@@ -38,16 +38,16 @@ def test_exactly_as_much_as_allowed_is_allowed() -> None:
 
 
 def test_the_task_that_moved_most_is_named() -> None:
-    verdict = one(compare([record(values=(51.0, 58.0, 70.5))], [record()], 0.5))
-    assert verdict.worst == ("sts13@1", -2.0)
-    assert verdict.ok  # the average moved by 0.17
+    check = one(compare([record(values=(51.0, 58.0, 70.5))], [record()], 0.5))
+    assert check.worst == ("sts13@1", -2.0)
+    assert check.ok  # the average moved by 0.17
 
 
 def test_a_method_has_its_own_limit() -> None:
     fresh, expected = ([record(method, values=(50.0 + shift,) * 3, last=(50.0,) * 3) for method in ("simcse", "msse")]
                        for shift in (0.3, 0.0))  # fmt: skip
-    verdicts = compare(fresh, expected, 0.2, {"msse": 0.4})
-    assert {verdict.method: verdict.ok for verdict in verdicts if verdict.select == "best"} == {
+    checks = compare(fresh, expected, 0.2, {"msse": 0.4})
+    assert {check.method: check.ok for check in checks if check.select == "best"} == {
         "simcse": False,
         "msse": True,
     }
@@ -55,14 +55,14 @@ def test_a_method_has_its_own_limit() -> None:
         compare(fresh, expected, 0.2, {"msse": -1.0})
 
 
-def test_what_a_verdict_answers() -> None:
+def test_what_a_check_says() -> None:
     fresh = record(values=(50.03, 60.0, 70.0), last=(51.5, 61.0, 70.5))
-    first, second = (verdict.answer for verdict in compare([fresh], [record()], 0.5))
+    first, second = (check.result for check in compare([fresh], [record()], 0.5))
     assert (first.question, first.cell, first.ok, first.moved) == ("drift", "simcse 0.1 % seed 0 best", True, True)
     assert first.text == "60.01, expected 60.00, moved by +0.01, allowed ±0.5; most: sts12@1 +0.03"
     assert (second.ok, second.moved) == (False, True)
     assert second.text == "61.00, expected 60.00, moved by +1, allowed ±0.5; most: sts12@1 +1.5"
-    (same, _) = (verdict.answer for verdict in compare([record()], [record()], 0.5))
+    (same, _) = (check.result for check in compare([record()], [record()], 0.5))
     assert (same.ok, same.moved) == (True, False)
 
 
@@ -80,17 +80,17 @@ def test_what_is_missing_extra_failed_or_collapsed_is_not_ok() -> None:
         ([record(tasks=("sts12@1",))], [good], "tasks are sts12@1, expected sts12@1, sts13@1, sickr@1"),
         ([record(tasks=("sts12@2", "sts13@1", "sickr@1"))], [good], "tasks are sts12@2"),
     ):
-        verdicts = compare(fresh, expected, 100)
-        assert verdicts
-        bad = [verdict for verdict in verdicts if not verdict.ok]
-        assert any(verdict.reason.startswith(reason) for verdict in bad), reason
-        assert all(verdict.answer.ok is False and reason in verdict.answer.text for verdict in bad if verdict.reason)
+        checks = compare(fresh, expected, 100)
+        assert checks
+        bad = [check for check in checks if not check.ok]
+        assert any(check.reason.startswith(reason) for check in bad), reason
+        assert all(check.result.ok is False and reason in check.result.text for check in bad if check.reason)
 
 
 def test_another_encoder_is_said_to_be_one() -> None:
-    verdicts = compare([record(encoder="new")], [record(encoder="old")], 100)
-    assert not any(verdict.ok for verdict in verdicts)
-    assert all("made with" in verdict.reason and "old@" in verdict.reason for verdict in verdicts)
+    checks = compare([record(encoder="new")], [record(encoder="old")], 100)
+    assert not any(check.ok for check in checks)
+    assert all("made with" in check.reason and "old@" in check.reason for check in checks)
 
 
 def test_nothing_expected_and_nothing_found_is_no_verdict() -> None:
@@ -121,7 +121,7 @@ def test_an_update_makes_fresh_records_the_expectation(tmp_path: Path) -> None:
     expected, problems = store.load()
     assert problems == []
     assert {each.key for each in expected} == {each.key for each in (*new, old[2])}
-    assert all(verdict.ok for verdict in compare([*new, old[2]], expected, 0))
+    assert all(check.ok for check in compare([*new, old[2]], expected, 0))
 
 
 def test_a_failure_is_never_expected(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from cseb.errors import BadResults
 from cseb.records.record import Record, Score, Source, Subset, Trace
 from cseb.regression import reference as references
 from cseb.regression.bitwise import unchanged
-from cseb.regression.reference import Reference, Repeatability, apart, conditions, digests, scatter
+from cseb.regression.reference import Reference, Repeatability, condition_difference, conditions, digests, scatter
 from tests.factory import record
 
 
@@ -65,9 +65,9 @@ def test_conditions_are_those_that_round_sums() -> None:
     here = conditions([record()])
     assert here["threads"] == "1"
     assert here["cpu"]
-    assert apart(here, here) == ""
-    assert apart(here, conditions([record(torch="2.8.0")])) == "torch is 2.7.0 here, 2.8.0 there"
-    assert apart(here, conditions([record(device="cuda")])) == "device is cpu here, cuda there"
+    assert condition_difference(here, here) == ""
+    assert condition_difference(here, conditions([record(torch="2.8.0")])) == "torch is 2.7.0 here, 2.8.0 there"
+    assert condition_difference(here, conditions([record(device="cuda")])) == "device is cpu here, cuda there"
 
 
 def test_one_bit_of_one_item_changes_the_digest_of_its_checkpoint_alone() -> None:

@@ -20,7 +20,7 @@ def page(seeds: int = 5, effects: dict[str, float] | None = None, noise: float =
     sizes = wanted.pop("sizes", (100,))
     world, records = study(effects or {"simcse": 0, "good": 3, "same": 0.01}, sizes, seeds, noise=noise)  # type: ignore[arg-type]
     told = Wanted(**({"baseline": "simcse", "select": "last"} | wanted))  # type: ignore[arg-type]
-    return sheets(gather(records), told, world.evidence())
+    return sheets(gather(records), told, world.item_scores())
 
 
 def row(sheet: Sheet, name: str) -> dict[str, str]:
@@ -119,7 +119,7 @@ def test_curves_that_cross_are_said_to() -> None:
         moved.append(
             one.model_copy(update={"scores": tuple(_lower(score, drop) for score in one.scores)}),
         )
-    shown = sheets(gather(moved), Wanted(baseline="simcse", select="last"), world.evidence())
+    shown = sheets(gather(moved), Wanted(baseline="simcse", select="last"), world.item_scores())
     said = [note for sheet in shown for note in sheet.notes if "cross" in note]
     assert len(said) == 1
     assert "The curves of simcse and late cross at about 1," in said[0]
@@ -147,7 +147,7 @@ def test_a_missing_baseline_or_share_is_answered_with_what_there_is() -> None:
 def test_missing_seeds_and_missing_items_are_said() -> None:
     world, records = study({"simcse": 0, "good": 3})
     del world.items[records[0].key]
-    shown = sheets(gather(records[:-1]), Wanted(baseline="simcse", select="last"), world.evidence())
+    shown = sheets(gather(records[:-1]), Wanted(baseline="simcse", select="last"), world.item_scores())
     notes = " ".join(shown[0].notes)
     assert "excluded from pairs: good 4." in notes
     assert "No intervals for new test items, so verdicts hold for new seeds only: items/" in notes
@@ -157,11 +157,11 @@ def test_missing_seeds_and_missing_items_are_said() -> None:
 def test_a_method_without_points_is_named_and_nothing_is_resampled_from_nothing() -> None:
     world, records = study({"simcse": 0, "good": 3, "gone": 1}, sizes=(100, 1000))
     kept = [one for one in records if (one.method, one.subset.size) != ("gone", 100) and one.seed < 2]
-    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.evidence())
+    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.item_scores())
     assert "Not compared, without scores here: gone." in shown[0].notes
     assert [one.name for one in shown] == ["effects", "ranks"] * 3  # the items can be drawn again
     world.items.clear()
-    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.evidence())
+    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.item_scores())
     assert [one.name for one in shown] == ["effects"] * 3
 
 
@@ -214,7 +214,7 @@ def twins(seeds: int, *, items: bool) -> list[Sheet]:
             world.items[twin.key] = world.items[one.key]
     if not items:
         world.items.clear()
-    return sheets(gather(records), Wanted(baseline="simcse", select="last"), world.evidence())
+    return sheets(gather(records), Wanted(baseline="simcse", select="last"), world.item_scores())
 
 
 @pytest.mark.parametrize("items", [True, False])
@@ -248,6 +248,6 @@ def test_a_difference_that_no_seed_moves_is_not_called_an_interval() -> None:
         for one in records
     ]
     world.items.clear()
-    effects, *_ = sheets(gather(records), Wanted(baseline="simcse", select="last"), world.evidence())
+    effects, *_ = sheets(gather(records), Wanted(baseline="simcse", select="last"), world.item_scores())
     assert row(effects, "good")["verdict"] == "n = 5, the same difference in every seed, no test"
     assert "has no variance and cannot be tested" in " ".join(effects.notes)

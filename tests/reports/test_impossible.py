@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from cseb.analysis.item_scores import Evidence
+from cseb.analysis.item_scores import ItemScores
 from cseb.cli import app
 from cseb.errors import BadResults
 from cseb.records.record import Record
@@ -144,9 +144,9 @@ def test_items_of_another_task_leave_a_comparison_of_seeds(items: np.ndarray, wo
     answers = Answers(np.arange(4))
     held = record(tasks=("one@1",), values=(50.0,), dev="")
     held = held.model_copy(update={"protocol": held.protocol.__class__(**_protocol(held, answers))})
-    evidence = Evidence(lambda key: {"one@1/last": items.astype(np.float32)}, lambda name: answers)
-    shares, why = evidence.shares({0: held}, ("one@1",), "last")
-    assert shares == {}
+    item_scores = ItemScores(lambda key: {"one@1/last": items.astype(np.float32)}, lambda name: answers)
+    contributions, why = item_scores.contributions({0: held}, ("one@1",), "last")
+    assert contributions == {}
     assert words in why
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import Absent, Cell
-from cseb.papers.published_comparison import beside_published
+from cseb.papers.published_comparison import compared_with_published
 from cseb.records.record import Record
 from cseb.reports.cell_text import figures, number, remarks
 from cseb.reports.document import Document
@@ -263,7 +263,7 @@ def options() -> list[Record]:
 def beside() -> str:
     records = [record("micse", encoder="bert-base-uncased", tasks=TASKS7, values=(70.0,) * 7, seed=s) for s in range(2)]
     ask = StudyQuery(tasks=TASKS7)
-    return FORMATS["latex"].write(comparison([beside_published(few_shot(records, ask=ask))]))
+    return FORMATS["latex"].write(comparison([compared_with_published(few_shot(records, ask=ask))]))
 
 
 TEX = {

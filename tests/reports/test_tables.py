@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from cseb.analysis.comparable import groups
 from cseb.analysis.query import StudyQuery
+from cseb.analysis.significance import by_seeds
 from cseb.analysis.stats import cell
-from cseb.analysis.study import Study, groups
+from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import Record, Select
 from cseb.records.store import Problem
@@ -69,6 +71,11 @@ def test_tasks_have_columns_and_an_average() -> None:
     assert [found.mean for found in table.rows[2].cells] == pytest.approx([52.3, 62.6, 72.9, 62.6])
     with pytest.raises(BadResults, match=r"no record has the fraction 0\.5; known: 0\.001, 0\.01"):
         per_task(grid(), ask=StudyQuery(fractions=(0.5,)))
+
+
+def test_a_task_that_is_named_twice_counts_once() -> None:
+    asked = StudyQuery(tasks=("sts12@1", "sts13", "sts12"))
+    assert few_shot(seeds(values=(50.0, 80.0, 60.0)), ask=asked).rows[0].cells[0].mean == 65.0
 
 
 def test_two_protocols_are_never_averaged() -> None:
@@ -277,6 +284,15 @@ def test_marks_are_those_of_whoever_is_asked() -> None:
     assert [[found.best for found in row.cells] for row in table.rows] == [[True, False], [True, False], [False, False]]
     assert "not significantly different from it" in table.caption
     assert [found.best for row in few_shot(grid()).rows for found in row.cells] == [None] * 6
+
+
+def test_what_was_not_tested_is_not_called_equal() -> None:
+    """Of one or two seeds it said that no method differed significantly."""
+    asked = StudyQuery(best=by_seeds(), claim="paired by seed")
+    for count in (1, 2):
+        held = few_shot([record(method, seed=seed) for method in ("a", "b") for seed in range(count)], ask=asked)
+        assert "Significance: not tested; a test takes 3 seeds of each method" in held.caption
+        assert "differs significantly" not in held.caption
 
 
 def test_the_footer_of_a_single_seed_speaks_of_no_spread() -> None:

@@ -4,34 +4,34 @@ from __future__ import annotations
 
 import pytest
 
-from cseb.reports.text_table import lines
+from cseb.reports.text_table import aligned
 
 
 def test_columns_start_below_each_other() -> None:
-    assert lines([("a", "b", "c"), ("aaa", "", "d")]) == ["a    b  c", "aaa     d"]
-    assert lines([("a", "1\n2"), ("aaa", "3")], ("name", "n")) == [
+    assert aligned([("a", "b", "c"), ("aaa", "", "d")]) == ["a    b  c", "aaa     d"]
+    assert aligned([("a", "1\n2"), ("aaa", "3")], ("name", "n")) == [
         "name  n",
         "───────",
         "a     1",
         "      2",
         "aaa   3",
     ]
-    assert lines([]) == []
-    assert lines([], ("name", "n")) == ["name  n", "───────"]
+    assert aligned([]) == []
+    assert aligned([], ("name", "n")) == ["name  n", "───────"]
 
 
 def test_only_the_last_column_is_wrapped_and_only_where_a_width_is_given() -> None:
     words = "one two three four"
-    assert lines([("  name", words)]) == [f"  name  {words}"]
-    assert lines([("  name", words)], width=20) == ["  name  one two", "        three four"]
-    assert lines([("x" * 300, "y")]) == ["x" * 300 + "  y"]
+    assert aligned([("  name", words)]) == [f"  name  {words}"]
+    assert aligned([("  name", words)], width=20) == ["  name  one two", "        three four"]
+    assert aligned([("x" * 300, "y")]) == ["x" * 300 + "  y"]
 
 
 def test_no_cell_is_markup_and_no_environment_brings_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.setenv(name, "1")
     monkeypatch.setenv("COLUMNS", "10")
-    assert lines([("[bold]a[/bold]", ":smile: [1.00, 2.00]")], ("[red]h", "b")) == [
+    assert aligned([("[bold]a[/bold]", ":smile: [1.00, 2.00]")], ("[red]h", "b")) == [
         "[red]h          b",
         "────────────────────────────────────",
         "[bold]a[/bold]  :smile: [1.00, 2.00]",

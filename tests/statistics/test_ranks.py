@@ -27,10 +27,10 @@ def test_items_that_help_one_method_widen_its_ranks() -> None:
     scores = np.array([[70.0, 70.2, 69.8], [69.0, 69.2, 68.8]])
     rng = np.random.default_rng(0)
     share = rng.standard_normal(400) / 20  # a standard error of one point
-    shares = np.zeros((2, 3, 400))
-    shares[0] = share
+    contributions = np.zeros((2, 3, 400))
+    contributions[0] = share
     assert ranking(scores, draws=2000).best[0] == 1
-    found = ranking(scores, shares, draws=5000)
+    found = ranking(scores, contributions, draws=5000)
     assert found.best[0] == pytest.approx(0.84, abs=0.03)  # one standard error of the difference above zero
     both = np.broadcast_to(share, (2, 3, 400))  # what moves both alike separates nobody
     assert ranking(scores, both, draws=500).best[0] == 1

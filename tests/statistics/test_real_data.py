@@ -48,11 +48,11 @@ def test_standard_errors_of_real_scores(name: str, points: float, alone: float, 
     assert np.sqrt((influence**2).sum()) / len(influence) == pytest.approx(alone, abs=0.01)
     assert held.used
     assert held.count == clusters
-    assert np.sqrt(variance(held.shares(influence))) == pytest.approx(together, abs=0.01)
+    assert np.sqrt(variance(held.contributions(influence))) == pytest.approx(together, abs=0.01)
 
 
 def _items(folder: Path, data: RatedPairs) -> np.ndarray:
-    from cseb.methods.spec import parse_method
+    from cseb.methods.grammar import parse_method
     from cseb.tasks.evaluate import score_all
     from cseb.tasks.sts import STSB
     from cseb.training import build as building

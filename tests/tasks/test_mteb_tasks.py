@@ -89,7 +89,33 @@ def test_two_tasks_differ_in_data_by_name_and_subset(data: Data) -> None:
     assert one.outcome(np.array([np.nan], dtype=np.float32)).value is None
 
 
+def test_other_data_under_the_same_name_are_other_data(data: Data) -> None:
+    """Without a network the library takes any revision that lies in its cache."""
+    columns: dict[str, list[Any]] = {"sentence1": ["a", "b"], "sentence2": ["a", "c"], "score": [5.0, 1.0]}
+    found = []
+    for score in (5.0, 4.0, 5.0):
+        load_task.cache_clear()
+        data("STSBenchmark", {"test": columns | {"score": [score, 1.0]}})
+        found.append(load_task("mteb:STSBenchmark", None).sha256())
+    assert found[0] == found[2] != found[1]
+
+
+def test_a_folder_of_the_data_s_name_is_not_read_in_their_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library prefers it to the hub, and says nothing."""
+    folder = tmp_path / "mteb" / "stsbenchmark-sts"
+    folder.mkdir(parents=True)
+    (folder / "test.csv").write_text("sentence1,sentence2,score\na b,a b,5\na b,c d,0\na b,a d,3\n")
+    monkeypatch.chdir(tmp_path)
+    load_task.cache_clear()
+    with pytest.raises(BadData, match="the folder mteb/stsbenchmark-sts here would be read in place of the hub's data"):
+        load_task("mteb:STSBenchmark", None)
+
+
 def test_an_unknown_name_is_answered() -> None:
+    with pytest.raises(BadSpec, match="is called ''; `mteb available-tasks` lists them"):
+        parse_tasks("mteb:")[0].load(None)
     with pytest.raises(BadSpec, match="no task of mteb is called 'Banking77Clasification'; Did you mean: 'Banking77"):
         parse_tasks("mteb:Banking77Clasification")[0].load(None)
     with pytest.raises(

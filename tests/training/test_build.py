@@ -7,7 +7,8 @@ import pytest
 from torch import Tensor
 
 from cseb.errors import BadSpec, CsebError
-from cseb.methods.spec import Part, parse_method
+from cseb.methods.grammar import parse_method
+from cseb.methods.spec import Part
 from cseb.parts import LossInputs
 from cseb.registry import METHODS, SLOTS
 from cseb.training.build import build, check

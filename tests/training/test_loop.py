@@ -11,8 +11,9 @@ import torch
 from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadData, BadSpec
+from cseb.methods.grammar import parse_method
 from cseb.methods.recipe import Recipe
-from cseb.methods.spec import OPTIONAL, parse_method
+from cseb.methods.spec import OPTIONAL
 from cseb.parts.views import Dropout
 from cseb.registry import METHODS
 from cseb.seeds import ORDER, stream_seed

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.optim import AdamW
 
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.registry import METHODS
 from cseb.training.build import build
 from cseb.training.loop import _optimizer

@@ -43,6 +43,7 @@ class ArcNCE(nn.Module):
     margin: in degrees. Source: Zhang et al. 2022 (ArcCSE), ArcCon.
     """
 
+    preset: ClassVar = {"temperature": 0.05, "margin": 10.0}  # ArcCSE; the temperature is SimCSE's
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)
@@ -63,6 +64,7 @@ class Triplet(nn.Module):
     Source: Zhang et al. 2022 (ArcCSE), triple-wise term.
     """
 
+    preset: ClassVar = {"weight": 0.1, "margin": 0.0}  # ours
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 1
     edits: ClassVar[int] = 2

@@ -80,6 +80,14 @@ class AMI(nn.Module):
     paired.
     """
 
+    preset: ClassVar = {  # miCSE release: weight of its 0.1 % command
+        "weight": 1e-3,
+        "layers": "upper",
+        "slicing": "layer_stride",
+        "valid": "positive",
+        "samples": 150,
+        "scale_by_valid": True,
+    }
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset({ATTENTIONS})
     views: ClassVar[int] = 2

@@ -51,6 +51,14 @@ class DebiasedNCE(nn.Module):
     Source: Zhou et al. 2022 (DCLR); released code.
     """
 
+    preset: ClassVar = {  # DCLR release, BERT-base
+        "temperature": 0.05,
+        "threshold": 0.9,
+        "noise": 1.0,
+        "ascents": 4,
+        "size": 1e-3,
+        "form": "released",
+    }
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 2

@@ -43,6 +43,16 @@ class Reconstruct(nn.Module):
     Source: MSSE, eq. 5 to 9; sizes and first weights from the released code.
     """
 
+    preset: ClassVar = {  # MSSE release, with the sentence itself as target
+        "layers": 16,
+        "heads": 1,
+        "inner": 2048,
+        "dropout": 0.1,
+        "noise": "element",
+        "rate": 0.825,
+        "target": "self",
+        "reduction": "token_mean",
+    }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "decoder"
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS, LANGUAGE})

@@ -72,6 +72,13 @@ class DCM(nn.Module):
     Source: MSSE, eq. 2 to 4. Raises: BadSpec on an unbiased deviation from no centre.
     """
 
+    preset: ClassVar = {  # MSSE: the release's form and weight, on the pooled vectors
+        "weight": 0.2,
+        "form": "balanced",
+        "centre": True,
+        "deviation": "population",
+        "on": "h",
+    }
     views: ClassVar[int] = 2
 
     def __init__(
@@ -99,6 +106,7 @@ class CrossCorrelation(nn.Module):
     Source: Klein & Nabi 2022 (SCD), decorrelation; released code for the sums; Zbontar et al. 2021, eq. 1 and 2.
     """
 
+    preset: ClassVar = {"weight": 0.005225, "off_diagonal": 0.012}  # SCD release, BERT-base
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)
@@ -121,6 +129,7 @@ class MeanCos(nn.Module):
     Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the released code's.
     """
 
+    preset: ClassVar = {"temperature": 0.05}  # SCD release
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("h", views=2)

@@ -51,6 +51,12 @@ class RankMSE(nn.Module):
     code.
     """
 
+    preset: ClassVar = {  # RankEncoder release, SimCSE variant
+        "weight": 0.05,
+        "corpus": 10_000,
+        "low": 0.5,
+        "high": 0.9999,
+    }
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=1)
@@ -103,6 +109,7 @@ class ListwiseCE(nn.Module):
     at random, 0 for none. Source: Xu et al. 2023 (DistillCSE); released code.
     """
 
+    preset: ClassVar = {"student": 0.025, "teacher": 0.0125, "group": 0.1}  # DistillCSE release
     version: ClassVar[int] = 3
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 1

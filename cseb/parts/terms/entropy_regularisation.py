@@ -47,6 +47,7 @@ class Entropy(nn.Module):
     reading of eq. 2. Source: Tan et al. 2022, eq. 2.
     """
 
+    preset: ClassVar = {"weight": 0.01, "temperature": 0.05, "all_columns": False}  # RCL, eq. 2; the weight is its phi
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=ALL)
@@ -68,6 +69,7 @@ class Regulators(nn.Module):
     average: divide by the number of models; the paper sums. Source: Tan et al. 2022, eq. 3.
     """
 
+    preset: ClassVar = {"temperature": 0.05, "average": False}  # RCL, eq. 3
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=ALL)

@@ -39,6 +39,7 @@ class MultiLayerNCE(nn.Module):
     anchor_dropout: that of the copy is on, as released. Source: Kim et al. 2021 (SG-OPT); released code.
     """
 
+    preset: ClassVar = {"temperature": 0.01, "anchor_dropout": True}  # SG-OPT release
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "frozen copy"
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -76,6 +77,7 @@ class L2ToInit(nn.Module):
     freeze_embeddings: the embedding layer is not trained. Source: Kim et al. 2021 (SG-OPT); released code.
     """
 
+    preset: ClassVar = {"weight": 0.1, "freeze_embeddings": True}  # SG-OPT release
     requires: ClassVar[str] = "frozen copy"
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 1

@@ -80,6 +80,7 @@ class EachNCE(nn.Module):
     Source: Zhuo et al. 2023 (WhitenedCSE), several positives; Gao et al. 2021, eq. 1, for each.
     """
 
+    preset: ClassVar = {"temperature": 0.05}  # WhitenedCSE release
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=ALL)
@@ -103,6 +104,7 @@ class InfoNCE(nn.Module):
     queued vectors are further columns of the denominator.
     """
 
+    preset: ClassVar = {"temperature": 0.05, "negatives": "batch", "form": "released"}  # SimCSE
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
 
@@ -174,6 +176,7 @@ class Reconstruction(nn.Module):
     Source: Chen et al. 2022 (InforMin-CL), eq. 8; released code for the reduction.
     """
 
+    preset: ClassVar = {"weight": 0.4, "form": "released"}  # InforMin-CL, table 3, BERT-base
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)

@@ -44,6 +44,7 @@ class LayerNoise(nn.Module):
     encoder of one layer.
     """
 
+    preset: ClassVar = {"weight": 0.8, "deviation": 0.01, "scale": 20.0}  # MSSE release, in no text
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     views: ClassVar[int] = 1

@@ -45,6 +45,11 @@ class MLM(nn.Module):
     Raises: BadSpec on an encoder without a mask token or without that head: the term would start at log V.
     """
 
+    preset: ClassVar = {  # InforMin-CL, table 4; SimCSE, table D.2; Devlin et al. 2019 for the rate
+        "weight": 0.1,
+        "rate": 0.15,
+        "corrupt_contrast": False,
+    }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "masked-LM head"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})

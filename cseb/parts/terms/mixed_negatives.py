@@ -59,6 +59,7 @@ class MixedInfoNCE(nn.Module):
     mix: weight of the positive in its mixture. form: "released" or "paper". Source: Zhang et al. 2022 (MixCSE).
     """
 
+    preset: ClassVar = {"temperature": 0.05, "mix": 0.2, "form": "released"}  # MixCSE release
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)

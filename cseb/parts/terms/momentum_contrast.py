@@ -39,6 +39,13 @@ class MomentumNCE(nn.Module):
     key. dropout: of projection and predictor. Source: Cao et al. 2022 (MoCoSE); released code.
     """
 
+    preset: ClassVar = {  # MoCoSE, poster and release
+        "temperature": 0.05,
+        "size": 512,
+        "start": 128,
+        "momentum": 0.85,
+        "dropout": 0.1,
+    }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "momentum copy"
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -44,6 +44,7 @@ class NTXent(nn.Module):
     Source: Liu et al. 2021 (Mirror-BERT).
     """
 
+    preset: ClassVar = {"temperature": 0.04}  # Mirror-BERT, sentences
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)
@@ -63,6 +64,7 @@ class BCEPairs(nn.Module):
     reduction: "mean" (released) or "sum" (sentence-transformers). Source: Carlsson et al. 2021 (CT).
     """
 
+    preset: ClassVar = {"reduction": "mean"}  # CT release
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)

@@ -48,6 +48,7 @@ class GroupSoftmaxBCE(nn.Module):
     Source: Wu et al. 2022 (PCL), peer-positive contrast; released code.
     """
 
+    preset: ClassVar = {"temperature": 0.05}  # PCL release
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=ALL, edits=ALL)
@@ -69,6 +70,7 @@ class KLPeers(nn.Module):
     reach both networks. Source: Wu et al. 2022 (PCL), peer network cooperation; released code.
     """
 
+    preset: ClassVar = {"temperature": 0.05, "reduction": "element"}  # PCL release
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     networks: ClassVar[int] = 2

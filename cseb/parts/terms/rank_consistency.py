@@ -47,6 +47,7 @@ class JSConsistency(nn.Module):
     Source: Liu et al. 2023 (RankCSE), ranking consistency.
     """
 
+    preset: ClassVar = {"temperature": 0.05}  # RankCSE, public re-implementation
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)
@@ -66,6 +67,7 @@ class NegEntropy(nn.Module):
     Source: public re-implementation of RankCSE, whose mixture of the two distributions is clamped to a constant.
     """
 
+    preset: ClassVar = {"temperature": 0.05}
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2

@@ -40,6 +40,14 @@ class RTD(nn.Module):
     head, and on a generator of another vocabulary; BadData if there is no generator of this name.
     """
 
+    preset: ClassVar = {  # DiffCSE release
+        "weight": 0.005,
+        "rate": 0.3,
+        "generator": "distilbert-base-uncased",
+        "fill": "argmax_all",
+        "on": "z",
+        "count": "all",
+    }
     version: ClassVar[int] = 2
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"generator": "encoder"}

@@ -26,6 +26,7 @@ class BidirMargin(nn.Module):
     Source: Wang et al. 2022 (SNCSE), bidirectional margin loss. Raises: BadSpec if `least` is not below `most`.
     """
 
+    preset: ClassVar = {"weight": 1e-3, "least": 0.1, "most": 0.3}  # SNCSE release, BERT-base
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     edits: ClassVar[int] = 1

@@ -37,6 +37,14 @@ class Smooth(nn.Module):
     nearest one alone, which then is the vector just stored. Source: He et al. 2023 (IS-CSE); released code.
     """
 
+    preset: ClassVar = {  # IS-CSE release, base models
+        "weight": 0.1,
+        "size": 1024,
+        "neighbours": 16,
+        "attention": 2.0,
+        "temperature": 0.05,
+        "exclude_same": False,
+    }
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=2)

@@ -52,6 +52,7 @@ class VirtualNTXent(nn.Module):
     as released; False trains it, as described. Source: Zhang et al. 2022 (VaSCL); released code.
     """
 
+    preset: ClassVar = {"temperature": 0.05, "neighbours": 16, "reach": 15.0, "detach": True}  # VaSCL release
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 1

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 
 from cseb.reports.document import Column, Document, Entry, Grid
-from cseb.reports.text_table import GAP, lines
+from cseb.reports.text_table import GAP, aligned
 
 NAME = 20  # characters that the names of rows have at least
 
@@ -61,17 +61,17 @@ def _words(grid: Grid, width: int) -> list[str]:
     heads = [column.title for column in grid.columns]
     needed = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     if sum(needed) + GAP * (len(needed) - 1) <= width:
-        return lines(rows, heads)
+        return aligned(rows, heads)
     # One cell of many lines for each column: rich takes a second for every ten thousand cells.
     labels = [f"  {head}" for head in heads[1:]]
     cells = [cell for _, *rest in rows for cell in rest]
-    listed = lines([("\n".join(labels * len(rows)), "\n".join(cells))]) if rows else []
+    listed = aligned([("\n".join(labels * len(rows)), "\n".join(cells))]) if rows else []
     found = []
     for place, (name, *rest) in enumerate(rows):
         found += textwrap.wrap(name, width)
         block = listed[place * len(labels) : (place + 1) * len(labels)]
         fits = all(len(line) <= width for line in block)
-        found += block if fits else lines(zip(labels, rest, strict=True), width=width)
+        found += block if fits else aligned(zip(labels, rest, strict=True), width=width)
     return found
 
 
@@ -79,7 +79,7 @@ def _table(grid: Grid, places: Sequence[int], stub: int, between: str) -> list[s
     rows = [
         ["\n".join(fold(row[0].title, stub)), *(row[place].whole(between) for place in places)] for row in grid.rows
     ]
-    return lines(rows, [grid.columns[0].title, *(grid.columns[place].title for place in places)])
+    return aligned(rows, [grid.columns[0].title, *(grid.columns[place].title for place in places)])
 
 
 def _widths(grid: Grid, between: str) -> list[int]:

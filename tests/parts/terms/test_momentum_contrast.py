@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from cseb.encoder.encoder import tensors
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.momentum_contrast import MomentumNCE, rising
 from cseb.training.build import Built, build, check

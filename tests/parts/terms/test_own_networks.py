@@ -10,7 +10,7 @@ import torch
 
 from cseb.encoder.encoder import tensors
 from cseb.errors import BadData, BadSpec
-from cseb.methods.spec import parse_method
+from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.frozen_copy import L2ToInit
 from cseb.parts.terms.replaced_token_detection import RTD, detection

@@ -6,8 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from cseb.analysis.study import tag
-from cseb.records.record import Record
+from cseb.analysis.comparable import tag
+from cseb.records.record import RecordSummary
 from cseb.reports.document import Curves, Document, Entry, Grid, Heading
 from cseb.text import plain
 
@@ -89,7 +89,7 @@ def _cell(name: Entry, column: str, entry: Entry) -> dict[str, object]:
     }
 
 
-def _provenance(records: Iterable[Record]) -> str:
+def _provenance(records: Iterable[RecordSummary]) -> str:
     """Every record as places in one list of texts, since records share most of what they say."""
     texts: dict[str, int] = {}
     rows = {one.key: [texts.setdefault(text, len(texts)) for text in _said(one)] for one in records}
@@ -97,7 +97,7 @@ def _provenance(records: Iterable[Record]) -> str:
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _said(record: Record) -> tuple[str, ...]:
+def _said(record: RecordSummary) -> tuple[str, ...]:
     """What `FIELDS` names."""
     protocol, origin, trace, failure = record.protocol, record.origin, record.trace, record.failure
     return (
@@ -114,5 +114,5 @@ def _said(record: Record) -> tuple[str, ...]:
         ", ".join(f"{name} {version}" for name, version in origin.versions.items()),
         f"{origin.machine} {origin.device}, {protocol.threads} threads, {origin.dtype}",
         origin.finished,
-        f"{record.cost.train_seconds + record.cost.score_seconds:.1f} s",
+        f"{record.cost.seconds:.1f} s",
     )

@@ -1,0 +1,98 @@
+"""Which records may stand in one table: what they must share, and what is said where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from cseb.errors import BadResults
+from cseb.records.record import RecordSummary, Source
+from cseb.text import plain
+
+Identity = Callable[[RecordSummary], object]
+Shown = Callable[[RecordSummary], str]
+# What no table mixes: its name, how two records are distinguished, and how the difference is shown.
+INPUTS: tuple[tuple[str, Identity, Shown], ...] = (
+    ("encoder", lambda one: one.encoder.sha256, lambda one: tag(one.encoder)),
+    ("corpus", lambda one: one.corpus.sha256, lambda one: tag(one.corpus)),
+)
+# What a table mixes only when it is asked to, and then says so.
+CONDITIONS: tuple[tuple[str, Identity, Shown], ...] = (
+    ("tasks", lambda one: one.protocol.tasks, lambda one: ", ".join(one.protocol.tasks)),
+    ("task data", lambda one: one.protocol.data, lambda one: one.protocol.data[:8]),
+    ("dev set", lambda one: (one.protocol.dev, one.protocol.dev_pairs), lambda one: one.protocol.dev or "none"),
+    ("device", lambda one: one.protocol.device, lambda one: one.protocol.device),
+    ("number of threads", lambda one: one.protocol.threads, lambda one: str(one.protocol.threads)),
+    ("number of processes", lambda one: one.protocol.processes, lambda one: str(one.protocol.processes)),
+    ("dtype", lambda one: one.origin.dtype, lambda one: one.origin.dtype),
+    ("version of cseb", lambda one: one.origin.cseb, lambda one: one.origin.cseb),
+    (
+        "version of torch",
+        lambda one: one.origin.versions.get("torch", ""),
+        lambda one: one.origin.versions.get("torch", "unknown"),
+    ),
+)
+
+
+def refuse_differences(
+    records: list[RecordSummary], inputs: Sequence[tuple[str, Identity, Shown]], *, mixed: bool
+) -> dict[str, str]:
+    """What differs in how the records were made, in words by its name; only where `mixed` allows it.
+
+    Raises: BadResults for any difference in `inputs`, and for others that were not allowed.
+    """
+    for what, identity, shown in inputs:
+        if kinds := _kinds(records, identity, shown):
+            hint = "; --by encoder makes rows of them" if what == "encoder" else ""
+            raise BadResults(f"records differ in {what}: {kinds}; a table holds one, so keep the others apart{hint}")
+    differing = {what: kinds for what, identity, shown in CONDITIONS if (kinds := _kinds(records, identity, shown))}
+    differing |= _other_code(records)
+    if differing and not mixed:
+        what, kinds = next(iter(differing.items()))
+        raise BadResults(
+            f"records differ in {what}: {kinds}; keep the others in a folder of their own, or mix them with --mixed"
+        )
+    return differing
+
+
+def _other_code(records: list[RecordSummary]) -> dict[str, str]:
+    """Parts, tasks and trainer that these records were not all computed by the same code of, as far as they tell."""
+    found: dict[str, dict[str, None]] = {}
+    seen: set[int] = set()
+    for record in records:
+        for other in record.foreign:
+            told = f"{other.package} {other.version}, code {other.code[:8]}"
+            found.setdefault(f"the code of {plain(other.name)}", {})[told] = None
+        if id(record.origin.code) not in seen:  # most records share one
+            seen.add(id(record.origin.code))
+            for name, code in record.origin.code.items():
+                found.setdefault(f"the code of {plain(name)}", {})[code[:8]] = None
+    return {what: plain(" / ".join(sorted(kinds))) for what, kinds in found.items() if len(kinds) > 1}
+
+
+def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[list[RecordSummary]]:
+    """Records by encoder and corpus, in order of their names: each group can be a table of its own.
+
+    encoders: by corpus alone, since encoders are rows. Encoders as they stand are a group for each set of tasks.
+    """
+    found: dict[object, list[RecordSummary]] = {}
+    for record in sorted(records, key=lambda one: (one.encoder.name, one.corpus.name)):
+        conditions = tuple(identity(record) for _, identity, _ in CONDITIONS) if as_it_stands(record) else ()
+        encoder = "" if encoders or as_it_stands(record) else record.encoder.sha256
+        found.setdefault((encoder, record.corpus.sha256, conditions), []).append(record)
+    return list(found.values())
+
+
+def as_it_stands(record: RecordSummary) -> bool:
+    """Whether `cseb eval` made it: no sentence was trained on, and the encoder is what the record is about."""
+    return record.subset.size == 0
+
+
+def tag(source: Source) -> str:
+    """Such as bert-base-uncased@86b5c2d1: a name, and which one exactly."""
+    return f"{plain(source.name)}@{source.sha256[:8]}"
+
+
+def _kinds(records: list[RecordSummary], identity: Identity, shown: Shown) -> str:
+    """The different ones, or "" when there is only one."""
+    kinds = {identity(record): record for record in records}
+    return plain(" / ".join(sorted({shown(record) for record in kinds.values()}))) if len(kinds) > 1 else ""

@@ -1,0 +1,104 @@
+"""A job: one cell of a grid for one seed, with an identity that names its record file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from cseb.data.external_inputs import contents
+from cseb.methods import fingerprints
+from cseb.methods.recipe import Recipe
+from cseb.methods.spec import Method
+from cseb.records.record import Foreign, Protocol, Source, Vary
+from cseb.seeds import ALL, Seed, SingleStreamSeed
+
+
+@dataclass(frozen=True, kw_only=True)  # no slots: a key is worked out once
+class Job:
+    """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
+
+    `method` is settled (no edits, no per_fraction left); `label` is what the user typed. `folder`, `data_dir`, `tasks`
+    and `dev` say where the encoder and the task files lie on this machine; they are not part of the identity, their
+    contents are. `tasks` and `dev` are as typed, and so may be paths; "" stands for the names in the protocol.
+    """
+
+    benchmark: str
+    label: str
+    method: Method
+    encoder: Source
+    folder: str
+    corpus: Source
+    column: str
+    size: int
+    fraction: float
+    seed: int
+    protocol: Protocol
+    data_dir: str
+    trust_remote_code: bool
+    tasks: str = ""
+    dev: str = ""
+    vary: Vary = "all"  # which random numbers `seed` decides; the others are those of seed 0
+    external_inputs: tuple[Source, ...] = ()  # files and models that the method names
+    along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
+    foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
+
+    @cached_property
+    def key(self) -> str:
+        """Sixteen hex digits: the same job has the same key on every machine and in every version of Python."""
+        identity = {
+            "label": self.label,
+            "method": self.method.resolved(),
+            "encoder": self.encoder.sha256,
+            "corpus": self.corpus.sha256,
+            "size": self.size,
+            "seed": self.seed,
+            "protocol": {k: v for k, v in _fields(self.protocol).items() if (k, v) != ("processes", 1)},
+        }
+        if self.external_inputs:
+            identity["outside"] = {source.name: source.sha256 for source in self.external_inputs}
+        if self.foreign:
+            identity["foreign"] = {one.name: [one.package, one.version, one.code] for one in self.foreign}
+        if self.vary != ALL:  # keys of ordinary jobs are older than the choice
+            identity["vary"] = self.vary
+        return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def random(self) -> Seed:
+        """What every stream of random numbers is started from."""
+        return self.seed if self.vary == ALL else SingleStreamSeed(self.seed, self.vary)
+
+    @property
+    def recipe(self) -> Recipe:
+        """How this job is trained. Raises: BadSpec."""
+        return recipe_of(self.method)
+
+
+@lru_cache(maxsize=16)  # the jobs of a grid share one
+def _fields(protocol: Protocol) -> dict[str, Any]:
+    return asdict(protocol)
+
+
+def external_inputs(method: Method) -> tuple[Source, ...]:
+    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.external_inputs()).items())
+
+
+def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:
+    """Parts and tasks of a job that other packages bring, each with its version and code. Raises: BadSpec."""
+    found = fingerprints.foreign((part.name for part in method.parts()), (*protocol.tasks, protocol.dev))
+    return tuple(
+        Foreign(name=name, package=package, version=release, code=code) for name, package, release, code in found
+    )
+
+
+def code(job: Job) -> dict[str, str]:
+    """Fingerprints of the code of cseb that this job is computed by, as its record has them."""
+    return fingerprints.code(job.method, (*job.protocol.tasks, job.protocol.dev))
+
+
+def recipe_of(method: Method) -> Recipe:
+    """How a settled method is trained. Raises: BadSpec."""
+    return Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself

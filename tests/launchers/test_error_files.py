@@ -1,0 +1,39 @@
+"""Why a job ended without a record is kept until it is started again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cseb.launchers.error_files import note, reasons
+from cseb.launchers.events import Broken, Started
+from cseb.launchers.heartbeat import folder_of
+
+KEY = "0123456789abcdef"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    folder_of(tmp_path).mkdir(parents=True)
+    return tmp_path
+
+
+def test_a_reason_is_kept_and_its_heartbeat_goes(results: Path) -> None:
+    beat = folder_of(results) / f"{KEY}.json"
+    beat.write_text("{}")
+    note(results, Broken(KEY, "died", "out of memory\x1b[31m"))
+    assert list(reasons(results)) == [KEY]
+    assert reasons(results)[KEY].startswith("out of memory")
+    assert "\x1b" not in reasons(results)[KEY]
+    assert not beat.exists()
+
+
+def test_a_job_that_is_started_again_has_no_reason(results: Path) -> None:
+    note(results, Broken(KEY, "died", "killed"))
+    note(results, Started(KEY))
+    assert reasons(results) == {}
+
+
+def test_a_folder_that_is_not_there_has_none(tmp_path: Path) -> None:
+    assert reasons(tmp_path / "none") == {}

@@ -1,0 +1,39 @@
+"""Records are found by key, by the beginning of a key, or by file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cseb.errors import BadResults
+from cseb.records.find import find
+from cseb.records.store import Store
+from tests.factory import record
+
+KEYS = ("aa11", "aa22", "bb33")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store = Store(tmp_path)
+    store.prepare()
+    for key in KEYS:
+        store.write(record().model_copy(update={"key": key * 4}), {})
+    return tmp_path
+
+
+def test_a_key_its_beginning_and_its_file_are_one_record(folder: Path) -> None:
+    key = "bb33" * 4
+    for text in (key, "bb", str(folder / "runs" / f"{key}.json")):
+        store, found = find(text, folder)
+        assert (store.folder, found.key) == (folder, key)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("aa", "2 keys in .* begin with aa; give more of it"), ("cc", "has no record 'cc'"), ("x.json", "no such record")],
+)
+def test_no_record_and_several_are_named(folder: Path, text: str, said: str) -> None:
+    with pytest.raises(BadResults, match=said):
+        find(text, folder)

@@ -1,0 +1,50 @@
+"""Scores per item: what a file may hold, and how each damage is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.errors import BadResults
+from cseb.records.items import read_items
+
+
+def saved(folder: Path, **arrays: np.ndarray) -> Path:
+    path = folder / "items.npz"
+    np.savez_compressed(path, **arrays)
+    return path
+
+
+def test_items_come_back_in_single_precision(tmp_path: Path) -> None:
+    found = read_items(saved(tmp_path, a=np.array([0.5, np.nan]), b=np.array([[1, 2], [3, 4]])))
+    assert {name: (one.dtype, one.shape) for name, one in found.items()} == {
+        "a": (np.float32, (2,)),
+        "b": (np.float32, (2, 2)),
+    }
+    assert found["a"][0] == 0.5
+    assert np.isnan(found["a"][1])
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (np.array(["text"]), "numbers belong there"),
+        (np.zeros(0), "holds no items"),
+        (np.zeros((2, 2, 2)), "holds no items"),
+        (np.array([1.0, np.inf]), "inf cannot be the score"),
+        (np.array([1e10]), "1e\\+10 cannot be the score"),
+    ],
+)
+def test_what_cannot_be_scores_is_refused(tmp_path: Path, values: np.ndarray, said: str) -> None:
+    with pytest.raises(BadResults, match=said):
+        read_items(saved(tmp_path, a=values))
+
+
+def test_a_cut_or_missing_file_is_named(tmp_path: Path) -> None:
+    path = saved(tmp_path, a=np.ones(1000))
+    path.write_bytes(path.read_bytes()[:100])
+    for one in (path, tmp_path / "none.npz"):
+        with pytest.raises(BadResults, match=f"{one.name} cannot be read"):
+            read_items(one)
