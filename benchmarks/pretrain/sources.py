@@ -83,7 +83,7 @@ def _lines(folder: Path, name: str, sha256: str) -> list[str]:
             content = read(path)
             if (found := hashlib.sha256(content).hexdigest()) != sha256:
                 raise BadText(
-                    f"{path} has sha256 {found[:12]}..., sources.yaml says {sha256[:12]}...; another version?"
+                    f"{path} has sha256 {found[:12]}..., not {sha256[:12]}... as its list says; another version?"
                 )
             return content.decode("utf-8").splitlines()
     raise BadText(f"{folder} has no {name}.txt, {name}.txt.gz or {name}.txt.xz; each listed file must be there")

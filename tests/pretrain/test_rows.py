@@ -29,7 +29,7 @@ def test_a_second_segment_follows_the_first_as_its_label_says(text: TokenisedTex
             assert (ids[first:-1] >= SPECIAL).all()
             assert 0.75 * (len(ids) - 3) >= first - 2 > 0
             steps = (int(ids[first]) - int(ids[first - 2])) % (PIECES - SPECIAL)
-            assert (steps == 1) == (follows == 1)
+            assert follows == UNRELATED or (steps == 1) == (follows == 1)
             seen[int(follows)] += 1
     assert 0.4 < seen[1] / (seen[0] + seen[1]) < 0.55
     assert 0.2 < seen[UNRELATED] / sum(seen.values()) < 0.3
