@@ -66,10 +66,13 @@ def rows_of_pass(text: TokenisedText, seed: int, number: int) -> list[Rows]:
     rng = np.random.default_rng([seed, number])
     order = rng.permutation(len(text.linked))
     lengths = rng.choice(list(LENGTHS), size=len(order), p=list(LENGTHS.values()))
-    return [_rows(text, order[lengths == length], int(length), rng) for length in LENGTHS if (lengths == length).any()]
+    found = [_rows(text, order[lengths == length], int(length), rng) for length in LENGTHS]
+    return [rows for rows in found if len(rows)]
 
 
 def _rows(text: TokenisedText, documents: Starts, length: int, rng: np.random.Generator) -> Rows:
+    if len(text.ids) < length:
+        documents = documents[:0]
     found = [row for document in documents for row in _of_document(text, int(document), length, rng)]
     ids = np.full((len(found), length), SEP, dtype=np.uint16)  # the last of a row is [SEP]
     first = np.empty(len(found), dtype=np.int64)
@@ -108,10 +111,11 @@ def _of_document(
 
 
 def _elsewhere(text: TokenisedText, document: int, tokens: int, rng: np.random.Generator) -> int:
-    """Where a sentence of another document starts that is followed by so many tokens."""
+    """Where a sentence of another document starts, if there is one, that is followed by so many tokens."""
+    alone = len(text.linked) == 1
     while True:
         sentence = int(rng.integers(len(text.sentences) - 1))
         start = int(text.sentences[sentence])
         inside = text.documents[document] <= sentence < text.documents[document + 1]
-        if not inside and start + tokens <= len(text.ids):
+        if (alone or not inside) and start + tokens <= len(text.ids):
             return start

@@ -37,7 +37,7 @@ SIZES = {"tiny": (2, 128, 2), "mini": (4, 256, 4)}  # layers, width, heads (Turc
 SPECIAL = 5  # tokens that are neither masked nor put in the place of another
 MASK = 4
 MASKED = 0.15  # of the tokens of a row
-HELD_OUT_TOKENS = 200_000  # on which loss and accuracy are measured
+HELD_OUT_TOKENS, LOOK_BATCH = 200_000, 1024  # on which loss and accuracy are measured, and so many at a time
 ELSEWHERE = ("text", "sources", "out", "stop_after", "save_every")  # options that change no number
 SAY_EVERY = 30.0  # seconds
 
@@ -54,15 +54,20 @@ class Batch:
 
 
 def batches(text: TokenisedText, seed: int, tokens: int, start: int = 0) -> Iterator[Rows]:
-    """Endless batches of `tokens` tokens, from batch number `start` on; batches of a pass in random order."""
+    """Endless batches of `tokens` tokens, from batch number `start` on; batches of a pass in random order.
+
+    Raises: BadText where there is not one row.
+    """
     number, passed = 0, 0
     while True:
         groups = []
         for rows in rows_of_pass(text, seed, number):
-            at_once = tokens // rows.ids.shape[1]
+            at_once = min(tokens // rows.ids.shape[1], len(rows))
             order = np.random.default_rng([seed, number, 1]).permutation(len(rows))
             for first in range(0, len(order) - at_once + 1, at_once):
                 groups.append((rows, order[first : first + at_once]))
+        if not groups:
+            raise BadText(f"{len(text.ids)} tokens of text do not fill one row; give more text")
         for which in np.random.default_rng([seed, number, 2]).permutation(len(groups)):
             if passed >= start:
                 rows, chosen = groups[which]
@@ -92,8 +97,8 @@ class Losses(torch.nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Sum of both losses, the masked-word loss, and the scores (R * M, V) of the masked words."""
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sum of both losses, the masked-word loss, scores (R * M, V) of the masked words and (R, 2) of the pairs."""
         found = self.model.bert(input_ids=batch.ids, token_type_ids=batch.segments, return_dict=True)
         states = found.last_hidden_state
         states = torch.gather(states, 1, batch.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
@@ -102,7 +107,7 @@ class Losses(torch.nn.Module):
         pair = self.model.cls.seq_relationship(found.pooler_output).float()
         known = batch.follows != UNRELATED
         follows = F.cross_entropy(pair, batch.follows, ignore_index=UNRELATED, reduction="sum") / known.sum().clamp(1)
-        return words + follows, words, scores
+        return words + follows, words, scores, pair
 
 
 def rate(step: int, steps: int, highest: float) -> float:
@@ -116,13 +121,11 @@ def held_out(losses: Losses, text: TokenisedText, options: argparse.Namespace) -
     """Masked-word loss, accuracy of masked words, and of next sentence, without dropout, on the same rows each time."""
     losses.eval()
     loss = right = words = same = pairs = 0.0
-    rng = np.random.default_rng([options.seed, 3])
-    source = batches(text, options.seed, 4096)
-    for _ in range(HELD_OUT_TOKENS // 4096):
+    rng, source = np.random.default_rng([options.seed, 3]), batches(text, options.seed, LOOK_BATCH)
+    for _ in range(max(1, min(len(text.ids), HELD_OUT_TOKENS) // LOOK_BATCH)):
         batch = masked(next(source), losses.model.config.vocab_size, rng)
         with precision(options):
-            _, mean, scores = losses(batch)
-            pair = losses.model(input_ids=batch.ids, token_type_ids=batch.segments).seq_relationship_logits
+            _, mean, scores, pair = losses(batch)
         loss, words = loss + float(mean) * batch.words.numel(), words + batch.words.numel()
         right += float((scores.argmax(-1) == batch.words.flatten()).sum())
         known = batch.follows != UNRELATED
@@ -179,9 +182,7 @@ class Checkpoints:
                 print(f"{path} cannot be read ({type(error).__name__}); the one before it is tried", flush=True)
                 continue
             if found["identity"] != self.identity:
-                raise SystemExit(
-                    f"{path} is of other options: {found['identity']}; take another --out, or the same options"
-                )
+                raise OtherRun(f"{path} is of other options; take another --out, or these: {found['identity']}")
             losses.model.load_state_dict(found["model"])
             optimizer.load_state_dict(found["optimizer"])
             return found["step"], found["log"]
@@ -229,7 +230,7 @@ def train(options: argparse.Namespace, rank: int, world: int) -> None:
         for group in optimizer.param_groups:
             group["lr"] = rate(step, steps, options.rate)
         with precision(options):
-            loss, words, _ = shared(batch)
+            loss, words, *_ = shared(batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

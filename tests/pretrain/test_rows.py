@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from benchmarks.pretrain.rows import CLS, LENGTHS, SEP, UNRELATED, TokenisedText, rows_of_pass
-from benchmarks.pretrain.sources import sentences_of
+from benchmarks.pretrain.sources import BadText, sentences_of
 from benchmarks.pretrain.train import MASK, MASKED, SPECIAL, batches, masked, rate
 
 PIECES = 5000
@@ -84,3 +84,11 @@ def test_the_rate_climbs_and_falls_to_nothing() -> None:
 )
 def test_sentences_end_where_a_reader_says(paragraph: str, found: list[str]) -> None:
     assert sentences_of(paragraph) == found
+
+
+def test_little_text_is_enough_or_said_to_be_too_little(text: TokenisedText) -> None:
+    one = TokenisedText(text.ids[: text.sentences[40]], text.sentences[:41], text.documents[:2], text.linked[:1])
+    assert next(batches(one, 0, 1024)).ids.size
+    none = TokenisedText(text.ids[:20], text.sentences[:2], np.array([0, 1]), text.linked[:1])
+    with pytest.raises(BadText, match="20 tokens of text do not fill one row"):
+        next(batches(none, 0, 1024))
