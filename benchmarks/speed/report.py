@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from cseb.experiment.plan import protocol_of  # noqa: E402
+from cseb.processor import processor  # noqa: E402
 from cseb.records.record import Cost, Origin, Protocol, Record, Score, Source, Subset, Trace  # noqa: E402
-from cseb.regression.reference import processor  # noqa: E402
 from cseb.tasks.evaluate import load_task  # noqa: E402
 
 TASKS = tuple(f"{name}@1" for name in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))

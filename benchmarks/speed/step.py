@@ -1,9 +1,10 @@
 """How fast is a training step? cseb, a bare PyTorch loop and sentence-transformers, in turn, on the same sentences.
 
-    python benchmarks/speed/step.py [--encoder FOLDER] [--corpus FILE] [--steps 30] [--batch 64] [--rounds 5]
+    python benchmarks/speed/step.py [--encoder FOLDER] [--corpus FILE] [--steps 10] [--batch 64] [--rounds 5]
 
-Prints the median seconds per step of each and ratios between rounds; the machine may be busy, ratios in turn are fair.
-The bare loop does the arithmetic of simcse and nothing else, on batches that are already padded tensors.
+Prints the processor, the library of cseb's linear layers, versions, and of each the median time of a step with ratios
+within rounds; the machine may be busy, ratios in turn are fair. The bare loop does the arithmetic of simcse and nothing
+else: float32, tokenised batches padded to the longest, PyTorch's own linear layers and dropout.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import argparse
 import json
 import statistics
 import time
-from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,14 @@ from transformers import AutoModel, AutoTokenizer
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import draw
 from cseb.data.weights import find_encoder
+from cseb.encoder import linear, linear_choice
 from cseb.methods.grammar import parse_method
+from cseb.processor import processor
 from cseb.training.build import build
 from cseb.training.loop import train
+
+LIBRARIES = ("torch", "transformers", "sentence-transformers")
+QUEUE = 512  # sentences at least, so that the queue of micse fits
 
 
 def cseb_steps(method: str, folder: Path, sentences: list[str], steps: int, batch: int, padding: str) -> float:
@@ -65,7 +71,7 @@ def bare_steps(folder: Path, sentences: list[str], steps: int, batch: int, paddi
     return time.perf_counter() - start
 
 
-def peer_steps(folder: Path, sentences: list[str], steps: int, batch: int) -> float:
+def peer_steps(folder: Path, sentences: list[str], steps: int, batch: int, bf16: bool) -> float:
     """Seconds of the same number of steps in sentence-transformers: MultipleNegativesRankingLoss on (s, s) pairs."""
     from datasets import Dataset
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
@@ -81,6 +87,7 @@ def peer_steps(folder: Path, sentences: list[str], steps: int, batch: int) -> fl
     arguments = Arguments(
         output_dir="unused", max_steps=steps, per_device_train_batch_size=batch, use_cpu=True, save_strategy="no",
         report_to=[], disable_tqdm=True, logging_strategy="no", learning_rate=3e-5, dataloader_drop_last=True,
+        bf16=bf16,
     )  # fmt: skip
     trainer = SentenceTransformerTrainer(model, arguments, pairs, loss=MultipleNegativesRankingLoss(model))
     start = time.perf_counter()
@@ -88,45 +95,61 @@ def peer_steps(folder: Path, sentences: list[str], steps: int, batch: int) -> fl
     return time.perf_counter() - start
 
 
+RUNS = (
+    *("bare loop", "simcse", "simcse+ami", "micse", "simcse+recipe(precision=bf16)"),
+    *("sentence-transformers", "sentence-transformers bf16"),
+)
+
+
 def main() -> None:
     """Measure in turn and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--encoder", default="microworld")
     parser.add_argument("--corpus", default="microworld:20000")
-    parser.add_argument("--steps", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--linear", default="auto", choices=["auto", "blas", "onednn"])
     parser.add_argument("--padding", default="longest", choices=["longest", "fixed"])
-    parser.add_argument("--without-peer", action="store_true", help="leave sentence-transformers out")
+    parser.add_argument("--runs", default=";".join(RUNS), help="some of them, with semicolons between, in this order")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
+    linear.take(linear_choice.resolved(options.linear, options.threads))
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus)
-    sentences = corpus.take(draw(len(corpus), options.steps * options.batch, 0))
-    size = (options.steps, options.batch)
-    runs: dict[str, Callable[[], float]] = {
-        "cseb simcse": lambda: cseb_steps("simcse", folder, sentences, *size, options.padding),
-        "bare loop": lambda: bare_steps(folder, sentences, *size, options.padding),
-        "cseb simcse+ami": lambda: cseb_steps("simcse+ami", folder, sentences, *size, options.padding),
-        "cseb micse": lambda: cseb_steps("micse", folder, sentences, *size, options.padding),
-    }
-    if not options.without_peer:
-        runs["sentence-transformers"] = lambda: peer_steps(folder, sentences, *size)
-    for run in runs.values():
-        run()  # warm: imports, allocator, files
-    seconds: dict[str, list[float]] = {name: [] for name in runs}
+    sentences = corpus.take(draw(len(corpus), max(options.steps * options.batch, QUEUE), 0))
+    size: tuple[int, int] = (options.steps, options.batch)
+    names = options.runs.split(";")
+
+    def seconds(name: str) -> float:
+        """Of one step."""
+        if name == "bare loop":
+            took = bare_steps(folder, sentences, *size, options.padding)
+        elif name.startswith("sentence-transformers"):
+            took = peer_steps(folder, sentences, *size, bf16=name.endswith("bf16"))
+        else:
+            took = cseb_steps(name, folder, sentences, *size, options.padding)
+        return took / size[0]
+
+    for name in names:
+        seconds(name)  # warm: imports, allocator, files
+    print(f"# {processor()}; {options.threads} threads; linear layers of cseb by {linear.taken()}")
+    print("# " + ", ".join(f"{name} {version(name)}" for name in LIBRARIES))
+    print(f"# {options.encoder}, {corpus.name}, batch {options.batch}, padding {options.padding}, medians of rounds")
+    found: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(options.rounds):
-        for name, run in runs.items():
-            seconds[name].append(run() / options.steps)
-    own = seconds["cseb simcse"]
-    for name, found in seconds.items():
-        ratios = [a / b for a, b in zip(found, own, strict=True)]
-        print(
-            f"{name:24s} {statistics.median(found) * 1000:9.2f} ms a step   "
-            f"{statistics.median(ratios):.3f} x cseb simcse   (rounds {min(ratios):.3f} to {max(ratios):.3f})"
+        for name in names:
+            found[name].append(seconds(name))
+    for name, took in found.items():
+        compared = "   ".join(
+            f"{statistics.median(ratios):.3f} x {other} ({min(ratios):.3f} to {max(ratios):.3f})"
+            for other in ("bare loop", "simcse")
+            if other in found
+            for ratios in [[a / b for a, b in zip(took, found[other], strict=True)]]
         )
-    print(json.dumps({"options": vars(options), "seconds_per_step": seconds}))
+        print(f"{name:30s} {statistics.median(took) * 1000:9.1f} ms a step   {compared}")
+    print(json.dumps({"options": vars(options), "seconds_per_step": found}))
 
 
 if __name__ == "__main__":

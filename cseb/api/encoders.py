@@ -56,7 +56,8 @@ class TrainedEncoder:
         Raises:
             BadData: if it is one string, or holds something else than strings.
         """
-        with torch_threads(self._job.protocol.threads):
+        protocol = self._job.protocol
+        with arithmetic(protocol.threads, self._job.linear, protocol.device):
             return self._encoder.embed(strings(sentences))
 
     def save(self, folder: str | Path) -> Path:
@@ -99,13 +100,20 @@ def strings(given: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """So many CPU threads for torch, and afterwards as many as before: sums of other threads round otherwise."""
+def arithmetic(threads: int, library: str, device: str) -> Iterator[str]:
+    """So many CPU threads for torch and this library for linear layers, and afterwards as before: both decide rounding.
+
+    Gives the library, which "auto" stands for. Raises: BadSpec.
+    """
     import torch
 
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
+    from cseb.encoder.linear import taking
+    from cseb.encoder.linear_choice import resolved
+
+    before, linear = torch.get_num_threads(), resolved(library, threads, device)
+    torch.set_num_threads(threads)
     try:
-        yield
+        with taking(linear):
+            yield linear
     finally:
         torch.set_num_threads(before)

@@ -111,6 +111,7 @@ def evaluate(
     dtype: str = "fp32",
     device: str = "auto",
     threads: int = 1,
+    linear: str = "auto",
     results: str | Path | None = None,
     models: str | Path = "results",
     cache: str | Path | None = None,
@@ -129,6 +130,7 @@ def evaluate(
         dtype: ``fp32``, or ``bf16``: faster on some machines, second decimals move.
         device: ``auto``, ``cpu`` or ``cuda``, for an encoder by name.
         threads: CPU threads of torch.
+        linear: library of the linear layers on a CPU: ``blas``, ``onednn``, or ``auto``, the faster one here.
         results: folder to keep the record in; by default none is kept.
         models: folder of results whose ``models`` are known by the keys of their runs.
         cache: folder that keeps sentence vectors for other tasks.
@@ -150,7 +152,7 @@ def evaluate(
         {}
     """
     tell("loading PyTorch")
-    from cseb.api.encoders import torch_threads
+    from cseb.api.encoders import arithmetic
     from cseb.api.hosts import device_of
     from cseb.embedders.interface import EncoderOptions
     from cseb.experiment.evaluate import evaluate as score
@@ -167,7 +169,7 @@ def evaluate(
     store = None if results is None else Store(Path(results))
     if store is not None:
         store.prepare()
-    with torch_threads(threads):
+    with arithmetic(threads, linear, how.device) as library:
         found = score(
             embedder_of(encoder, how),
             how,
@@ -175,6 +177,7 @@ def evaluate(
             str(data_dir),
             store,
             threads=threads,
+            linear=library,
             cache=None if cache is None else Path(cache),
             fresh=fresh,
         )

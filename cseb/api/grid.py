@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from cseb.api.arguments import joined, listed
+from cseb.encoder.linear_choice import AUTO, LIBRARIES
 from cseb.errors import BadBenchmark, one_of
 from cseb.progress import unheard
 from cseb.seeds import ALL, VARIED
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from cseb.api.results import Results
     from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
+    from cseb.experiment.job import Job
     from cseb.launchers import Launcher
     from cseb.launchers.events import Summary, Watch
     from cseb.records.record import Vary
@@ -24,12 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGrid:
-    """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job."""
+    """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job.
+
+    away: whether jobs run on machines of which this one knows nothing.
+    """
 
     grid: Grid
     launcher: Launcher
     models: Path | None = None
     time_limit: float | None = None
+    away: bool = False
     here: bool = True  # whether jobs run on this machine, each in a process of its own
 
     def probed(self) -> PlannedGrid:
@@ -57,7 +63,7 @@ class PlannedGrid:
         with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
             again = frozenset(grid.records) & {job.key for job in grid.todo}
             return launch(
-                grid.in_order(),
+                grid.in_order() if self.away else _one_library(grid.in_order()),
                 grid.store,
                 self.launcher,
                 watch,
@@ -65,6 +71,20 @@ class PlannedGrid:
                 again=again,
                 time_limit=self.time_limit,
             )
+
+
+def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:
+    """The jobs with the library of their linear layers settled once for all, so that none of them finds another."""
+    if not jobs:
+        return jobs
+    from cseb.encoder.distributed import agreed
+    from cseb.encoder.linear_choice import resolved
+
+    protocol = jobs[0].protocol
+    linear: str = resolved(jobs[0].linear, protocol.threads, protocol.device)
+    if protocol.processes > 1:
+        (linear,) = agreed([linear], protocol.device, protocol.threads)
+    return [replace(job, linear=linear) for job in jobs]
 
 
 def _silent(_: object) -> None:
@@ -95,6 +115,7 @@ def plan_grid(
     jobs_per_gpu: int | None = None,
     processes: int = 1,
     threads: int = 1,
+    linear: str = "auto",
     device: str = "auto",
     vary: str = ALL,
     along: str = "",
@@ -122,6 +143,7 @@ def plan_grid(
     jobs = plan(
         benchmark,
         threads=threads,
+        linear=one_of((AUTO, *LIBRARIES), linear, "--linear"),
         device=where,
         processes=processes,
         trust_remote_code=trust_remote_code,
@@ -136,7 +158,7 @@ def plan_grid(
     models = folder / "models" if save_models else None
     ordered = jobs[::-1] if backwards else jobs
     grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models, changed)
-    return PlannedGrid(grid, host, models, time_limit, here=not away and processes == 1)
+    return PlannedGrid(grid, host, models, time_limit, away, here=not away and processes == 1)
 
 
 def run(
@@ -157,6 +179,7 @@ def run(
     results: str | Path = "results",
     workers: int | str = "auto",
     threads: int = 1,
+    linear: str = "auto",
     device: str = "auto",
     launcher: str = "local",
     vary: str = ALL,
@@ -191,6 +214,7 @@ def run(
         results: folder of records.
         workers: jobs at a time; ``auto`` is one for each core or GPU, 1 is this very process.
         threads: CPU threads of each job; part of what a record says.
+        linear: library of the linear layers on a CPU: ``blas``, ``onednn``, or ``auto``, the faster one here.
         device: ``auto``, ``cpu`` or ``cuda``.
         launcher: ``local``, ``ray`` or ``slurm``.
         vary: what the seed decides: ``subset``, ``init``, ``order``, ``dropout``, or ``all``.
@@ -242,6 +266,7 @@ def run(
         workers=workers,
         launcher=launcher,
         threads=threads,
+        linear=linear,
         device=device,
         vary=vary,
         along=along,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cseb.api.encoders import TrainedEncoder, strings, torch_threads
+from cseb.api.encoders import TrainedEncoder, arithmetic, strings
 from cseb.errors import OUT_OF_MEMORY, BadSpec, TrainingFailed, memory_ran_out
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def train(
     column: str = "",
     device: str = "auto",
     threads: int = 1,
+    linear: str = "auto",
     progress: bool = False,
     trust_remote_code: bool = False,
 ) -> TrainedEncoder:
@@ -49,6 +50,8 @@ def train(
         column: the column of the sentences, if the corpus is a table.
         device: ``auto``, ``cpu`` or ``cuda``.
         threads: CPU threads of torch while it trains and encodes; the last bits depend on them.
+        linear: library of the linear layers on a CPU: ``blas``, ``onednn``, or ``auto``, the faster one here; the last
+            bits depend on it.
         progress: show a bar on standard error.
         trust_remote_code: run Python code that comes with the encoder.
 
@@ -74,7 +77,7 @@ def train(
         raise BadSpec(f"seed is {seed!r}; a whole number from 0 on is needed")
     where = device_of(device)
     corpus = read_corpus(sentences, column) if isinstance(sentences, str) else pack("sentences", strings(sentences))
-    with _bar(progress) as watch, torch_threads(threads):
+    with _bar(progress) as watch, arithmetic(threads, linear, where) as library:
         return _trained(
             method,
             corpus,
@@ -87,6 +90,7 @@ def train(
             data_dir=str(data_dir),
             threads=threads,
             device=where,
+            linear=library,
             trust_remote_code=trust_remote_code,
         )
 
@@ -104,6 +108,7 @@ def _trained(
     data_dir: str,
     threads: int,
     device: str,
+    linear: str,
     trust_remote_code: bool,
 ) -> TrainedEncoder:
     from cseb.experiment.single_job import single_job
@@ -122,6 +127,7 @@ def _trained(
         data_dir=data_dir,
         threads=threads,
         device=device,
+        linear=linear,
         trust_remote_code=trust_remote_code,
     )
     build.check(job.method, Path(job.folder), trust_remote_code, job.size)

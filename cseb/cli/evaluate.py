@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Device, Hushed, Threads, Trust
+from cseb.cli.options import Device, Hushed, Linear, Threads, Trust
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.errors import one_of
@@ -26,6 +26,7 @@ def evaluate(
     cache: Annotated[Path | None, typer.Option(help="Folder that keeps sentence vectors for other tasks.")] = None,
     dtype: Annotated[str, typer.Option(help="fp32, or bf16: faster on some machines, second decimals move.")] = "fp32",
     threads: Threads = 1,
+    linear: Linear = "auto",
     device: Device = "auto",
     fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Score again what has a record.")] = False,
     trust_remote_code: Trust = False,
@@ -51,6 +52,7 @@ def evaluate(
             dtype=dtype,
             device=device,
             threads=threads,
+            linear=linear,
             results=results,
             cache=cache,
             fresh=fresh,

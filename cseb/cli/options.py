@@ -24,6 +24,9 @@ Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each
 Threads = Annotated[
     int, typer.Option(min=1, max=MOST_THREADS, help="CPU threads of each job; recorded, as numbers depend on them.")
 ]
+Linear = Annotated[
+    str, typer.Option(help="Library of the linear layers on a CPU: blas, onednn, or auto, the faster one here.")
+]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 PerGPU = Annotated[
     int | None, typer.Option(min=1, max=MOST, help="Jobs on each GPU at a time, with --workers auto; by default 1.")

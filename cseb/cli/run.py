@@ -14,6 +14,7 @@ from cseb.cli.options import (
     BenchmarkName,
     Device,
     Host,
+    Linear,
     PerAllocation,
     PerGPU,
     Quiet,
@@ -79,6 +80,7 @@ def run(
         ),
     ] = 1,
     threads: Threads = 1,
+    linear: Linear = "auto",
     device: Device = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, store nothing.")] = False,
     probe: Annotated[

@@ -84,7 +84,7 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
         raise BadData(INSTALL) from None
     import torch
 
-    from cseb.encoder.linear import FastLinear
+    from cseb.encoder import linear
 
     foreign.check(folder, how.trust_remote_code)  # once more: the folder may have changed since it was named
     try:
@@ -104,7 +104,7 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
         model = model.to(torch.bfloat16)
 
     def embed(sentences: Sequence[str]) -> Vectors:
-        with FastLinear():
+        with linear.chosen():
             found = model.encode(list(sentences), convert_to_tensor=True, show_progress_bar=False)
         return np.asarray(found.float().cpu().numpy(), dtype=np.float32)
 

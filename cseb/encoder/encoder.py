@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from cseb.data.tokens import Padded, Tokens
-from cseb.encoder.interface import ATTENTIONS, LAYERS, POOLED, EncodedView, Head, Pooler, Post, States, Text
-from cseb.encoder.linear import FastLinear
+from cseb.encoder import linear, packing
+from cseb.encoder.interface import ATTENTIONS, LAYERS, PADDING, POOLED, EncodedView, Head, Pooler, Post, States, Text
 from cseb.encoder.random_streams import apart
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
@@ -56,11 +56,12 @@ class Encoder(nn.Module):
 
     def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         """Pooled vectors (B, D) of token ids (B, T) under any copy of the backbone."""
-        return self._pooled(self._outputs(backbone, ids, mask), mask, anchor)
+        outputs = self._outputs(backbone, ids, mask, self.pooler.needs)
+        return self._pooled(outputs, mask, anchor)
 
     def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
         """Token ids (B, T) to one encoded view of B sentences."""
-        outputs = self._outputs(self.backbone, ids, mask)
+        outputs = self._outputs(self.backbone, ids, mask, self.needs)
         h = self._pooled(outputs, mask, anchor)
         attentions = outputs.attentions if ATTENTIONS in self.needs else ()
         if ATTENTIONS in self.needs and not attentions:
@@ -75,23 +76,16 @@ class Encoder(nn.Module):
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
         """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
-        with FastLinear():
-            outputs: Any = self.backbone(input_ids=ids, attention_mask=mask, return_dict=True)
-        states: Tensor = outputs.last_hidden_state
+        states: Tensor = self._outputs(self.backbone, ids, mask, self.needs & {PADDING}).last_hidden_state
         return states
 
-    def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor) -> Any:
-        with FastLinear():
-            return backbone(
-                input_ids=ids,
-                attention_mask=mask,
-                output_hidden_states=LAYERS in self.needs,
-                output_attentions=ATTENTIONS in self.needs and self.training,
-                return_dict=True,
-            )
+    def _outputs(self, backbone: nn.Module, ids: Tensor, mask: Tensor, needs: frozenset[str]) -> Any:
+        layers, maps = LAYERS in needs, ATTENTIONS in needs and self.training
+        with linear.chosen():
+            return packing.outputs(backbone, ids, mask, padding=PADDING in needs, layers=layers, maps=maps)
 
     def _pooled(self, outputs: Any, mask: Tensor, anchor: Tensor) -> Tensor:
-        layers = outputs.hidden_states if LAYERS in self.needs else (outputs.last_hidden_state,)
+        layers = outputs.hidden_states or (outputs.last_hidden_state,)
         pooled = outputs.pooler_output if POOLED in self.needs else None
         with apart("pooler"):
             return self.pooler(States(layers, mask, anchor, pooled))

@@ -19,6 +19,7 @@ Rows = npt.NDArray[np.int64]
 
 # Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
+PADDING = "padding"  # states and maps of padding too, which is else left out of all arithmetic and reads 0
 
 
 FROZEN = "frozen"  # vectors of the batch by the frozen teachers of the first training stage

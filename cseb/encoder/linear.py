@@ -1,23 +1,60 @@
-"""The matrix products of linear layers on a CPU, by the faster of the two libraries that PyTorch brings along.
+"""The matrix products of float32 linear layers on a CPU, by either of the two libraries that PyTorch brings along.
 
-PyTorch gives float32 products to MKL, which keeps its best code for Intel's processors: on an AMD EPYC with AVX-512 it
-does 80 GFLOP/s on one core where oneDNN does 190. Both sum in float32; results differ by rounding alone.
+PyTorch gives them to its BLAS, on x86 Intel's MKL. On an AMD EPYC with AVX-512 that does 80 GFLOP/s on one core where
+oneDNN does 190; on an Intel Xeon it is oneDNN that is slower, by a fifth in training. Both sum in float32; results
+differ by rounding alone. `linear_choice` says which of them a process takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-AVAILABLE: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+Library = Literal["blas", "onednn"]
+
+_taken: Library = "blas"  # for the whole process, as torch's number of threads
 
 
-class FastLinear(TorchFunctionMode):
+def available() -> bool:
+    """Whether this PyTorch can be told to take oneDNN: its operator for that is private, and may go."""
+    built: bool = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return built and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+
+
+def taken() -> Library:
+    """The library that this process takes."""
+    return _taken
+
+
+def take(library: Library) -> None:
+    """Take this library for all linear layers of encoders from now on; oneDNN has to be `available`."""
+    global _taken  # noqa: PLW0603
+    _taken = library
+
+
+@contextmanager
+def taking(library: Library) -> Iterator[None]:
+    """Take this library, and afterwards the one of before."""
+    before = _taken
+    take(library)
+    try:
+        yield
+    finally:
+        take(before)
+
+
+def chosen() -> AbstractContextManager[Any]:
+    """Context in which linear layers are computed by the library that is taken; PyTorch's own costs nothing."""
+    return OneDNN() if _taken == "onednn" else nullcontext()
+
+
+class OneDNN(TorchFunctionMode):
     """Within this context float32 linear layers on a CPU are computed by oneDNN, gradients too; all else is as it was.
 
     Gradients can be taken once, not twice.
@@ -43,7 +80,6 @@ def _suits(x: Tensor, weight: Tensor) -> bool:
         and x.dim() > 1
         and x.numel() > 0
         and not torch.is_autocast_enabled("cpu")
-        and AVAILABLE
     )
 
 

@@ -53,6 +53,7 @@ def evaluate(
     threads: int = 1,
     cache: Path | None = None,
     fresh: bool = False,
+    linear: str = "auto",
 ) -> Evaluation:
     """Score an encoder on tasks and store the record, or find the one that is there; without a store, neither.
 
@@ -71,7 +72,7 @@ def evaluate(
         record = found_there
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
     started, clock = datetime.now(UTC), time.perf_counter()
-    embed = Checked(_opened(embedder, threads))
+    embed = Checked(_opened(embedder, threads, linear, how.device))
     kept = Cache(cache, _sha256(_identity(embedder, how)), embed) if cache is not None and embedder.alone else None
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
@@ -123,10 +124,14 @@ def _load(named: Sequence[Task], data_dir: Path | None) -> tuple[list[tuple[Task
     return loaded, failed
 
 
-def _opened(embedder: Embedder, threads: int) -> Embed:
+def _opened(embedder: Embedder, threads: int, linear: str, device: str) -> Embed:
     import torch
 
+    from cseb.encoder.linear import take
+    from cseb.encoder.linear_choice import resolved
+
     torch.set_num_threads(threads)
+    take(resolved(linear, threads, device))
     tell("loading the encoder")
     return embedder.open()
 

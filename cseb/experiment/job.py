@@ -44,6 +44,7 @@ class Job:
     external_inputs: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
+    linear: str = "auto"  # library of the linear layers; a launcher says which one where its jobs share this machine
 
     @cached_property
     def key(self) -> str:

@@ -36,6 +36,7 @@ def plan(
     trust_remote_code: bool = False,
     vary: Vary = "all",
     along: str = "",
+    linear: str = "auto",
 ) -> list[Job]:
     """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
 
@@ -81,6 +82,7 @@ def plan(
             external_inputs=read,
             along=along,
             foreign=others,
+            linear=linear,
         )
         for seed in range(benchmark.seeds)
         for size, fraction, method, settled, read, others in cells

@@ -25,6 +25,7 @@ from cseb.data.external_inputs import contents
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
+from cseb.encoder import linear, linear_choice
 from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
@@ -55,6 +56,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     user can fix.
     """
     torch.set_num_threads(job.protocol.threads)
+    linear.take(linear_choice.resolved(job.linear, job.protocol.threads, job.protocol.device))
     # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
     os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
     started = datetime.now(UTC)
@@ -216,6 +218,7 @@ def origin(device: str, precision: str, started: datetime, computed_by: dict[str
         started=started.isoformat(timespec="seconds"),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         code=computed_by,
+        linear=linear.taken() if device == "cpu" else "",
     )
 
 

@@ -25,6 +25,7 @@ def single_job(
     threads: int = 1,
     device: str = "cpu",
     trust_remote_code: bool = False,
+    linear: str = "auto",
 ) -> Job:
     """The job of this method on all sentences of a corpus, checked as a grid's jobs are. Raises: CsebError."""
     method = parse_method(text)
@@ -48,6 +49,7 @@ def single_job(
         dev=dev,
         external_inputs=external_inputs(settled),
         foreign=foreign(settled, protocol),
+        linear=linear,
     )
     check_jobs([job], len(corpus))
     check_columns(replace(method.at(1.0), edits=method.edits), corpus)

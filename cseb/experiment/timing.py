@@ -17,6 +17,7 @@ import numpy as np
 import scipy.stats  # noqa: F401  # needed later, and it takes a second to load
 import torch
 
+from cseb.encoder import linear, linear_choice
 from cseb.encoder.encoder import Encoder
 from cseb.experiment.expected_time import Probe, Timed
 from cseb.experiment.train_job import loaded_tasks, task_names
@@ -43,6 +44,7 @@ def timed(probe: Probe) -> Timed:
     """The pieces of a job, in seconds. Raises: CsebError, and whatever training raises."""
     job = probe.job
     torch.set_num_threads(job.protocol.threads)
+    linear.take(linear_choice.resolved(job.linear, job.protocol.threads, job.protocol.device))
     clock = _clock(job.protocol.device, job.protocol.threads)
     built = build(job.method, Path(job.folder), job.random, job.trust_remote_code)
     encoder = built.encoder

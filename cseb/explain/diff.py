@@ -35,6 +35,7 @@ FIELDS: tuple[tuple[str, Callable[[Record], str]], ...] = (
     ("processes", lambda one: str(one.protocol.processes)),
     ("device", lambda one: f"{one.protocol.device}, {one.origin.device}"),
     ("dtype", lambda one: one.origin.dtype),
+    ("linear layers", lambda one: one.origin.linear),
     ("machine", lambda one: one.origin.machine),
     ("cseb", lambda one: f"{one.origin.cseb} {one.origin.commit}".strip()),
     ("versions", lambda one: ", ".join(f"{name} {held}" for name, held in one.origin.versions.items())),

@@ -91,7 +91,8 @@ def _protocol(record: Record) -> Iterator[Row]:
         f"best on {protocol.dev} ({protocol.dev_pairs:,} rated pairs), and last" if protocol.dev else "last",
     )
     shared = f", {protocol.processes} processes" if protocol.processes > 1 else ""
-    yield "arithmetic", f"{protocol.device}, threads: {protocol.threads}{shared}, {record.origin.dtype}"
+    linear = f", linear layers by {plain(record.origin.linear)}" if record.origin.linear else ""
+    yield "arithmetic", f"{protocol.device}, threads: {protocol.threads}{shared}, {record.origin.dtype}{linear}"
 
 
 def _training(record: Record) -> Iterator[Row]:

@@ -81,6 +81,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         trust_remote_code=trust_remote_code,
         external_inputs=record.outside,
         foreign=packages,
+        linear=record.origin.linear or "auto",
     )
     if job.key != record.key:
         raise BadResults(f"record {record.key} is inconsistent with its key, which would be {job.key}")
@@ -162,6 +163,8 @@ def condition_differences(here: Record, there: Record) -> list[str]:
     pairs |= {
         name: (getattr(here.origin, name), getattr(there.origin, name)) for name in ("machine", "device", "dtype")
     }
+    if there.origin.linear:  # records of before do not say
+        pairs["linear layers"] = (here.origin.linear, there.origin.linear)
     pairs |= {
         f"code of {name}": (here.origin.code[name], there.origin.code[name])
         for name in changed(there.origin.code, here.origin.code)

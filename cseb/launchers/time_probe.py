@@ -34,8 +34,8 @@ from cseb.experiment.job import Job, code
 from cseb.launchers.devices import VISIBLE, gpus
 from cseb.launchers.local import MALLOC, THREADS
 from cseb.launchers.signals import Stop, signals_wait
+from cseb.processor import processor
 from cseb.progress import tell
-from cseb.regression.reference import processor
 from cseb.tasks.evaluate import is_live, load_task
 from cseb.tasks.names import parse_tasks
 
@@ -107,7 +107,15 @@ def _kind(job: Job, at_once: int) -> str:
         "encoder": job.encoder.sha256,
         "corpus": job.corpus.sha256,
         "protocol": [job.protocol.data, job.protocol.dev, job.protocol.tasks, job.along],
-        "where": [job.protocol.threads, job.protocol.device, at_once, _cores(), processor(), version("torch")],
+        "where": [
+            job.linear,
+            job.protocol.threads,
+            job.protocol.device,
+            at_once,
+            _cores(),
+            processor(),
+            version("torch"),
+        ],
     }
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -40,6 +40,8 @@ CORE: Mapping[str, tuple[str, ...]] = {
             "cseb.encoder.tokenizer",
             "cseb.encoder.mlm_heads",
             "cseb.encoder.linear",
+            "cseb.encoder.packing",
+            "cseb.encoder.dropout",
             "cseb.encoder.autocast",
             "cseb.encoder.random_streams",
         ),

@@ -7,10 +7,10 @@ from typing import Any
 
 from torch import Tensor
 
-from cseb.encoder.interface import ATTENTIONS, FROZEN, LANGUAGE, LAYERS, POOLED
+from cseb.encoder.interface import ATTENTIONS, FROZEN, LANGUAGE, LAYERS, PADDING, POOLED
 from cseb.errors import BadSpec, shortened
 
-NEEDS = (LAYERS, ATTENTIONS, POOLED, LANGUAGE, FROZEN)
+NEEDS = (LAYERS, ATTENTIONS, PADDING, POOLED, LANGUAGE, FROZEN)
 NEEDING = ("terms", "pooler", "network")  # slots whose parts say what they want of the backbone
 COUNTING = ("terms", "views")  # slots whose parts count views
 # What else the parts of a slot must be able to do.

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from cseb.encoder.interface import LAYERS, POOLED, Shape, States
+from cseb.encoder.interface import LAYERS, PADDING, POOLED, Shape, States
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count
 
@@ -83,7 +83,7 @@ class PaddedMean(nn.Module):
     """
 
     preset: ClassVar = {"training": 50, "test": 64}  # Mirror-BERT release: padding counts
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[str]] = frozenset({PADDING})
     template = ""
 
     def __init__(self, training: Count, test: Count) -> None:

@@ -201,6 +201,7 @@ class Origin:
     started: str  # UTC, ISO 8601
     finished: str
     code: dict[str, str] = Field(default_factory=dict)  # parts, trainer and tasks of cseb to fingerprints of their code
+    linear: str = ""  # library of the linear layers on a CPU, blas or onednn; "" on a GPU, and in records of before
 
 
 class RecordSummary(BaseModel):

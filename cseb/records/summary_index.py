@@ -35,6 +35,7 @@ LONGEST = 1 << 31  # bytes; ten million records
 TEXT = 64  # characters of a key, a sha256 or a time; a record with longer ones has no row
 FIELDS = set(RecordSummary.model_fields)  # one for all summaries: a set of its own takes 2 kB
 TEMPLATES = TypeAdapter(list[RecordSummary])
+OWN = ("versions", "code", "started", "finished")  # of an origin: two are no keys, two are of each record
 COSTS = ("train_seconds", "score_seconds", "peak_rss_mb", "cpu_seconds")
 
 Stamps = npt.NDArray[np.int64]  # (N, 4): size, modified and changed (ns), inode
@@ -146,7 +147,7 @@ def _alike(one: RecordSummary) -> tuple[object, ...]:
     return (
         *(one.format, one.status, one.benchmark, one.method, one.resolved, one.data_seen, one.vary),  # parts: resolved
         *(one.encoder, one.corpus, one.outside, one.foreign, one.protocol, one.failure),
-        *(origin.cseb, origin.commit, origin.machine, origin.device, origin.dtype),
+        *(getattr(origin, name) for name in _names(Origin) if name not in OWN),
         *(tuple(origin.versions.items()), tuple(origin.code.items())),
         one.measured(),
     )

@@ -8,7 +8,6 @@ where many cells are compared at once, the 5 of 100 are shared among them (Bonfe
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
@@ -22,6 +21,7 @@ from cseb.analysis.stats import score
 from cseb.data.bounded import MIB, read_bytes
 from cseb.data.files import write_whole
 from cseb.errors import BadData, BadResults
+from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.record import Record
 
@@ -87,21 +87,8 @@ def conditions(records: Iterable[Record]) -> Conditions:
     machine, device, dtype, threads = ("/".join(sorted({str(each[place]) for each in origins})) for place in range(4))
     versions = {name: held for one in records for name, held in one.origin.versions.items()}
     found = {"cpu": processor(), "machine": machine, "device": device, "dtype": dtype, "threads": threads}
-    return found | versions
-
-
-def processor() -> str:
-    """This machine's processor as its kernel describes it: names alone hide what virtual machines run on."""
-    try:
-        first = Path("/proc/cpuinfo").read_text("utf-8", "replace").partition("\n\n")[0]
-    except OSError:
-        first = ""
-    told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
-    if "model name" not in told:
-        return platform.processor() or platform.machine()
-    which = "/".join(told.get(key, "?") for key in ("cpu family", "model", "stepping"))
-    abilities = hashlib.sha256(" ".join(sorted(told.get("flags", "").split())).encode()).hexdigest()[:8]
-    return f"{told['model name']} {which} {abilities}"
+    linear = "/".join(sorted({one.origin.linear for one in records} - {""}))
+    return found | versions | ({"linear": linear} if linear else {})
 
 
 def condition_difference(here: Conditions, there: Conditions) -> str:

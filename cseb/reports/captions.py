@@ -149,6 +149,8 @@ def mixed_note(study: Study) -> Iterator[str]:
         yield f"Mixed (--mixed): {_some(study.mixed)}."
     if len(found := {_where(one) for one in study.records}) > 1:
         yield f"Run on several machines: {_some(sorted(map(plain, found)))}."
+    if len(found := {one.origin.linear for one in study.records if one.origin.linear}) > 1:
+        yield f"Linear layers by several libraries, which round differently: {_some(sorted(map(plain, found)))}."
 
 
 def _where(record: RecordSummary) -> str:

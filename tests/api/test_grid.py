@@ -11,7 +11,10 @@ from typer.testing import CliRunner
 import cseb
 from cseb.api.results import COLUMNS
 from cseb.cli import app
+from cseb.encoder import linear_choice
+from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError
+from cseb.explain.provenance import story
 from cseb.records.store import Store
 
 SMALL: dict[str, Any] = {
@@ -35,6 +38,31 @@ def test_a_grid_runs_once_and_goes_on_where_it_was(folder: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in Store(folder).runs.iterdir()}
     more = cseb.run(**SMALL | {"sizes": 90}, results=folder)
     assert [record.subset.size for record in more] == [90, 90]
+
+
+@pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")
+def test_the_library_of_linear_layers_is_settled_once_and_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def resolved(name: str, threads: int, device: str = "cpu") -> str:
+        asked.append(name)
+        return "onednn" if name == "auto" else name
+
+    monkeypatch.setattr(linear_choice, "resolved", resolved)
+    before = taken()
+    try:
+        found = cseb.run(**SMALL, results=tmp_path / "auto")
+        other = cseb.run(**SMALL, linear="blas", results=tmp_path / "blas")
+    finally:
+        take(before)
+    assert asked.count("auto") == 1  # the jobs were told what it stands for
+    assert {record.origin.linear for record in found} == {"onednn"}
+    assert {record.origin.linear for record in other} == {"blas"}
+    assert [record.key for record in found] == [record.key for record in other]
+    told = dict(row for _, rows in story(next(iter(found)), Store(tmp_path / "auto")) for row in rows)
+    assert told["arithmetic"] == "cpu, threads: 1, fp32, linear layers by onednn"
 
 
 def test_the_command_line_would_run_the_very_same_jobs(folder: Path) -> None:
@@ -94,6 +122,7 @@ def test_a_job_that_left_no_record_says_why(tmp_path: Path, monkeypatch: pytest.
         ({"workers": 0}, "--workers is '0'"),
         ({"vary": "weights"}, "'init'"),
         ({"launcher": "lokal"}, "local"),
+        ({"linear": "mkl"}, "allowed: 'auto', 'blas', 'onednn'"),
     ],
 )
 def test_what_cannot_run_is_one_line(options: dict[str, object], words: str, tmp_path: Path) -> None:

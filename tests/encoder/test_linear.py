@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from cseb.encoder.linear import FastLinear
+from cseb.encoder import linear
+from cseb.encoder.linear import OneDNN
 
-available = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="this PyTorch has no oneDNN")
+available = pytest.mark.skipif(not linear.available(), reason="this PyTorch cannot take oneDNN")
 
 
 def gradients(layer: nn.Linear, x: Tensor) -> list[Tensor | None]:
@@ -28,7 +30,7 @@ def test_values_and_gradients_are_those_of_the_layer_in_float64(shape: tuple[int
     torch.manual_seed(0)
     layer, x = nn.Linear(24, 16, bias=bias), torch.randn(shape)
     exact = gradients(copy.deepcopy(layer).double(), x.double())
-    with FastLinear():
+    with OneDNN():
         found = gradients(layer, x)
     assert len(found) == 3 + bias
     for ours, theirs in zip(found, exact, strict=True):
@@ -43,7 +45,7 @@ def test_it_is_the_other_library_that_computes() -> None:
     torch.manual_seed(0)
     x, layer = torch.randn(64, 512), nn.Linear(512, 512)
     plain = layer(x)
-    with FastLinear():
+    with OneDNN():
         fast = layer(x)
     assert "_Linear" in type(fast.grad_fn).__name__
     torch.testing.assert_close(fast, plain, rtol=1e-4, atol=1e-4)
@@ -60,22 +62,44 @@ def test_it_is_the_other_library_that_computes() -> None:
 )
 def test_what_it_is_not_for_stays_as_it_is(x: Tensor, dtype: torch.dtype) -> None:
     layer = nn.Linear(8, 4).to(dtype)
-    with FastLinear():
+    with OneDNN():
         found = layer(x)
     assert torch.equal(found, layer(x))
     assert "_Linear" not in type(found.grad_fn).__name__
 
 
 def test_lower_precision_that_is_asked_for_is_given() -> None:
-    with FastLinear(), torch.autocast("cpu", torch.bfloat16):
+    with OneDNN(), torch.autocast("cpu", torch.bfloat16):
         assert nn.Linear(8, 4)(torch.randn(2, 8)).dtype == torch.bfloat16
 
 
 @available
 def test_frozen_weights_get_no_gradient() -> None:
     layer, x = nn.Linear(8, 4).requires_grad_(False), torch.randn(3, 8, requires_grad=True)
-    with FastLinear():
+    with OneDNN():
         layer(x).sum().backward()
     assert layer.weight.grad is None
     assert x.grad is not None
     torch.testing.assert_close(x.grad, layer.weight.sum(0).expand(3, 8))
+
+
+def test_the_library_that_pytorch_takes_by_itself_costs_nothing() -> None:
+    layer, x = nn.Linear(8, 4), torch.randn(3, 8)
+    with linear.taking("blas"), linear.chosen():
+        assert torch.overrides._len_torch_function_stack() == 0  # nothing stands between a call and its function
+        assert "_Linear" not in type(layer(x).grad_fn).__name__
+
+
+@available
+def test_what_is_taken_holds_until_it_is_given_back() -> None:
+    before = linear.taken()
+    with linear.taking("onednn"):
+        assert linear.taken() == "onednn"
+        with linear.chosen():
+            assert "_Linear" in type(nn.Linear(8, 4)(torch.randn(3, 8)).grad_fn).__name__
+    assert linear.taken() == before
+
+
+def test_an_operator_that_is_gone_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace(), raising=False)
+    assert not linear.available()

@@ -54,7 +54,7 @@ def test_training_is_noisy_and_testing_is_not(tiny: Tiny, family: str, kernel: s
     assert torch.allclose(encoded(plain, 1), encoded(plain, 2))
     assert not torch.allclose(encoded(noisy, 1), encoded(noisy, 2))
     assert torch.equal(encoded(noisy, 1), encoded(noisy, 1))
-    assert (noisy.embed(TEXTS) == plain.embed(TEXTS)).all()
+    assert noisy.embed(TEXTS) == pytest.approx(plain.embed(TEXTS), abs=1e-6)  # hooks get the padded batch
 
 
 def test_the_rate_is_that_of_the_attention_alone(tiny: Tiny) -> None:

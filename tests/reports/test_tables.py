@@ -179,6 +179,19 @@ def test_notes_warn_of_the_microworld_of_large_subsets_and_of_mixed_versions() -
     assert not says(plain, "Run on several")
 
 
+def test_a_table_of_several_libraries_of_linear_layers_says_so() -> None:
+    def made(*libraries: str) -> tuple[str, ...]:
+        records = [
+            one.model_copy(update={"origin": replace(one.origin, linear=library)})
+            for one, library in zip(seeds(len(libraries)), libraries, strict=True)
+        ]
+        return few_shot(records).notes
+
+    assert says(made("blas", "onednn", "blas"), "Linear layers by several libraries", "blas; onednn")
+    for alike in (("blas", "blas"), ("", "onednn"), ("", "")):  # records of before do not say
+        assert not says(made(*alike), "Linear layers")
+
+
 def test_the_signature_is_one_line_that_moves_with_its_parts() -> None:
     line = few_shot([record(seed=seed) for seed in (0, 1, 2, 5)]).signature
     head, methods, *rest = line.split("|")

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from cseb.encoder.interface import ATTENTIONS, EncodedView, Shape
+from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast
 from cseb.parts import LossInputs, Reads, reads
@@ -89,7 +89,6 @@ class AMI(nn.Module):
         "scale_by_valid": True,
     }
     version: ClassVar[int] = 2
-    needs: ClassVar[frozenset[str]] = frozenset({ATTENTIONS})
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("attentions", views=2)
 
@@ -106,6 +105,7 @@ class AMI(nn.Module):
         self.layers = upper_layers(shape.layers) if layers == "upper" else _chosen(layers, shape.layers)
         self.slicing, self.valid = slicing, valid
         self.samples, self.scale_by_valid = samples, scale_by_valid
+        self.needs = frozenset({ATTENTIONS, PADDING} if valid == "positive" else {ATTENTIONS})
         odd = len(self.layers) % 2 if slicing == "layer_stride" else shape.heads % 2
         if odd:
             what = f"{len(self.layers)} layers" if slicing == "layer_stride" else f"{shape.heads} heads"
