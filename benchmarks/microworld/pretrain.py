@@ -13,7 +13,7 @@ import string
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import tokenizers
@@ -33,7 +33,7 @@ MAX_LENGTH = 48  # tokens of a training row
 HELD_OUT = 1000  # sentences on which the masked accuracy is measured
 
 
-def train_tokenizer(texts: Sequence[str], pieces: int) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str], pieces: int, positions: int = POSITIONS) -> PreTrainedTokenizerFast:
     """An uncased WordPiece tokenizer with at most `pieces` pieces, the five special ones first."""
     names = list(SPECIAL.values())
     # The trainer numbers inner letters in the order of a hash table and breaks ties by these numbers. Naming them
@@ -58,7 +58,7 @@ def train_tokenizer(texts: Sequence[str], pieces: int) -> PreTrainedTokenizerFas
     core.decoder = decoders.WordPiece()
     special = {f"{role}_token": name for role, name in SPECIAL.items()}
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=core, model_max_length=POSITIONS, **special
+        tokenizer_object=core, model_max_length=positions, **special
     )
 
 

@@ -3,23 +3,33 @@
     python benchmarks/speed/report.py [RECORDS ...]
 
 The records are as large as those of a real grid: seven STS tasks, two checkpoints, every sub-dataset in the details.
-Each command runs in a process of its own; memory is the peak of its resident set.
+Each command runs in a process of its own; memory is the peak of its resident set. The first one reads every file, the
+others find what tables need in the index of the user's cache, here an empty one. Up to 10,000 records are compared with
+their items too: those are of the embedded tasks, whose data everybody has.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import tempfile
 import time
+from importlib.metadata import version
 from itertools import islice, product
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from cseb.experiment.plan import protocol_of  # noqa: E402
+from cseb.processor import processor  # noqa: E402
 from cseb.records.record import Cost, Origin, Protocol, Record, Score, Source, Subset, Trace  # noqa: E402
+from cseb.tasks.evaluate import load_task  # noqa: E402
 
 TASKS = tuple(f"{name}@1" for name in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
 SIZES, SEEDS = (1_000, 5_000, 10_000, 100_000, 1_000_000), 5
@@ -35,7 +45,10 @@ RESOLVED = (
     "optimizer='adamw_hf', weight_decay=0.0, clip=1.0, max_length=32, eval_every=125, precision='fp32', "
     "padding='longest', last_batch='keep', dropout='model')@1"
 )
+PROTOCOL = Protocol(tasks=TASKS, data="d" * 64, dev="stsb-dev@1", dev_pairs=1500, threads=1, device="cpu")
+ITEMS = 10_000  # records that are given items
 COMMANDS = {
+    "few-shot, first reading": ["--table", "few-shot"],
     "few-shot": ["--table", "few-shot"],
     "few-shot, both, latex": ["--select", "both", "--format", "latex"],
     "tasks": ["--table", "tasks", "--sizes", "1000"],
@@ -46,9 +59,10 @@ COMMANDS = {
 }
 
 
-def record(place: int, temperature: int, size: int, seed: int) -> Record:
+def record(place: int, temperature: int, size: int, seed: int, protocol: Protocol = PROTOCOL) -> Record:
     """One job with made-up numbers."""
-    points = [60 + task + (temperature * 7 + seed * 13 + size) % 17 / 10 for task in range(len(TASKS))]
+    names = protocol.tasks
+    points = [60 + task + (temperature * 7 + seed * 13 + size) % 17 / 10 for task in range(len(names))]
     scores = tuple(
         Score(
             task=task,
@@ -59,7 +73,7 @@ def record(place: int, temperature: int, size: int, seed: int) -> Record:
             items=3000,
         )
         for select in ("best", "last")
-        for task, value in zip(TASKS, points, strict=True)
+        for task, value in zip(names, points, strict=True)
     )
     return Record(
         key=f"{place:016x}",
@@ -72,7 +86,7 @@ def record(place: int, temperature: int, size: int, seed: int) -> Record:
         corpus=Source(name="wiki1m", sha256="c" * 64),
         subset=Subset(size=size, fraction=size / 1_000_000, sha256=f"{place:064x}"),
         seed=seed,
-        protocol=Protocol(tasks=TASKS, data="d" * 64, dev="stsb-dev@1", dev_pairs=1500, threads=1, device="cpu"),
+        protocol=protocol,
         scores=scores,
         trace=Trace(steps=20_000, best_step=125, curve=tuple((125 * n, 1.0 / n, 60.0 + n / 10) for n in range(1, 161))),
         cost=Cost(train_seconds=1.0, score_seconds=1.0, peak_rss_mb=1.0),
@@ -91,27 +105,39 @@ def record(place: int, temperature: int, size: int, seed: int) -> Record:
     )
 
 
-def write(folder: Path, count: int) -> float:
-    """So many records; returns their mean size in bytes."""
+def write(folder: Path, count: int, items: bool = False) -> float:
+    """So many records; returns their mean size in bytes. items: of the embedded tasks, with the scores of each item."""
+    protocol = protocol_of("microworld", "mw-dev", "", 1, "cpu") if items else PROTOCOL
+    names = [name.partition("@")[0] for name in protocol.tasks] if items else []
+    sizes = {name: len(load_task(name, None).clusters()) for name in names}
+    rng = np.random.default_rng(0)
     runs = folder / "runs"
     runs.mkdir(parents=True)
     total = 0
     methods = range(1, count // (len(SIZES) * SEEDS) + 1)
     for place, (temperature, size, seed) in enumerate(islice(product(methods, SIZES, range(SEEDS)), count)):
-        text = record(place, temperature, size, seed).model_dump_json(indent=2).encode()
+        one = record(place, temperature, size, seed, protocol)
+        text = one.model_dump_json(indent=2).encode()
         total += len(text)
         (runs / f"{place:016x}.json").write_bytes(text)
+        if items:
+            (folder / "items").mkdir(exist_ok=True)
+            held: dict[str, Any] = {
+                f"{score.task}/{score.select}": rng.random(sizes[score.task.partition("@")[0]], dtype=np.float32)
+                for score in one.scores
+            }
+            np.savez(folder / "items" / f"{one.key}.npz", **held)
     return total / count
 
 
-def timed(command: str, arguments: list[str]) -> tuple[float, float, float, int]:
+def timed(command: str, arguments: list[str], cache: Path) -> tuple[float, float, float, int]:
     """Seconds by the clock and of the processor, peak MB and bytes written by one command in a process of its own."""
     before = time.perf_counter()
     child = subprocess.Popen(
         [sys.executable, "-m", "cseb", command, *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)},
     )
     assert child.stdout is not None
     written = len(child.stdout.read())
@@ -124,17 +150,25 @@ def timed(command: str, arguments: list[str]) -> tuple[float, float, float, int]
 
 def main() -> None:
     """Measure every kind of table over every number of records asked for."""
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pydantic", "scipy"))
+    print(f"{processor()}, {os.cpu_count()} cores, Python {platform.python_version()}, {versions}")
     for count in map(int, sys.argv[1:] or ["10000"]):
         with tempfile.TemporaryDirectory() as place:
             size = write(Path(place) / "r", count)
             print(f"{count:,} records of {size / 1000:.1f} kB, {len(SIZES)} sizes, {SEEDS} seeds")
             for name, options in COMMANDS.items():
                 command = "compare" if name == "compare" else "report"
-                seconds, cpu, memory, written = timed(command, [str(Path(place) / "r"), *options])
-                print(
-                    f"  {name:24} {seconds:6.2f} s {cpu:6.2f} s CPU {memory:6.0f} MB, writes {written / 1e6:.1f} MB",
-                    flush=True,
-                )
+                show(name, timed(command, [str(Path(place) / "r"), *options], Path(place) / "cache"))
+            if count <= ITEMS:
+                write(Path(place) / "i", count, items=True)
+                options = [str(Path(place) / "i"), *COMMANDS["compare"]]
+                show("compare, with items", timed("compare", options, Path(place) / "cache"))
+
+
+def show(name: str, found: tuple[float, float, float, int]) -> None:
+    """One line for a command."""
+    seconds, cpu, memory, written = found
+    print(f"  {name:24} {seconds:6.2f} s {cpu:6.2f} s CPU {memory:6.0f} MB, writes {written / 1e6:.1f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from cseb.analysis.item_scores import ItemScores
 from cseb.analysis.stats import score
 from cseb.analysis.study import Study
+from cseb.progress import counted
 from cseb.records.record import Select
 from cseb.statistics import gain
 from cseb.statistics.groups import with_best
@@ -84,7 +85,8 @@ def samples(
 ) -> list[Sample]:
     """Every method that has points at this size, in the order of the study, tasks averaged within a seed."""
     found = []
-    for method in study.methods:
+    told = f"reading methods at {size:,} sentences"
+    for method in counted(study.methods, told, len(study.methods)):
         runs = study.runs.get((method, size), {})
         scored = {seed: score(runs.get(seed), tasks, select) for seed in study.seeds}
         points = {seed: value for seed, value in scored.items() if not isinstance(value, str)}
@@ -135,7 +137,7 @@ def family(
     """Compare and correct. Pairs with no seed in common are left out."""
     shared = [(a, b, sorted(set(a.points) & set(b.points))) for a, b in pairs]
     told = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
-    raw = [found.p for *_, found in told]
+    raw = [found.p for *_, found in counted(told, "comparing methods", len(told))]
     known = correct(np.array([p for p in raw if p is not None], dtype=np.float64))
     rest = iter(known.tolist())
     adjusted = [None if p is None else next(rest) for p in raw]

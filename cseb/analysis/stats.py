@@ -116,7 +116,7 @@ def score(record: RecordSummary | None, tasks: Sequence[str], select: Select) ->
         return "missing"
     if record.status == "failed":
         return "failed"
-    found = {one.task: one.value for one in record.scores if one.select == select}
+    found = record.points(select)
     values = [found[task] for task in tasks if task in found]
     points = [value for value in values if value is not None]
     if len(points) < len(values):

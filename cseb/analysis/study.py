@@ -203,12 +203,12 @@ def _listed(numbers: Iterable[float]) -> str:
 def _measures(records: list[RecordSummary]) -> dict[str, str]:
     """Task to the protocol of its score; a task that nobody has scored is taken to belong to the first one's."""
     found: dict[str, str] = {}
-    for record in records:
-        for score in record.scores:
-            if found.setdefault(score.task, score.protocol) != score.protocol:
+    for heads in dict.fromkeys(record.measured() for record in records):  # of a grid, one for all
+        for task, protocol, _ in heads:
+            if found.setdefault(task, protocol) != protocol:
                 raise BadResults(
-                    f"records differ in how {plain(score.task)} is scored: {plain(found[score.task])} / "
-                    f"{plain(score.protocol)}; keep one of them in a folder of its own"
+                    f"records differ in how {plain(task)} is scored: {plain(found[task])} / {plain(protocol)}; "
+                    "keep one of them in a folder of its own"
                 )
     tasks = tuple(dict.fromkeys(task for record in records for task in record.protocol.tasks))
     main = next((found[task] for task in tasks if task in found), "")

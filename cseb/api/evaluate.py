@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from cseb.api.arguments import joined
 from cseb.errors import BadSpec, one_of
+from cseb.progress import tell
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -150,6 +151,7 @@ def evaluate(
         >>> scores.failed
         {}
     """
+    tell("loading PyTorch")
     from cseb.api.encoders import arithmetic
     from cseb.api.hosts import device_of
     from cseb.embedders.interface import EncoderOptions

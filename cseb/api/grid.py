@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from cseb.api.arguments import joined, listed
 from cseb.encoder.linear_choice import AUTO, LIBRARIES
 from cseb.errors import BadBenchmark, one_of
+from cseb.progress import unheard
 from cseb.seeds import ALL, VARIED
 
 if TYPE_CHECKING:
@@ -35,6 +36,20 @@ class PlannedGrid:
     models: Path | None = None
     time_limit: float | None = None
     away: bool = False
+    here: bool = True  # whether jobs run on this machine, each in a process of its own
+
+    def probed(self) -> PlannedGrid:
+        """The same grid, with an estimate of jobs that no record is like: some steps of their methods are timed.
+
+        Where jobs run elsewhere, or several processes share one, nothing is timed. No run is touched by it. Raises:
+        CsebError for what cannot be run.
+        """
+        if not self.here or not (jobs := self.grid.strangers):
+            return self
+        from cseb.launchers.time_probe import estimates
+
+        self.grid.check()
+        return replace(self, grid=replace(self.grid, timed=estimates(jobs, self.grid.workers)))
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
@@ -45,7 +60,7 @@ class PlannedGrid:
 
         grid = self.grid
         grid.prepare(self.models)
-        with nullcontext(_silent) if watching is None else watching(grid) as watch:
+        with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
             again = frozenset(grid.records) & {job.key for job in grid.todo}
             return launch(
                 grid.in_order() if self.away else _one_library(grid.in_order()),
@@ -143,7 +158,7 @@ def plan_grid(
     models = folder / "models" if save_models else None
     ordered = jobs[::-1] if backwards else jobs
     grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models, changed)
-    return PlannedGrid(grid, host, models, time_limit, away)
+    return PlannedGrid(grid, host, models, time_limit, away, here=not away and processes == 1)
 
 
 def run(

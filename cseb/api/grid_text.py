@@ -11,7 +11,7 @@ from cseb.records.method_text import part_differences
 from cseb.reports.text_table import aligned
 from cseb.statistics.paired import exact_floor
 from cseb.statistics.power import Design
-from cseb.text import duration, percent
+from cseb.text import duration, percent, plain
 
 
 def listing(grid: Grid) -> str:
@@ -25,14 +25,25 @@ def listing(grid: Grid) -> str:
         cost = "unknown" if expected is None else duration(expected)
         state = (record.status if record else "none", cost if key in todo else "-")
         rows.append((key, job.label, percent(job.fraction), str(job.size), str(job.seed), *state))
-    known = [one for key in todo if (one := seconds[key]) is not None]
-    said = f"{len(grid.jobs)} jobs, {len(todo)} to run"
-    if known:
-        left = duration(sum(known) / max(1, min(grid.workers, len(todo))))
-        said += f", about {left} with {grid.workers} workers"
-    if unknown := len(todo) - len(known):
+    return "\n".join([*aligned(rows), *_replaced(grid), *outlook(grid), *_power(grid.benchmark.seeds)])
+
+
+def outlook(grid: Grid) -> list[str]:
+    """How many jobs there are, how long they are likely to take, and how that is known."""
+    said = f"{len(grid.jobs)} jobs, {len(grid.todo)} to run"
+    if (left := grid.left()) is not None:
+        likely, low, high = map(duration, left)
+        between = f" ({low} to {high})" if low != high else ""
+        said += f", about {likely}{between} with {grid.workers} workers"
+    if unknown := len(grid.strangers):
         said += f", {unknown} of unknown length"
-    return "\n".join([*aligned(rows), *_replaced(grid), said, *_power(grid.benchmark.seeds)])
+    found = grid.timed
+    lines = [said]
+    if found.timed:
+        lines.append(f"timed here, some steps of each method: {', '.join(found.timed)}")
+    if found.guessed:
+        lines.append(f"judged by those that were timed: {', '.join(found.guessed)}")
+    return lines + [f"{label} could not be timed: {plain(why)}" for label, why in found.unknown.items()]
 
 
 def _replaced(grid: Grid) -> list[str]:

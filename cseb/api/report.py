@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cseb.api.arguments import listed, methods_of, names
 from cseb.api.results import Results, Summaries, summaries_of
 from cseb.errors import BadResults, one_of
+from cseb.progress import tell
 from cseb.text import plain
 
 if TYPE_CHECKING:
@@ -102,10 +103,12 @@ def report(
         several = [group for group in several if not all(map(as_it_stands, group))] or several
     typed = {"ablation": {"full": full}, "sensitivity": {"option": option}}.get(table, {})
     layout = _Layout(held, ask, form.pages, table, typed, mark, str(data_dir), benchmark)
+    tell("laying out tables")
     pages = [layout.group(group, bool(against)) for group in several or [[]]]
     beside = [sheet for one in pages for sheet in one.sheets]
     # Programs read rows of one kind: those of the comparison where there is one.
     shown = comparison(beside) if form.data and beside else score_report(pages, plain(held.folder.resolve().name))
+    tell("writing tables")
     return form.write(shown)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, BadResults
+from cseb.progress import tell
 
 if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
@@ -184,7 +185,7 @@ def rerun(
         held = store.read_items(there.key)
     except BadResults:
         held = None
-    here, items = again.again(job, lambda progress: None)
+    here, items = again.again(job, lambda seen: tell("training, step", seen.step, seen.steps))
     differing = tuple(again.compared(here, there, items, held))
     return Rerun(there.key, differing, tuple(again.condition_differences(here, there)), held is not None)
 

@@ -9,6 +9,7 @@ import typer
 
 from cseb.cli.options import BenchmarkName, Device, Quiet, Threads, Workers
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 from cseb.errors import BadResults, one_of
 
 
@@ -46,20 +47,24 @@ def check(
     loaded, where = benchmarks.load(benchmark), device_of(device)
     fresh = FreshRun(loaded, benchmark, workers, threads, where, lambda grid: watching(grid, hushed), results)
     try:
-        if calibrate:
-            measured = fresh.calibrate(lambda done, of: say(f"repeat {done} of {of} done", err=True))
-            for method, deviation in measured.sd.items():
-                say(f"{method}: sd {deviation:.4f} points, limit for one cell ±{measured.limit(method):.4f}")
-            return
-        if update:
-            written, removed, why = fresh.update()
-            say(f"{written} records written to {fresh.expected.folder}, {removed} removed")
-            if why:
-                say(f"repeatability was measured elsewhere ({why}); measure it again with --calibrate")
-            return
-        found = fresh.against_papers() if against else fresh.compared()
+        with telling(quiet):  # but while jobs run, which have a display of their own
+            if calibrate:
+                measured = fresh.calibrate(lambda done, of: say(f"repeat {done} of {of} done", err=True))
+            elif update:
+                written, removed, why = fresh.update()
+            else:
+                found = fresh.against_papers() if against else fresh.compared()
     except Stopped as stopped:  # the display has said why
         raise typer.Exit(stopped.exit_code) from None
+    if calibrate:
+        for method, deviation in measured.sd.items():
+            say(f"{method}: sd {deviation:.4f} points, limit for one cell ±{measured.limit(method):.4f}")
+        return
+    if update:
+        say(f"{written} records written to {fresh.expected.folder}, {removed} removed")
+        if why:
+            say(f"repeatability was measured elsewhere ({why}); measure it again with --calibrate")
+        return
     say(render(found), nl=False)
     if junit is not None:
         _write(junit, said.junit(found))

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Format, Methods, Mixed, Named, Results, folder_of, numbers
+from cseb.cli.options import Format, Hushed, Methods, Mixed, Named, Results, folder_of, numbers
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 
 
 def compare(
@@ -34,6 +35,7 @@ def compare(
     data_dir: Annotated[str, typer.Option(help="Folder of task files; by default that of the benchmark.")] = "",
     mixed: Mixed = False,
     format: Format = "terminal",
+    quiet: Hushed = False,
 ) -> None:
     """Compare methods by paired differences, with intervals for new seeds and for new test items.
 
@@ -45,19 +47,21 @@ def compare(
 
     one_of(FORMATS, format, "--format")  # before the folder is read
     gc.disable()  # records are no garbage, and this process ends soon
-    found = compared(
-        folder_of(results, named),
-        baseline=baseline,
-        all_pairs=all_pairs,
-        methods=methods,
-        fractions=numbers(fraction, float, "--fraction"),
-        tasks=tasks,
-        checkpoint=select,
-        margin=margin,
-        single_tasks=singles,
-        aso=aso,
-        variance=variance,
-        data_dir=data_dir,
-        mixed=mixed,
-    )
-    say(found.text(format), nl=False)
+    with telling(quiet):
+        found = compared(
+            folder_of(results, named),
+            baseline=baseline,
+            all_pairs=all_pairs,
+            methods=methods,
+            fractions=numbers(fraction, float, "--fraction"),
+            tasks=tasks,
+            checkpoint=select,
+            margin=margin,
+            single_tasks=singles,
+            aso=aso,
+            variance=variance,
+            data_dir=data_dir,
+            mixed=mixed,
+        )
+        text = found.text(format)
+    say(text, nl=False)

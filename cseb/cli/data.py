@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cseb.cli.options import Hushed
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 from cseb.errors import BadBenchmark, BadData
+from cseb.progress import counted
 
 if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
@@ -47,7 +50,7 @@ def where(names: Names = None, *, data_dir: DataDir = None) -> None:
 
 
 @app.command()
-def verify(names: Names = None, *, data_dir: DataDir = None) -> None:
+def verify(names: Names = None, *, data_dir: DataDir = None, quiet: Hushed = False) -> None:
     """Check files against the manifest: rows, labels and hash. Exit code 1 if one is wrong or missing.
 
     Without names, a data set of which no file is here is passed over.
@@ -55,8 +58,12 @@ def verify(names: Names = None, *, data_dir: DataDir = None) -> None:
     from cseb.data.places import locate
     from cseb.data.verify import check
 
-    chosen = _chosen(names, data_dir)
-    found = {data.name: [check(one, locate(data, one, data_dir)) for one in files] for data, files in chosen.items()}
+    with telling(quiet):
+        chosen = _chosen(names, data_dir)
+        found = {
+            data.name: [check(one, locate(data, one, data_dir)) for one in files]
+            for data, files in counted(chosen.items(), "checking data sets", len(chosen))
+        }
     absent = [] if names else [name for name, held in found.items() if all(one.state == "missing" for one in held)]
     if len(absent) == len(found):
         raise BadData(f"{data_dir or 'the cache'} holds no file of the manifest; cseb data where lists them")
@@ -71,6 +78,7 @@ def fetch(
     source: Annotated[
         Path | None, typer.Option("--from", help="A folder that stands in for the hub: no network is used.")
     ] = None,
+    quiet: Hushed = False,
 ) -> None:
     """Fetch files from the hub, or copy them from a folder, and check them."""
     from cseb.data import fetch as fetching
@@ -81,9 +89,12 @@ def fetch(
         raise BadBenchmark("--from copies files; say where with --to DIR")
     chosen = _chosen(names, None)
     mirror = existing(source) if source is not None else None
-    for data, files in chosen.items():
-        fetching.fetch(data, files, to, mirror)
-    _answer([check(one, locate(data, one, to)) for data, files in chosen.items() for one in files])
+    with telling(quiet):
+        for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):
+            fetching.fetch(data, files, to, mirror)
+        every = [(data, one) for data, files in chosen.items() for one in files]
+        verdicts = [check(one, locate(data, one, to)) for data, one in counted(every, "checking", len(every))]
+    _answer(verdicts)
 
 
 @app.command()
@@ -95,11 +106,14 @@ def triples(
     *,
     out: Annotated[Path, typer.Option(help="File to write, such as triples.txt; --corpus of supervised methods.")],
     seed: Annotated[int, typer.Option(min=0, help="Chooses one hypothesis where a premise has several of a kind.")] = 0,
+    quiet: Hushed = False,
 ) -> None:
     """Make (premise, entailment, contradiction) triples of the sentence pairs of inference corpora."""
     from cseb.data.nli import write_triples
 
-    say(f"{write_triples(pairs, out, seed)} triples in {out}")
+    with telling(quiet):
+        count = write_triples(pairs, out, seed)
+    say(f"{count} triples in {out}")
 
 
 def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataSet, Sequence[DataFile]]:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Records
+from cseb.cli.options import Hushed, Records
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 
 
 def diff(
@@ -16,8 +17,11 @@ def diff(
     b: Annotated[str, typer.Argument(help="Another one, or published.")],
     *,
     results: Records = Path("results"),
+    quiet: Hushed = False,
 ) -> None:
     """List what differs between two results, and how much of the gap each part of the protocol explains."""
     from cseb.api.sources import diff as differing
 
-    say(differing(a, b, results))
+    with telling(quiet):
+        found = differing(a, b, results)
+    say(found)

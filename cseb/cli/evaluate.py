@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Device, Linear, Threads, Trust
+from cseb.cli.options import Device, Hushed, Linear, Threads, Trust
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 from cseb.errors import one_of
 
 
@@ -29,6 +30,7 @@ def evaluate(
     device: Device = "auto",
     fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Score again what has a record.")] = False,
     trust_remote_code: Trust = False,
+    quiet: Hushed = False,
 ) -> None:
     """Evaluate an encoder without training it, and store the record.
 
@@ -41,20 +43,21 @@ def evaluate(
         say(line, err=True)
     from cseb.api.evaluate import evaluate as score
 
-    found = score(
-        encoder,
-        tasks,
-        data_dir,
-        pooler=pooler,
-        dtype=dtype,
-        device=device,
-        threads=threads,
-        linear=linear,
-        results=results,
-        cache=cache,
-        fresh=fresh,
-        trust_remote_code=trust_remote_code,
-    )
+    with telling(quiet):
+        found = score(
+            encoder,
+            tasks,
+            data_dir,
+            pooler=pooler,
+            dtype=dtype,
+            device=device,
+            threads=threads,
+            linear=linear,
+            results=results,
+            cache=cache,
+            fresh=fresh,
+            trust_remote_code=trust_remote_code,
+        )
     if record := found.record:
         kept = "was there already, --fresh scores again" if found.reused else f"in {results}"
         say(

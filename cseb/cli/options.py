@@ -16,6 +16,7 @@ Named = Annotated[Path | None, typer.Option("--results", help="Same as RESULTS."
 Records = Annotated[Path, typer.Option("--results", help="Folder of records.")]
 BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Hushed = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show how far it is.")]
 Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the encoder.")]
 DataDir = Annotated[str, typer.Option(help="Folder of task files in SentEval's layout; else the benchmark's.")]
 

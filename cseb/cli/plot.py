@@ -7,8 +7,21 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Checkpoint, Fractions, Methods, Mixed, Named, Results, Sizes, Tasks, folder_of, numbers
+from cseb.cli.options import (
+    Checkpoint,
+    Fractions,
+    Hushed,
+    Methods,
+    Mixed,
+    Named,
+    Results,
+    Sizes,
+    Tasks,
+    folder_of,
+    numbers,
+)
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 
 
 def plot(
@@ -41,22 +54,24 @@ def plot(
     ] = "",
     option: Annotated[str, typer.Option(help="For --kind sensitivity: such as infonce.temperature.")] = "",
     mixed: Mixed = False,
+    quiet: Hushed = False,
 ) -> None:
     """Draw the records of one encoder and corpus into a file, and print its caption."""
     from cseb.api.plot import plot as draw
 
-    caption = draw(
-        folder_of(results, named),
-        out,
-        kind=kind,
-        methods=methods,
-        fractions=numbers(fractions, float, "--fractions"),
-        sizes=numbers(sizes, int, "--sizes"),
-        tasks=tasks,
-        checkpoint=select,
-        spread=spread,
-        baseline=baseline,
-        option=option,
-        mixed=mixed,
-    )
+    with telling(quiet):
+        caption = draw(
+            folder_of(results, named),
+            out,
+            kind=kind,
+            methods=methods,
+            fractions=numbers(fractions, float, "--fractions"),
+            sizes=numbers(sizes, int, "--sizes"),
+            tasks=tasks,
+            checkpoint=select,
+            spread=spread,
+            baseline=baseline,
+            option=option,
+            mixed=mixed,
+        )
     say(f"{caption}\nwritten to {out}")

@@ -16,6 +16,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from cseb.cli.waiting import lines as written
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.records.progress import Progress
 from cseb.records.record import Record, Select
@@ -114,8 +115,12 @@ def watching(board: Board, *, quiet: bool = False, console: Console | None = Non
         if not quiet and isinstance(event, Finished) and event.record.status == "done":
             out.print(Text(shown(finished_line(board, event.record))), soft_wrap=True)
 
-    if quiet or not out.is_terminal:
+    if quiet:
         yield lines
+        return
+    if not out.is_terminal:
+        with written(lambda: _outlook(board)):  # a job may take hours
+            yield lines
         return
     with Live(
         get_renderable=lambda: picture(board), console=out, refresh_per_second=4

@@ -12,6 +12,7 @@ from cseb.cli.options import (
     Checkpoint,
     Format,
     Fractions,
+    Hushed,
     Methods,
     Mixed,
     Named,
@@ -22,6 +23,7 @@ from cseb.cli.options import (
     numbers,
 )
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 from cseb.errors import BadResults
 
 
@@ -62,6 +64,7 @@ def report(
     data_dir: Annotated[str, typer.Option(help="For --mark items: folder of task files, where the run had none.")] = "",
     mixed: Mixed = False,
     out: Annotated[Path | None, typer.Option(help="File to write instead of the screen.")] = None,
+    quiet: Hushed = False,
 ) -> None:
     """Print the table of a results folder.
 
@@ -70,25 +73,26 @@ def report(
     from cseb.api.report import report as tables
 
     gc.disable()  # a hundred thousand records are no garbage, and this process ends soon
-    text = tables(
-        folder_of(results, named),
-        format,
-        table=table,
-        by=by,
-        methods=methods,
-        fractions=numbers(fractions, float, "--fractions"),
-        sizes=numbers(sizes, int, "--sizes"),
-        tasks=tasks,
-        checkpoint=select,
-        spread=spread,
-        full=full,
-        option=option,
-        against=against,
-        mark=mark,
-        data_dir=data_dir,
-        mixed=mixed,
-        benchmark=benchmark,
-    )
+    with telling(quiet):
+        text = tables(
+            folder_of(results, named),
+            format,
+            table=table,
+            by=by,
+            methods=methods,
+            fractions=numbers(fractions, float, "--fractions"),
+            sizes=numbers(sizes, int, "--sizes"),
+            tasks=tasks,
+            checkpoint=select,
+            spread=spread,
+            full=full,
+            option=option,
+            against=against,
+            mark=mark,
+            data_dir=data_dir,
+            mixed=mixed,
+            benchmark=benchmark,
+        )
     write(text, out)
 
 

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import DataDir, Records, Trust
+from cseb.cli.options import DataDir, Hushed, Records, Trust
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 
 
 def rerun(
@@ -18,11 +19,13 @@ def rerun(
     data_dir: DataDir = "",
     column: Annotated[str, typer.Option(help="Column of the sentences; else the benchmark's.")] = "",
     trust_remote_code: Trust = False,
+    quiet: Hushed = False,
 ) -> None:
     """Repeat the job of a record and compare all scores bit by bit; exit code 1 if they differ."""
     from cseb.api.sources import rerun as again
 
-    found = again(record, results, data_dir=data_dir, column=column, trust_remote_code=trust_remote_code)
+    with telling(quiet):
+        found = again(record, results, data_dir=data_dir, column=column, trust_remote_code=trust_remote_code)
     for what, how_far in found.differing:
         say(f"BAD {what}: {how_far}")
     for line in found.conditions:

@@ -26,6 +26,7 @@ from cseb.cli.options import (
     Workers,
 )
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 from cseb.errors import BadBenchmark
 
 if TYPE_CHECKING:
@@ -81,7 +82,15 @@ def run(
     threads: Threads = 1,
     linear: Linear = "auto",
     device: Device = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, train nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, store nothing.")] = False,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe/--no-probe",
+            envvar="CSEB_PROBE",
+            help="Time some steps of methods that no record is like, to say how long the grid will take.",
+        ),
+    ] = True,
     quiet: Quiet = False,
     fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Run jobs again that have a record.")] = False,
     retry_failed: Annotated[
@@ -125,38 +134,45 @@ def run(
         data_dir=data_dir,
         steps=steps,
     )
-    planned = plan_grid(
-        chosen,
-        results,
-        workers=workers,
-        launcher=launcher,
-        ray_address=ray_address,
-        slurm=slurm or (),
-        jobs_per_allocation=jobs_per_allocation,
-        jobs_per_gpu=jobs_per_gpu,
-        processes=max(together, processes),
-        threads=threads,
-        linear=linear,
-        device=device,
-        vary=vary,
-        along=along,
-        save_models=save_models,
-        fresh=fresh,
-        retry_failed=retry_failed,
-        changed=changed,
-        trust_remote_code=trust_remote_code,
-        time_limit=limit,
-    )
     quiet = quiet or not first()
+    with telling(quiet):
+        planned = plan_grid(
+            chosen,
+            results,
+            workers=workers,
+            launcher=launcher,
+            ray_address=ray_address,
+            slurm=slurm or (),
+            jobs_per_allocation=jobs_per_allocation,
+            jobs_per_gpu=jobs_per_gpu,
+            processes=max(together, processes),
+            threads=threads,
+            device=device,
+            vary=vary,
+            along=along,
+            save_models=save_models,
+            fresh=fresh,
+            retry_failed=retry_failed,
+            changed=changed,
+            trust_remote_code=trust_remote_code,
+            time_limit=limit,
+        )
     for line in [] if quiet else spoken(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
-    from cseb.api.grid_text import ending, listing
+    from cseb.api.grid_text import ending, listing, outlook
 
     if dry_run:
-        planned.grid.check()
+        with telling(quiet):
+            planned.grid.check()
+            planned = planned.probed() if probe else planned
         say(listing(planned.grid))
         return
-    summary = planned.run(lambda grid: watching(grid, quiet))
+    with telling(quiet):  # until the jobs begin, which have a display of their own
+        planned = planned.probed() if probe and not quiet else planned
+    for line in [] if quiet or not planned.grid.todo else outlook(planned.grid):
+        say(line, err=True)
+    with telling(quiet):
+        summary = planned.run(lambda grid: watching(grid, quiet))
     if not quiet or summary.stopped:
         with suppress(OSError):  # a full disk or a closed pipe; the records are there
             say(ending(planned.grid, summary, fresh), err=quiet)

@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from cseb.cli.options import Hushed
 from cseb.cli.screen import pour, say
+from cseb.cli.waiting import telling
 
 
 def sample(
@@ -18,14 +20,18 @@ def sample(
     seed: Annotated[int, typer.Option(min=0, help="The seed that draws them, as in `cseb run`.")] = 0,
     column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
     out: Annotated[Path | None, typer.Option(help="File to write; a manifest is written next to it.")] = None,
+    quiet: Hushed = False,
 ) -> None:
     """Write the sentences that a run with this seed trains on."""
     from cseb.api.sources import sample as drawn
     from cseb.api.sources import write_sample
 
     if out is None:
-        pour(drawn(corpus, fraction=fraction, size=size, seed=seed, column=column))
+        with telling(quiet):
+            sentences = drawn(corpus, fraction=fraction, size=size, seed=seed, column=column)
+        pour(sentences)
         return
-    written = write_sample(out, corpus, fraction=fraction, size=size, seed=seed, column=column)
+    with telling(quiet):
+        written = write_sample(out, corpus, fraction=fraction, size=size, seed=seed, column=column)
     beside = f", what they are in {written.manifest}" if written.manifest else ""
     say(f"{written.size} of {written.corpus} sentences in {out}{beside}")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from cseb.cli.options import DataDir, Named, Results, folder_of
+from cseb.cli.options import DataDir, Hushed, Named, Results, folder_of
 from cseb.cli.screen import say
+from cseb.cli.waiting import telling
 
 
 def verify(
@@ -13,6 +14,7 @@ def verify(
     *,
     named: Named = None,
     data_dir: DataDir = "",
+    quiet: Hushed = False,
 ) -> None:
     """Recompute every number of every record from its per-item scores and the task files.
 
@@ -20,7 +22,8 @@ def verify(
     """
     from cseb.api.sources import verify as verified
 
-    found = verified(folder_of(results, named), data_dir=data_dir)
+    with telling(quiet):
+        found = verified(folder_of(results, named), data_dir=data_dir)
     for one in found:
         for line in one.wrong:
             say(f"BAD {one.key} {line}")

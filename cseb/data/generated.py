@@ -14,6 +14,7 @@ from cseb.data.corpus import Corpus, pack
 from cseb.data.files import write_whole
 from cseb.errors import BadData
 from cseb.microworld import VERSION, sentences, triples
+from cseb.progress import counted
 
 COUNT = 100_000  # sentences, if none are asked for
 MOST = 1_000_000
@@ -35,7 +36,8 @@ def microworld(ref: str) -> Corpus:
     path = user_cache_path("cseb") / f"microworld{kind}-v{VERSION}-{count}-{seed}.txt"
     if (cached := _cached(path, ref)) is not None:
         return cached
-    return _written(path, ref, map("\t".join, triples(count, seed)) if kind else sentences(count, seed))
+    rows = map("\t".join, triples(count, seed)) if kind else sentences(count, seed)
+    return _written(path, ref, rows, count)
 
 
 def _cached(path: Path, ref: str) -> Corpus | None:
@@ -49,8 +51,8 @@ def _cached(path: Path, ref: str) -> Corpus | None:
     return corpus if corpus.sha256 == sha256 else None
 
 
-def _written(path: Path, ref: str, rows: Iterable[str]) -> Corpus:
-    corpus = pack(ref, rows)
+def _written(path: Path, ref: str, rows: Iterable[str], count: int) -> Corpus:
+    corpus = pack(ref, counted(rows, f"generating {ref}", count))
     with contextlib.suppress(OSError):  # the cache saves time and nothing else
         write_whole(path, [f"{corpus.sha256}\n".encode(), corpus.text])
     return corpus

@@ -13,6 +13,7 @@ from cseb.data.checkpoint import MOST_FILES
 from cseb.data.gzip_files import UNPACKED
 from cseb.data.readers import LONGEST_FIELD, as_text, file_rows, pick_column
 from cseb.errors import BadData, CsebError
+from cseb.progress import Listener, heard
 
 _REF = re.compile(
     r"(?P<name>[\w.-]+(/[\w.-]+)?)(/(?P<file>[^:@]+))?(:(?P<config>[^:@/]+))?(@(?P<revision>[^:@]+))?", re.ASCII
@@ -66,12 +67,33 @@ def hub_file(name: str, file: str, revision: str | None = None) -> Path:
         pass
     try:
         _reach(name, revision)
-        return Path(hf_hub_download(**wanted))
+        listener = heard()
+        return Path(hf_hub_download(**wanted, tqdm_class=_told(listener, file) if listener else None))
     except Exception as error:
         raise BadData(
             f"{file} of the data set {name} cannot be fetched from the hub ({_brief(error)}); "
             f"without a network, copy it from another machine and name it by its path"
         ) from error
+
+
+def _told(listener: Listener, file: str) -> Any:
+    """What the hub's client takes for its bar, which it may draw from threads of its own: it only tells how far it is.
+
+    The client's own bar is drawn where nobody listens.
+    """
+    from huggingface_hub.utils.tqdm import tqdm
+
+    class Told(tqdm):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.told, self.whole = int(options.get("initial") or 0), int(options.get("total") or 0)
+            super().__init__(*args, **options | {"disable": True})  # type: ignore[no-untyped-call]
+
+        def update(self, n: float | None = 1) -> bool | None:
+            self.told += int(n or 0)
+            listener(f"fetching {file}, bytes", self.told, int(getattr(self, "total", 0) or self.whole))
+            return None
+
+    return Told
 
 
 def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from cseb.data.files import write_whole
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData
+from cseb.progress import counted
 from cseb.seeds import stream_seed
 
 ENTAILMENT, CONTRADICTION = "entailment", "contradiction"
@@ -60,7 +61,8 @@ def write_triples(pairs: Sequence[Path], out: Path, seed: int) -> int:
         raise BadBenchmark(
             f"{out} is one of the files to read, which the triples would replace; give --out another name"
         )
-    lines = nli_triples((row for path in pairs for row in read_nli(path)), seed)
+    rows = (row for path in pairs for row in read_nli(path))
+    lines = nli_triples(counted(rows, "reading sentence pairs"), seed)
     if not lines:
         raise BadData(f"{', '.join(map(str, pairs))}: no premise has both an entailment and a contradiction")
     try:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from cseb.data.corpus import Corpus, pack
 from cseb.data.hub import hub_rows
-from cseb.data.readers import file_rows
+from cseb.data.readers import ending, file_rows
+from cseb.progress import tell
+
+EVERY = 1000  # rows between two reports of how many were read
 
 
 def read_corpus(ref: str, column: str = "") -> Corpus:
@@ -17,9 +22,32 @@ def read_corpus(ref: str, column: str = "") -> Corpus:
 
     Raises: BadData, one line that says what was found and what to try.
     """
-    kind, _, place = ref.partition(":")
-    if kind == "microworld":
+    if ref.partition(":")[0] == "microworld":
         from cseb.data.generated import microworld  # not needed for text of one's own
 
         return microworld(ref)
-    return pack(ref, hub_rows(place, column) if kind == "hub" else file_rows(Path(ref), column))
+    return pack(ref, _told(ref, _rows(ref, column)))
+
+
+def beginning(ref: str, column: str, count: int) -> Corpus:
+    """The first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
+    if ref.partition(":")[0] == "microworld":
+        return read_corpus(ref, column)  # a whole one is in the cache
+    return pack(ref, islice(_rows(ref, column), count))
+
+
+def _rows(ref: str, column: str) -> Iterator[str]:
+    kind, _, place = ref.partition(":")
+    return hub_rows(place, column) if kind == "hub" else file_rows(Path(ref), column)
+
+
+def _told(ref: str, rows: Iterator[str]) -> Iterator[str]:
+    """The rows; how many there are likely to be is worked out from the size of a file of plain text."""
+    path, characters = Path(ref), 0
+    plain = ending(path) == ".txt" and path.suffix.lower() == ".txt"  # not packed
+    for number, row in enumerate(rows, 1):
+        yield row
+        characters += len(row)
+        if not number % EVERY:
+            whole = path.stat().st_size if plain else 0
+            tell(f"reading {ref}", number, max(number, whole * number // max(characters, 1)) if plain else 0)

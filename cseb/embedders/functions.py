@@ -16,6 +16,7 @@ import numpy as np
 
 from cseb.embedders.interface import BATCH, Embedder
 from cseb.errors import BadSpec, CsebError, first_line
+from cseb.progress import counted
 from cseb.records.record import Source
 from cseb.tasks.task import Vectors
 
@@ -39,7 +40,8 @@ def embedder(function: Callable[[list[str]], Any], name: str) -> Embedder:
 
     def embed(sentences: Sequence[str]) -> Vectors:
         found = np.zeros((len(sentences), width), dtype=np.float32)
-        for at in range(0, len(sentences), BATCH):
+        starts = range(0, len(sentences), BATCH)
+        for at in counted(starts, f"encoding sentences, {BATCH:,} at a time", len(starts)):
             block = _call(function, name, sentences[at : at + BATCH])
             if block.shape[1] != width:
                 raise CsebError(f"{name} returned vectors of {width} numbers and then of {block.shape[1]}")

@@ -153,7 +153,7 @@ def _pack(model: Any, threads: int) -> bool:
         shares = -(-input_ids.numel() // (TOKENS_PER_BATCH["cpu"] * threads)) * threads
         order = attention_mask.sum(dim=1).argsort(stable=True)  # the library sorts by characters, packing by tokens
         pieces = [rows for rows in order.tensor_split(shares) if len(rows)]
-        found = torch.cat(side_by_side(states, pieces, threads))
+        found = torch.cat(list(side_by_side(states, pieces, threads)))
         return BaseModelOutput(last_hidden_state=found[order.argsort()])
 
     backbone.forward = forward

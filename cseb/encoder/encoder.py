@@ -31,6 +31,7 @@ from cseb.encoder.random_streams import apart
 from cseb.encoder.side_by_side import side_by_side
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
+from cseb.progress import tell
 
 LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
 # Padded tokens encoded at once when embedding: on a CPU what its cache holds, elsewhere what keeps it busy.
@@ -199,9 +200,13 @@ class Encoder(nn.Module):
             return rows, self._some(tokens.batch(rows, self.shortest), with_head)
 
         batches = list(self._batches(tokens))
-        if not packing.packs(self.backbone):  # unknown code may not bear two calls at once
-            return [one(rows) for rows in batches]
-        return side_by_side(one, batches, torch.get_num_threads())
+        # unknown code may not bear two calls at once
+        threads = torch.get_num_threads() if packing.packs(self.backbone) else 1
+        found, done = [], 0
+        for rows, vectors in side_by_side(one, batches, threads):
+            found.append((rows, vectors))
+            tell("encoding sentences", done := done + len(rows), len(tokens))
+        return found
 
     def _batches(self, tokens: Tokens) -> Iterator[Rows]:
         """Rows of each batch, the longest sentences first."""

@@ -6,7 +6,7 @@ these waits long; two batches at a time wait once. Each vector is that of one th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
@@ -17,7 +17,7 @@ Piece = TypeVar("Piece")
 Found = TypeVar("Found")
 
 
-def side_by_side(work: Callable[[Piece], Found], pieces: Sequence[Piece], threads: int) -> list[Found]:
+def side_by_side(work: Callable[[Piece], Found], pieces: Sequence[Piece], threads: int) -> Iterator[Found]:
     """`work` on each piece, in order, in so many threads; without gradients."""
 
     @torch.inference_mode()  # which each thread has to say for itself
@@ -25,10 +25,11 @@ def side_by_side(work: Callable[[Piece], Found], pieces: Sequence[Piece], thread
         return work(piece)
 
     if min(threads, len(pieces)) < 2:
-        return [one(piece) for piece in pieces]
+        yield from map(one, pieces)
+        return
     before = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(threads, initializer=partial(torch.set_num_threads, 1)) as pool:
-            return list(pool.map(one, pieces))
+            yield from pool.map(one, pieces)
     finally:
         torch.set_num_threads(before)  # the number is one for the whole process

@@ -16,6 +16,7 @@ from cseb.errors import BadData, CsebError
 from cseb.experiment.plan import versioned
 from cseb.experiment.run_job import origin, peak_rss_mb, score_of
 from cseb.methods import fingerprints
+from cseb.progress import counted, tell
 from cseb.records.items import Items
 from cseb.records.method_text import read_method
 from cseb.records.record import SCHEMA, Cost, Foreign, Protocol, Record, Score, Source, Subset, Trace
@@ -115,7 +116,7 @@ def _load(named: Sequence[Task], data_dir: Path | None) -> tuple[list[tuple[Task
     """Tasks with their data, and the reason for each whose data cannot be had."""
     loaded: list[tuple[Task, Loaded]] = []
     failed: dict[str, str] = {}
-    for task in named:
+    for task in counted(named, "loading tasks", len(named)):
         try:
             loaded.append((task, load_task(task, data_dir)))
         except BadData as error:
@@ -131,6 +132,7 @@ def _opened(embedder: Embedder, threads: int, linear: str, device: str) -> Embed
 
     torch.set_num_threads(threads)
     take(resolved(linear, threads, device))
+    tell("loading the encoder")
     return embedder.open()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from cseb.errors import BadBenchmark, BadResults, one_of
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment import plan
 from cseb.experiment.benchmark import Benchmark
+from cseb.experiment.expected_time import Estimates, Span, makespan
 from cseb.experiment.job import Job, code
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.methods.fingerprints import changed as code_changed
+from cseb.progress import counted, tell
 from cseb.records.bookkeeping import hide
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -32,6 +34,7 @@ class Grid:
     workers: int
     records: Mapping[str, Record]
     todo: Sequence[Job]
+    timed: Estimates = field(default_factory=Estimates)  # of jobs that no record is like, if they were timed
 
     @classmethod
     def of(
@@ -83,9 +86,26 @@ class Grid:
         _check_parts(self.todo)
 
     @cached_property
+    def spans(self) -> dict[str, Span | None]:
+        """What each job is likely to take, by key: what like records took, else what was timed; None if neither."""
+        like = plan.like_records(self.jobs, list(self.records.values()))
+        return {key: Span.of(near) if near else self.timed.spans.get(key) for key, near in like.items()}
+
+    @property
     def seconds(self) -> dict[str, float | None]:
-        """What each job is likely to take, by key, None where no like job has a record."""
-        return plan.estimate(self.jobs, list(self.records.values()))
+        """The likely seconds of each job, by key."""
+        return {key: span and span.likely for key, span in self.spans.items()}
+
+    @property
+    def strangers(self) -> list[Job]:
+        """Jobs to run of which nobody knows how long they take."""
+        return [job for job in self.todo if self.spans[job.key] is None]
+
+    def left(self) -> Span | None:
+        """Seconds until all jobs of known length have run, on all workers; None where none is known."""
+        order = plan.longest_first(self.todo, self.seconds, self.workers)
+        known = [span for job in order if (span := self.spans[job.key]) is not None]
+        return Span(*(makespan(ends, self.workers) for ends in zip(*known, strict=True))) if known else None
 
     def in_order(self) -> Sequence[Job]:
         """What is to be run, long jobs first."""
@@ -145,7 +165,8 @@ def _check_parts(jobs: Sequence[Job]) -> None:
     """Build the parts of each method once, without weights: what does not fit the encoder is said now."""
     distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
     if distinct:
+        tell("loading PyTorch")
         from cseb.training import build
 
-        for job in distinct.values():
+        for job in counted(distinct.values(), "checking methods", len(distinct)):
             build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)

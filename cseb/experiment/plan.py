@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
 from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Edit, Method, part
+from cseb.progress import counted
 from cseb.records.record import Protocol, Record, Source, Vary
 from cseb.registry import scale_of, slot_of
 from cseb.tasks.evaluate import data_sha256, load_task
@@ -93,8 +93,8 @@ def plan(
     return jobs
 
 
-def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float | None]:
-    """Seconds each job is likely to take, by key: the mean of like records, None where there is none.
+def like_records(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, list[float]]:
+    """Seconds that records like each job took, by key; [] where there is none.
 
     Like: same resolved method, encoder and device; failing that, the same method by name.
     """
@@ -104,13 +104,13 @@ def estimate(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, float 
             seconds = record.cost.seconds
             for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
                 like.setdefault(kin, []).append(seconds)
-    found: dict[str, float | None] = {}
     if not like:
-        return dict.fromkeys((job.key for job in jobs), None)
-    for job in jobs:
-        near = like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device)) or like.get((job.label,))
-        found[job.key] = fmean(near) if near else None
-    return found
+        return {job.key: [] for job in jobs}
+    return {
+        job.key: like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device))
+        or like.get((job.label,), [])
+        for job in jobs
+    }
 
 
 def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
@@ -136,7 +136,7 @@ def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str)
     """
     folder = Path(data_dir) if data_dir else None
     tasks = parse_tasks(tested) if tested else []
-    for task in tasks:
+    for task in counted(tasks, "loading tasks", len(tasks)):
         load_task(task, folder)
     name, pairs = "", 0
     chosen = parse_tasks(dev) if dev else []

@@ -17,6 +17,7 @@ from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.methods.fingerprints import changed
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import SEVERAL, Method, Part
+from cseb.progress import tell
 from cseb.records.items import Items
 from cseb.records.progress import Progress
 from cseb.records.record import Foreign, Record, Source
@@ -109,7 +110,8 @@ def method_of(record: Record) -> Method:
 
 def again(job: Job, watch: Callable[[Progress], None]) -> tuple[Record, dict[str, Items]]:
     """Run the job again without storing anything. Raises: CsebError."""
-    from cseb.experiment.run_job import run_job  # loads torch
+    tell("loading PyTorch")
+    from cseb.experiment.run_job import run_job
 
     with TemporaryDirectory(prefix="cseb-rerun-") as folder:
         store = Store(Path(folder))

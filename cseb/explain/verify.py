@@ -10,6 +10,7 @@ from math import isclose
 from pathlib import Path
 
 from cseb.errors import CsebError, first_line
+from cseb.progress import counted
 from cseb.records.items import Items
 from cseb.records.record import Record, Score
 from cseb.records.store import Store
@@ -70,7 +71,7 @@ def verify(store: Store, data_dirs: Mapping[str, str]) -> Iterator[Checked]:
     records, problems = store.load()
     for problem in problems:
         yield Checked(key=plain(problem.path.name), figures=0, wrong=(problem.reason,))
-    for record in records:
+    for record in counted(records, "checking records", len(records)):
         where = data_dirs.get(record.benchmark, data_dirs.get("", ""))
         yield _checked(record, store, partial(load, data_dir=where))
 

@@ -59,6 +59,7 @@ COMPUTES_NOTHING = (
         "cseb.methods",
         "cseb.training",
         "cseb.errors",
+        "cseb.progress",
         "cseb.text",
         "cseb.registry",
     ),

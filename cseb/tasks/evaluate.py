@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from cseb.errors import BadData, CsebError
+from cseb.progress import counted
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors
 
@@ -52,7 +53,8 @@ def score_each(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple
     vectors = embed(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
     rows = {sentence: row for row, sentence in enumerate(distinct)}
     return [
-        _score(task, loaded, embed if is_live(loaded) else _Lookup(task.name, vectors, rows)) for task, loaded in tasks
+        _score(task, loaded, embed if is_live(loaded) else _Lookup(task.name, vectors, rows))
+        for task, loaded in counted(tasks, "scoring tasks", len(tasks))
     ]
 
 

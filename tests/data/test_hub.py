@@ -118,3 +118,13 @@ def test_one_file_of_a_data_set_is_read_by_its_ending(tmp_path: Path, monkeypatc
     monkeypatch.setattr(hub, "hub_file", fetch)
     assert list(read_corpus("hub:owner/name/data/wiki.txt.gz@abc")) == ["one", "two"]
     assert asked == [("owner/name", "data/wiki.txt.gz", "abc")]
+
+
+def test_a_download_tells_how_far_it_is_and_draws_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    said: list[tuple[str, int, int]] = []
+    bar = hub._told(lambda *one: said.append(one), "STS.zip")
+    with bar(unit="B", unit_scale=True, total=10, initial=0, desc="STS.zip", name="huggingface_hub.http_get") as told:
+        told.update(4)
+        told.update(6)
+    assert said == [("fetching STS.zip, bytes", 4, 10), ("fetching STS.zip, bytes", 10, 10)]
+    assert capfd.readouterr() == ("", "")

@@ -13,7 +13,7 @@ from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark, BadData, CsebError
 from cseb.experiment.benchmark import Benchmark, load, override
 from cseb.experiment.job import Job
-from cseb.experiment.plan import estimate, longest_first, plan
+from cseb.experiment.plan import like_records, longest_first, plan
 from cseb.methods.grammar import parse_method
 from cseb.records.record import Cost
 from tests import standin_jobs
@@ -173,8 +173,8 @@ def test_time_is_estimated_from_like_records(make: Make) -> None:
     longer = same.model_copy(update={"cost": Cost(train_seconds=8.0, score_seconds=0.0, peak_rss_mb=1.0)})
     elsewhere = standin_jobs.record(replace(cls, encoder=standin_jobs.SOURCE), seconds=1.0)
     failed = standin_jobs.record(micse, failed="nan")
-    found = estimate(jobs, [same, longer, elsewhere, failed])
-    assert [found[job.key] for job in (simcse, cls, micse)] == [6.0, 1.0, None]
+    found = like_records(jobs, [same, longer, elsewhere, failed])
+    assert [found[job.key] for job in (simcse, cls, micse)] == [[4.0, 8.0], [1.0], []]
 
 
 def test_an_encoder_is_what_is_in_its_files(encoder: Path) -> None:

@@ -6,9 +6,12 @@ import json
 import re
 from html.parser import HTMLParser
 
+import pytest
+
 from cseb.reports.cell_text import number
 from cseb.reports.documents import Group, score_report
 from cseb.reports.formats import FORMATS
+from cseb.reports.formats.html import page as html
 from cseb.reports.layouts import ablation, few_shot
 from cseb.reports.tables import Table
 from tests.factory import grid, record
@@ -99,3 +102,20 @@ def test_a_difference_to_itself_has_no_number() -> None:
     records = [record(name, seed=seed) for name in ("msse", "msse-dcm") for seed in range(3)]
     found = read(page(ablation(records)))
     assert found.text["b"] == ["60.00", "60.00", "+0.00"]
+
+
+def test_a_page_of_very_many_records_has_the_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the seeds and records of each, that of a hundred thousand has 68 MB, which no browser shows."""
+    table = few_shot(grid())
+    whole, count = page(table), len(table.study.records)
+    monkeypatch.setattr(html, "LARGE", count)
+    assert page(table) == whole
+    monkeypatch.setattr(html, "LARGE", count - 1)
+    found = read(page(table))
+    assert not [attrs for tag, attrs in found.tags if "data-keys" in attrs and tag == "button"]
+    points = {pair.partition(":")[2] for _, attrs in found.tags for pair in (attrs.get("data-keys") or "").split()}
+    assert points == set(json.loads(found.text["script"][0])["records"])  # those of the curves can be opened
+    shown = " ".join("".join(texts) for texts in found.text.values())
+    assert all(number(cell).rstrip("*") in shown for row in table.rows for cell in row.cells if cell.values)
+    assert len(page(table)) < len(whole)
+    assert "as numbers alone" in page(table)

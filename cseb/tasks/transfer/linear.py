@@ -157,7 +157,7 @@ class _Training:
             gained = heeded & (counts > self.most[problem])
             self.most[problem, gained], self.best[problem, gained] = counts[gained], weights[gained]
             self.failures[problem, heeded & ~gained] += 1  # in all, not in a row
-        stays = (self.failures[self.live] <= tenacity).any(axis=1)
+        stays = np.asarray((self.failures[self.live] <= tenacity).any(axis=1))
         if not stays.all():
             self.live, self.weights, self.decay = self.live[stays], self.weights[stays], self.decay[stays]
             self.optimiser.keep(stays)

@@ -28,12 +28,16 @@ class Figure:
     caption: str
 
 
+def drawn(shown: Curves) -> dict[str, tuple[tuple[int, Cell], ...]]:
+    """Those of its curves that are drawn."""
+    return dict(list(shown.series.items())[:DRAWN])
+
+
 def draw(shown: Curves) -> Figure:
     """Score against the number of sentences, one curve for each method."""
-    held = {title: [(log10(size), cell) for size, cell in points] for title, points in shown.series.items()}
-    drawn = dict(list(held.items())[:DRAWN])
-    xs = sorted({x for points in drawn.values() for x, _ in points})
-    low, high, step = _axis([edge for points in drawn.values() for _, cell in points for edge in _edges(cell)])
+    lines_of = {title: [(log10(size), cell) for size, cell in points] for title, points in drawn(shown).items()}
+    xs = sorted({x for points in lines_of.values() for x, _ in points})
+    low, high, step = _axis([edge for points in lines_of.values() for _, cell in points for edge in _edges(cell)])
 
     def across(x: float) -> float:
         return LEFT + INSET + (x - xs[0]) / (xs[-1] - xs[0]) * (WIDTH - LEFT - RIGHT - 2 * INSET)
@@ -52,12 +56,13 @@ def draw(shown: Curves) -> Figure:
     lines.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
     middle = (LEFT + WIDTH - RIGHT) / 2
     lines.append(f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">sentences (logarithmic)</text>')
-    for place, (title, points) in enumerate(drawn.items()):
+    for place, (title, points) in enumerate(lines_of.items()):
         found = [(across(x), up(cell.mean or 0.0), cell) for x, cell in points]
         lines += _series(place, title, found, [(across(x), [up(edge) for edge in _edges(cell)]) for x, cell in points])
     lines.append("</svg></div>")
-    lines.append(f'<div class="legend">{"".join(_legend(place, title) for place, title in enumerate(drawn))}</div>')
-    rest = f" {len(held) - DRAWN} more methods are in the table only." if len(held) > DRAWN else ""
+    lines.append(f'<div class="legend">{"".join(_legend(place, title) for place, title in enumerate(lines_of))}</div>')
+    more = len(shown.series) - len(lines_of)
+    rest = f" {more} more methods are in the table only." if more else ""
     bands = "Bands: ± one standard deviation over the seeds." if shown.spread else "One seed, so no spread is given."
     return Figure("\n".join(lines), f"{shown.title}. {bands}{rest}")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 from cseb.analysis.comparable import tag
 from cseb.records.record import RecordSummary
 from cseb.reports.document import Curves, Document, Entry, Grid, Heading
+from cseb.reports.formats.html.curves import drawn
 from cseb.text import plain
 
 HERE = Path(__file__).parent
+LARGE = 5_000  # records; a page with the seeds and the records behind every number of more is too long for a browser
 FIELDS = (
     *("status", "method", "resolved", "encoder", "corpus", "sentences", "tasks", "chosen on", "checkpoints"),
     *("cseb", "libraries", "machine", "finished", "took"),
@@ -28,8 +30,9 @@ def write(document: Document) -> str:
     return environment.get_template("page.html").render(
         folder=document.title,
         count=f"{len(document.records):,}" if document.records else "",
+        large=len(document.records) > LARGE,
         blocks=list(_blocks(document)),
-        records=Markup(_provenance(document.records)),  # noqa: S704 - `<` is escaped in it
+        records=Markup(_provenance(_opened(document))),  # noqa: S704 - `<` is escaped in it
         style=Markup((HERE / "style.css").read_text("utf-8")),  # noqa: S704 - our own file
         script=Markup((HERE / "script.js").read_text("utf-8")),  # noqa: S704 - our own file
     )
@@ -42,6 +45,7 @@ def _blocks(document: Document) -> Iterator[dict[str, object]]:
     from cseb.reports.formats.html.curves import draw
 
     said: set[str] = set()
+    cell = _bare if len(document.records) > LARGE else _cell
     for block in document.blocks:
         if isinstance(block, Heading):
             said = set()
@@ -50,11 +54,13 @@ def _blocks(document: Document) -> Iterator[dict[str, object]]:
             figure = draw(block)
             yield {"curves": Markup(figure.markup), "caption": figure.caption}  # noqa: S704 - escaped where it is made
         else:
-            yield {"grid": _grid(block, said)}
+            yield {"grid": _grid(block, said, cell)}
             said |= {block.caption, *block.notes}
 
 
-def _grid(grid: Grid, said: Collection[str]) -> dict[str, object]:
+def _grid(
+    grid: Grid, said: Collection[str], cell: Callable[[Entry, str, Entry], dict[str, object]]
+) -> dict[str, object]:
     titles = [column.title for column in grid.columns]
     return {
         "title": grid.title,
@@ -63,7 +69,7 @@ def _grid(grid: Grid, said: Collection[str]) -> dict[str, object]:
         "rows": [
             {
                 "name": row[0],
-                "cells": [_cell(row[0], title, one) for title, one in zip(titles[1:], row[1:], strict=True)],
+                "cells": [cell(row[0], title, one) for title, one in zip(titles[1:], row[1:], strict=True)],
             }
             for row in grid.rows
         ],
@@ -89,7 +95,28 @@ def _cell(name: Entry, column: str, entry: Entry) -> dict[str, object]:
     }
 
 
-def _provenance(records: Iterable[RecordSummary]) -> str:
+def _bare(_: Entry, __: str, entry: Entry) -> dict[str, object]:
+    """A cell of a large page: the number, its spread, and what is missing."""
+    return {
+        "number": entry.text,
+        "spread": entry.spread,
+        "remarks": "; ".join(entry.remarks) if entry.incomplete else "",
+        "best": entry.bold,
+        "sort": entry.text if entry.value is not None else "",
+        "bare": bool(entry.seeds),
+    }
+
+
+def _opened(document: Document) -> Sequence[RecordSummary]:
+    """Records that a click shows: all of them, on a large page those behind the curves alone."""
+    if len(document.records) <= LARGE:
+        return document.records
+    curves = [points for one in document.blocks if isinstance(one, Curves) for points in drawn(one).values()]
+    keys = {key for points in curves for _, cell in points for key in cell.keys.values()}
+    return [one for one in document.records if one.key in keys]
+
+
+def _provenance(records: Sequence[RecordSummary]) -> str:
     """Every record as places in one list of texts, since records share most of what they say."""
     texts: dict[str, int] = {}
     rows = {one.key: [texts.setdefault(text, len(texts)) for text in _said(one)] for one in records}

@@ -1,0 +1,47 @@
+"""Who hears how far a long piece of work is."""
+
+from __future__ import annotations
+
+import pytest
+
+from cseb.progress import counted, heard, listening, tell, unheard
+
+Said = list[tuple[str, int, int]]
+
+
+def hear(into: Said):  # type: ignore[no-untyped-def]
+    return lambda what, done, total: into.append((what, done, total))
+
+
+def test_nobody_listens_unless_a_caller_says_so() -> None:
+    tell("reading")
+    assert list(counted(range(3), "counting")) == [0, 1, 2]
+    assert heard() is None
+
+
+def test_items_are_told_of_when_they_have_been_dealt_with() -> None:
+    said: Said = []
+    with listening(hear(said)):
+        for place, _ in enumerate(counted("abc", "reading", 3)):
+            assert said[-1] == ("reading", place, 3)
+    assert said == [("reading", 0, 3), ("reading", 1, 3), ("reading", 2, 3), ("reading", 3, 3)]
+
+
+def test_the_listener_inside_hears_what_is_told_there_and_the_outer_one_the_rest() -> None:
+    outer: Said = []
+    inner: Said = []
+    with listening(hear(outer)):
+        with pytest.raises(ValueError, match="ends"), listening(hear(inner)):
+            tell("inside")
+            raise ValueError("ends")
+        tell("outside")
+    assert (inner, outer) == ([("inside", 0, 0)], [("outside", 0, 0)])
+
+
+def test_what_others_show_is_told_to_nobody_and_its_beginning_is() -> None:
+    said: Said = []
+    with listening(hear(said)):
+        with unheard():
+            tell("a job")
+        tell("after it")
+    assert said == [("", 0, 0), ("after it", 0, 0)]
