@@ -284,7 +284,9 @@ class Desk:
         if not mistake and words[0] == "cseb":
             assert said.strip(), f"{command} prints nothing"
             assert not re.search("Warning|Traceback", complained), f"{command}\n{complained}"
-        actual = _trimmed([line.rstrip() for line in (said + complained).splitlines()])
+        actual = _trimmed(
+            [line.rstrip() for line in (complained + said).splitlines()]
+        )  # what a run says first is there
         if command.printed and not agrees(command.printed, actual):
             self.differs.append((command, actual))
 

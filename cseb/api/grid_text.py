@@ -30,11 +30,12 @@ def listing(grid: Grid) -> str:
 
 def outlook(grid: Grid) -> list[str]:
     """How many jobs there are, how long they are likely to take, and how that is known."""
-    said = f"{len(grid.jobs)} jobs, {len(grid.todo)} to run"
+    count = len(grid.jobs)
+    said = f"{count} job{'s' if count != 1 else ''}, {len(grid.todo)} to run"
     if (left := grid.left()) is not None:
         likely, low, high = map(duration, left)
         between = f" ({low} to {high})" if low != high else ""
-        said += f", about {likely}{between} with {grid.workers} workers"
+        said += f", about {likely}{between} with {grid.workers} worker{'s' if grid.workers != 1 else ''}"
     if unknown := len(grid.strangers):
         said += f", {unknown} of unknown length"
     found = grid.timed

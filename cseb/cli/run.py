@@ -147,6 +147,7 @@ def run(
             jobs_per_gpu=jobs_per_gpu,
             processes=max(together, processes),
             threads=threads,
+            linear=linear,
             device=device,
             vary=vary,
             along=along,
@@ -161,14 +162,12 @@ def run(
         say(line, err=True)
     from cseb.api.grid_text import ending, listing, outlook
 
+    with telling(quiet):  # until the jobs begin, which have a display of their own
+        planned.grid.check()  # what a user can mend comes before seconds are spent on timing
+        planned = planned.probed() if probe and (dry_run or not quiet) else planned
     if dry_run:
-        with telling(quiet):
-            planned.grid.check()
-            planned = planned.probed() if probe else planned
         say(listing(planned.grid))
         return
-    with telling(quiet):  # until the jobs begin, which have a display of their own
-        planned = planned.probed() if probe and not quiet else planned
     for line in [] if quiet or not planned.grid.todo else outlook(planned.grid):
         say(line, err=True)
     with telling(quiet):

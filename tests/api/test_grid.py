@@ -65,6 +65,21 @@ def test_the_library_of_linear_layers_is_settled_once_and_recorded(
     assert told["arithmetic"] == "cpu, threads: 1, fp32, linear layers by onednn"
 
 
+@pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")
+@pytest.mark.parametrize("library", ["blas", "onednn"])
+def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: str) -> None:
+    words = (
+        "run --methods simcse --sizes 64 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions --workers 1"
+    )
+    before = taken()
+    try:
+        said = CliRunner().invoke(app, [*words.split(), "--linear", library, "--results", str(tmp_path)])
+    finally:
+        take(before)
+    assert said.exit_code == 0, said.stderr
+    assert [record.origin.linear for record in cseb.load(tmp_path)] == [library]
+
+
 def test_the_command_line_would_run_the_very_same_jobs(folder: Path) -> None:
     words = "run --methods simcse,cls --sizes 64,80 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions"
     said = CliRunner().invoke(app, [*words.split(), "--device", "cpu", "--dry-run", "--results", str(folder)])
