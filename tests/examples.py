@@ -284,9 +284,7 @@ class Desk:
         if not mistake and words[0] == "cseb":
             assert said.strip(), f"{command} prints nothing"
             assert not re.search("Warning|Traceback", complained), f"{command}\n{complained}"
-        actual = _trimmed(
-            [line.rstrip() for line in (complained + said).splitlines()]
-        )  # what a run says first is there
+        actual = _trimmed([line.rstrip() for line in (complained + said).splitlines()])  # what is said first
         if command.printed and not agrees(command.printed, actual):
             self.differs.append((command, actual))
 

@@ -73,7 +73,9 @@ def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: 
     )
     before = taken()
     try:
-        said = CliRunner().invoke(app, [*words.split(), "--linear", library, "--results", str(tmp_path)])
+        said = CliRunner().invoke(
+            app, [*words.split(), "--workers", "1", "--linear", library, "--results", str(tmp_path)]
+        )
     finally:
         take(before)
     assert said.exit_code == 0, said.stderr
