@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import signal
+import tempfile
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -13,14 +15,17 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.leavings import Leavings  # it watches the user's own cache, so it comes before that is another
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: their threads would wait for one another
+if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
+    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="cseb-tests-")  # what cseb keeps is not the user's
 os.environ["CSEB_PROBE"] = "0"  # a grid is not timed before it runs, but where that is what is tested
 
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Option, preset
 from cseb.records.store import Store
 from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
-from tests.leavings import Leavings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us behind its back has Ctrl-C ignored
 # A change is judged by its own faults, on a busy machine too; --hypothesis-profile=other looks for others.
@@ -36,6 +41,12 @@ def pytest_configure(config: pytest.Config) -> None:
     """One process looks at what all have left."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(Leavings())
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The cache of the tests goes with them."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
 WORDS = ("a", "man", "woman", "is", "was", "eating", "food", "pizza", "playing", "guitar", "in", "the", "park", "dog")

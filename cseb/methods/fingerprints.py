@@ -41,6 +41,7 @@ CORE: Mapping[str, tuple[str, ...]] = {
             "cseb.encoder.mlm_heads",
             "cseb.encoder.linear",
             "cseb.encoder.packing",
+            "cseb.encoder.side_by_side",
             "cseb.encoder.dropout",
             "cseb.encoder.autocast",
             "cseb.encoder.random_streams",
