@@ -58,7 +58,8 @@ def test_a_killed_grid_goes_on_where_it_was(tiny: Callable[[str], Path], tmp_pat
     again = subprocess.run(
         command(tiny("bert"), corpus, killed), check=True, capture_output=True, text=True, timeout=300
     )
-    assert f"{8 - len(survivors)} jobs done" in again.stdout
+    left = 8 - len(survivors)
+    assert f"{left} job{'s' if left != 1 else ''} done" in again.stdout
     assert all((killed / "runs" / f"{key}.json").read_bytes() == content for key, content in before.items())
     expected, found = Store(whole), Store(killed)
     assert kept(found.load()[0]) == kept(expected.load()[0])

@@ -111,7 +111,7 @@ def test_a_job_of_two_processes_has_one_record_and_the_scores_of_one_process(tmp
     quiet = ("--methods", f"micse+ami+queue(dropout=1e-9)+{SMALL}+recipe(batch_size=16)", "--steps", "4")
     several = cseb(*quiet, "--processes", "2", "--results", str(tmp_path / "several"))
     assert several.returncode == 0, several.stderr
-    assert several.stdout.count("jobs done") == 1
+    assert several.stdout.count("1 job done") == 1
     alone = cseb(*quiet, "--workers", "1", "--results", str(tmp_path / "alone"))
     assert alone.returncode == 0, alone.stderr
     (one,), (two,) = (Store(tmp_path / name).load()[0] for name in ("alone", "several"))
