@@ -75,6 +75,7 @@ def test_a_dead_worker_costs_one_job(store: Store, label: str, reason: str) -> N
     assert store.keys() == {job.key for job in grid if job.label != label}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_job_that_hangs_is_ended_and_the_others_go_on(store: Store, workers: int) -> None:
     grid, events = jobs("a", "slow", "b", "c"), list[Event]()

@@ -50,6 +50,7 @@ def alive(pid: int) -> bool:
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_in_a_job_is_told(cluster: Any, store: Store) -> None:
     grid, events = jobs("a", "nan", "mistake", "bug", "killed", "slow"), list[Event]()
     where = Ray(cluster.address)
@@ -67,6 +68,7 @@ def test_what_goes_wrong_in_a_job_is_told(cluster: Any, store: Store) -> None:
         assert kinds[-1] in (Finished, Broken)
 
 
+@pytest.mark.slow
 def test_a_job_that_fits_no_node_is_refused(cluster: Any, store: Store) -> None:
     (job,) = jobs("a")
     object.__setattr__(job.protocol, "threads", 64)
@@ -117,6 +119,7 @@ def test_what_listens_is_no_ray(store: Store, monkeypatch: pytest.MonkeyPatch, s
         answering.join()
 
 
+@pytest.mark.slow
 def test_every_job_gets_a_record_though_a_worker_and_a_node_die(cluster: Any, store: Store) -> None:
     grid = jobs("waits", "waits", "waits", "killed-once", "a")
 

@@ -75,6 +75,7 @@ def when_at_work(store: Store, waiting: list[Job], then: Callable[[], None]) -> 
     return watch
 
 
+@pytest.mark.slow
 def test_packs_are_worked_off_and_everything_is_told(store: Store) -> None:
     grid, events = jobs("a", "b", "nan", "mistake", "bug", "slow", "c"), list[Event]()
     where = Slurm({"cpus-per-task": "2"}, pack=4)
@@ -108,6 +109,7 @@ def test_what_a_preempted_allocation_left_is_submitted_again(store: Store) -> No
     assert store.done(job.key for job in grid) == {job.key for job in grid}
 
 
+@pytest.mark.slow
 def test_what_slurm_itself_puts_back_into_the_queue_is_not_submitted_again(store: Store) -> None:
     grid = jobs("a", "b", "waits", "waits")  # each allocation gets one that waits
 

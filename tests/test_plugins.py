@@ -215,6 +215,7 @@ def test_names_are_checked_when_they_are_read(kit: Kit, entries: str, asked: str
     assert "infonce" in listed.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "told"),
     [

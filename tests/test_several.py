@@ -171,6 +171,7 @@ def starting(python: str, program: str) -> list[str]:
     return [sys.executable, "-c", f"import sys\nfrom cseb.launchers import spawn_ranks as several\n{start}"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "code", "said"),
     [
@@ -211,6 +212,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_its_parent(tmp_path: Path, python: str, number: signal.Signals) -> None:
     with subprocess.Popen(starting(python, DEAF + SLEEP), stderr=subprocess.DEVNULL) as parent:

@@ -33,6 +33,7 @@ def call(installed: Path, *words: str) -> str:
     ).stdout
 
 
+@pytest.mark.slow
 def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     code = "import cseb; print(cseb.__file__)"
     environment = {**os.environ, "PYTHONPATH": str(installed)}
