@@ -12,13 +12,15 @@ import hashlib
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
 
 from cseb.data.bounded import is_file, open_regular
+from cseb.embedders import packaged_vectors
 from cseb.embedders.interface import Embedder
 from cseb.errors import BadData, first_line, one_of
 from cseb.records.record import Source
@@ -33,23 +35,39 @@ PACKED = 50  # times that a gzipped file may grow; vectors as text shrink to a t
 PIECES = re.compile(r"\w+|[^\w\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
 
+LookUp = Callable[[set[str]], Mapping[str, Vectors]]  # of these words, the vectors of those that are known, each (D,)
 
-def find(file: str) -> Embedder:
-    """A file of word vectors as GloVe or word2vec write text, perhaps gzipped. Raises: BadData."""
-    path = Path(file)
+
+def find(name: str) -> Embedder:
+    """A file of word vectors as GloVe or word2vec write text, perhaps gzipped, or those of a package. Raises: BadData.
+
+    name: of the file, or `6b-50d`, the 400,000 words that `cseb[glove]` installs.
+    """
+    if name in packaged_vectors.PACKAGES and not is_file(name):
+        sha256, width, open_package = packaged_vectors.find(name)
+        return _averaged(Source(name=f"glove:{name}", sha256=sha256), width, open_package)
+    path = Path(name)
     if not is_file(path):
-        raise BadData(f"word vectors {file[:200]}: no such file; one of GloVe's or word2vec's text format is needed")
+        installed = ", ".join(f"glove:{each}" for each in packaged_vectors.PACKAGES)
+        raise BadData(
+            f"word vectors {name[:200]}: no such file; one of GloVe's or word2vec's text format is needed, "
+            f"or {installed}"
+        )
     try:
         with open_regular(path) as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise BadData(f"word vectors {path} cannot be read: {error.strerror}") from None
     width = _width(path)
+    return _averaged(Source(name=path.name, sha256=sha256), width, lambda: partial(_look_up, path, width))
+
+
+def _averaged(source: Source, width: int, open_vectors: Callable[[], LookUp]) -> Embedder:
     return Embedder(
-        source=Source(name=path.name, sha256=sha256),
+        source=source,
         method="mean of word vectors",
         resolved="word_vectors(lower=True, unknown='left out', empty='zero')@1",
-        open=lambda: WordVectors(path, width),
+        open=lambda: WordVectors(open_vectors(), width),
         notes=(f"{width} numbers a word; lower-cased; unknown words are left out",),
     )
 
@@ -67,10 +85,10 @@ def baseline(name: str) -> Embedder:
 
 
 class WordVectors:
-    """The average of a sentence's word vectors. Only words that occur are ever read into memory."""
+    """The average of a sentence's word vectors. Only words that occur are kept in memory."""
 
-    def __init__(self, path: Path, width: int) -> None:
-        self.path, self.width = path, width
+    def __init__(self, look_up: LookUp, width: int) -> None:
+        self.look_up, self.width = look_up, width
         self.known: dict[str, Vectors] = {}
         self.asked: set[str] = set()
 
@@ -89,15 +107,20 @@ class WordVectors:
         return [token] if token in self.known else PIECES.findall(token)
 
     def _read(self, wanted: set[str]) -> None:
-        """Look for words that nobody has asked for yet: one pass through the file."""
-        missing = wanted - self.asked
-        if not missing:
-            return
-        for number, line in _lines(self.path):
-            word, _, numbers = line.partition(" ")
-            if word in missing and word not in self.known:
-                self.known[word] = _vector(self.path, number, numbers, self.width)
-        self.asked |= missing
+        """Look for words that nobody has asked for yet."""
+        if missing := wanted - self.asked:
+            self.known |= self.look_up(missing)
+            self.asked |= missing
+
+
+def _look_up(path: Path, width: int, wanted: set[str]) -> dict[str, Vectors]:
+    """One pass through a file; of a word that stands there twice the first vector counts."""
+    found: dict[str, Vectors] = {}
+    for number, line in _lines(path):
+        word, _, numbers = line.partition(" ")
+        if word in wanted and word not in found:
+            found[word] = _vector(path, number, numbers, width)
+    return found
 
 
 def _width(path: Path) -> int:
