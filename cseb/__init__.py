@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from cseb.api.archive import archive
     from cseb.api.compare import Comparison, compare
     from cseb.api.encoders import TrainedEncoder
     from cseb.api.evaluate import Scores, evaluate
@@ -37,6 +38,7 @@ __all__ = [
     "Results",
     "Scores",
     "TrainedEncoder",
+    "archive",
     "compare",
     "diff",
     "evaluate",
@@ -58,6 +60,7 @@ _HOMES = {
     **dict.fromkeys(("diff", "rerun", "sample", "show", "verify"), "cseb.api.sources"),
     "CsebError": "cseb.errors",
     "TrainedEncoder": "cseb.api.encoders",
+    "archive": "cseb.api.archive",
     "plot": "cseb.api.plot",
     "report": "cseb.api.report",
     "run": "cseb.api.grid",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cseb.records.record import Record, RecordSummary, Score
-    from cseb.records.store import Problem
+    from cseb.records.record_file import Problem
 
 COLUMNS = (
     *("method", "fraction", "size", "seed", "task", "checkpoint", "score", "protocol"),
@@ -53,8 +53,7 @@ class Results:
         """
         import pandas as pd
 
-        rows = [_row(record, score) for record in self.records for score in record.scores]
-        return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"score": float})
+        return pd.DataFrame(list(score_rows(self.records)), columns=list(COLUMNS)).astype({"score": float})
 
 
 def load(results: str | Path = "results") -> Results:
@@ -103,6 +102,11 @@ def summaries_of(results: Results | str | Path) -> Summaries:
         return Summaries(results.folder, results.records, results.problems)
     records, problems = Store(Path(results)).summaries()
     return Summaries(Path(results), tuple(records), tuple(problems))
+
+
+def score_rows(records: Iterable[Record]) -> Iterator[dict[str, object]]:
+    """One row for each record, task and checkpoint, by the names in COLUMNS; none for a job that failed."""
+    return (_row(record, score) for record in records for score in record.scores)
 
 
 def _row(record: Record, score: Score) -> dict[str, object]:

@@ -12,7 +12,23 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from cseb.cli import audit, check, compare, data, diff, evaluate, plot, report, rerun, run, sample, show, status, verify
+from cseb.cli import (
+    archive,
+    audit,
+    check,
+    compare,
+    data,
+    diff,
+    evaluate,
+    plot,
+    report,
+    rerun,
+    run,
+    sample,
+    show,
+    status,
+    verify,
+)
 from cseb.cli import list as listing
 from cseb.cli.screen import open_streams, output_refused, say
 from cseb.errors import CsebError
@@ -83,6 +99,7 @@ app.command()(audit.audit)
 app.command()(diff.diff)
 app.command()(verify.verify)
 app.command()(rerun.rerun)
+app.command()(archive.archive)
 app.add_typer(data.app, name="data")
 
 

@@ -64,6 +64,11 @@ class Grid:
                 raise BadResults(_refusal(other))
             again |= set(other)
         todo = [job for job in jobs if job.key not in records or job.key in again]
+        if sealed := [job.key for job in todo if job.key in records and store.is_archived(job.key)]:
+            raise BadResults(
+                f"{len(sealed)} of the records to make again lie in the archive of {store.folder} (such as {sealed[0]}"
+                "), which is never changed; take another folder with --results"
+            )
         return cls(benchmark, jobs, store, workers, records, todo)
 
     @property

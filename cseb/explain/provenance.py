@@ -57,9 +57,9 @@ def _scaled(record: Record) -> Iterator[Row]:
 
 def _job(record: Record, store: Store) -> Iterator[Row]:
     yield "key", record.key
-    yield "file", plain(str(store.runs / f"{record.key}.json"))
-    items = store.items / f"{record.key}.npz"
-    yield "items", plain(str(items)) if items.is_file() else "not kept"
+    file, items = store.place(record.key)
+    yield "file", plain(file)
+    yield "items", plain(items) if items else "not kept"
     yield (
         "status",
         record.status

@@ -48,17 +48,24 @@ class Checked:
     """What was worked out again of one record: how many figures, and what is wrong, one line each.
 
     unknown: why the record, or a part of it, cannot be checked, such as an encoder or task files that are not here.
+    left_out: how many scores have items that an archive leaves out on purpose.
     """
 
     key: str
     figures: int
     wrong: tuple[str, ...]
     unknown: tuple[str, ...] = ()
+    left_out: int = 0
 
     @property
     def good(self) -> bool:
-        """Whether all of it was worked out again and is as it was."""
+        """Whether all that could be worked out again is as it was, and nothing is lost."""
         return not self.wrong and not self.unknown
+
+    @property
+    def untold(self) -> bool:
+        """Whether no item says anything: the record is as it was packed, and its scores are taken as they stand."""
+        return self.good and not self.figures and self.left_out > 0
 
 
 def verify(store: Store, data_dirs: Mapping[str, str]) -> Iterator[Checked]:
@@ -80,18 +87,22 @@ def _checked(record: Record, store: Store, load: Load) -> Checked:
     if record.status == "failed":
         return Checked(key=record.key, figures=0, wrong=("a failed job has scores",) if record.scores else ())
     try:
-        items = store.read_items(record.key)
+        partial = store.is_archived(record.key)
+        items = {} if partial and not store.place(record.key)[1] else store.read_items(record.key)
     except CsebError as error:
         return Checked(key=record.key, figures=0, wrong=(f"items: {error}",))
     expected = {f"{one.task}/{one.select}" for one in record.scores}
     wrong = [f"{plain(name)}: items without a score" for name in sorted(items.keys() - expected)]
     wrong += [f"{task}: no score" for task in record.protocol.tasks if task not in {one.task for one in record.scores}]
+    absent = [one for one in record.scores if partial and f"{one.task}/{one.select}" not in items]
     figures, unknown = 0, []
     try:
         wrong += _other_data(record, load)
     except Exception as error:  # a task of another package may raise anything; the other records are checked
         unknown.append(_why(error))
     for score in record.scores:
+        if score in absent:
+            continue
         try:
             wrong += _wrong(score, items, load)
         except Exception as error:
@@ -103,6 +114,7 @@ def _checked(record: Record, store: Store, load: Load) -> Checked:
         figures=figures,
         wrong=tuple(map(plain, wrong)),
         unknown=tuple(dict.fromkeys(map(plain, unknown))),
+        left_out=len(absent),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,28 @@ KINDS = "biuf"  # of numpy: truth values, whole numbers and real ones
 def read_items(path: Path) -> dict[str, Items]:
     """Arrays (N,) or (N, k) of each "<task>/<select>"; NaN is what a collapsed encoder leaves. Raises: BadResults."""
     try:
-        return dict(_members(path, read_bytes(path, LARGEST)))
-    except BadResults:
-        raise
+        content = read_bytes(path, LARGEST)
     except BadData as error:
         raise BadResults(str(error)) from None
+    return items_of(path, content)
+
+
+def items_of(path: Path, content: bytes) -> dict[str, Items]:
+    """The same of the bytes of such a file; path: named in messages. Raises: BadResults."""
+    try:
+        return dict(_members(path, content))
+    except BadResults:
+        raise
     except Exception as error:  # numpy and zipfile answer damaged bytes with a dozen different exceptions
         raise BadResults(f"{plain(str(path))} cannot be read: {plain(str(error)) or type(error).__name__}") from error
+
+
+def items_bytes(items: Mapping[str, Items]) -> bytes:
+    """What a file of these items holds; the same ones give the same bytes."""
+    arrays: dict[str, Any] = {name: np.asarray(values, dtype=np.float32) for name, values in items.items()}
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
 
 
 def _members(path: Path, content: bytes) -> Iterator[tuple[str, Items]]:

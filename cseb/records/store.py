@@ -5,30 +5,29 @@ from __future__ import annotations
 import contextlib
 import errno
 import gc
-import io
 import os
 import re
 import shutil
-import stat
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from cseb.errors import BadResults
 from cseb.progress import counted, tell
-from cseb.records.items import Items, read_items
-from cseb.records.record import SCHEMA, Length, PackedScores, Record, RecordSummary
+from cseb.records.archive import Archive
+from cseb.records.items import LARGEST as LARGEST_ITEMS
+from cseb.records.items import Items, items_bytes, items_of, read_items
+from cseb.records.record import Length, PackedScores, Record, RecordSummary
+from cseb.records.record_file import LARGEST, Problem, read_record, record_bytes, record_of
 from cseb.records.summary_index import FIELDS, Stamps, SummaryIndex
 from cseb.records.summary_index import write as write_index
 from cseb.text import plain
 
 KEY = re.compile(r"[0-9a-f]{16}")
-LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
 MANY = 1000  # files read anew, from which on it is worth while to keep what tables need of them
 ALIKE = ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_seen")  # in most records of a folder
@@ -37,19 +36,11 @@ PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A file among the records that is not one, and why, in one line."""
-
-    path: Path
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{plain(str(self.path))}: {self.reason}"
-
-
-@dataclass(frozen=True, slots=True)
 class Store:
-    """`runs/<key>.json` holds a record, `items/<key>.npz` its scores per pair or sentence as "<task>/<select>"."""
+    """`runs/<key>.json` holds a record, `items/<key>.npz` its scores per pair or sentence as "<task>/<select>".
+
+    What `records.zip` holds counts as lying beside them. It is never changed, and no key stands for two records.
+    """
 
     folder: Path
 
@@ -66,9 +57,18 @@ class Store:
     def exists(self) -> bool:
         """Whether there is a folder of records. Raises: BadResults where nobody can tell."""
         try:
-            return self.runs.is_dir()
+            return self.runs.is_dir() or self.archive() is not None
         except OSError as error:  # such as a name that is too long, or a folder that only others may look into
             raise BadResults(f"{plain(str(self.folder))} cannot be read: {error.strerror}; name another") from error
+
+    def archive(self) -> Archive | None:
+        """The archive beside the records, if there is one. Raises: BadResults."""
+        return Archive.of(self.folder)
+
+    def is_archived(self, key: str) -> bool:
+        """Whether a record lies in the archive, and so cannot be made again here. Raises: BadResults."""
+        held = self.archive()
+        return held is not None and f"runs/{key}.json" in held
 
     def prepare(self, *more: Path) -> None:
         """Make the folders and these `more`, prove that they can be written, remove what killed processes left.
@@ -93,10 +93,11 @@ class Store:
         """Store one job, whole or not at all; the record appears last. Raises: BadResults."""
         if not KEY.fullmatch(record.key):
             raise BadResults(f"{record.key!r} cannot name a record; a key is sixteen hex digits")
+        self._refuse_archived(record.key)
         target = self.runs / f"{record.key}.json"
-        files = {target: _text(record, target)}
+        files = {target: record_bytes(record, target)}
         if items:
-            files = {self.items / f"{record.key}.npz": _archive(items)} | files
+            files = {self.items / f"{record.key}.npz": items_bytes(items)} | files
         staged = {path: path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp") for path in files}
         try:
             # Both lie on the disk before either gets its name: a disk that fills up leaves nothing behind. Items that
@@ -117,6 +118,7 @@ class Store:
 
     def remove(self, key: str) -> None:
         """Take a job out again; the record goes first. Raises: BadResults."""
+        self._refuse_archived(key)
         for path in (self.runs / f"{key}.json", self.items / f"{key}.npz"):
             try:
                 path.unlink(missing_ok=True)
@@ -129,23 +131,44 @@ class Store:
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Those of `keys` whose record reads well, failed jobs included. Raises: BadResults."""
-        return {key for key in self.keys() & set(keys) if isinstance(_read(self.runs / f"{key}.json"), Record)}
+        held = self.archive()
+        return {key for key in self.keys() & set(keys) if isinstance(self._read(f"{key}.json", held), Record)}
 
     def read(self, key: str) -> Record:
         """One record. Raises: BadResults."""
-        found = _read(self.runs / f"{key}.json")
+        found = self._read(f"{key}.json", self.archive())
         if isinstance(found, Problem):
             raise BadResults(str(found))
         return found
 
     def find(self, key: str) -> Record | None:
-        """The record of a job if there is one that reads well, at the price of one look."""
-        found = _read(self.runs / f"{key}.json")
+        """The record of a job if there is one that reads well, at the price of one look. Raises: BadResults."""
+        found = self._read(f"{key}.json", self.archive())
         return found if isinstance(found, Record) else None
 
     def read_items(self, key: str) -> dict[str, Items]:
         """Scores per item of one job, named "<task>/<select>". Raises: BadResults."""
-        return read_items(self.items / f"{key}.npz")
+        path, held = self.items / f"{key}.npz", self.archive()
+        if held is None or path.exists():
+            return read_items(path)
+        if (name := f"items/{key}.npz") in held:
+            return items_of(held.path / name, held.read(name, LARGEST_ITEMS))
+        raise BadResults(f"{plain(str(held.path))} leaves out the items of {key}")
+
+    def content(self, key: str) -> bytes:
+        """A record as it was written, to the byte. Raises: BadResults."""
+        self.read(key)
+        held, member = self.archive(), f"runs/{key}.json"
+        return held.read(member, LARGEST) if held and member in held else (self.runs / f"{key}.json").read_bytes()
+
+    def place(self, key: str) -> tuple[str, str]:
+        """Where the record and its items lie, for people; "" for items that are not kept. Raises: BadResults."""
+        held, found = self.archive(), []
+        for path in (self.runs / f"{key}.json", self.items / f"{key}.npz"):
+            member = path.relative_to(self.folder).as_posix()
+            inside = f"{held.path}, {member}" if held is not None and member in held else ""
+            found.append(str(path) if path.is_file() else inside)
+        return found[0], found[1]
 
     def load(self) -> tuple[list[Record], list[Problem]]:
         """All records by key, and every visible file among them that is not one. Raises: BadResults."""
@@ -162,16 +185,17 @@ class Store:
         problems: list[Problem] = []
         shared: dict[Any, Any] = {}
         with _no_collection():
-            names = self._names()
+            names, held = self._names(), self.archive()
             many = len(names) >= MANY
-            stamps = _stamps(self.runs, names) if many else None  # before they are read: what is written later differs
+            # before they are read: what is written later differs
+            stamps = _stamps(self.runs, names, held) if many else None
             index = SummaryIndex.of(self.runs) if many else None
             rows = index.rows(names, stamps) if index is not None and stamps is not None else [-1] * len(names)
             at = []
             for place, row in enumerate(counted(rows, "reading records", len(rows))):
                 if row >= 0 and index is not None:
                     records.append(index.make(row))
-                elif isinstance(one := _read(self.runs / names[place]), Problem):
+                elif isinstance(one := self._read(names[place], held), Problem):
                     problems.append(one)
                     continue
                 else:
@@ -184,20 +208,40 @@ class Store:
         return records, problems
 
     def _all(self) -> Iterator[Record | Problem]:
-        names = self._names()
-        return (_read(self.runs / name) for name in counted(names, "reading records", len(names)))
+        names, held = self._names(), self.archive()
+        return (self._read(name, held) for name in counted(names, "reading records", len(names)))
 
     def _names(self) -> list[str]:
         """Of all visible files among the records, in order. Raises: BadResults."""
         return [name for name in self._listed() if not name.startswith(".")]
 
     def _listed(self) -> list[str]:
+        held = self.archive()
         try:
-            return sorted(os.listdir(self.runs))  # noqa: PTH208 (a path for each of many files takes half a kB)
+            names = os.listdir(self.runs)  # noqa: PTH208 (a path for each of many files takes half a kB)
         except OSError as error:
+            if held is None:
+                raise BadResults(
+                    f"no records in {self.folder}: {error.strerror}; name a folder cseb has written"
+                ) from error
+            names = []
+        return sorted({*names, *held.names()} if held else names)
+
+    def _read(self, name: str, held: Archive | None) -> Record | Problem:
+        """The record in a file, or in the archive. Raises: BadResults where they hold two under one name."""
+        path, member = self.runs / name, f"runs/{name}"
+        if held is None or member not in held:
+            return read_record(path)
+        content = held.read(member, LARGEST)
+        if path.exists() and path.read_bytes() != content:
             raise BadResults(
-                f"no records in {self.folder}: {error.strerror}; name a folder cseb has written"
-            ) from error
+                f"{plain(str(path))} and {plain(str(held.path))} hold two records under one name; remove the file"
+            )
+        return record_of(content, held.path / member)
+
+    def _refuse_archived(self, key: str) -> None:
+        if self.is_archived(key):
+            raise BadResults(f"{key} lies in the archive of {plain(str(self.folder))}, which is never changed")
 
 
 @contextlib.contextmanager
@@ -212,7 +256,7 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _stamps(folder: Path, names: Iterable[str]) -> Stamps:
+def _stamps(folder: Path, names: Sequence[str], held: Archive | None) -> Stamps:
     """What changes when a file does, a row for each; a file that has gone meanwhile has what no file has."""
 
     def stamp(path: str) -> tuple[int, int, int, int]:
@@ -222,28 +266,11 @@ def _stamps(folder: Path, names: Iterable[str]) -> Stamps:
             return -1, -1, -1, -1
         return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
-    return np.array([stamp(f"{folder}/{name}") for name in names], dtype=np.int64)
-
-
-def _read(path: Path) -> Record | Problem:
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a third of the time that Python's files take
-        try:
-            found = os.fstat(file)
-            if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
-                return Problem(path, "not a file")
-            if not 0 < found.st_size <= LARGEST:
-                return Problem(path, f"not a record: {found.st_size} bytes")
-            record = Record.model_validate_json(os.read(file, found.st_size))
-        finally:
-            os.close(file)
-    except OSError as error:
-        return Problem(path, f"cannot be read: {error.strerror}")
-    except ValidationError as error:
-        return Problem(path, _reason(error))
-    if path.name != f"{record.key}.json":
-        return Problem(path, f"holds the record {plain(record.key)!r}; was it renamed?")
-    return record
+    found = np.array([stamp(f"{folder}/{name}") for name in names], dtype=np.int64)
+    if held is not None:  # what is in both places changes when either does
+        packed = held.names()
+        found ^= np.array([held.member_stamp(name) if name in packed else (0, 0, 0, 0) for name in names])
+    return found
 
 
 def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
@@ -262,33 +289,6 @@ def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
     kept["scores"] = packed
     kept["trace"] = trace and Length(steps=trace.steps, best_step=trace.best_step)
     return RecordSummary.model_construct(FIELDS, **kept)
-
-
-def _reason(error: ValidationError) -> str:
-    if error.error_count() > 1000:  # such a list would take longer to make than to read the folder
-        return f"not a record: {error.error_count()} errors"
-    errors = error.errors(include_url=False, include_context=False)
-    for one in errors:
-        if one["loc"] == ("format",):
-            return f"format {plain(repr(one['input']))}; this version of cseb reads formats 1 to {SCHEMA}"
-    where = ".".join(map(str, errors[0]["loc"]))
-    return plain(f"not a record: {where}{': ' if where else ''}{errors[0]['msg']}")
-
-
-def _text(record: Record, target: Path) -> bytes:
-    text = record.model_dump_json(indent=2).encode() + b"\n"
-    try:
-        Record.model_validate_json(text)
-    except ValidationError as error:  # such as seconds that are not a number: better now than when it is read
-        raise BadResults(f"{target} would not read back: {_reason(error)}") from error
-    return text
-
-
-def _archive(items: Mapping[str, Items]) -> bytes:
-    arrays: dict[str, Any] = {name: np.asarray(values, dtype=np.float32) for name, values in items.items()}
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
 
 
 def _prove(place: Path) -> None:

@@ -16,7 +16,7 @@ from cseb.regression.reference import Reference
 
 def expected_records(expected: Store, benchmark: str) -> list[Record]:
     """What is expected. Raises: BadResults where nothing is."""
-    records = expected.load()[0] if expected.runs.is_dir() else []
+    records = expected.load()[0] if expected.exists() else []
     if not records:
         raise BadResults(f"nothing is expected in {expected.folder}; make it with: cseb check {benchmark} --update")
     return records

@@ -51,8 +51,8 @@ def fresh(store: Store, monkeypatch: pytest.MonkeyPatch) -> list[RecordSummary]:
 def unread(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of files that were read."""
     names: list[str] = []
-    read = stores._read
-    monkeypatch.setattr(stores, "_read", lambda path: (names.append(path.name), read(path))[1])
+    read = stores.read_record
+    monkeypatch.setattr(stores, "read_record", lambda path: (names.append(path.name), read(path))[1])
     return names
 
 

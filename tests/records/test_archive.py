@@ -1,0 +1,197 @@
+"""An archive of records is read as the folder it was made of, or refused in one line."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.errors import BadResults
+from cseb.experiment.grid import Grid
+from cseb.records import store as stores
+from cseb.records.archive import NAME, Archive, packed
+from cseb.records.store import Store
+from tests.factory import record
+
+ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
+RECORDS = sorted((record(seed=seed, values=(seed, 2.0, 3.0)) for seed in range(4)), key=lambda one: one.key)
+
+
+def members(loose: Store) -> list[tuple[str, bytes]]:
+    return [
+        (path.relative_to(loose.folder).as_posix(), path.read_bytes())
+        for path in sorted(loose.folder.rglob("*"))
+        if path.is_file()
+    ]
+
+
+@pytest.fixture
+def loose(tmp_path: Path) -> Store:
+    held = Store(tmp_path / "loose")
+    held.prepare()
+    for one in RECORDS:
+        held.write(one, ITEMS)
+    return held
+
+
+@pytest.fixture
+def archived(loose: Store, tmp_path: Path) -> Store:
+    (tmp_path / "archived").mkdir()
+    (tmp_path / "archived" / NAME).write_bytes(packed(members(loose)))
+    return Store(tmp_path / "archived")
+
+
+def test_an_archive_reads_as_the_folder_that_it_holds(loose: Store, archived: Store) -> None:
+    keys = {one.key for one in RECORDS}
+    assert archived.exists()
+    assert archived.keys() == archived.done([*keys, "0" * 16]) == keys
+    assert archived.load() == loose.load() == (RECORDS, [])
+    assert archived.summaries() == loose.summaries()
+    for one in RECORDS:
+        assert archived.read(one.key) == archived.find(one.key) == one
+        assert archived.content(one.key) == loose.content(one.key)
+        back = archived.read_items(one.key)
+        assert back.keys() == ITEMS.keys()
+        assert all((back[name] == ITEMS[name]).all() for name in ITEMS)
+    assert archived.find("0" * 16) is None
+
+
+def test_the_same_records_give_the_same_bytes_and_unpack_to_the_same_files(loose: Store, tmp_path: Path) -> None:
+    content = packed(members(loose))
+    assert content == packed(members(loose))
+    (tmp_path / "x.zip").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "x.zip") as file:
+        file.extractall(tmp_path / "unpacked")
+    assert members(Store(tmp_path / "unpacked")) == members(loose)
+
+
+def test_records_beside_an_archive_count_too_and_it_is_never_changed(archived: Store) -> None:
+    before = (archived.folder / NAME).read_bytes()
+    archived.prepare()
+    other = record(seed=9)
+    archived.write(other, ITEMS)
+    assert len(archived.load()[0]) == len(archived.summaries()[0]) == 5
+    assert archived.read(other.key) == other
+    archived.remove(other.key)
+    assert archived.keys() == {one.key for one in RECORDS}
+    with pytest.raises(BadResults, match="never changed"):
+        archived.write(RECORDS[0], ITEMS)
+    with pytest.raises(BadResults, match="never changed"):
+        archived.remove(RECORDS[0].key)
+    assert (archived.folder / NAME).read_bytes() == before
+
+
+def test_a_key_in_both_places_stands_for_one_record_or_is_refused(loose: Store, archived: Store) -> None:
+    archived.prepare()
+    path = archived.runs / f"{RECORDS[0].key}.json"
+    path.write_bytes(loose.content(RECORDS[0].key))
+    assert archived.load() == loose.load()
+    path.write_bytes(path.read_bytes().replace(b"2.0", b"2.5"))
+    for read in (archived.load, archived.summaries, lambda: archived.read(RECORDS[0].key)):
+        with pytest.raises(BadResults, match="two records under one name; remove the file"):
+            read()
+
+
+def test_the_index_of_a_large_folder_knows_when_an_archive_has_changed(
+    loose: Store, archived: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stores, "MANY", 1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = archived.summaries()
+    with monkeypatch.context() as patched:
+        patched.setattr(Archive, "read", None)  # whoever reads a member fails
+        assert archived.summaries() == first
+    fewer = [one for one in members(loose) if RECORDS[0].key not in one[0]]
+    changed = [(name, content.replace(b'"value": 2.0', b'"value": 7.5')) for name, content in fewer]
+    (archived.folder / NAME).write_bytes(packed(changed))
+    found, _ = archived.summaries()
+    assert [one.points("best")["sts13@1"] for one in found] == [7.5, 7.5, 7.5]
+
+
+def test_items_that_were_left_out_are_said_to_be(loose: Store, archived: Store) -> None:
+    (archived.folder / NAME).write_bytes(packed(one for one in members(loose) if one[0].startswith("runs/")))
+    with pytest.raises(BadResults, match=f"records.zip leaves out the items of {RECORDS[0].key}"):
+        archived.read_items(RECORDS[0].key)
+    assert archived.place(RECORDS[0].key) == (f"{archived.folder / NAME}, runs/{RECORDS[0].key}.json", "")
+
+
+def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> None:
+    from cseb.api.grid import chosen_benchmark
+
+    class Job:
+        key = RECORDS[0].key
+
+    jobs: list[object] = [Job()]
+    benchmark = chosen_benchmark("demo")
+    assert Grid.of(benchmark, jobs, archived, 1, changed="keep").todo == []  # type: ignore[arg-type]
+    with pytest.raises(BadResults, match="1 of the records to make again lie in the archive"):
+        Grid.of(benchmark, jobs, archived, 1, fresh=True)  # type: ignore[arg-type]
+
+
+KEY = RECORDS[0].key
+
+
+def _flipped(content: bytes) -> bytes:
+    at = content.index(b".json") + 60  # inside the compressed bytes of the first record
+    return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+
+
+def _too_large(content: bytes) -> bytes:
+    return packed([(f"runs/{KEY}.json", bytes(2**22 + 1))])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda content: b"", "cannot be read: File is not a zip file"),
+        (lambda content: b"hello" * 100, "cannot be read: File is not a zip file"),
+        (lambda content: content[: len(content) // 2], "cannot be read: File is not a zip file"),
+        (_flipped, ".json, cannot be read: "),
+        (_too_large, "unpacks to 4194305 bytes, at most 4194304"),
+        (lambda content: packed([("notes.txt", b"hello")]), "holds 'notes.txt'; only runs/KEY.json and items/KEY.npz"),
+        (lambda content: packed([("runs/../../x.json", b"{}")]), "only runs/KEY.json and items/KEY.npz belong there"),
+    ],
+    ids=["empty", "no zip", "cut", "damaged", "too large", "other file", "path"],
+)
+def test_a_damaged_archive_is_one_line(archived: Store, change: object, message: str) -> None:
+    path = archived.folder / NAME
+    path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
+    with pytest.raises(BadResults) as found:
+        archived.load()
+    assert message in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_a_member_twice_is_refused(archived: Store) -> None:
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        content = packed([(f"runs/{KEY}.json", b"{}")] * 2)
+    (archived.folder / NAME).write_bytes(content)
+    with pytest.raises(BadResults, match="holds a member twice"):
+        archived.load()
+
+
+def test_a_folder_in_the_place_of_an_archive_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / NAME).mkdir()
+    with pytest.raises(BadResults, match="is a folder; a regular file is needed"):
+        Store(tmp_path).load()
+
+
+def test_what_is_no_record_in_an_archive_is_a_problem_as_in_a_folder(archived: Store) -> None:
+    (archived.folder / NAME).write_bytes(packed([(f"runs/{KEY}.json", b"{}")]))
+    records, (problem,) = archived.load()
+    assert (records, problem.path.name) == ([], f"{KEY}.json")
+    assert problem.reason.startswith("not a record: ")
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_BZIP2])
+def test_archives_of_other_programs_are_read_if_they_are_stored_or_deflated(archived: Store, kind: int) -> None:
+    content = archived.content(KEY)
+    with zipfile.ZipFile(archived.folder / NAME, "w", kind) as file:
+        file.writestr(f"runs/{KEY}.json", content)
+    if kind == zipfile.ZIP_STORED:
+        assert archived.read(KEY) == RECORDS[0]
+    else:
+        with pytest.raises(BadResults, match="neither deflated nor stored; get the archive again"):
+            archived.read(KEY)
