@@ -142,3 +142,89 @@ def test_nothing_expected_is_said_before_anything_is_trained(benchmark: Path) ->
     result = call(benchmark)
     assert result.exit_code == 2
     assert "--update" in result.stderr
+
+
+@pytest.fixture
+def grid(tmp_path: Path, tiny: Callable[[str], Path]) -> Path:
+    """Two methods and two sizes, of which one cell is checked, on a corpus that lies below a data folder."""
+    (tmp_path / "data" / "wiki").mkdir(parents=True)
+    (tmp_path / "data" / "wiki" / "wiki1m_head.txt").write_text("\n".join(SENTENCES))
+    (tmp_path / "grid.yaml").write_text(
+        f"name: grid\nmethods: cls, mean\nencoder: {tiny('bert')}\ncorpus: data:wiki1m_head.txt\nsizes: [16, 32]\n"
+        "seeds: 2\ntasks: mw-captions\ntolerance: 0.5\ncheck: {methods: mean, sizes: [32], seeds: 1}\n"
+    )
+    return tmp_path / "grid.yaml"
+
+
+def test_only_the_cells_that_a_benchmark_names_are_checked(grid: Path) -> None:
+    data = ["--data-dir", grid.parent / "data"]
+    made = call(grid, "--update", *data)
+    assert made.exit_code == 0, made.output
+    expected = Store(grid.parent / "expected/grid")
+    (one,) = expected.load()[0]
+    assert (one.method, one.subset.size, one.seed) == ("mean", 32, 0)
+    found = call(grid, *data)
+    assert found.exit_code == 0, found.output
+    assert "no; 1 of 1 cells as expected, 1 of them identical to the last bit" in found.output
+
+
+def test_of_a_whole_grid_the_named_cells_are_compared(grid: Path) -> None:
+    results = grid.parent / "whole"
+    data = ["--data-dir", str(grid.parent / "data")]
+    ran = CliRunner().invoke(
+        app, ["run", str(grid), *data, "--results", str(results), "--device", "cpu", "--workers", "1", "--quiet"]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert len(Store(results).keys()) == 8
+    assert "1 records written" in call(grid, "--update", "--results", results).output
+    packed = CliRunner().invoke(app, ["archive", str(results), "--out", str(grid.parent / "packed")])
+    assert packed.exit_code == 0, packed.output
+    found = call(grid, "--results", grid.parent / "packed")
+    assert found.exit_code == 0, found.output
+    assert "no; 1 of 1 cells as expected, 1 of them identical to the last bit" in found.output
+    assert "no; 2 of 2 cells as expected, 2 of them identical to the last bit" in found.output  # both checkpoints
+    again = CliRunner().invoke(app, ["rerun", next(iter(Store(results).keys())), "--results", str(results), *data])
+    assert again.exit_code == 0, again.output
+
+
+def test_without_its_data_a_benchmark_is_skipped(
+    grid: Path, senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grid.write_text(grid.read_text().replace("mw-captions", "stsb,mw-captions"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "no-cache"))
+    nowhere = call(grid)
+    assert nowhere.exit_code == 0, nowhere.output
+    assert "code: did a change of the code change a number? not checked" in nowhere.output
+    assert "--  all  skipped: no data: stsb, wiki1m-head in the caches, and no --data-dir is given" in nowhere.output
+    partly = call(grid, "--data-dir", senteval, "--junit", tmp_path / "out.xml")
+    assert f"skipped: no data: wiki1m-head below {senteval}; make it: head -n 11913" in partly.output
+    (suite,) = ET.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("skipped"), suite.get("failures")) == ("1", "0")
+    monkeypatch.setenv("CSEB_DATA_DIR", str(grid.parent / "data"))
+    assert f"skipped: no data: stsb below {grid.parent / 'data'}; cseb data fetch stsb" in call(grid).output
+
+
+def test_data_that_are_there_and_damaged_are_an_error(grid: Path, senteval: Path) -> None:
+    grid.write_text(grid.read_text().replace("mw-captions", "stsb"))
+    data = grid.parent / "data"
+    (data / "STS" / "STSBenchmark").mkdir(parents=True)
+    (data / "STS" / "STSBenchmark" / "sts-dev.csv").write_text("hello\n")
+    (grid.parent / "expected/grid/runs").mkdir(parents=True)
+    assert call(grid, "--data-dir", data).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("methods: simcse", "its methods have no simcse"),
+        ("sizes: [64]", "its sizes have no 64"),
+        ("fractions: [0.5]", "its fractions have no 0.5"),
+        ("seeds: 3", "its seeds have no 3"),
+        ("seed: 1", "no field is called 'check.seed'"),
+    ],
+)
+def test_cells_that_the_grid_does_not_have_are_one_line(grid: Path, cells: str, message: str) -> None:
+    grid.write_text(grid.read_text().replace("{methods: mean, sizes: [32], seeds: 1}", f"{{{cells}}}"))
+    found = call(grid)
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
+    assert message in found.stderr

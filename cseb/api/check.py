@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cseb.errors import BadResults, CsebError
 
@@ -60,6 +60,14 @@ class FreshRun:
     results: Path | None = None
     backwards: bool = False
 
+    @classmethod
+    def of(cls, name: str, *, data_dir: str = "", **how: Any) -> FreshRun:
+        """Of the cells that a benchmark wants checked, by its name. Raises: CsebError."""
+        from cseb.experiment import benchmark as benchmarks
+
+        loaded = benchmarks.cells_to_check(benchmarks.load(name))
+        return cls(benchmarks.override(loaded, data_dir=data_dir), name, **how)
+
     @property
     def expected(self) -> Store:
         """Where the expected records lie."""
@@ -91,20 +99,51 @@ class FreshRun:
                 raise Stopped(summary)
             yield planned.grid.store
 
+    def records(self, store: Store) -> list[Record]:
+        """Those of a store, or of `results` those of the cells to check. Raises: BadResults."""
+        records = store.load()[0]
+        if self.results is None or self.benchmark.check == type(self.benchmark.check)():
+            return records
+        return [one for one in records if self._is_cell(one)]
+
+    def _is_cell(self, record: Record) -> bool:
+        from cseb.methods.grammar import labels
+
+        benchmark, subset = self.benchmark, record.subset
+        return (
+            record.method in labels(benchmark.methods)
+            and (subset.size in benchmark.sizes or subset.fraction in benchmark.fractions)
+            and record.seed < benchmark.seeds
+            and record.encoder.name == benchmark.encoder
+        )
+
     def compared(self) -> list[CheckResult]:
-        """Fresh records against the expected ones. Raises: CsebError."""
+        """Fresh records against the expected ones; not checked where the data are not here. Raises: CsebError."""
+        from cseb.data.places import absent
+        from cseb.regression.check_results import CheckResult
         from cseb.regression.expected import against_expected, expected_records
 
+        if self.results is None and (missing := absent(self._data(), self.benchmark.data_dir)):
+            return [CheckResult(question="code", cell="all", ok=None, text=f"skipped: no data: {missing}")]
         expected_records(self.expected, self.name)  # said before anything is trained
         with self.trained() as fresh:
-            return against_expected(self.benchmark.tolerance, fresh, fresh.load()[0], self.expected, self.name)
+            return against_expected(self.benchmark.tolerance, fresh, self.records(fresh), self.expected, self.name)
+
+    def _data(self) -> list[str]:
+        """Names of tasks and files of the manifest that the benchmark reads."""
+        from cseb.tasks.names import parse_tasks
+
+        benchmark = self.benchmark
+        tasks = [task for named in (benchmark.tasks, benchmark.dev) if named for task in parse_tasks(named)]
+        kind, _, file = benchmark.corpus.partition(":")
+        return [*(task.name for task in tasks), *([file] if kind == "data" else [])]
 
     def against_papers(self) -> list[CheckResult]:
         """Means of fresh records against what papers print. Raises: BadResults where no paper prints any."""
         from cseb.papers.reproduce import reproduced
 
         with self.trained() as fresh:
-            found = reproduced(fresh.load()[0])
+            found = reproduced(self.records(fresh))
         if not found:
             raise BadResults(
                 "no paper prints a number for these methods at these fractions; cseb show METHOD lists what is printed"
@@ -116,7 +155,7 @@ class FreshRun:
         from cseb.regression.expected import update
 
         with self.trained() as fresh:
-            return update(fresh, fresh.load()[0], self.expected)
+            return update(fresh, self.records(fresh), self.expected)
 
     def calibrate(self, tell: Callable[[int, int], None]) -> Repeatability:
         """Repeat the smallest fraction of seed 0 under what nobody controls, and store how far its averages scatter.

@@ -76,7 +76,10 @@ def train(
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
         raise BadSpec(f"seed is {seed!r}; a whole number from 0 on is needed")
     where = device_of(device)
-    corpus = read_corpus(sentences, column) if isinstance(sentences, str) else pack("sentences", strings(sentences))
+    if isinstance(sentences, str):
+        corpus = read_corpus(sentences, column, str(data_dir))
+    else:
+        corpus = pack("sentences", strings(sentences))
     with _bar(progress) as watch, arithmetic(threads, linear, where) as library:
         return _trained(
             method,

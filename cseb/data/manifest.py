@@ -74,6 +74,7 @@ class DataSet:
     tasks: Sequence[str] = ()
     hub: OnHub | None = None
     also: Sequence[str] = ()
+    made_by: str = ""
     note: str = ""
 
     def serves(self, task: str) -> bool:

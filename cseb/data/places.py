@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from cseb.data.manifest import DataFile, DataSet, OnHub
+from cseb.data.manifest import DataFile, DataSet, OnHub, data_sets, named
 from cseb.errors import BadData
 
 ROOTS = (".", "senteval", "downstream", "data/downstream")  # where STS/, SICK/, ... may lie below --data-dir
@@ -36,6 +37,36 @@ def locate(data: DataSet, one: DataFile, data_dir: Path | None) -> Path | None:
     return below(unpacked_at(held), data, one)
 
 
+def here(name: str, data_dir: Path | None) -> Path:
+    """The file of this name in the manifest, as far as it is on this machine. Raises: BadData, UnknownName."""
+    found = named([name])
+    for data, files in found.items():
+        for one in files:
+            if (path := locate(data, one, data_dir)) is not None:
+                return path
+    data = next(iter(found))
+    where = f"below {data_dir}" if data_dir is not None else "in the caches, and no --data-dir is given"
+    raise BadData(f"{name} is not {where}; {how_to_get(data)}")
+
+
+def absent(names: Iterable[str], data_dir: str) -> str:
+    """Which data sets of these tasks and files have no file here, and how to get one of them; "" if all have some.
+
+    Names that the manifest does not have are passed over: a generated task, a file of the user's own.
+    """
+    folder = Path(data_dir) if data_dir else None
+    missing: dict[str, DataSet] = {}
+    for name in names:
+        for data in data_sets().values():
+            wanted = data.serves(name) or any(name in (one.file, Path(one.file).name) for one in data.files)
+            if wanted and all(locate(data, one, folder) is None for one in data.files):
+                missing[data.name] = data
+    if not missing:
+        return ""
+    where = f"below {folder}" if folder else "in the caches, and no --data-dir is given"
+    return f"{', '.join(missing)} {where}; {how_to_get(next(iter(missing.values())))}"
+
+
 def cached(place: OnHub) -> Path | None:
     """The hub's file in its cache on this machine, if it is there."""
     from huggingface_hub import try_to_load_from_cache
@@ -51,6 +82,8 @@ def unpacked_at(archive: Path) -> Path:
 
 def how_to_get(data: DataSet) -> str:
     """How to obtain missing files, for messages."""
+    if data.made_by:
+        return f"make it: {data.made_by}"
     if data.hub:
         return f"cseb data fetch {data.name}"
     return f"get it from {data.homepage} and put it below --data-dir under the name shown"

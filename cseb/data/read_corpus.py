@@ -8,36 +8,40 @@ from pathlib import Path
 
 from cseb.data.corpus import Corpus, pack
 from cseb.data.hub import hub_rows
+from cseb.data.places import here
 from cseb.data.readers import ending, file_rows
 from cseb.progress import tell
 
 EVERY = 1000  # rows between two reports of how many were read
 
 
-def read_corpus(ref: str, column: str = "") -> Corpus:
-    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`) or `microworld[:COUNT[:SEED]]`.
+def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
+    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`), `microworld[:COUNT[:SEED]]` or `data:FILE`.
 
     White space around a sentence is dropped, and so are blank lines. column: which one of a table holds the text; ""
-    stands for `text`, `sentence` or the only one.
+    stands for `text`, `sentence` or the only one. data_dir: below which `data:FILE`, a file that `cseb data list`
+    knows, is looked for, as the files of tasks are; without it in the caches.
 
-    Raises: BadData, one line that says what was found and what to try.
+    Raises: BadData or UnknownName, one line that says what was found and what to try.
     """
     if ref.partition(":")[0] == "microworld":
         from cseb.data.generated import microworld  # not needed for text of one's own
 
         return microworld(ref)
-    return pack(ref, _told(ref, _rows(ref, column)))
+    return pack(ref, _told(ref, _rows(ref, column, data_dir)))
 
 
-def beginning(ref: str, column: str, count: int) -> Corpus:
+def beginning(ref: str, column: str, count: int, data_dir: str = "") -> Corpus:
     """The first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
     if ref.partition(":")[0] == "microworld":
         return read_corpus(ref, column)  # a whole one is in the cache
-    return pack(ref, islice(_rows(ref, column), count))
+    return pack(ref, islice(_rows(ref, column, data_dir), count))
 
 
-def _rows(ref: str, column: str) -> Iterator[str]:
+def _rows(ref: str, column: str, data_dir: str) -> Iterator[str]:
     kind, _, place = ref.partition(":")
+    if kind == "data":
+        return file_rows(here(place, Path(data_dir) if data_dir else None), column)
     return hub_rows(place, column) if kind == "hub" else file_rows(Path(ref), column)
 
 

@@ -59,6 +59,17 @@ def _setting(default: Any = PydanticUndefined, *, borrowed: bool = False, replac
     return Field(default, json_schema_extra={BORROWED: borrowed, REPLACES: list(replaces)})
 
 
+class Cells(BaseModel):
+    """Some cells of a grid; what is left out stands for all of the benchmark's own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    methods: Annotated[Line, BeforeValidator(_joined)] = ""
+    fractions: Shares = ()
+    sizes: Counts = ()
+    seeds: Annotated[int, Field(ge=1, le=10_000)] | None = None
+
+
 class Benchmark(BaseModel):
     """A grid of methods x fractions of one corpus x seeds, and how its encoders are scored.
 
@@ -68,6 +79,7 @@ class Benchmark(BaseModel):
     fractions or sizes: of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
     pairs that choose the `best` checkpoint, or "". tolerance: points an average may move in
     `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).
+    check: the cells that `cseb check` trains again, where the whole grid would take too long.
     table: how `cseb report` lays it out: few-shot, tasks, ablation METHOD or sensitivity OPTION.
     For `--on`: elsewhere, the methods of a grid that moves, where `methods` has sizes or budgets that fit its own
     encoder and corpus alone; triples, the corpus of a stage for methods that train on labelled pairs or triples.
@@ -93,6 +105,7 @@ class Benchmark(BaseModel):
     triples: Line = ""
     table: Layout = ""
     tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
+    check: Cells = Cells()
     notes: str = ""
 
     @model_validator(mode="after")
@@ -145,6 +158,21 @@ def _extra(field: str) -> dict[str, Any]:
     found = Benchmark.model_fields.get(field)
     extra = None if found is None else found.json_schema_extra
     return extra if isinstance(extra, dict) else {}
+
+
+def cells_to_check(benchmark: Benchmark) -> Benchmark:
+    """The benchmark with those of its cells alone that `cseb check` trains again. Raises: BadBenchmark."""
+    chosen = {name: value for name, value in benchmark.check if value}
+    for name, value in chosen.items():
+        whole = getattr(benchmark, name)
+        if name == "seeds":
+            other = [value] if value > whole else []
+        else:
+            asked, known = (labels(value), labels(whole)) if name == "methods" else (value, whole)
+            other = [one for one in asked if one not in known]
+        if other:
+            raise BadBenchmark(f"check of {benchmark.name}: its {name} have no {other[0]}; name cells of its own grid")
+    return override(benchmark, **chosen)
 
 
 def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:

@@ -49,7 +49,7 @@ def plan(
     )
     for task in parse_tasks(along) if along else ():
         load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
-    corpus = read_corpus(benchmark.corpus, benchmark.column)
+    corpus = read_corpus(benchmark.corpus, benchmark.column, benchmark.data_dir)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
     sources = {

@@ -60,7 +60,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
     os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
     started = datetime.now(UTC)
-    corpus = _corpus(job.corpus.name, job.column)
+    corpus = _corpus(job.corpus.name, job.column, job.data_dir)
     _check(job, corpus)
     computed_by = code(job)  # as it is when it is loaded, not when the job ends
     tasks = loaded_tasks(task_names(job), job.data_dir)
@@ -165,8 +165,8 @@ def _check(job: Job, corpus: Corpus) -> None:
 
 
 @functools.lru_cache(maxsize=2)
-def _corpus(name: str, column: str) -> Corpus:
-    return read_corpus(name, column)
+def _corpus(name: str, column: str, data_dir: str) -> Corpus:
+    return read_corpus(name, column, data_dir)
 
 
 def _score_both(

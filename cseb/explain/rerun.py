@@ -43,7 +43,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
             f"cseb run --processes {count} --results ANOTHER, and compare the two with cseb diff"
         )
     folder, weights = find_encoder(record.encoder.name)
-    corpus = read_corpus(record.corpus.name, column)
+    corpus = read_corpus(record.corpus.name, column, data_dir)
     method = method_of(record)
     now = {source.name: source.sha256 for source in external_inputs(method)}
     for kind, there, here in (

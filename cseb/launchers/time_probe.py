@@ -155,7 +155,7 @@ def _distinct(names: str, data_dir: str) -> list[str]:
 
 
 def _probe(job: Job) -> Probe:
-    corpus = beginning(job.corpus.name, job.column, READ)
+    corpus = beginning(job.corpus.name, job.column, READ, job.data_dir)
     batch = job.recipe.batch_size if job.recipe.steps else 1
     count = max(1, min(len(corpus), job.size, max(FEWEST, BATCHES * batch)) // batch) * batch  # whole batches
     chosen = np.random.default_rng(0).permutation(len(corpus))[:count]

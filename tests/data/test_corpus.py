@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cseb.data.corpus import pack
-from cseb.data.read_corpus import read_corpus
-from cseb.errors import BadData
+from cseb.data.read_corpus import beginning, read_corpus
+from cseb.errors import BadData, UnknownName
 
 WIKI = Path(__file__).parents[2].parent / "shared" / "data" / "wiki" / "wiki1m_head.txt"
 
@@ -73,3 +73,20 @@ def test_wikipedia_lines_survive_unchanged() -> None:
     lines = [line.strip() for line in raw.decode().split("\n")]
     assert list(corpus) == [line for line in lines if line]
     assert corpus.blank == len(lines[:-1]) - len(corpus)
+
+
+def test_a_file_of_the_manifest_is_read_from_the_data_folder(tmp_path: Path) -> None:
+    (tmp_path / "wiki").mkdir()
+    (tmp_path / "wiki" / "wiki1m_head.txt").write_text("one\ntwo\n")
+    corpus = read_corpus("data:wiki1m_head.txt", "", str(tmp_path))
+    assert (list(corpus), corpus.name) == (["one", "two"], "data:wiki1m_head.txt")
+    assert len(beginning("data:wiki1m_head.txt", "", 1, str(tmp_path))) == 1
+
+
+def test_a_file_of_the_manifest_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
+    with pytest.raises(BadData, match=f"wiki1m_head.txt is not below {tmp_path}; make it: head -n 11913"):
+        read_corpus("data:wiki1m_head.txt", "", str(tmp_path))
+    with pytest.raises(BadData, match="not in the caches, and no --data-dir is given"):
+        read_corpus("data:wiki1m_head.txt")
+    with pytest.raises(UnknownName, match="did you mean wiki1m"):
+        read_corpus("data:wiki1m_haed.txt", "", str(tmp_path))
