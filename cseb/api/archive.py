@@ -34,7 +34,11 @@ class Packed:
 
 
 def archive(
-    results: Sequence[str | Path], out: str | Path, *, items: str | Sequence[str] = "", checkpoint: str = "both"
+    results: str | Path | Sequence[str | Path],
+    out: str | Path,
+    *,
+    items: str | Sequence[str] = "",
+    checkpoint: str = "both",
 ) -> Packed:
     """Pack the records of folders into ``records.zip`` of another, which every command then reads as it reads them.
 
@@ -56,6 +60,12 @@ def archive(
         BadResults: where a file is no record, two folders have two records under one key, or the archive of `out` has
             records that would be lost.
         BadSpec: for methods that no record has.
+
+    Examples:
+        >>> import cseb
+        >>> packed = cseb.archive("results", "packed", items="simcse")
+        >>> len(cseb.load("packed")) == len(cseb.load("results")) == packed.records
+        True
     """
     from cseb.data.files import write_whole
     from cseb.experiment import benchmark as benchmarks
@@ -63,7 +73,8 @@ def archive(
     from cseb.records.store import Store
 
     one_of(SELECTS, checkpoint, "--select")
-    folder, stores = Path(out), [Store(Path(one)) for one in results]
+    given = [results] if isinstance(results, str | Path) else results
+    folder, stores = Path(out), [Store(Path(one)) for one in given]
     found = _gathered(stores)
     records = [one.record for one in found]
     if (old := archives.Archive.of(folder)) and (lost := old.names() - {f"{one.key}.json" for one in records}):

@@ -28,20 +28,25 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
         from cseb.data.generated import microworld  # not needed for text of one's own
 
         return microworld(ref)
-    return pack(ref, _told(ref, _rows(ref, column, data_dir)))
+    place = _place(ref, data_dir)
+    return pack(ref, _told(place, _rows(place, column)))
 
 
 def beginning(ref: str, column: str, count: int, data_dir: str = "") -> Corpus:
     """The first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
     if ref.partition(":")[0] == "microworld":
         return read_corpus(ref, column)  # a whole one is in the cache
-    return pack(ref, islice(_rows(ref, column, data_dir), count))
+    return pack(ref, islice(_rows(_place(ref, data_dir), column), count))
 
 
-def _rows(ref: str, column: str, data_dir: str) -> Iterator[str]:
+def _place(ref: str, data_dir: str) -> str:
+    """Where a file of the manifest lies; any other name as it is."""
+    kind, _, name = ref.partition(":")
+    return str(here(name, Path(data_dir) if data_dir else None)) if kind == "data" else ref
+
+
+def _rows(ref: str, column: str) -> Iterator[str]:
     kind, _, place = ref.partition(":")
-    if kind == "data":
-        return file_rows(here(place, Path(data_dir) if data_dir else None), column)
     return hub_rows(place, column) if kind == "hub" else file_rows(Path(ref), column)
 
 
