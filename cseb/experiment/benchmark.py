@@ -73,7 +73,8 @@ class Cells(BaseModel):
 class Benchmark(BaseModel):
     """A grid of methods x fractions of one corpus x seeds, and how its encoders are scored.
 
-    methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". steps: the
+    methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". per_method: by
+    method the same for it alone, such as the learning rate that a dev set chose; it wins over `scale`. steps: the
     length of every method that trains, its warm-up shortened or stretched in proportion, of each model it trains first,
     and of a flow; what a method's own text says wins over both.
     fractions or sizes: of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
@@ -100,6 +101,7 @@ class Benchmark(BaseModel):
     dev: Line = _setting("", borrowed=True)
     data_dir: Line = _setting("", borrowed=True)
     scale: Line = _setting("", borrowed=True)
+    per_method: dict[Filled, Filled] = _setting({}, borrowed=True)
     steps: Annotated[int, Field(ge=0, le=MOST)] | None = _setting(None, borrowed=True)
     elsewhere: Annotated[Line, BeforeValidator(_joined)] = ""
     triples: Line = ""
@@ -225,6 +227,14 @@ def _checked(values: dict[str, Any], where: str, run: bool = True) -> Benchmark:
             (parse if run or field == "scale" else labels)(getattr(benchmark, field))
         except CsebError as error:
             raise BadBenchmark(f"{where}: {field}: {error}") from error
+    for method, options in benchmark.per_method.items():
+        try:
+            parse_scale(options)
+            known = labels(method)
+        except CsebError as error:
+            raise BadBenchmark(f"{where}: per_method {method}: {error}") from error
+        if known != [method]:
+            raise BadBenchmark(f"{where}: per_method has {method!r}; write it as tables do: {', '.join(known)}")
     axis = benchmark.fractions or benchmark.sizes
     if (jobs := len(parse_methods(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
         raise BadBenchmark(

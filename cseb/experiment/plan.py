@@ -43,7 +43,7 @@ def plan(
     Order: all of seed 0 first, small fractions first: a grid that is stopped early is a whole grid of fewer seeds.
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
     """
-    methods, scale = parse_methods(benchmark.methods), parse_scale(benchmark.scale)
+    methods = parse_methods(benchmark.methods)
     protocol = replace(
         protocol_of(benchmark.tasks, benchmark.dev, benchmark.data_dir, threads, device), processes=processes
     )
@@ -60,7 +60,7 @@ def plan(
         (size, fraction, method, settled, external_inputs(settled), foreign(settled, protocol))
         for size, fraction in _shares(benchmark, count)
         for method in methods
-        for settled in [settled_method(method, fraction, scale, benchmark.steps)]
+        for settled in [scaled(benchmark, method, fraction)]
     ]
     jobs = [
         Job(
@@ -169,7 +169,8 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
 
 def scaled(benchmark: Benchmark, method: Method, fraction: float) -> Method:
     """The method as this benchmark trains it at this share. Raises: BadSpec, UnknownName."""
-    return settled_method(method, fraction, parse_scale(benchmark.scale), benchmark.steps)
+    scale = (*parse_scale(benchmark.scale), *parse_scale(benchmark.per_method.get(str(method), "")))
+    return settled_method(method, fraction, scale, benchmark.steps)
 
 
 def settled_method(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:

@@ -71,6 +71,11 @@ def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Pat
         ({"methods": "simcse,simcse"}, ["methods", "twice"]),
         ({"methods": []}, ["methods"]),
         ({"scale": "recipe(stepz=3)"}, ["scale", "did you mean steps"]),
+        ({"per_method": {"simcse": "recipe(stepz=3)"}}, ["per_method simcse", "did you mean steps"]),
+        ({"per_method": {"simcse+ami( )": "recipe(steps=3)"}}, ["per_method has 'simcse+ami( )'", "simcse+ami"]),
+        ({"per_method": {"simcse(": "recipe(steps=3)"}}, ["per_method simcse("]),
+        ({"per_method": ["simcse"]}, ["per_method"]),
+        ({"check": {"sizes": [0]}}, ["check.sizes.0"]),
         ({"name": "../up"}, ["name", "'../up'"]),
         ({"encoder": "a\x00b"}, ["encoder"]),
         ({"tolerance": -1}, ["tolerance", "-1"]),
@@ -241,4 +246,4 @@ def test_any_field_can_be_overridden_and_what_follows_from_it_is_declared_with_i
 
 def test_what_a_grid_borrows_is_what_its_fields_say() -> None:
     borrowed = [name for name in benchmarks.Benchmark.model_fields if benchmarks._extra(name).get(benchmarks.BORROWED)]
-    assert borrowed == ["encoder", "corpus", "column", "tasks", "dev", "data_dir", "scale", "steps"]
+    assert borrowed == ["encoder", "corpus", "column", "tasks", "dev", "data_dir", "scale", "per_method", "steps"]

@@ -97,6 +97,16 @@ def test_steps_are_those_of_every_stage_too(make: Make) -> None:
     assert [lengths(job) for job in settled(steps=0)[::3]] == [[70, 0, None], [None, 0, 0]]  # no stage is trained then
 
 
+def test_options_of_a_single_method_win_over_the_scale_and_touch_no_other(make: Make) -> None:
+    grid = {"methods": "simcse,micse,cls,micse+recipe(learning_rate=3e-3)", "seeds": 1, "sizes": [64]}
+    rate = {"per_method": {"micse": "recipe(learning_rate=1e-4)", "cls": "recipe(learning_rate=1e-4)"}}
+    before, after = (plan(make(**grid, fractions=(), **more)) for more in ({}, rate))
+    assert [job.label for job in after] == [job.label for job in before]
+    assert [a.key == b.key for a, b in zip(before, after, strict=True)] == [True, False, True, True]
+    assert [job.recipe.learning_rate for job in after if job.label != "cls"] == [3e-5, 1e-4, 3e-3]
+    assert after[1].recipe.batch_size == before[1].recipe.batch_size == 32  # of the scale
+
+
 def test_what_the_user_typed_wins_over_the_scale(make: Make) -> None:
     (job,) = plan(make(methods="simcse+recipe(steps=5)", fractions=[1], seeds=1))
     assert (job.label, job.recipe.steps, job.recipe.batch_size) == ("simcse+recipe(steps=5)", 5, 32)
