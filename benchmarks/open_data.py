@@ -58,7 +58,7 @@ class BadSource(Exception):
 def snli(texts: Mapping[str, str], split: str, every: int, avoid: frozenset[str] = frozenset()) -> list[str]:
     """Lines "grade TAB premise TAB hypothesis" of every so-many-th premise of a split.
 
-    avoid: sentences that must not occur, on either side. A pair that is there twice is taken once.
+    avoid: `key` of sentences that must not occur, on either side. A pair that is there twice is taken once.
     """
     rows = [
         (GRADES[label], plain(premise), plain(hypothesis))
@@ -68,13 +68,13 @@ def snli(texts: Mapping[str, str], split: str, every: int, avoid: frozenset[str]
     ]
     premises = list(dict.fromkeys(premise for _, premise, _ in rows))
     chosen = set(premises[::every])
-    kept = [row for row in rows if row[1] in chosen and not avoid & {row[1], row[2]}]
+    kept = [row for row in rows if row[1] in chosen and not avoid & {key(row[1]), key(row[2])}]
     return ["\t".join(map(str, row)) for row in dict.fromkeys(kept)]
 
 
 def snli_sentences(texts: Mapping[str, str], split: str) -> frozenset[str]:
-    """All premises and hypotheses of a split."""
-    return frozenset(plain(line) for name in ("s1", "s2") for line in texts[f"{name}.{split}"].split("\n")[:-1])
+    """The `key` of all premises and hypotheses of a split."""
+    return frozenset(key(line) for name in ("s1", "s2") for line in texts[f"{name}.{split}"].split("\n")[:-1])
 
 
 def chosen_intents(intents: Iterable[str], dev: int) -> tuple[frozenset[str], frozenset[str]]:
@@ -212,8 +212,8 @@ def _csv(text: str) -> list[Labelled]:
 def main(words: Sequence[str] | None = None, listed: Mapping[str, Mapping[str, str]] = SOURCES) -> int:
     """Make the files; what came out, a line each."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    for name, files in listed.items():
-        parser.add_argument(f"--{name}", type=Path, required=True, help=f"folder of {', '.join(files)}")
+    for name, held in listed.items():
+        parser.add_argument(f"--{name}", type=Path, required=True, help=f"folder of {', '.join(held)}")
     parser.add_argument("--against", type=Path, nargs="*", default=[], help="files and folders of evaluation texts")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     asked = parser.parse_args(words)
@@ -224,8 +224,8 @@ def main(words: Sequence[str] | None = None, listed: Mapping[str, Mapping[str, s
         return 2
     files = made(read, evaluation_keys(asked.against))
     write(files, asked.out)
-    for name, lines in files.items():
-        print(f"{name}: {len(lines):,} rows")
+    for file, lines in files.items():
+        print(f"{file}: {len(lines):,} rows")
     return 0
 
 

@@ -17,8 +17,8 @@ class CLINC150:
 
     Queries are ten test utterances of each intent, documents twenty training utterances, all of which are ranked for
     every query; relevant are those of the query's own intent, which the crowd worker who wrote them was given. Queries
-    of one intent are dependent. `clinc150` has 120 intents, `clinc150-dev` the other 30. The score is 100 x MAP; MRR and
-    TOPk stand beside it.
+    of one intent are dependent. `clinc150` has 120 intents, `clinc150-dev` the other 30. The score is 100 x MAP; MRR
+    and TOPk stand beside it.
 
     Source: Larson et al. 2019 (the data); ranking by intent is ours, in no paper.
     """

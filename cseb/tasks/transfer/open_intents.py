@@ -13,7 +13,7 @@ from cseb.tasks.transfer.recipes import LOGREG_RECIPE
 
 @dataclass(frozen=True, slots=True)
 class Banking77:
-    """Customers' questions to a bank and the intent that experts gave each.
+    """Customers' questions to a bank and the intent of each.
 
     A logistic regression on frozen embeddings, trained on ten questions of each intent (the smallest setting of the
     paper) until it converges, its C chosen as in logreg@1 on one fifth of them, and scored on the test questions: 40
