@@ -357,6 +357,23 @@ def test_sizes_that_make_no_encoder_are_refused_while_planning(tiny: Tiny, value
     refused(folder, "encoder", "--pooler", "mean")
 
 
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "distilbert"])
+def test_layers_that_would_not_be_used_are_named(tiny: Tiny, family: str) -> None:
+    """A config.json of fewer layers than the weights have; masked-LM heads, which all of these hold, are left out."""
+    name = "n_layers" if family == "distilbert" else "num_hidden_layers"
+    folder = Path(shutil.copytree(tiny(family), "encoder"))
+    change(folder / "config.json", **{name: 1}, **({"layer_types": ["full_attention"]} if family == "modernbert" else {}))
+    not_planned(folder)
+    refused(folder, "has 1 layers, its weights have 2", "--pooler", "mean")
+
+
+def test_layers_that_would_not_be_used_are_named_in_a_model_of_the_library_too(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("model"))
+    change(folder / "config.json", num_hidden_layers=1)
+    refused(folder, "has 1 layers, its weights have 2")
+
+
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json", "special_tokens_map.json"])
 @pytest.mark.parametrize(
     "content",
