@@ -377,6 +377,22 @@ def test_a_job_of_this_host_whose_process_is_gone_is_stale_at_once(store: Store)
         assert [path.read_text().split()[1] for path in held] == [str(os.getpid())]
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes cannot be told apart here")
+def test_after_a_kill_the_command_says_what_has_ended_and_removes_what_the_launcher_left(store: Store) -> None:
+    jobs = [standin_jobs.job("simcse", seed) for seed in range(2)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
+    store.write(standin_jobs.record(jobs[1]), {})
+    killed(store.folder, LEFT.format(folder=str(store.folder)))
+    asked = time.monotonic()
+    said = " ".join(cseb("status", str(store.folder)).stdout.split())
+    assert time.monotonic() - asked < 20
+    assert "stale: simcse 10 % seed 0: process" in said
+    assert "has ended; cseb run goes on from there" in said
+    assert "1 of 2 done" in said
+    assert "left, until" not in said  # nothing runs
+    assert not list(folder_of(store.folder).glob("*.launcher"))
+
+
 def test_a_process_of_another_machine_or_start_is_not_called_dead(store: Store) -> None:
     me = os.getpid()
     assert not alive.ended(me, alive.machine(), alive.began(me))
