@@ -362,7 +362,9 @@ def test_layers_that_would_not_be_used_are_named(tiny: Tiny, family: str) -> Non
     """A config.json of fewer layers than the weights have; masked-LM heads, which all of these hold, are left out."""
     name = "n_layers" if family == "distilbert" else "num_hidden_layers"
     folder = Path(shutil.copytree(tiny(family), "encoder"))
-    change(folder / "config.json", **{name: 1}, **({"layer_types": ["full_attention"]} if family == "modernbert" else {}))
+    change(
+        folder / "config.json", **{name: 1}, **({"layer_types": ["full_attention"]} if family == "modernbert" else {})
+    )
     not_planned(folder)
     refused(folder, "has 1 layers, its weights have 2", "--pooler", "mean")
 

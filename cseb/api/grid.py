@@ -243,7 +243,7 @@ def run(
     """
     from cseb.api.results import Results
     from cseb.launchers.events import Broken, Event
-    from cseb.records.store import Problem
+    from cseb.records.record_file import Problem
 
     chosen = chosen_benchmark(
         benchmark,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cseb.analysis.study import Study
     from cseb.experiment.benchmark import Benchmark
     from cseb.records.record import RecordSummary
-    from cseb.records.store import Problem
+    from cseb.records.record_file import Problem
     from cseb.reports.documents import Group
     from cseb.reports.tables import Table
 

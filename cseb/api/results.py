@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cseb.records.record import Record, RecordSummary, Score
-    from cseb.records.store import Problem
+    from cseb.records.record_file import Problem
 
 COLUMNS = (
     *("method", "fraction", "size", "seed", "task", "checkpoint", "score", "protocol"),

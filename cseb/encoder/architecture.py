@@ -85,7 +85,7 @@ def _network(folder: Path, config: Any) -> Any:
 
 
 def _fits(folder: Path, network: Any) -> None:
-    """Raises: BadData if a weight's shape is not the network's, it has fewer layers, or is far larger than its files."""
+    """Raises: BadData if shapes or numbers of layers differ, or the network is far larger than its files."""
     stored: dict[str, Stored] = {}
     for file in checkpoint.weight_files(folder):
         stored |= tensors.stored(file)
@@ -115,8 +115,8 @@ def check_depth(folder: Path, network: Any) -> None:
     for stack, depth in _depths(network.state_dict()).items():
         if (held := stored.get(stack, 0)) > depth:
             raise BadData(
-                f"encoder {folder}: its config.json has {depth} layers, its weights have {held} ({stack}{depth} would not "
-                "be used); correct config.json, or save what it describes by AutoModel.from_pretrained(folder)"
+                f"encoder {folder}: its config.json has {depth} layers, its weights have {held} ({stack}{depth} would "
+                "not be used); correct config.json, or save what it describes by AutoModel.from_pretrained(folder)"
                 ".save_pretrained(another)"
             )
 

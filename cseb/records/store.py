@@ -9,7 +9,6 @@ import io
 import os
 import re
 import shutil
-import stat
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,34 +16,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
 from cseb.errors import BadResults
 from cseb.progress import counted, tell
 from cseb.records.items import Items, read_items
-from cseb.records.record import SCHEMA, Length, PackedScores, Record, RecordSummary
+from cseb.records.record import Length, PackedScores, Record, RecordSummary
+from cseb.records.record_file import Problem, read_file, text_of
 from cseb.records.summary_index import FIELDS, Stamps, SummaryIndex
 from cseb.records.summary_index import write as write_index
 from cseb.text import plain
 
 KEY = re.compile(r"[0-9a-f]{16}")
-LARGEST = 2**22  # bytes; a record has some ten thousand
 ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
 MANY = 1000  # files read anew, from which on it is worth while to keep what tables need of them
 ALIKE = ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_seen")  # in most records of a folder
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A file among the records that is not one, and why, in one line."""
-
-    path: Path
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{plain(str(self.path))}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +81,7 @@ class Store:
         if not KEY.fullmatch(record.key):
             raise BadResults(f"{record.key!r} cannot name a record; a key is sixteen hex digits")
         target = self.runs / f"{record.key}.json"
-        files = {target: _text(record, target)}
+        files = {target: text_of(record, target)}
         if items:
             files = {self.items / f"{record.key}.npz": _archive(items)} | files
         staged = {path: path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp") for path in files}
@@ -129,18 +116,18 @@ class Store:
 
     def done(self, keys: Iterable[str]) -> set[str]:
         """Those of `keys` whose record reads well, failed jobs included. Raises: BadResults."""
-        return {key for key in self.keys() & set(keys) if isinstance(_read(self.runs / f"{key}.json"), Record)}
+        return {key for key in self.keys() & set(keys) if isinstance(read_file(self.runs / f"{key}.json"), Record)}
 
     def read(self, key: str) -> Record:
         """One record. Raises: BadResults."""
-        found = _read(self.runs / f"{key}.json")
+        found = read_file(self.runs / f"{key}.json")
         if isinstance(found, Problem):
             raise BadResults(str(found))
         return found
 
     def find(self, key: str) -> Record | None:
         """The record of a job if there is one that reads well, at the price of one look."""
-        found = _read(self.runs / f"{key}.json")
+        found = read_file(self.runs / f"{key}.json")
         return found if isinstance(found, Record) else None
 
     def read_items(self, key: str) -> dict[str, Items]:
@@ -171,7 +158,7 @@ class Store:
             for place, row in enumerate(counted(rows, "reading records", len(rows))):
                 if row >= 0 and index is not None:
                     records.append(index.make(row))
-                elif isinstance(one := _read(self.runs / names[place]), Problem):
+                elif isinstance(one := read_file(self.runs / names[place]), Problem):
                     problems.append(one)
                     continue
                 else:
@@ -185,7 +172,7 @@ class Store:
 
     def _all(self) -> Iterator[Record | Problem]:
         names = self._names()
-        return (_read(self.runs / name) for name in counted(names, "reading records", len(names)))
+        return (read_file(self.runs / name) for name in counted(names, "reading records", len(names)))
 
     def _names(self) -> list[str]:
         """Of all visible files among the records, in order. Raises: BadResults."""
@@ -225,27 +212,6 @@ def _stamps(folder: Path, names: Iterable[str]) -> Stamps:
     return np.array([stamp(f"{folder}/{name}") for name in names], dtype=np.int64)
 
 
-def _read(path: Path) -> Record | Problem:
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a third of the time that Python's files take
-        try:
-            found = os.fstat(file)
-            if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
-                return Problem(path, "not a file")
-            if not 0 < found.st_size <= LARGEST:
-                return Problem(path, f"not a record: {found.st_size} bytes")
-            record = Record.model_validate_json(os.read(file, found.st_size))
-        finally:
-            os.close(file)
-    except OSError as error:
-        return Problem(path, f"cannot be read: {error.strerror}")
-    except ValidationError as error:
-        return Problem(path, _reason(error))
-    if path.name != f"{record.key}.json":
-        return Problem(path, f"holds the record {plain(record.key)!r}; was it renamed?")
-    return record
-
-
 def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
     """Less of a record that nobody else holds; what it has in common with others is kept once."""
 
@@ -262,26 +228,6 @@ def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
     kept["scores"] = packed
     kept["trace"] = trace and Length(steps=trace.steps, best_step=trace.best_step)
     return RecordSummary.model_construct(FIELDS, **kept)
-
-
-def _reason(error: ValidationError) -> str:
-    if error.error_count() > 1000:  # such a list would take longer to make than to read the folder
-        return f"not a record: {error.error_count()} errors"
-    errors = error.errors(include_url=False, include_context=False)
-    for one in errors:
-        if one["loc"] == ("format",):
-            return f"format {plain(repr(one['input']))}; this version of cseb reads formats 1 to {SCHEMA}"
-    where = ".".join(map(str, errors[0]["loc"]))
-    return plain(f"not a record: {where}{': ' if where else ''}{errors[0]['msg']}")
-
-
-def _text(record: Record, target: Path) -> bytes:
-    text = record.model_dump_json(indent=2).encode() + b"\n"
-    try:
-        Record.model_validate_json(text)
-    except ValidationError as error:  # such as seconds that are not a number: better now than when it is read
-        raise BadResults(f"{target} would not read back: {_reason(error)}") from error
-    return text
 
 
 def _archive(items: Mapping[str, Items]) -> bytes:

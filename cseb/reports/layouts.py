@@ -10,7 +10,7 @@ from cseb.analysis.query import StudyQuery
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import RecordSummary
-from cseb.records.store import Problem
+from cseb.records.record_file import Problem
 from cseb.reports.tables import (
     Heading,
     Table,

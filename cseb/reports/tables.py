@@ -10,7 +10,7 @@ from cseb.analysis.stats import Cell, Spread, cell, difference
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import Select
-from cseb.records.store import Problem
+from cseb.records.record_file import Problem
 from cseb.reports.captions import caption, footnotes, signature
 from cseb.statistics.paired import FEWEST_TESTED
 from cseb.text import percent, plain

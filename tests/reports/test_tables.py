@@ -13,7 +13,7 @@ from cseb.analysis.stats import cell
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import Record, Select
-from cseb.records.store import Problem
+from cseb.records.record_file import Problem
 from cseb.reports.layouts import few_shot, per_task
 from cseb.reports.tables import Table
 from tests.factory import TASKS, grid, record, source
