@@ -183,7 +183,8 @@ def description(kind: Any) -> str:
     if kind is None:
         return ""
     if origin is Annotated:
-        return " and ".join(str(one) for one in get_args(kind)[1:] if isinstance(one, Bound)) or description(get_args(kind)[0])
+        bounds = " and ".join(str(one) for one in get_args(kind)[1:] if isinstance(one, Bound))
+        return bounds or description(get_args(kind)[0])
     if origin is Literal:
         return ", ".join(map(repr, get_args(kind)))
     if origin in (Union, types.UnionType):

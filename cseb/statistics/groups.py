@@ -12,8 +12,8 @@ Name = TypeVar("Name", bound=Hashable)
 def joined(names: Sequence[Name], different: Collection[frozenset[Name]]) -> list[tuple[Name, ...]]:
     """The largest groups within which no two differ significantly, in the order of `names`; each is a bar or a letter.
 
-    names: best first. different: pairs that differ significantly. Two names are in one group if and only if they are not.
-    Source: insert and absorb, Piepho 2004.
+    names: best first. different: pairs that differ significantly. Two names are in one group if and only if they do
+    not. Source: insert and absorb, Piepho 2004.
     """
     groups = [frozenset(names)]
     for pair in sorted(different, key=lambda pair: sorted(names.index(name) for name in pair)):
