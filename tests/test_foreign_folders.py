@@ -297,6 +297,14 @@ def test_shards_are_safetensors_beside_their_index(tiny: Tiny, canary: Path, sha
     assert not canary.exists()
 
 
+@pytest.mark.parametrize("weight_map", [{}, [], None])
+def test_an_index_that_lists_no_shard_is_named(tiny: Tiny, weight_map: object) -> None:
+    folder = Path(shutil.copytree(tiny("bert"), "sharded"))
+    (folder / "model.safetensors").unlink()
+    write(folder / "model.safetensors.index.json", {"weight_map": weight_map})
+    refused(folder, "model.safetensors.index.json lists no weight file", "--pooler", "mean")
+
+
 def test_shards_are_read(tiny: Tiny) -> None:
     folder = Path(shutil.copytree(tiny("bert"), "sharded"))
     whole = find(str(folder), EncoderOptions(pooler="mean")).open()(["a man"])

@@ -170,7 +170,7 @@ def test_what_is_no_heartbeat_is_passed_over(store: Store) -> None:
 DAMAGES = {"fraction": "abc", "seconds": None, "step": "many", "seed": 1.5, "pid": [], "loss": "nan", "method": 3}
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES, "endless", "deep", "pipe", "huge"])
+@pytest.mark.parametrize("damage", [*DAMAGES, "endless", "deep", "pipe", "huge", "long", "renamed"])
 def test_a_damaged_heartbeat_is_as_none(store: Store, damage: str) -> None:
     job, folder = standin_jobs.job("simcse"), folder_of(store.folder)
     folder.mkdir()
@@ -181,6 +181,10 @@ def test_a_damaged_heartbeat_is_as_none(store: Store, damage: str) -> None:
     if damage == "pipe":
         path.unlink()
         os.mkfifo(path)
+    elif damage == "long":  # whole, but more than a heartbeat has
+        path.write_text(json.dumps(whole | {"method": "m" * pulses.LARGEST}))
+    elif damage == "renamed":
+        path.rename(folder / "another.json")
     else:
         changed = json.dumps(whole | ({damage: DAMAGES[damage]} if damage in DAMAGES else {"seconds": float("inf")}))
         path.write_text({"deep": "[" * 4000, "huge": changed + " " * 5000 + "x"}.get(damage, changed))
@@ -398,6 +402,7 @@ def test_a_process_of_another_machine_or_start_is_not_called_dead(store: Store) 
     assert not alive.ended(me, alive.machine(), alive.began(me))
     assert not alive.ended(2**22 + 1, "another", 5)
     assert not alive.ended(2**22 + 1, "", 0)
+    assert not alive.ended(me, alive.machine(), 0)  # written where the start of a process cannot be told
     if alive.machine():
         assert alive.ended(me, alive.machine(), alive.began(me) + 1)  # the number was given to another process
         assert alive.ended(2**22 + 1, alive.machine(), 5)
@@ -412,6 +417,27 @@ def test_what_dead_launchers_left_long_ago_is_removed(store: Store) -> None:
         os.utime(folder / name, (0, 0))
     pulses.tidy(store.folder)
     assert {path.name for path in folder.iterdir()} == {"new.launcher", ".new.tmp"}
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        "",
+        "host",
+        "host ten {machine} 5",
+        "host 7 {machine} ²",
+        f"host {'9' * 100} {{machine}} 5",
+        "host -1 {machine} 5",
+    ],
+)
+def test_what_no_launcher_says_of_itself_proves_nothing(store: Store, about: str) -> None:
+    """A file of today that says anything else stays until it is old."""
+    file = folder_of(store.folder) / "a.launcher"
+    file.parent.mkdir()
+    file.write_text(about.format(machine=alive.machine() or "-"))
+    pulses.tidy(store.folder)
+    assert file.exists()
+    assert Pulses(store.folder).launched()
 
 
 @pytest.mark.parametrize(
