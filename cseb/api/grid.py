@@ -140,7 +140,11 @@ def plan_grid(
     where = hosts.device_of(device, away)
     if processes > 1 and launcher != "local":
         raise BadBenchmark(f"--processes goes with --launcher local, not with {launcher}")
-    jobs = plan(
+    asked = str(workers)
+    at_once = hosts.workers_of(asked, threads, where, jobs_per_gpu, away, processes)
+    wanted = None if away and asked == "auto" else at_once
+    host = hosts.launcher_of(launcher, wanted, ray_address, slurm, jobs_per_allocation, jobs_per_gpu or 1)
+    jobs = plan(  # it may read or make a corpus, so wrong options come before
         benchmark,
         threads=threads,
         linear=one_of((AUTO, *LIBRARIES), linear, "--linear"),
@@ -150,10 +154,6 @@ def plan_grid(
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
         along=along,
     )
-    asked = str(workers)
-    at_once = hosts.workers_of(asked, threads, where, jobs_per_gpu, away, processes)
-    wanted = None if away and asked == "auto" else at_once
-    host = hosts.launcher_of(launcher, wanted, ray_address, slurm, jobs_per_allocation, jobs_per_gpu or 1)
     folder = Path(results)
     models = folder / "models" if save_models else None
     ordered = jobs[::-1] if backwards else jobs
