@@ -116,7 +116,6 @@ REACHED = {
     "cli/diff": "explain/test_diff.py",
     "cli/evaluate": "test_eval.py",
     "cli/list": "test_cli.py",
-    "cli/options": "plots/test_plots.py",
     "cli/plot": "plots/test_plots.py",
     "cli/report": "test_report.py",
     "cli/rerun": "explain/test_rerun.py",

@@ -59,6 +59,10 @@ def _detail(record: dict[str, Any], items: dict[str, Any]) -> None:
     record["scores"][1]["detail"]["pearson.all"] += 0.001
 
 
+def _figure(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"][0]["detail"]["made.up"] = None
+
+
 def _collapse(record: dict[str, Any], items: dict[str, Any]) -> None:
     record["scores"][0]["value"] = None
 
@@ -104,6 +108,7 @@ def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
     [
         (_value, "mw-captions@1 best: the record says"),
         (_detail, "mw-mixed@1 best, pearson.all: the record says"),
+        (_figure, "mw-captions@1 best, made.up: the record says none, its items give none"),
         (_collapse, "mw-captions@1 best: the record says none, its items give"),
         (_item, "mw-mixed@1 last: the record says"),
         (_lost, "mw-captions@1 last: a score without items"),
