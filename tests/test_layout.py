@@ -144,7 +144,6 @@ REACHED = {
     "launchers/signals": "test_launch.py",
     "microworld/clauses": CORPUS,
     "microworld/encyclopedia": CORPUS,
-    "microworld/inference": CORPUS,
     "microworld/lexicon": GOLD,
     "microworld/registers": CORPUS,
     "microworld/retrieval": WORLD_TASKS,
