@@ -1,6 +1,6 @@
-"""Tables in the docs (all methods, all tasks) and those of costs in results/demo/README.md.
+"""Tables in the docs (all methods, all tasks) and those of costs in results/microworld/README.md.
 
-Rows come from the registry, what papers print from benchmarks/published/scores.csv, our own numbers from results/demo.
+Rows come from the registry, what papers print from benchmarks/published/scores.csv, our own numbers from results/microworld.
 Run it in the root of the repository after any of these has changed: python benchmarks/methods.py
 """
 
@@ -21,7 +21,7 @@ from cseb.registry import METHODS, TASKS
 from cseb.tasks.words import baselines
 
 ROOT = Path(__file__).parents[1]
-DEMO = Path("results") / "demo"
+DEMO = Path("results") / "microworld"
 SHARE = 0.01  # of the corpus, where low-shot columns look
 PAPER = re.compile(r".*?\b(?:19|20)[0-9]{2}\b")  # a source up to its year
 FIRST = ("bert-base", "bert-large", "roberta-base", "roberta-large", "sroberta-base", "glove", "")
@@ -33,7 +33,7 @@ seconds of a job of the demo as a multiple of `simcse` on the same corpus. Print
 BERT-base, lowest to highest where papers differ; another encoder is named. Demo: mean ± sample standard deviation over
 seeds on the microworld, the checkpoint that its dev set chose, as of 21 November 2026, before the changes that
 `results/LOG.md` tells of; it says nothing about real text. `*`: with options that fit its tiny encoder. `--`: a, in no
-table of the five papers in this form; b, learns from labelled texts, see `results/demo/triples.md`; c, not run; d, not
+table of the five papers in this form; b, learns from labelled texts, see `results/microworld/triples.md`; c, not run; d, not
 timed; e, needs a file that does not come with cseb."""
 
 # What a training step was thought to cost before any was measured, to one of simcse: from the sequences that it

@@ -1,7 +1,7 @@
-"""Which orderings of the papers hold on the embedded world: the table in results/demo/README.md.
+"""Which orderings of the papers hold on the embedded world: the table in results/microworld/README.md.
 
 Both numbers of a printed difference stand in one table of one paper, for one encoder and one share. Ours are paired by
-seed; points of every seed come from results/demo/few-shot.csv and triples.csv (`cseb report --format csv`). Run it in
+seed; points of every seed come from results/microworld/few-shot.csv and triples.csv (`cseb report --format csv`). Run it in
 the root of the repository after either has changed: python benchmarks/orderings.py
 """
 
@@ -17,7 +17,7 @@ from cseb.papers.scores import own_rows
 from cseb.statistics.intervals import t_interval
 
 ROOT = Path(__file__).parents[1]
-DEMO = Path("results") / "demo"
+DEMO = Path("results") / "microworld"
 MARKERS = ("<!-- orderings, by benchmarks/orderings.py -->\n", "<!-- end -->")
 BASELINE = "simcse"
 # What a method is held against where that is not the baseline.

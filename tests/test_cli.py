@@ -177,7 +177,7 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert first.stdout.splitlines()[-1].startswith("2 jobs done; next: cseb report")
     held = {record.key: record.origin.finished for record in records(tmp_path)}
     assert {path.name for path in (tmp_path / "results" / "models").iterdir()} == set(held)
-    resolved = tmp_path / "results" / "benchmark-demo.yaml"
+    resolved = tmp_path / "results" / "benchmark-microworld.yaml"
     assert benchmarks.load(str(resolved)).sizes == (64,)
 
     again = call("run", *grid)
@@ -270,7 +270,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 60
-    while not (tmp_path / "results" / "benchmark-demo.yaml").exists() and time.monotonic() < deadline:
+    while not (tmp_path / "results" / "benchmark-microworld.yaml").exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     time.sleep(1.0)
     os.killpg(running.pid, signal.SIGINT)
@@ -313,6 +313,6 @@ WORDS = st.sampled_from(
 @settings(max_examples=60)
 @given(words=st.lists(WORDS, max_size=6), option=st.sampled_from(["--methods", "--fractions", "--tasks", "--corpus"]))
 def test_no_option_gives_a_traceback(words: list[str], option: str, tmp_path: Path) -> None:
-    found = call("run", "demo", "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x")
+    found = call("run", "microworld", "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x")
     assert found.exit_code in (0, 2)
     assert found.exception is None or isinstance(found.exception, SystemExit)

@@ -195,7 +195,7 @@ def test_triples_are_made_of_sentence_pairs_and_can_be_trained_on(tmp_path: Path
     assert (tmp_path / "triples.txt").read_text() == f"{first}\nanother {first}\n"
     options = ("--sizes", 2, "--seeds", 1, "--device", "cpu", "--dry-run", "--results", tmp_path / "results")
     method = "simcse-sup+recipe(batch_size=2)"
-    planned = call("run", "demo", "--methods", method, "--corpus", tmp_path / "triples.txt", *options)
+    planned = call("run", "microworld", "--methods", method, "--corpus", tmp_path / "triples.txt", *options)
     assert planned.exit_code == 0, planned.stderr
 
 

@@ -40,7 +40,7 @@ def results(tmp_path: Path) -> Path:
             one = record(method, 100, seed, values=(points,), tasks=("mw-captions@1",), dev="")
             one = one.model_copy(update={"protocol": replace(one.protocol, data=digest)})
             store.write(one, {"mw-captions@1/last": items})
-    (store.folder / "plan-demo.tsv").write_text("key\tmethod\tfraction\tseed\n")  # a grid was run into it
+    (store.folder / "plan-microworld.tsv").write_text("key\tmethod\tfraction\tseed\n")  # a grid was run into it
     return store.folder
 
 
@@ -118,7 +118,7 @@ def test_too_few_seeds_are_said_before_they_are_run() -> None:
     assert "below 0.25 " in _power(3)[0]
     assert "no test of seeds" in _power(1)[0]
     assert _power(6) == []
-    listed = call("run", "demo", "--dry-run", "--device", "cpu").stdout.splitlines()
+    listed = call("run", "microworld", "--dry-run", "--device", "cpu").stdout.splitlines()
     assert listed[-1] == five
 
 
@@ -129,7 +129,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("command", ["compare", "report", "status", "verify", "plot"])
 def test_what_reads_a_folder_of_others_leaves_it_as_it_is(results: Path, tmp_path: Path, command: str) -> None:
     """Such as the expected records of a benchmark, in which `looks.json` came up as new."""
-    (results / "plan-demo.tsv").unlink()
+    (results / "plan-microworld.tsv").unlink()
     before = tree(results)
     options = ["--out", tmp_path / "plot.svg"] if command == "plot" else []
     assert call(command, results, *options).exit_code in (0, 1)  # made-up numbers are not verified

@@ -112,7 +112,7 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
 
     Path("corpus.txt").write_text("\n".join(SENTENCES))
     grid = benchmarks.override(
-        benchmarks.load("demo"), methods="simcse+mean+recipe(steps=1,warmup=0,batch_size=4)", encoder=str(tiny("bert")),
+        benchmarks.load("microworld"), methods="simcse+mean+recipe(steps=1,warmup=0,batch_size=4)", encoder=str(tiny("bert")),
         corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
     )  # fmt: skip
     (job,) = plan(grid)
@@ -353,7 +353,7 @@ def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks
 def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
     import shutil
 
-    shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "demo", "results")
+    shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "microworld", "results")
     assert call("words:tf-idf").exit_code == 0
     shown = CliRunner().invoke(app, ["report"])
     assert shown.exit_code == 0, shown.output

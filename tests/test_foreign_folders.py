@@ -109,7 +109,7 @@ def refused(name: object, message: str, *arguments: object) -> None:
 
 def not_planned(encoder: Path) -> None:
     """A grid with this encoder is refused before its first job, in one line."""
-    grid = ["run", "demo", "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
+    grid = ["run", "microworld", "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
     found = CliRunner().invoke(app, grid)
     assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
     assert found.stderr.startswith("cseb: ")

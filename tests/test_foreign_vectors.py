@@ -146,7 +146,7 @@ def saved(tiny: Tiny) -> Path:
     """A run whose head is kept at test, as `--save-models` writes it."""
     Path("corpus.txt").write_text("\n".join(SENTENCES))
     grid = benchmarks.override(
-        benchmarks.load("demo"), methods="simcse+mean+mlp(keep=True)+recipe(steps=1,warmup=0,batch_size=4)",
+        benchmarks.load("microworld"), methods="simcse+mean+mlp(keep=True)+recipe(steps=1,warmup=0,batch_size=4)",
         encoder=str(tiny("bert")), corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
     )  # fmt: skip
     (job,) = plan(grid)

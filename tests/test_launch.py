@@ -104,7 +104,7 @@ def test_the_time_limit_of_a_job_starts_when_all_is_loaded(
 @pytest.mark.slow
 def test_a_first_job_finds_all_large_libraries_loaded(store: Store) -> None:
     small = {"methods": "simcse", "fractions": "0.001", "seeds": 1, "steps": 2, "tasks": "mw-captions"}
-    (job,) = plan(override(load("demo"), **small))
+    (job,) = plan(override(load("microworld"), **small))
     program = (
         "import pickle, sys\n"
         "task, job = pickle.load(sys.stdin.buffer)\n"

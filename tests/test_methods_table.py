@@ -70,7 +70,7 @@ def test_printed_numbers_are_the_papers(script: ModuleType) -> None:
 
 def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) -> None:
     """One method as it is, one in a single form that fits, one in two, which is none; other shares are left out."""
-    folder = tmp_path / "results" / "demo"
+    folder = tmp_path / "results" / "microworld"
     folder.mkdir(parents=True)
     names = ("simcse", "vascl+relu_mlp(width=8)", "ct+ami", "ct+whiten", "cls")
     with (folder / "few-shot.csv").open("w", newline="") as stream:

@@ -18,7 +18,7 @@ def script() -> ModuleType:
 
 
 def test_the_table_that_is_shown_is_fresh(script: ModuleType) -> None:
-    text = (ROOT / "results" / "demo" / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "results" / "microworld" / "README.md").read_text(encoding="utf-8")
     assert script.replaced(text) == text, "run python benchmarks/orderings.py"
 
 

@@ -65,7 +65,7 @@ KIT = replace(SIMCSE, name="kit", source="Nobody 2020", terms=(part("cosent"),))
 OTHER = replace(SIMCSE, name="another", source="Nobody 2020")
 '''
 ENTRIES = "[cseb.term]\ncosent = cosent_kit.term:CoSent\n[cseb.method]\nkit = cosent_kit.method:KIT\n"
-RUN = ("demo", "--methods", "simcse+cosent-infonce+recipe(steps=2,batch_size=4)", "--steps", "2", "--sizes", "20")
+RUN = ("microworld", "--methods", "simcse+cosent-infonce+recipe(steps=2,batch_size=4)", "--steps", "2", "--sizes", "20")
 SMALL = ("--seeds", "1", "--tasks", "mw-captions", "--dev", "none", "--device", "cpu", "--workers", "1")
 
 
@@ -230,7 +230,7 @@ def test_names_are_checked_when_they_are_read(kit: Kit, entries: str, asked: str
     ],
 )
 def test_planning_refuses_what_the_run_refuses(kit: Kit, spec: str, told: str) -> None:
-    asked = ("demo", "--methods", spec, *SMALL, "--results", kit.folder / "results")
+    asked = ("microworld", "--methods", spec, *SMALL, "--results", kit.folder / "results")
     assert told in kit.said("run", *asked, "--dry-run")
     assert told in kit.said("run", *asked)
 
@@ -277,7 +277,7 @@ def test_a_part_is_shown_with_what_it_states(kit: Kit) -> None:
 
 def test_files_that_another_package_reads_belong_to_the_key(kit: Kit) -> None:
     (kit.folder / "words.txt").write_text("a\n")
-    asked = ("demo", "--methods", "simcse+cosent(words='words.txt')", *SMALL, "--dry-run")
+    asked = ("microworld", "--methods", "simcse+cosent(words='words.txt')", *SMALL, "--dry-run")
 
     def key() -> str:
         return kit.call("run", *asked).stdout.splitlines()[1].split()[0]

@@ -34,7 +34,7 @@ from cseb.records.store import Store
 from tests import standin_jobs
 
 SMALL = (
-    *("run", "demo", "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "mw-captions"),
+    *("run", "microworld", "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "mw-captions"),
     *("--device", "cpu"),
 )
 PLACE = {several.RANK: "0", several.WORLD_SIZE: "2", "MASTER_ADDR": "localhost"}
@@ -107,7 +107,7 @@ def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytes
     protocol = replace(standin_jobs.PROTOCOL, processes=2)
     first, second, third = (replace(job, protocol=protocol) for job in standin_jobs.jobs("ok", "ok", "ok"))
     store = Store(tmp_path)
-    grid = Grid(benchmarks.load("demo"), [first, second, third], store, 1, {}, [second])
+    grid = Grid(benchmarks.load("microworld"), [first, second, third], store, 1, {}, [second])
     store.prepare()
     monkeypatch.setattr("cseb.encoder.distributed.agreed", lambda *_: [first.key, third.key])
     ran: list[str] = []

@@ -46,7 +46,7 @@ def _read(name: str, column: str) -> Corpus:
 
 
 def miniature(name: str) -> Benchmark:
-    return benchmarks.moved(benchmarks.load(name), benchmarks.load("demo"))
+    return benchmarks.moved(benchmarks.load(name), benchmarks.load("microworld"))
 
 
 def distinct(jobs: list[Job]) -> Iterator[Job]:
@@ -91,7 +91,7 @@ def test_a_table_runs_in_miniature(name: str, tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.prepare()
     record = run_job(job, store, lambda progress: None)
-    assert (record.status, record.benchmark) == ("done", f"{name}-on-demo")
+    assert (record.status, record.benchmark) == ("done", f"{name}-on-microworld")
     assert store.read(job.key) == record
 
 
@@ -105,7 +105,7 @@ def test_sizes_of_another_encoder_stay_behind_when_a_grid_moves() -> None:
 
 
 def test_methods_that_learn_from_labels_get_triples() -> None:
-    table, demo, few_shot = (benchmarks.load(name) for name in ("rcl-table3", "demo", "few-shot"))
+    table, demo, few_shot = (benchmarks.load(name) for name in ("rcl-table3", "microworld", "few-shot"))
     assert benchmarks.moved(table, demo).corpus == demo.triples
     assert benchmarks.moved(table, few_shot).corpus == table.corpus
 

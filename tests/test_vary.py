@@ -50,7 +50,7 @@ def jobs(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[[str], list[Jo
 
     def make(vary: str) -> list[Job]:
         options = {"encoder": str(tiny("bert")), "corpus": str(corpus), "sizes": "16", "tasks": "mw-captions"}
-        grid = override(load("demo"), methods=f"simcse{SMALL}", seeds=2, dev="none", **options)
+        grid = override(load("microworld"), methods=f"simcse{SMALL}", seeds=2, dev="none", **options)
         return plan(grid, vary=vary)  # type: ignore[arg-type]
 
     return make
@@ -61,9 +61,9 @@ def test_keys_of_ordinary_jobs_are_what_they_were(jobs: Callable[[str], list[Job
     (first, _), (alone, _) = jobs("all"), jobs("subset")
     assert replace(first, vary="subset").key == alone.key
     assert len({job.key for vary in ("all", *VARIED) for job in jobs(vary)}) == 10
-    committed = Store(Path(__file__).parents[1] / "benchmarks/expected/demo")
+    committed = Store(Path(__file__).parents[1] / "benchmarks/expected/microworld")
     held = {(one.method, one.subset.size, one.seed): one.key for one in committed.load()[0]}
-    found = {(job.label, job.size, job.seed): job.key for job in plan(load("demo"))}
+    found = {(job.label, job.size, job.seed): job.key for job in plan(load("microworld"))}
     assert found == held
 
 

@@ -6,7 +6,7 @@ al. 2019, section 3.1, task 2). A pass over the text is a function of seed and n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 CLS, SEP = 2, 3
 UNRELATED = -100  # label of rows from text whose lines do not follow each other: ignored by the loss
-LENGTHS = {128: 0.7, 64: 0.2, 32: 0.1}  # tokens of a row: fractions of the text
+SHORT = {32: 1.0}  # tokens of a row: fractions of the text
+LONG = {128: 0.2, 64: 0.4, 32: 0.4}
 
 Ids = npt.NDArray[np.uint16]
 Starts = npt.NDArray[np.int64]
@@ -61,12 +62,12 @@ class Rows:
         return len(self.ids)
 
 
-def rows_of_pass(text: TokenisedText, seed: int, number: int) -> list[Rows]:
-    """Every document once, in an order of its own, each at one of `LENGTHS`; one `Rows` per length."""
+def rows_of_pass(text: TokenisedText, lengths: Mapping[int, float], seed: int, number: int) -> list[Rows]:
+    """Every document once, in an order of its own, each at one of the lengths; one `Rows` per length."""
     rng = np.random.default_rng([seed, number])
     order = rng.permutation(len(text.linked))
-    lengths = rng.choice(list(LENGTHS), size=len(order), p=list(LENGTHS.values()))
-    found = [_rows(text, order[lengths == length], int(length), rng) for length in LENGTHS]
+    drawn = rng.choice(list(lengths), size=len(order), p=list(lengths.values()))
+    found = [_rows(text, order[drawn == length], length, rng) for length in lengths]
     return [rows for rows in found if len(rows)]
 
 

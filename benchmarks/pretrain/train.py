@@ -16,9 +16,10 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import BertConfig, BertForPreTraining
 
-from benchmarks.pretrain.rows import UNRELATED, Rows, TokenisedText, rows_of_pass
+from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State
+from benchmarks.pretrain.rows import LONG, SHORT, UNRELATED, Rows, TokenisedText, rows_of_pass
 from benchmarks.pretrain.sources import LISTED, BadText
 from benchmarks.pretrain.text import POSITIONS, prepare
 
@@ -53,7 +55,20 @@ class Batch:
     follows: Tensor
 
 
-def batches(text: TokenisedText, seed: int, tokens: int, start: int = 0) -> Iterator[Rows]:
+def schedule(text: TokenisedText, seed: int, tokens: int, steps: int, done: int) -> Iterator[Rows]:
+    """Batches of a run from step `done` on: the last three tenths have long rows too.
+
+    A BERT so small learns nothing from context for thousands of steps where rows are longer (TRIALS.md); BERT itself
+    took the longest ones for its last tenth.
+    """
+    long = steps * 7 // 10
+    yield from islice(batches(text, SHORT, seed, tokens, done), max(0, long - done))
+    yield from batches(text, LONG, seed, tokens, max(0, done - long))
+
+
+def batches(
+    text: TokenisedText, lengths: Mapping[int, float], seed: int, tokens: int, start: int = 0
+) -> Iterator[Rows]:
     """Endless batches of `tokens` tokens, from batch number `start` on; batches of a pass in random order.
 
     Raises: BadText where there is not one row.
@@ -61,7 +76,7 @@ def batches(text: TokenisedText, seed: int, tokens: int, start: int = 0) -> Iter
     number, passed = 0, 0
     while True:
         groups = []
-        for rows in rows_of_pass(text, seed, number):
+        for rows in rows_of_pass(text, lengths, seed, number):
             at_once = min(tokens // rows.ids.shape[1], len(rows))
             order = np.random.default_rng([seed, number, 1]).permutation(len(rows))
             for first in range(0, len(order) - at_once + 1, at_once):
@@ -121,7 +136,7 @@ def held_out(losses: Losses, text: TokenisedText, options: argparse.Namespace) -
     """Masked-word loss, accuracy of masked words, and of next sentence, without dropout, on the same rows each time."""
     losses.eval()
     loss = right = words = same = pairs = 0.0
-    rng, source = np.random.default_rng([options.seed, 3]), batches(text, options.seed, LOOK_BATCH)
+    rng, source = np.random.default_rng([options.seed, 3]), batches(text, LONG, options.seed, LOOK_BATCH)
     for _ in range(max(1, min(len(text.ids), HELD_OUT_TOKENS) // LOOK_BATCH)):
         batch = masked(next(source), losses.model.config.vocab_size, rng)
         with precision(options):
@@ -148,45 +163,26 @@ def optimizer_of(model: torch.nn.Module, highest: float) -> torch.optim.Optimize
     return torch.optim.AdamW(groups, lr=highest, betas=(0.9, 0.98), fused=True)
 
 
-class OtherRun(Exception):
-    """A checkpoint that was made with other options."""
-
-
-class Checkpoints:
-    """The newest state of a run and the one before it, each a file that is complete or absent."""
-
-    def __init__(self, folder: Path, identity: dict[str, Any]) -> None:
-        self.newest, self.older = folder / "checkpoint.pt", folder / "checkpoint-before.pt"
-        self.identity = json.dumps(identity, sort_keys=True)
-
-    def write(self, step: int, losses: Losses, optimizer: torch.optim.Optimizer, log: list[list[float]]) -> None:
-        """Replace the older one."""
-        part = self.newest.with_suffix(".part")
-        state = {"identity": self.identity, "step": step, "model": losses.model.state_dict(), "log": log}
-        with part.open("wb") as file:
-            torch.save(state | {"optimizer": optimizer.state_dict()}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        if self.newest.exists():
-            self.newest.replace(self.older)
-        part.replace(self.newest)
-
-    def read(self, losses: Losses, optimizer: torch.optim.Optimizer) -> tuple[int, list[list[float]]]:
-        """Steps done and the log so far; a damaged file is left for the one before it. Raises: OtherRun."""
-        for path in (self.newest, self.older):
-            try:
-                found = torch.load(path, weights_only=True)
-            except FileNotFoundError:
-                continue
-            except Exception as error:  # whatever is wrong with it, the one before may do
-                print(f"{path} cannot be read ({type(error).__name__}); the one before it is tried", flush=True)
-                continue
-            if found["identity"] != self.identity:
-                raise OtherRun(f"{path} is of other options; take another --out, or these: {found['identity']}")
-            losses.model.load_state_dict(found["model"])
-            optimizer.load_state_dict(found["optimizer"])
-            return found["step"], found["log"]
-        return 0, []
+def new_model(options: argparse.Namespace, pieces: int) -> BertForPreTraining:
+    """A BERT with both heads and weights drawn from the seed."""
+    layers, width, heads = SIZES[options.size]
+    torch.manual_seed(options.seed)
+    model = BertForPreTraining(
+        BertConfig(
+            vocab_size=pieces,
+            hidden_size=width,
+            num_hidden_layers=layers,
+            num_attention_heads=heads,
+            intermediate_size=4 * width,
+            max_position_embeddings=POSITIONS,
+            hidden_dropout_prob=options.dropout,
+            attention_probs_dropout_prob=options.dropout,
+            pad_token_id=0,
+            initializer_range=0.05,  # narrower layers need larger weights than BERT's 0.02 for sums of the same size
+        )
+    )
+    model.set_attn_implementation("eager")  # for short rows a fifth less time a step than fused attention, on a CPU
+    return model
 
 
 def train(options: argparse.Namespace, rank: int, world: int) -> None:
@@ -197,29 +193,17 @@ def train(options: argparse.Namespace, rank: int, world: int) -> None:
         dist.barrier()
     tokenizer, text, unseen = prepare(options.text, options.out, options.pieces, options.sources)
     steps = int(options.passes * len(text.ids)) // options.tokens
-    layers, width, heads = SIZES[options.size]
-    torch.manual_seed(options.seed)
-    model = BertForPreTraining(
-        BertConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=width,
-            num_hidden_layers=layers,
-            num_attention_heads=heads,
-            intermediate_size=4 * width,
-            max_position_embeddings=POSITIONS,
-            hidden_dropout_prob=options.dropout,
-            attention_probs_dropout_prob=options.dropout,
-            pad_token_id=0,
-        )
-    ).train()
+    model = new_model(options, len(tokenizer)).train()
     losses, optimizer = Losses(model), optimizer_of(model, options.rate)
     identity = {name: value for name, value in vars(options).items() if name not in ELSEWHERE}
     identity |= json.loads((options.out / "text.json").read_text("utf-8"))["made_of"]
     checkpoints = Checkpoints(options.out, identity | {"processes": world, "threads": torch.get_num_threads()})
-    done, log = checkpoints.read(losses, optimizer)
+    state = checkpoints.read(model, optimizer) or State()
+    done, log = state.step, state.log
     shared: Any = torch.nn.parallel.DistributedDataParallel(losses) if world > 1 else losses
-    source = batches(text, options.seed, options.tokens, done)
+    source = schedule(text, options.seed, options.tokens, steps, done)
     began = saved = said = time.monotonic()
+    computing = time.process_time()
     last = min(steps, options.stop_after or steps)
     for step in range(done, last):
         rows = next(source)
@@ -247,20 +231,25 @@ def train(options: argparse.Namespace, rank: int, world: int) -> None:
                 )
             )
         if now - saved >= options.save_every or step + 1 == last:
-            checkpoints.write(step + 1, losses, optimizer, log)
+            hours = (state.hours[0] + (now - began) / 3600, state.hours[1] + (time.process_time() - computing) / 3600)
+            checkpoints.write(State(step + 1, log, hours), model, optimizer)
             saved = time.monotonic()
         if now - said > SAY_EVERY:
-            speed = (step + 1 - done) / (now - began)
-            left = (steps - step - 1) / speed
-            print(
-                f"step {step + 1} of {steps}, loss {float(words):.3f}, {speed * options.tokens:,.0f} tokens a second, "
-                f"{left / 60:.0f} min left",
-                flush=True,
-            )
+            say_progress(step + 1, steps, float(words.detach()), (step + 1 - done) / (now - began), options.tokens)
             said = now
     if rank == 0 and last == steps:
+        model.config.hidden_dropout_prob = model.config.attention_probs_dropout_prob = 0.1  # BERT's, for training on
         model.save_pretrained(options.out / "encoder")
         tokenizer.save_pretrained(options.out / "encoder")
+
+
+def say_progress(step: int, steps: int, loss: float, speed: float, tokens: int) -> None:
+    """How far a run is; speed in steps a second, `tokens` of a step."""
+    left = (steps - step) / speed / 60
+    print(
+        f"step {step} of {steps}, loss {loss:.3f}, {speed * tokens:,.0f} tokens a second, {left:.0f} min left",
+        flush=True,
+    )
 
 
 def write_log(path: Path, log: list[list[float]]) -> None:
@@ -279,10 +268,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, required=True, help="folder of this run")
     parser.add_argument("--size", choices=sorted(SIZES), required=True)
     parser.add_argument("--passes", type=float, default=2.0, help="over the text")
-    parser.add_argument("--tokens", type=int, default=8192, help="of a batch, over all processes")
+    parser.add_argument("--tokens", type=int, default=4096, help="of a batch, over all processes")
     parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate")
-    parser.add_argument("--pieces", type=int, default=16_384, help="size of the vocabulary, at most 65,536")
-    parser.add_argument("--dropout", type=float, default=0.1)
+    parser.add_argument("--pieces", type=int, default=8192, help="size of the vocabulary, at most 65,536")
+    parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--look-every", type=int, default=500, help="steps between two measurements on held-out text")

@@ -3,7 +3,7 @@
     python benchmarks/speed/cost.py [METHOD ...]
 
 Methods: all, or those named; simcse is measured in every run, and ratios are to that one. Each job (0.1 % of the
-sentences or 100 triples, one seed) has a process of its own. Rows of results/demo/cost.csv are replaced or added;
+sentences or 100 triples, one seed) has a process of its own. Rows of results/microworld/cost.csv are replaced or added;
 benchmarks/methods.py makes tables of them.
 """
 
@@ -21,7 +21,7 @@ from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.registry import METHODS
 
-DEMO = Path("results") / "demo"
+DEMO = Path("results") / "microworld"
 FIELDS = ("trained_on", "method", "cpu_seconds", "to_simcse", "peak_mb")
 TRIPLES = ("--corpus", "microworld:triples:5000", "--sizes", "100")
 CORPORA: dict[str, tuple[str, ...]] = {"sentences": ("--fractions", "0.001"), "triples": TRIPLES}
@@ -38,7 +38,7 @@ def every_method() -> list[str]:
 def measured(method: str, trained_on: str) -> Record:
     """The record of one job in a process of its own. Raises: CalledProcessError."""
     with TemporaryDirectory() as folder:
-        words = ("run", "demo", "--methods", method, "--seeds", "1", "--workers", "1", "--device", "cpu", "--quiet")
+        words = ("run", "microworld", "--methods", method, "--seeds", "1", "--workers", "1", "--device", "cpu", "--quiet")
         command = [sys.executable, "-m", "cseb", *words, *CORPORA[trained_on], "--results", folder]
         subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         (record,) = Store(Path(folder)).load()[0]

@@ -96,7 +96,7 @@ def fixed(options: argparse.Namespace) -> None:
     from cseb.records.store import Store
 
     grid = benchmarks.override(
-        benchmarks.load("demo"),
+        benchmarks.load("microworld"),
         methods="simcse",
         fractions="0.001",
         steps=min(10, options.steps),
@@ -126,7 +126,7 @@ def dry(options: argparse.Namespace) -> None:
     """A plan of 10,000 jobs: 200 methods, five shares, ten seeds."""
     methods = ",".join(f"simcse+infonce(temperature={number / 1000})" for number in range(10, 210))
     shares = ("--fractions", "0.001,0.002,0.005,0.01,0.1", "--seeds", "10", "--device", "cpu")
-    command = [sys.executable, "-m", "cseb", "run", "demo", "--dry-run", "--methods", methods, *shares]
+    command = [sys.executable, "-m", "cseb", "run", "microworld", "--dry-run", "--methods", methods, *shares]
     for _ in range(options.rounds):
         wall, used = timed(lambda: subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL))
         print(f"dry: 10,000 jobs planned and listed in {wall:.2f} s, {used:.2f} s CPU", flush=True)
@@ -195,7 +195,7 @@ def demo(options: argparse.Namespace) -> None:
         for workers in ("1", "2"):
             with tempfile.TemporaryDirectory() as place:
                 shape = ("--steps", str(options.steps), "--seeds", str(options.seeds), "--workers", workers)
-                command = [sys.executable, "-m", "cseb", "run", "demo", "--quiet", "--results", f"{place}/r", *shape]
+                command = [sys.executable, "-m", "cseb", "run", "microworld", "--quiet", "--results", f"{place}/r", *shape]
                 wall, used = timed(lambda command=command: subprocess.run(command, check=True, cwd=ROOT))  # type: ignore[misc]
             seconds.append(wall)
             print(f"demo: {workers} workers: {wall:.1f} s, {used:.1f} s CPU; load {os.getloadavg()[0]:.1f}", flush=True)

@@ -44,7 +44,7 @@ READ = 20_000  # lines of a corpus from which sentences to train on are drawn
 FEWEST, BATCHES = 1024, 8  # sentences of a probe: so many, or so many batches where that is more
 TEXTS = 256  # test sentences
 DRIFT = 0.15  # of the seconds of a job, by which it may be off besides; a tenth was seen (results/speed/expected.txt)
-GUESSED = 4.0  # times as fast or slow: methods that were timed differ that much (results/demo/README.md)
+GUESSED = 4.0  # times as fast or slow: methods that were timed differ that much (results/microworld/README.md)
 
 
 def estimates(jobs: Sequence[Job], workers: int, folder: Path | None = None) -> Estimates:

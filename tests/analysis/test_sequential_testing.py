@@ -19,7 +19,7 @@ def study(seeds: int, encoder: str = "tiny") -> Study:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "plan-demo.tsv").touch()
+    (tmp_path / "plan-microworld.tsv").touch()
     return tmp_path
 
 

@@ -83,7 +83,7 @@ def test_show_tells_of_methods_and_records(folder: Path) -> None:
     key = cseb.load(folder).records[0].key
     assert cseb.show("simcse").strip() == printed("show", "simcse").strip()
     assert cseb.show(key, folder).strip() == printed("show", key, "--results", folder).strip()
-    assert "replaced by the scale and steps of demo" in cseb.show("simcse", benchmark="demo")
+    assert "replaced by the scale and steps of microworld" in cseb.show("simcse", benchmark="microworld")
 
 
 def test_verify_works_every_number_out_again(folder: Path) -> None:

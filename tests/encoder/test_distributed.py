@@ -102,7 +102,7 @@ def test_shares_cover_a_batch_and_rows_left_over_are_repeated(rows: int, count: 
 
 
 def cseb(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cseb", "run", "demo", "--fractions", "0.001", "--seeds", "1", *arguments]
+    command = [sys.executable, "-m", "cseb", "run", "microworld", "--fractions", "0.001", "--seeds", "1", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
 
@@ -137,7 +137,7 @@ ACCELERATE = (
 @pytest.mark.slow
 def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_path: Path) -> None:
     bare = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
-    command = ["-m", "cseb", "run", "demo", "--fractions", "0.001", "--seeds", "1", *SHORT, "--results"]
+    command = ["-m", "cseb", "run", "microworld", "--fractions", "0.001", "--seeds", "1", *SHORT, "--results"]
     two = subprocess.run(
         [sys.executable, *command, tmp_path / "own", "--processes", "2"], capture_output=True, check=True, env=bare
     )
@@ -168,7 +168,7 @@ def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_pat
 
 
 def test_one_process_of_several_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, *ACCELERATE, "--cpu", "-m", "cseb", "run", "demo", *SHORT, "--results", str(tmp_path)]
+    command = [sys.executable, *ACCELERATE, "--cpu", "-m", "cseb", "run", "microworld", *SHORT, "--results", str(tmp_path)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode != 0
     assert "has started one process of several" in ran.stderr

@@ -99,7 +99,7 @@ def test_a_name_that_is_nearly_right_is_answered() -> None:
 
 
 def test_the_last_word_is_the_command_line_s() -> None:
-    demo = benchmarks.load("demo")
+    demo = benchmarks.load("microworld")
     assert benchmarks.override(demo) is demo
     changed = benchmarks.override(demo, methods="simcse", fractions="1e-3,1", seeds=2, steps=7, corpus="my.csv")
     assert (changed.methods, changed.fractions, changed.seeds, changed.corpus) == ("simcse", (0.001, 1.0), 2, "my.csv")
@@ -130,7 +130,7 @@ def test_another_corpus_drops_the_column_of_the_file(tmp_path: Path) -> None:
 )
 def test_a_wrong_option_is_one_line(options: dict[str, Any]) -> None:
     with pytest.raises(BadBenchmark):
-        benchmarks.override(benchmarks.load("demo"), **options)
+        benchmarks.override(benchmarks.load("microworld"), **options)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ def test_any_bytes_are_a_benchmark_or_one_line(content: bytes, tmp_path: Path) -
 @FUZZ
 @given(text=st.text(alphabet="simcse+-ma()=,.0123456789'\"[] \n\\x00{}*:", max_size=60))
 def test_any_spec_is_methods_or_one_line(text: str) -> None:
-    demo = benchmarks.load("demo")
+    demo = benchmarks.load("microworld")
     for options in ({"methods": text}, {"fractions": text}, {"sizes": text}):
         try:
             benchmarks.override(demo, **options)
@@ -219,17 +219,17 @@ def test_any_spec_is_methods_or_one_line(text: str) -> None:
 
 
 def test_a_grid_moves_to_another_stage() -> None:
-    few_shot, demo = benchmarks.load("few-shot"), benchmarks.load("demo")
+    few_shot, demo = benchmarks.load("few-shot"), benchmarks.load("microworld")
     small = benchmarks.moved(few_shot, demo)
     assert (small.methods, small.fractions, small.seeds) == (few_shot.methods, few_shot.fractions, few_shot.seeds)
     assert (small.encoder, small.corpus, small.tasks, small.dev, small.scale) == (
         demo.encoder, demo.corpus, demo.tasks, demo.dev, demo.scale,
     )  # fmt: skip
-    assert small.name == "few-shot-on-demo"
+    assert small.name == "few-shot-on-microworld"
 
 
 def test_any_field_can_be_overridden_and_what_follows_from_it_is_declared_with_it() -> None:
-    demo = benchmarks.load("demo")
+    demo = benchmarks.load("microworld")
     found = benchmarks.override(demo, scale="recipe(steps=3)", table="tasks", description="")
     assert (found.scale, found.table, found.description) == ("recipe(steps=3)", "tasks", demo.description)
     assert benchmarks.override(benchmarks.override(demo, column="text"), corpus="my.tsv").column == ""

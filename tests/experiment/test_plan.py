@@ -223,7 +223,7 @@ def test_without_a_network_the_hub_is_one_clear_line(monkeypatch: pytest.MonkeyP
 def test_triples_that_are_not_there_are_missed_before_anything_trains(tmp_path: Path) -> None:
     mixed = tmp_path / "mixed.txt"
     mixed.write_text("a\tb\tc\n" * 70 + "a sentence\n")
-    grid = override(load("demo"), methods="simcse-sup", corpus=str(mixed), sizes="70", seeds=1)
+    grid = override(load("microworld"), methods="simcse-sup", corpus=str(mixed), sizes="70", seeds=1)
     with pytest.raises(BadData, match=r"simcse-sup reads 3 texts joined by TABs .* 1 of 71 lines .* 'a sentence'"):
         plan(grid)
     mixed.write_text("a\tb\tc\n" * 70)
@@ -233,7 +233,7 @@ def test_triples_that_are_not_there_are_missed_before_anything_trains(tmp_path: 
 def test_views_that_were_put_in_or_replaced_decide_what_a_line_must_hold(tmp_path: Path) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("".join(f"a sentence {number}\n" for number in range(70)))
-    grid = override(load("demo"), corpus=str(plain), sizes="70", seeds=1)
+    grid = override(load("microworld"), corpus=str(plain), sizes="70", seeds=1)
     for views, texts in (("triples", "3"), ("pairs", "2 or 3")):
         with pytest.raises(BadData, match=rf"mirror\+{views} reads {texts} texts .* 70 of 70 lines"):
             plan(override(grid, methods=f"mirror+{views}"))
@@ -314,9 +314,9 @@ def test_a_launcher_with_room_for_all_jobs_takes_the_long_ones_of_every_seed_fir
     assert [job.label for job in longest_first(jobs, seconds, 16)] == ["micse"] * 4 + ["simcse"] * 4
 
 
-def test_keys_of_the_demo_stay_what_they_are() -> None:
+def test_keys_of_the_microworld_stay_what_they_are() -> None:
     """Whoever moves a key without raising a version orphans every record that users have."""
-    keys = [(job.label, job.size, job.key) for job in plan(override(load("demo"), seeds=1))]
+    keys = [(job.label, job.size, job.key) for job in plan(override(load("microworld"), seeds=1))]
     assert keys == [
         ("simcse", 100, "773217d25d49fab1"),
         ("micse", 100, "317c620fa01a4382"),

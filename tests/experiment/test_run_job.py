@@ -51,7 +51,7 @@ def jobs(tiny: Tiny, tmp_path: Path) -> Callable[..., list[Job]]:
     def make(methods: str, **options: object) -> list[Job]:
         settled = {"encoder": str(tiny("bert")), "corpus": str(corpus), "fractions": "", "sizes": "16", "seeds": 1,
                    "tasks": "mw-captions,mw-relations", **options}  # fmt: skip
-        return plan(override(load("demo"), methods=methods, **settled))  # type: ignore[arg-type]
+        return plan(override(load("microworld"), methods=methods, **settled))  # type: ignore[arg-type]
 
     return make
 
@@ -234,7 +234,7 @@ def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
 
 
 def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path) -> None:
-    grid = override(load("demo"), methods="simcse+recipe(batch_size=16)", encoder=str(tiny("bert")), sizes="60",
+    grid = override(load("microworld"), methods="simcse+recipe(batch_size=16)", encoder=str(tiny("bert")), sizes="60",
                     corpus="microworld:100", seeds=1, tasks="mw-captions", steps=4)  # fmt: skip
     quiet = lambda progress: None
     (plain,), (followed,) = plan(grid), plan(grid, along="mw-geometry,mw-captions")

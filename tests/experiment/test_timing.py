@@ -28,7 +28,7 @@ def probe(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[..., Probe]:
     def make(method: str, **options: object) -> Probe:
         settled = {"encoder": str(tiny("bert")), "corpus": str(corpus), "fractions": "", "sizes": "16", "seeds": 1,
                    "tasks": "mw-captions", **options}  # fmt: skip
-        [job] = plan(override(load("demo"), methods=method, **settled))  # type: ignore[arg-type]
+        [job] = plan(override(load("microworld"), methods=method, **settled))  # type: ignore[arg-type]
         return Probe(job, SENTENCES[:16], SENTENCES[16:], 10)
 
     return make

@@ -42,7 +42,7 @@ def test_every_method_reads_back_from_its_resolved_text(name: str) -> None:
 
 
 def test_the_job_of_a_record_is_the_one_that_made_it(ran: Path) -> None:
-    planned = {job.key: job for job in plan(benchmarks.load(str(ran / "benchmark-demo.yaml")))}
+    planned = {job.key: job for job in plan(benchmarks.load(str(ran / "benchmark-microworld.yaml")))}
     for one in Store(ran).load()[0]:
         job = job_of(one, "", "")
         assert job.key == one.key

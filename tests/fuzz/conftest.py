@@ -42,8 +42,8 @@ def make_sound(server: Server, data: Path, encoder: Path) -> None:
         return ended
 
     methods = "simcse+recipe(batch_size=8),cls,mean"
-    done("run", "demo", "--methods", methods, *GRID)
-    done("run", "demo", "--methods", "simcse+recipe(batch_size=8)", *GRID[:2], "--sizes", "16", "--seeds", "1",
+    done("run", "microworld", "--methods", methods, *GRID)
+    done("run", "microworld", "--methods", "simcse+recipe(batch_size=8)", *GRID[:2], "--sizes", "16", "--seeds", "1",
     *GRID[6:],
          "--save-models", "--results", "saved")  # fmt: skip
     done("eval", "microworld", "--pooler", "mean", "--tasks", "mw-captions")
@@ -53,8 +53,8 @@ def make_sound(server: Server, data: Path, encoder: Path) -> None:
     done("eval", "tiny", "--pooler", "mean", "--tasks", "pairs.tsv", "--cache", "cache", "--results", "cached")
     done("eval", "tiny", "--pooler", "cls", "--tasks", "pairs.tsv", "--cache", "other-cache", "--results", "other")
     done("eval", "st", "--tasks", "pairs.tsv", "--results", "cached")
-    shutil.copytree(ROOT / "benchmarks/expected/demo", data / "demo")
-    demo = (ROOT / "benchmarks/demo.yaml").read_text()
+    shutil.copytree(ROOT / "benchmarks/expected/microworld", data / "demo")
+    demo = (ROOT / "benchmarks/microworld.yaml").read_text()
     (data / "small.yaml").write_text(
         demo.replace("microworld:100000", "microworld:500").replace("[0.001, 0.01]", "[0.2]")
     )

@@ -11,7 +11,7 @@ from tests.fuzz.harness import ROOT, Case, Fuzz
 from tests.fuzz.hostile import HUGE, altered, damaged, number, odd, text, value
 
 pytestmark = pytest.mark.slow
-SOUND = ROOT / "benchmarks/demo.yaml"
+SOUND = ROOT / "benchmarks/microworld.yaml"
 
 
 def bomb(widths: int, levels: int, merged: bool) -> bytes:

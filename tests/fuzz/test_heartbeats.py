@@ -52,7 +52,7 @@ def _make(case: Case) -> None:
         case.notes.append(f"{named}: {content[:200]!r}")
     _beside(case, rng)
     case.then(*rng.choice((("status", "results"), ("status", "results"), ("status", "results"),
-                           ("run", "results/benchmark-demo.yaml", "--results", "results", "--dry-run"))))  # fmt: skip
+                           ("run", "results/benchmark-microworld.yaml", "--results", "results", "--dry-run"))))  # fmt: skip
 
 
 def _file_name(rng: random.Random) -> str:
@@ -74,7 +74,7 @@ def _beside(case: Case, rng: random.Random) -> None:
         if rng.random() < 0.3:
             case.notes.append(odd(rng, path))
     elif roll < 0.5:
-        path = results / "plan-demo.tsv"
+        path = results / "plan-microworld.tsv"
         rows = [line.split("\t") for line in path.read_text().splitlines()]
         row = rng.choice(rows)
         row[rng.randrange(len(row))] = rng.choice((number, text))(rng)

@@ -103,9 +103,9 @@ def _commands(rng: random.Random, key: str, tasks: str) -> list[tuple[str, ...]]
         ("verify", "results"),
         ("show", key, "--results", "results"),
         ("show", f"results/runs/{key}.json"),
-        ("check", "demo", "--results", "results", "--format", rng.choice(("terminal", "github", "junit"))),
-        ("check", "demo", "--results", "results", "--against", "published"),
-        ("run", "results/benchmark-demo.yaml", "--results", "results", "--dry-run"),
+        ("check", "microworld", "--results", "results", "--format", rng.choice(("terminal", "github", "junit"))),
+        ("check", "microworld", "--results", "results", "--against", "published"),
+        ("run", "results/benchmark-microworld.yaml", "--results", "results", "--dry-run"),
         ("rerun", key, "--results", "results"),
     ]
 
@@ -213,8 +213,8 @@ def _bytes(case: Case, results: Path, key: str) -> None:
     path = case.rng.choice(
         (
             results / f"runs/{key}.json",
-            results / "benchmark-demo.yaml",
-            results / "plan-demo.tsv",
+            results / "benchmark-microworld.yaml",
+            results / "plan-microworld.tsv",
             results / "reference.json",
         )
     )
@@ -254,7 +254,7 @@ def _items(case: Case, results: Path, key: str) -> None:
 
 def _place(case: Case, results: Path, key: str) -> None:
     """Something that is no file where a file or folder belongs."""
-    places = (f"runs/{key}.json", f"items/{key}.npz", "items", "benchmark-demo.yaml", "plan-demo.tsv", "running")
+    places = (f"runs/{key}.json", f"items/{key}.npz", "items", "benchmark-microworld.yaml", "plan-microworld.tsv", "running")
     path = results / case.rng.choice(places)
     if path.parent.is_dir():
         case.notes.append(f"{path.name}: {odd(case.rng, path)}")

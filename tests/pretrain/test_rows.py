@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.pretrain.rows import CLS, LENGTHS, SEP, UNRELATED, TokenisedText, rows_of_pass
+from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, TokenisedText, rows_of_pass
 from benchmarks.pretrain.sources import BadText, sentences_of
-from benchmarks.pretrain.train import MASK, MASKED, SPECIAL, batches, masked, rate
+from benchmarks.pretrain.train import MASK, MASKED, SPECIAL, batches, masked, rate, schedule
 
 PIECES = 5000
 
@@ -21,8 +21,8 @@ def text() -> TokenisedText:
 
 def test_a_second_segment_follows_the_first_as_its_label_says(text: TokenisedText) -> None:
     seen = {0: 0, 1: 0, UNRELATED: 0}
-    for rows in rows_of_pass(text, 0, 0):
-        assert rows.ids.shape[1] in LENGTHS
+    for rows in rows_of_pass(text, LONG, 0, 0):
+        assert rows.ids.shape[1] in LONG
         for ids, first, follows in zip(rows.ids, rows.first, rows.follows, strict=True):
             assert (ids[0], ids[first - 1], ids[-1]) == (CLS, SEP, SEP)
             assert (ids[1 : first - 1] >= SPECIAL).all()
@@ -36,21 +36,30 @@ def test_a_second_segment_follows_the_first_as_its_label_says(text: TokenisedTex
 
 
 def test_passes_differ_and_come_back(text: TokenisedText) -> None:
-    one, again, other = (rows_of_pass(text, 0, number) for number in (0, 0, 1))
+    one, again, other = (rows_of_pass(text, LONG, 0, number) for number in (0, 0, 1))
     assert all(np.array_equal(a.ids, b.ids) for a, b in zip(one, again, strict=True))
     assert not all(np.array_equal(a.ids, b.ids) for a, b in zip(one, other, strict=True))
 
 
 def test_batches_go_on_where_they_were(text: TokenisedText) -> None:
-    whole, rest = batches(text, 0, 1024), batches(text, 0, 1024, start=150)  # more than a pass
+    whole, rest = batches(text, LONG, 0, 1024), batches(text, LONG, 0, 1024, start=150)  # more than a pass
     for _ in range(150):
         next(whole)
     for _ in range(5):
         assert np.array_equal(next(whole).ids, next(rest).ids)
 
 
+def test_a_run_has_short_rows_first_and_goes_on_where_it_was(text: TokenisedText) -> None:
+    whole = [rows.ids for rows, _ in zip(schedule(text, 0, 1024, 200, 0), range(200), strict=False)]
+    assert {ids.shape[1] for ids in whole[:140]} == set(SHORT)
+    assert {ids.shape[1] for ids in whole[140:]} == set(LONG)
+    for done in (100, 150):
+        rest = schedule(text, 0, 1024, 200, done)
+        assert all(np.array_equal(next(rest).ids, ids) for ids in whole[done:])
+
+
 def test_fifteen_of_a_hundred_tokens_are_hidden_and_four_fifths_of_them_shown_as_mask(text: TokenisedText) -> None:
-    (rows, *_) = rows_of_pass(text, 0, 0)
+    (rows, *_) = rows_of_pass(text, LONG, 0, 0)
     batch = masked(rows, PIECES, np.random.default_rng(0))
     ids, places, words = batch.ids.numpy(), batch.places.numpy(), batch.words.numpy()
     assert places.shape[1] == round(MASKED * ids.shape[1])
@@ -88,7 +97,7 @@ def test_sentences_end_where_a_reader_says(paragraph: str, found: list[str]) -> 
 
 def test_little_text_is_enough_or_said_to_be_too_little(text: TokenisedText) -> None:
     one = TokenisedText(text.ids[: text.sentences[40]], text.sentences[:41], text.documents[:2], text.linked[:1])
-    assert next(batches(one, 0, 1024)).ids.size
+    assert next(batches(one, LONG, 0, 1024)).ids.size
     none = TokenisedText(text.ids[:20], text.sentences[:2], np.array([0, 1]), text.linked[:1])
     with pytest.raises(BadText, match="20 tokens of text do not fill one row"):
-        next(batches(none, 0, 1024))
+        next(batches(none, LONG, 0, 1024))

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from transformers import AutoModelForPreTraining, AutoTokenizer
 
 from cseb.microworld.corpus import general_sentences
@@ -79,6 +80,27 @@ def test_a_run_killed_three_times_ends_with_the_bits_of_one_that_was_not(sources
     model = AutoModelForPreTraining.from_pretrained(tmp_path / "whole" / "encoder")
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "whole" / "encoder")
     assert model.config.vocab_size == len(tokenizer) == 600
+    assert model.config.hidden_dropout_prob == 0.1
+    shipped, data = tmp_path / "our-bert", tmp_path / "data" / "STS"
+    data.mkdir(parents=True)
+    first = (Path(sources[1]) / "wiki_all.txt").read_text().splitlines()[-1]
+    (data / "pairs.txt").write_text(f"4.0\t{first}\tNobody has ever written this sentence down.\n")
+    export = [
+        "-m",
+        "benchmarks.pretrain.export",
+        str(tmp_path / "whole"),
+        *sources[:4],
+        "--evaluation",
+        str(data.parent),
+    ]
+    subprocess.run([sys.executable, *export, "--to", str(shipped)], cwd=ROOT, check=True, capture_output=True)
+    card = (shipped / "README.md").read_text()
+    assert "| STS | 1 | 2 |" in card
+    assert hashlib.sha256((shipped / "model.safetensors").read_bytes()).hexdigest() in card
+    assert f"| {float(log[-1].split(',')[2]):.3f} |" in card
+    half = AutoModelForPreTraining.from_pretrained(shipped)
+    assert half.dtype == torch.float32
+    assert torch.equal(half.bert.pooler.dense.weight, model.bert.pooler.dense.weight.half().float())
     other = start(sources, tmp_path / "whole", "--rate", "1e-4")
     assert "is of other options" in other.communicate(timeout=60)[1]
     assert other.returncode == 2

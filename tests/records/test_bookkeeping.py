@@ -23,5 +23,5 @@ def test_a_gitignore_of_the_user_stays(tmp_path: Path) -> None:
 def test_a_folder_is_own_once_a_grid_was_planned_into_it(tmp_path: Path) -> None:
     assert not is_own(tmp_path)
     assert not is_own(tmp_path / "none")
-    (tmp_path / "plan-demo.tsv").touch()
+    (tmp_path / "plan-microworld.tsv").touch()
     assert is_own(tmp_path)
