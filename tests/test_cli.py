@@ -313,6 +313,8 @@ WORDS = st.sampled_from(
 @settings(max_examples=60)
 @given(words=st.lists(WORDS, max_size=6), option=st.sampled_from(["--methods", "--fractions", "--tasks", "--corpus"]))
 def test_no_option_gives_a_traceback(words: list[str], option: str, tmp_path: Path) -> None:
-    found = call("run", "microworld", "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x")
+    found = call(
+        "run", "microworld", "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x"
+    )
     assert found.exit_code in (0, 2)
     assert found.exception is None or isinstance(found.exception, SystemExit)

@@ -110,7 +110,8 @@ def refused(name: object, message: str, *arguments: object) -> None:
 def not_planned(encoder: Path) -> None:
     """A grid with this encoder is refused before its first job, in one line."""
     grid = ["run", "microworld", "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
-    found = CliRunner().invoke(app, grid)
+    small = ["--corpus", "microworld:200", "--sizes", "100"]  # made at once, so that no line says how far it is
+    found = CliRunner().invoke(app, [*grid, *small])
     assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
     assert found.stderr.startswith("cseb: ")
     assert not list(Path("results").rglob("*.jsonl"))
@@ -375,6 +376,16 @@ def test_layers_that_would_not_be_used_are_named(tiny: Tiny, family: str) -> Non
     )
     not_planned(folder)
     refused(folder, "has 1 layers, its weights have 2", "--pooler", "mean")
+
+
+def test_an_encoder_that_was_shortened_on_purpose_is_read(tiny: Tiny) -> None:
+    """As the guide says it is done."""
+    from transformers import AutoModel
+
+    AutoModel.from_pretrained(tiny("bert"), num_hidden_layers=1).save_pretrained("short")
+    for file in tiny("bert").glob("*token*"):
+        shutil.copy(file, "short")
+    assert find("short", EncoderOptions(pooler="mean")).open()(["a man"]).shape == (1, 16)
 
 
 def test_layers_that_would_not_be_used_are_named_in_a_model_of_the_library_too(tiny: Tiny) -> None:

@@ -141,7 +141,9 @@ def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path)
     assert "simcse+ami" in said(folder)
     assert said(folder).startswith("Scores by fraction of the corpus")
     assert said(folder, "--benchmark", "heat").startswith("infonce.temperature, average of 3 tasks")
-    rows = list(csv.DictReader(io.StringIO(said(folder, "--benchmark", "microworld", "--table", "few-shot", "-f", "csv"))))
+    rows = list(
+        csv.DictReader(io.StringIO(said(folder, "--benchmark", "microworld", "--table", "few-shot", "-f", "csv")))
+    )
     assert [row["method"] for row in rows] == ["simcse+ami", methods[0]]  # one of them was made for the other benchmark
     assert "cseb run msse-table4 makes them" in refused(folder, "--benchmark", "msse-table4", "--table", "tasks")
     assert "no benchmark is called 'nothing'" in refused(folder, "--benchmark", "nothing")

@@ -168,7 +168,18 @@ def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_pat
 
 
 def test_one_process_of_several_is_refused(tmp_path: Path) -> None:
-    command = [sys.executable, *ACCELERATE, "--cpu", "-m", "cseb", "run", "microworld", *SHORT, "--results", str(tmp_path)]
+    command = [
+        sys.executable,
+        *ACCELERATE,
+        "--cpu",
+        "-m",
+        "cseb",
+        "run",
+        "microworld",
+        *SHORT,
+        "--results",
+        str(tmp_path),
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode != 0
     assert "has started one process of several" in ran.stderr

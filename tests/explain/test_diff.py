@@ -149,7 +149,9 @@ def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
         assert found.exit_code == 0, found.output
         return found.stdout
 
-    listed = said("run", "microworld", "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
+    listed = said(
+        "run", "microworld", "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x"
+    )
     assert "the benchmark's scale and steps replace:" in listed
     assert "  micse   queue@2   size=384 became size=64" in listed
     assert "recipe@1  steps=15625, learning_rate=3e-05" in listed
@@ -159,7 +161,9 @@ def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
     assert "replaced by the scale and steps of microworld\n" in shown
     assert "  queue@2: size=384 became size=64\n" in shown
     assert "replaced" not in said("show", "micse")
-    assert said("show", "cls", "--benchmark", "microworld").endswith("replaced by the scale and steps of microworld\n  nothing\n")
+    assert said("show", "cls", "--benchmark", "microworld").endswith(
+        "replaced by the scale and steps of microworld\n  nothing\n"
+    )
 
 
 def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:

@@ -254,7 +254,14 @@ def _items(case: Case, results: Path, key: str) -> None:
 
 def _place(case: Case, results: Path, key: str) -> None:
     """Something that is no file where a file or folder belongs."""
-    places = (f"runs/{key}.json", f"items/{key}.npz", "items", "benchmark-microworld.yaml", "plan-microworld.tsv", "running")
+    places = (
+        f"runs/{key}.json",
+        f"items/{key}.npz",
+        "items",
+        "benchmark-microworld.yaml",
+        "plan-microworld.tsv",
+        "running",
+    )
     path = results / case.rng.choice(places)
     if path.parent.is_dir():
         case.notes.append(f"{path.name}: {odd(case.rng, path)}")
