@@ -83,6 +83,11 @@ def _cut(record: dict[str, Any], items: dict[str, Any]) -> None:
     items["mw-captions@1/best"] = items["mw-captions@1/best"][:-1]
 
 
+def _failed(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["status"] = "failed"
+    record["failure"] = {"step": 3, "reason": "the loss is nan"}
+
+
 def _count(record: dict[str, Any], items: dict[str, Any]) -> None:
     record["scores"][0]["items"] = 499
 
@@ -114,6 +119,8 @@ def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
         (_lost, "mw-captions@1 last: a score without items"),
         (_extra, "mw-forum@1/last: items without a score"),
         (_cut, "mw-captions@1 best: 499 items, the record says 500"),
+        (_cut, "mw-captions@1 best: its items do not fit its task"),
+        (_failed, "a failed job has scores"),
         (_count, "mw-captions@1 best: 500 items, the record says 499"),
         (_data, "task data: sha256 "),
         (_unscored, "mw-mixed@1: no score"),
