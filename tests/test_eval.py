@@ -112,8 +112,8 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
 
     Path("corpus.txt").write_text("\n".join(SENTENCES))
     grid = benchmarks.override(
-        benchmarks.load("microworld"), methods="simcse+mean+recipe(steps=1,warmup=0,batch_size=4)", encoder=str(tiny("bert")),
-        corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
+        benchmarks.load("microworld"), methods="simcse+mean+recipe(steps=1,warmup=0,batch_size=4)",
+        encoder=str(tiny("bert")), corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
     )  # fmt: skip
     (job,) = plan(grid)
     folder = Path("results/models") / job.key

@@ -108,7 +108,7 @@ REACHED = {
     "api/encoders": "api/test_train.py",
     "api/plot": "plots/test_plots.py",
     "api/report": "test_report.py",
-    "api/sources": "explain/test_verify.py",
+    "api/sources": "explain/test_diff.py",
     "cli/audit": "test_cli_audit.py",
     "cli/check": "test_cli_check.py",
     "cli/compare": "test_compare.py",

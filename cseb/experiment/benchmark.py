@@ -150,8 +150,8 @@ def _extra(field: str) -> dict[str, Any]:
 def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
     """The grid of `benchmark` (methods, fractions, seeds) with the encoder, corpus, tasks and scale of `stage`.
 
-    How the table of a paper runs in miniature: `cseb run msse-table4 --on microworld`. Methods that learn from labels take
-    the stage's triples, and keep their own corpus where it has none. Raises: BadBenchmark.
+    How the table of a paper runs in miniature: `cseb run msse-table4 --on microworld`. Methods that learn from labels
+    take the stage's triples, and keep their own corpus where it has none. Raises: BadBenchmark.
     """
     changes = {field: getattr(stage, field) for field in Benchmark.model_fields if _extra(field).get(BORROWED)}
     changes |= {"methods": benchmark.elsewhere or benchmark.methods, "elsewhere": ""}
