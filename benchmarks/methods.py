@@ -1,7 +1,7 @@
 """Tables in the docs (all methods, all tasks) and those of costs in results/microworld/README.md.
 
-Rows come from the registry, what papers print from benchmarks/published/scores.csv, our own numbers from
-results/microworld. Run it in the root of the repository after any of these has changed: python benchmarks/methods.py
+Rows come from the registry, what papers print from benchmarks/published/scores.csv, ours from results/microworld.
+Run it in the root of the repository after any of these has changed: python benchmarks/methods.py
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ seconds of a job of the demo as a multiple of `simcse` on the same corpus. Print
 BERT-base, lowest to highest where papers differ; another encoder is named. Demo: mean ± sample standard deviation over
 seeds on the microworld, the checkpoint that its dev set chose, as of 21 November 2026, before the changes that
 `results/LOG.md` tells of; it says nothing about real text. `*`: with options that fit its tiny encoder. `--`: a, in no
-table of the five papers in this form; b, learns from labelled texts, see `results/microworld/triples.md`; c, not run;
-d, not timed; e, needs a file that does not come with cseb."""
+table of the five papers in this form; b, learns from labelled texts, see `results/microworld/triples.md`; c, not
+run; d, not timed; e, needs a file that does not come with cseb."""
 
 # What a training step was thought to cost before any was measured, to one of simcse: from the sequences that it
 # encodes with and without gradients. Of methods of two stages, all of the training.

@@ -1,8 +1,8 @@
 """Which orderings of the papers hold on the embedded world: the table in results/microworld/README.md.
 
-Both numbers of a printed difference stand in one table of one paper, for one encoder and one fraction. Ours are paired
-by seed; points of every seed come from results/microworld/few-shot.csv and triples.csv (`cseb report --format csv`).
-Run it in the root of the repository after either has changed: python benchmarks/orderings.py
+Both numbers of a printed difference stand in one table of one paper, for one encoder and one share. Ours are paired by
+seed; points of every seed come from results/microworld/few-shot.csv and triples.csv (`cseb report --format csv`). Run
+it in the root of the repository after either has changed: python benchmarks/orderings.py
 """
 
 from __future__ import annotations

@@ -341,6 +341,12 @@ TASKS = Registry(
         "mw-mixed": "cseb.tasks.microworld_sts:MIXED",
         "mw-relations": "cseb.tasks.microworld_sts:RELATIONS",
         "mw-dev": "cseb.tasks.microworld_sts:DEV",
+        "snli": "cseb.tasks.open_pairs:SNLI_TEST",
+        "snli-dev": "cseb.tasks.open_pairs:SNLI_DEV",
+        "banking77": "cseb.tasks.transfer.open_intents:BANKING77_TEST",
+        "banking77-dev": "cseb.tasks.transfer.open_intents:BANKING77_DEV",
+        "clinc150": "cseb.tasks.open_retrieval:CLINC150_TEST",
+        "clinc150-dev": "cseb.tasks.open_retrieval:CLINC150_DEV",
         "faqir": "cseb.tasks.faq_collections:FAQIR",
         "faqir-users": "cseb.tasks.faq_collections:FAQIR_USERS",
         "faqir-useful": "cseb.tasks.faq_collections:FAQIR_USEFUL",
@@ -372,6 +378,7 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
         for name, where in TASKS.builtin.items()
         if where.startswith("cseb.tasks.microworld_sts:") and name != "mw-dev"
     ),
+    "open": ("snli", "banking77", "clinc150"),
     "mw-transfer": ("mw-topics", "mw-topics-split", "mw-paraphrase"),
     "faq": ("faqir", "cough"),
     "mteb-msse": (  # figure 5 of MSSE
@@ -384,6 +391,8 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "geometry": ("alignment", "uniformity", "anisotropy", "effective-rank"),
     "mw-geometry": ("mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank"),
 }
+
+EMBEDDED = ("open", "microworld")  # groups whose data come with cseb, so that word counts are shown below their tables
 
 # Figures that are not points with higher ones better, by the first word of their protocol; averages leave them alone.
 SCALES: Mapping[str, str] = {

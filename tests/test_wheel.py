@@ -1,4 +1,4 @@
-"""The wheel holds all that a stranger needs: benchmarks, expected records, the microworld and its encoder."""
+"""The wheel holds all that a stranger needs: benchmarks, expected records, data and encoders with their licences."""
 
 import os
 import subprocess
@@ -51,3 +51,9 @@ def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     assert not list((installed / "cseb" / "benchmarks").rglob("*.py"))  # scripts that only the repository needs
     assert (installed / "cseb" / "py.typed").exists()  # else type checkers ignore every annotation of ours
     assert "mw-captions" in call(installed, "eval", "microworld", "--tasks", "mw-captions")
+    assert "snli-dev" in call(installed, "eval", "words:random", "--tasks", "snli-dev")
+    assert len(call(installed, "sample", "wikipedia", "--size", "2").splitlines()) == 2
+    pages = {path.name for path in (installed / "cseb" / "open_data" / "LICENSES").iterdir()}
+    assert pages == {path.name for path in (ROOT / "cseb" / "open_data" / "LICENSES").iterdir()}
+    [stated] = (path.read_text("utf-8") for path in installed.glob("cseb-*.dist-info/METADATA"))
+    assert "License-Expression: Apache-2.0 AND CC-BY-SA-4.0 AND CC-BY-4.0 AND CC-BY-3.0" in stated

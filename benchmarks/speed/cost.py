@@ -38,8 +38,19 @@ def every_method() -> list[str]:
 def measured(method: str, trained_on: str) -> Record:
     """The record of one job in a process of its own. Raises: CalledProcessError."""
     with TemporaryDirectory() as folder:
-        words = ("run", "microworld", "--methods", method, "--seeds", "1", "--workers", "1", "--device", "cpu",
-                 "--quiet")  # fmt: skip
+        words = (
+            "run",
+            "microworld",
+            "--methods",
+            method,
+            "--seeds",
+            "1",
+            "--workers",
+            "1",
+            "--device",
+            "cpu",
+            "--quiet",
+        )
         command = [sys.executable, "-m", "cseb", *words, *CORPORA[trained_on], "--results", folder]
         subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         (record,) = Store(Path(folder)).load()[0]

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from functools import lru_cache
 from statistics import fmean
 
-from cseb.registry import TASK_GROUPS
+from cseb.registry import EMBEDDED, TASK_GROUPS
 from cseb.tasks.words import baselines
 
 
 @lru_cache(maxsize=64)  # every table of a report asks, mostly for the same tasks
 def word_baselines(tasks: tuple[str, ...]) -> Mapping[str, float]:
-    """Average over these tasks, such as mw-captions@1, by the name of the baseline.
+    """Average over these tasks of one protocol, such as mw-captions@1, by the name of the baseline.
 
-    Empty where there are no tasks or one is not embedded; a baseline that has no score on a task is left out.
+    Empty where there are no tasks or one is in none of the groups EMBEDDED; a baseline that has no score on a task is
+    left out. TF-IDF counts over the sentences of these tasks, as in `cseb eval`.
     """
     names = tuple(task.partition("@")[0] for task in tasks)
-    if not names or not set(names) <= set(TASK_GROUPS["microworld"]):
+    if not names or not set(names) <= {name for group in EMBEDDED for name in TASK_GROUPS[group]}:
         return {}
     found = {}
     for name, points in baselines(names).items():

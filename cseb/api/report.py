@@ -218,8 +218,16 @@ def _each_size(ask: StudyQuery, study: Study) -> list[StudyQuery]:
 
 
 def with_word_baselines(table: Table) -> Table:
-    """On the embedded tasks, with what counting words is worth on them below the table."""
+    """With what counting words is worth below the table, for the tasks of each protocol whose data come with cseb."""
     from cseb.analysis.word_baselines import word_baselines
+    from cseb.reports.tables import averaged
 
-    found = ", ".join(f"{name} {points:.2f}" for name, points in word_baselines(table.tasks).items())
-    return table.noted(f"Baselines without training, average over these tasks: {found}.") if found else table
+    measured: dict[str, list[str]] = {}
+    for task in table.tasks:
+        measured.setdefault(table.study.tasks[task], []).append(task)
+    notes = []
+    for tasks in measured.values():
+        over = "average over these tasks" if len(measured) == 1 else averaged(tasks)
+        if points := ", ".join(f"{name} {value:.2f}" for name, value in word_baselines(tuple(tasks)).items()):
+            notes.append(f"Baselines without training, {over}: {points}.")
+    return table.noted(*notes)

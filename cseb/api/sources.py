@@ -53,7 +53,7 @@ def sample(
     """The very sentences that a run with this seed trains on.
 
     Args:
-        corpus: a file, ``microworld:COUNT`` or ``hub:OWNER/NAME/FILE``.
+        corpus: a file, ``wikipedia``, ``microworld:COUNT`` or ``hub:OWNER/NAME/FILE``.
         fraction: of the corpus, in (0, 1]; or `size`.
         size: number of sentences.
         seed: the seed that draws them.

@@ -13,7 +13,7 @@ from cseb.cli.waiting import telling
 
 
 def sample(
-    corpus: Annotated[str, typer.Argument(help="A file, microworld:COUNT, or hub:OWNER/NAME/FILE.")],
+    corpus: Annotated[str, typer.Argument(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")],
     *,
     fraction: Annotated[float | None, typer.Option(help="Fraction of the corpus, in (0, 1].")] = None,
     size: Annotated[int | None, typer.Option(min=1, help="Number of sentences.")] = None,

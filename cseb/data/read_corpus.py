@@ -2,38 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
+from cseb import open_data
 from cseb.data.corpus import Corpus, pack
 from cseb.data.hub import hub_rows
 from cseb.data.readers import ending, file_rows
+from cseb.errors import BadData
 from cseb.progress import tell
 
 EVERY = 1000  # rows between two reports of how many were read
 
 
 def read_corpus(ref: str, column: str = "") -> Corpus:
-    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`) or `microworld[:COUNT[:SEED]]`.
+    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`), or one of EMBEDDED.
 
     White space around a sentence is dropped, and so are blank lines. column: which one of a table holds the text; ""
     stands for `text`, `sentence` or the only one.
 
     Raises: BadData, one line that says what was found and what to try.
     """
-    if ref.partition(":")[0] == "microworld":
-        from cseb.data.generated import microworld  # not needed for text of one's own
-
-        return microworld(ref)
+    embedded = EMBEDDED.get(ref.partition(":")[0])
+    if embedded is not None:
+        return embedded(ref)
     return pack(ref, _told(ref, _rows(ref, column)))
 
 
 def beginning(ref: str, column: str, count: int) -> Corpus:
     """The first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
-    if ref.partition(":")[0] == "microworld":
-        return read_corpus(ref, column)  # a whole one is in the cache
+    if ref.partition(":")[0] in EMBEDDED:
+        return read_corpus(ref, column)  # a whole one is in the cache, or in the package
     return pack(ref, islice(_rows(ref, column), count))
+
+
+def _microworld(ref: str) -> Corpus:
+    from cseb.data.generated import microworld  # not needed for text of one's own
+
+    return microworld(ref)
+
+
+def _wikipedia(ref: str) -> Corpus:
+    """`wikipedia[:COUNT]`: the sentences of Wikipedia that come with cseb, or the first so many. Raises: BadData."""
+    held = open_data.lines("corpora/wikipedia.txt")
+    asked = re.fullmatch(r"wikipedia(?::(\d{1,9}))?", ref, re.ASCII)
+    count = int(asked[1] or len(held)) if asked else 0
+    if not 1 <= count <= len(held):
+        raise BadData(
+            f"{ref!r} is not of the form wikipedia[:COUNT] with a COUNT from 1 to {len(held)}, such as wikipedia:1000"
+        )
+    return pack(ref, held[:count])
+
+
+# Corpora without a file of the user's, by what their names begin with.
+EMBEDDED: Mapping[str, Callable[[str], Corpus]] = {"wikipedia": _wikipedia, "microworld": _microworld}
 
 
 def _rows(ref: str, column: str) -> Iterator[str]:

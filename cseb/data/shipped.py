@@ -1,10 +1,39 @@
-"""The files that come with cseb: benchmarks, published numbers and the records that `cseb check` expects."""
+"""The files that come with cseb: encoders, benchmarks, published numbers, and the records that `cseb check` expects."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 _PACKAGE = Path(__file__).parents[1]
+_OPEN = _PACKAGE / "open_data" / "encoders"
+
+
+class ShippedEncoder(NamedTuple):
+    """An encoder inside the package: its folder, what `cseb list encoders` says of it, and its `encoder_sha256`.
+
+    sha256: what `find_encoder` compares; "" compares nothing.
+    """
+
+    folder: Path
+    what: str
+    sha256: str = ""
+
+
+ENCODERS: Mapping[str, ShippedEncoder] = {
+    "cseb-tiny": ShippedEncoder(
+        _OPEN / "cseb-tiny", "comes with cseb: BERT of 2 layers x 128, pre-trained on real English"
+    ),
+    "cseb-mini": ShippedEncoder(
+        _OPEN / "cseb-mini", "comes with cseb: BERT of 4 layers x 256, pre-trained on real English"
+    ),
+    "microworld": ShippedEncoder(
+        _PACKAGE / "microworld" / "encoder",
+        "comes with cseb: BERT of 3 layers x 64, pre-trained on generated English",
+        "288afac4c25392c76bcbd06fc45a0ab3df1b01249963e5cecdae3493bf92a7ec",
+    ),
+}
 
 
 def benchmarks() -> Path:

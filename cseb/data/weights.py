@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cseb.data import checkpoint
 from cseb.data.checkpoint import CONFIG
+from cseb.data.shipped import ENCODERS
 from cseb.errors import BadData, first_line
 
 TOKENIZER = (
@@ -25,11 +26,16 @@ BLOCK = 1 << 20  # bytes read at a time
 def find_encoder(name: str) -> tuple[Path, str]:
     """The folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
 
-    name: a folder, `microworld` (the built-in one), or a hub name such as org/model or org/model@revision.
-    Raises: BadData.
+    name: a folder, one that comes with cseb, or a hub name such as org/model or org/model@revision. Raises: BadData.
     """
     folder = locate(name)
-    return folder, encoder_sha256(folder, name)
+    sha256 = encoder_sha256(folder, name)
+    if name in ENCODERS and ENCODERS[name].sha256 not in ("", sha256):
+        raise BadData(
+            f"encoder {name!r}: {folder} is not what comes with this version of cseb; install cseb again, or copy the "
+            "folder and give its path"
+        )
+    return folder, sha256
 
 
 def encoder_sha256(folder: Path, name: str) -> str:
@@ -39,10 +45,10 @@ def encoder_sha256(folder: Path, name: str) -> str:
 
 def locate(name: str) -> Path:
     """The folder of an encoder, downloaded from the hub if necessary; weights are not read. Raises: BadData."""
-    if name == "microworld":
-        from cseb.microworld import ENCODER
-
-        return Path(ENCODER)
+    if name in ENCODERS:
+        if not (folder := ENCODERS[name].folder).is_dir():
+            raise BadData(f"encoder {name!r} should come with cseb, and {folder} is not there; install cseb again")
+        return folder
     try:
         if name and Path(name).is_dir():
             return Path(name).resolve()
@@ -51,9 +57,11 @@ def locate(name: str) -> Path:
         is_file = False
     if is_file:
         raise BadData(f"encoder {name!r} is a file; give the folder that holds {CONFIG}, tokenizer and safetensors")
+    names = ", ".join(ENCODERS)
     if not HUB_NAME.fullmatch(name) or ".." in name:
         raise BadData(
-            f"encoder {name[:100]!r}: no such folder; give one, or microworld, or a hub name such as bert-base-uncased"
+            f"encoder {name[:100]!r}: no such folder; give one, or one of {names}, or a hub name such as "
+            "bert-base-uncased"
         )
     return _download(name)
 
@@ -64,13 +72,14 @@ def _download(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     repository, _, revision = name.partition("@")
+    names = ", ".join(ENCODERS)
     try:
         folder = snapshot_download(repository, revision=revision or None, allow_patterns=[CONFIG, *TOKENIZER, *WEIGHTS])
     except Exception as error:  # the hub client raises a dozen kinds, its HTTP library more; all mean "not here"
         raise BadData(
             f"encoder {name!r}: no such folder, and downloading it from the hub failed ({first_line(error)}). Without "
             f"network, put {CONFIG}, the tokenizer files and *.safetensors into a folder and give its path, or use "
-            "`microworld`, which needs none"
+            f"{names}, which come with cseb"
         ) from error
     return Path(folder)
 

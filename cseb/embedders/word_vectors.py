@@ -32,6 +32,7 @@ LARGEST = 1e15  # beyond, sums of squares leave the range of 32-bit numbers
 PACKED = 50  # times that a gzipped file may grow; vectors as text shrink to a third or a half
 PIECES = re.compile(r"\w+|[^\w\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
+VERSIONS = {"tf-idf": 2, "random": 1}  # 1 of TF-IDF counted over the tasks of all protocols together
 
 
 def find(file: str) -> Embedder:
@@ -55,12 +56,12 @@ def find(file: str) -> Embedder:
 
 
 def baseline(name: str) -> Embedder:
-    """`words:tf-idf` and `words:random`: bag-of-words baselines. TF-IDF counts over all sentences given at once."""
+    """`words:tf-idf` and `words:random`: bag-of-words baselines. TF-IDF counts over the sentences of one protocol."""
     embed: Embed = BASELINES[one_of(tuple(BASELINES), name, "words")]
     return Embedder(
         source=Source(name=f"words:{name}", sha256=hashlib.sha256(name.encode()).hexdigest()),
         method="words alone",
-        resolved=f"words(count={name!r})@1",
+        resolved=f"words(count={name!r})@{VERSIONS[name]}",
         open=lambda: embed,
         alone=name != "tf-idf",
     )

@@ -72,12 +72,12 @@ def evaluate(
         record = found_there
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
     started, clock = datetime.now(UTC), time.perf_counter()
-    embed = Checked(_opened(embedder, threads, linear, how.device))
+    embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
     kept = Cache(cache, _sha256(_identity(embedder, how)), embed) if cache is not None and embedder.alone else None
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    for (task, each), found in zip(loaded, score_each(loaded, kept or embed), strict=True):
+    for (task, each), found in zip(loaded, score_each(loaded, kept or embed, alone=embedder.alone), strict=True):
         if isinstance(found, CsebError):
             failed[task.name] = str(found)
             continue

@@ -142,7 +142,7 @@ def _tasks() -> list[Row]:
 
 def _encoders() -> list[Row]:
     return [
-        ("microworld", "the built-in tiny encoder, for trying cseb out; needs no network"),
+        *((name, one.what) for name, one in shipped.ENCODERS.items()),
         ("FOLDER", "config.json, tokenizer files and *.safetensors, as save_pretrained writes them"),
         ("ORG/NAME[@REVISION]", "from the Hugging Face hub or its cache, such as bert-base-uncased"),
     ]

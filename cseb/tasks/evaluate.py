@@ -43,12 +43,26 @@ def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[
     return [one for one in found if not isinstance(one, CsebError)]
 
 
-def score_each(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items] | CsebError]:
+def score_each(
+    tasks: Sequence[tuple[Task, Loaded]], embed: Embed, *, alone: bool = True
+) -> list[tuple[Outcome, Items] | CsebError]:
     """As `score_all`, with the reason in place of the outcome where one task fails.
 
-    Raises: CsebError if `embed` returns anything but one vector for each sentence: then no task has a score.
+    alone: whether the vector of a sentence depends on that sentence only. Otherwise `embed` is called once for each
+    protocol, so that tasks of other protocols make no difference. Raises: CsebError if `embed` returns anything but one
+    vector for each sentence: then no task has a score.
     """
-    embed = Checked(embed)
+    if alone:
+        return _score_together(tasks, Checked(embed))
+    found: dict[str, tuple[Outcome, Items] | CsebError] = {}
+    for protocol in dict.fromkeys(task.protocol for task, _ in tasks):
+        some = [(task, loaded) for task, loaded in tasks if task.protocol == protocol]
+        scored = _score_together(some, Checked(embed, alone))
+        found |= {task.name: one for (task, _), one in zip(some, scored, strict=True)}
+    return [found[task.name] for task, _ in tasks]
+
+
+def _score_together(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items] | CsebError]:
     distinct = sorted({sentence for _, loaded in tasks for sentence in loaded.sentences()})
     vectors = embed(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
     rows = {sentence: row for row, sentence in enumerate(distinct)}
@@ -88,11 +102,12 @@ class Checked:
     """An `Embed` whose output is validated: one row per sentence, all of the same width.
 
     Values that are not finite pass: they are the encoder's fault, and each task says so with a None. The first sentence
-    that had one is kept in `not_finite`. Raises: CsebError.
+    that had one is kept in `not_finite`. alone: as in `score_each`; otherwise each call may have a width of its own.
+    Raises: CsebError.
     """
 
-    def __init__(self, embed: Embed) -> None:
-        self.embed = embed
+    def __init__(self, embed: Embed, alone: bool = True) -> None:
+        self.embed, self.alone = embed, alone
         self.width: int | None = None
         self.not_finite: str | None = None
 
@@ -106,7 +121,7 @@ class Checked:
             )
         if not np.issubdtype(vectors.dtype, np.floating):
             raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")
-        if count and self.width not in (None, vectors.shape[1]):
+        if count and self.alone and self.width not in (None, vectors.shape[1]):
             raise CsebError(f"the encoder returned vectors of {self.width} dimensions and then of {vectors.shape[1]}")
         if count:
             self.width = vectors.shape[1]

@@ -26,11 +26,13 @@ def tf_idf(sentences: Sequence[str]) -> Vectors:
     counts = [Counter(words(sentence)) for sentence in sentences]
     known = {word: column for column, word in enumerate(sorted({word for count in counts for word in count}))}
     table = np.zeros((len(sentences), max(len(known), 1)), dtype=np.float32)
+    sentences_with = np.zeros(table.shape[1], dtype=np.int64)
     for row, count in enumerate(counts):
         for word, times in count.items():
             table[row, known[word]] = times
-    weighted: Vectors = table * np.log(len(sentences) / np.maximum((table > 0).sum(axis=0), 1)).astype(np.float32)
-    return weighted
+            sentences_with[known[word]] += 1
+    table *= np.log(len(sentences) / np.maximum(sentences_with, 1)).astype(np.float32)  # in place: it may be large
+    return table
 
 
 def random_words(sentences: Sequence[str]) -> Vectors:
@@ -50,6 +52,6 @@ BASELINES: dict[str, Embed] = {"TF-IDF": tf_idf, "mean of random word vectors": 
 
 
 def baselines(tasks: Sequence[str]) -> dict[str, list[float | None]]:
-    """Points on each of these embedded tasks (data that need no folder), by the name of the baseline."""
+    """Points on each of these embedded tasks (their data come with cseb), by the name of the baseline."""
     loaded = [(task, load_task(task, None)) for task in parse_tasks(",".join(tasks))]
     return {name: [outcome.value for outcome, _ in score_all(loaded, embed)] for name, embed in BASELINES.items()}

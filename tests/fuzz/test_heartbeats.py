@@ -52,8 +52,7 @@ def _make(case: Case) -> None:
         case.notes.append(f"{named}: {content[:200]!r}")
     _beside(case, rng)
     case.then(*rng.choice((("status", "results"), ("status", "results"), ("status", "results"),
-                           ("run", "results/benchmark-microworld.yaml", "--results", "results",
-                            "--dry-run"))))  # fmt: skip
+                           ("run", "demo", "--results", "results", "--dry-run"))))  # fmt: skip
 
 
 def _file_name(rng: random.Random) -> str:

@@ -19,8 +19,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("report", "sound/demo", "--format", "json"), ("report", "sound/results", "--format", "latex"), ("compare",
     "sound/results"),
     ("status", "sound/results"), ("sample", "/dev/null", "--size", "1"), ("sample", "sound/corpus.txt", "--size", "2"),
-    ("run", "sound/corpus.txt"), ("run", "microworld", "--threads", "9" * 400, "--dry-run"),
-    ("run", "microworld", "--seeds", "x"),
+    ("run", "sound/corpus.txt"), ("run", "demo", "--threads", "9" * 400, "--dry-run"), ("run", "demo", "--seeds", "x"),
     ("eval", "words:random", "--tasks", "sound/pairs.tsv"), ("eval", "sound", "--tasks", "mw-captions"), ("audit",),
     ("diff", "a", "b"),
 )  # fmt: skip

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pytest
 
 from cseb.errors import CsebError, UnknownName
-from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.evaluate import load_task, score_all, score_each
 from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.tasks.sts import STS
 
@@ -79,3 +79,17 @@ def test_data_are_loaded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     load_task.cache_clear()  # nobody else shall get these
     with pytest.raises(UnknownName):
         load_task("nothing", None)
+
+
+def test_an_encoder_that_looks_at_its_company_sees_the_sentences_of_one_protocol() -> None:
+    calls = []
+
+    def embed(sentences: Sequence[str]) -> npt.NDArray[np.float32]:
+        calls.append(list(sentences))
+        return np.eye(len(sentences), 3 + len(calls), dtype=np.float32)  # another width each time, as TF-IDF has
+
+    other = STS("three", protocol="another@1")
+    found = score_each([*TASKS, (other, TWO), (STS("four"), ONE)], embed, alone=False)
+    assert calls == [["a", "aaaa", "bb", "ccc", "d"], ["a", "aaaa", "bb", "d"]]
+    assert len(found) == 4
+    assert [len(one[1]) for one in found if isinstance(one, tuple)] == [3, 2, 2, 3]  # in the order of the tasks

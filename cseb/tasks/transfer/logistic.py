@@ -22,8 +22,14 @@ class Converged:
         self.features, self.labels = features, labels
 
     def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
-        """As in `Learner`; rows need not be set aside, nothing is stopped."""
-        return [[self.fit(problem, value) for value in problem.values] for problem in problems]
+        """As in `Learner`; rows need not be set aside, nothing is stopped.
+
+        One thread: on matrices as small as these several wait for one another, for a minute where one takes a second.
+        """
+        from threadpoolctl import threadpool_limits
+
+        with threadpool_limits(1):
+            return [[self.fit(problem, value) for value in problem.values] for problem in problems]
 
     def fit(self, problem: Problem, value: float) -> Trained:
         """One classifier."""

@@ -1,0 +1,89 @@
+"""Encoders that come with cseb: by name, as they were shipped, and what is said where they are not."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM
+
+from cseb.data import shipped
+from cseb.data.shipped import ENCODERS, ShippedEncoder
+from cseb.data.weights import find_encoder
+from cseb.errors import BadData
+from cseb.explain.describe import listing
+from cseb.methods.grammar import parse_method
+from cseb.training.build import build
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+
+
+@pytest.fixture
+def one(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the place of cseb-tiny."""
+    folder = tmp_path / "cseb-tiny"
+    shutil.copytree(tiny("bert"), folder)
+    sha256 = find_encoder(str(folder))[1]
+    monkeypatch.setitem(ENCODERS, "cseb-tiny", ShippedEncoder(folder, "for tests", sha256))  # type: ignore[arg-type]
+    return folder
+
+
+def test_those_in_the_package_are_what_was_shipped() -> None:
+    there = {name: encoder for name, encoder in ENCODERS.items() if encoder.folder.is_dir()}
+    assert "microworld" in there
+    for name, encoder in there.items():
+        assert find_encoder(name) == (encoder.folder, encoder.sha256)
+
+
+def test_a_shipped_name_comes_before_a_folder_or_hub_name(one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(one.parent)
+    (one.parent / "microworld").mkdir()
+    assert find_encoder("cseb-tiny")[0] == one
+    assert find_encoder("microworld")[0] == shipped.ENCODERS["microworld"].folder
+
+
+def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
+    assert dict(listing("encoders")).items() >= {name: encoder.what for name, encoder in ENCODERS.items()}.items()
+    with pytest.raises(BadData, match="no such folder; give one, or one of cseb-tiny, cseb-mini, microworld, or a hub"):
+        find_encoder("no where")
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (shutil.rmtree, "should come with cseb, and .* is not there; install cseb again"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "has no model.safetensors"),
+        (lambda folder: (folder / "config.json").unlink(), "has no config.json"),
+        (
+            lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-8]),
+            "is not what comes with this version of cseb; install cseb again, or copy the folder",
+        ),
+        (lambda folder: (folder / "tokenizer.json").write_text("{}"), "is not what comes with this version"),
+    ],
+)
+def test_one_that_is_damaged_or_gone_is_one_line(one: Path, damage: Callable[[Path], object], message: str) -> None:
+    damage(one)
+    with pytest.raises(BadData, match=rf"encoder 'cseb-tiny'.*{message}") as caught:
+        find_encoder("cseb-tiny")
+    assert "\n" not in str(caught.value)
+
+
+def test_weights_in_half_precision_are_computed_with_in_32_bits(tiny: Tiny, tmp_path: Path) -> None:
+    """The same vectors, bit for bit, as from a file that holds the rounded weights in 32 bits."""
+    found = []
+    for name, kind in (("half", torch.float16), ("rounded", torch.float32), ("whole", torch.float32)):
+        folder = tmp_path / name
+        shutil.copytree(tiny("bert"), folder)
+        model = AutoModelForMaskedLM.from_pretrained(tiny("bert"))
+        (model if name == "whole" else model.half()).to(kind).save_pretrained(folder)
+        encoder = build(parse_method("mean").at(1.0), folder, seed=0).encoder
+        assert {each.dtype for each in encoder.parameters()} == {torch.float32}
+        found.append(encoder.embed(SENTENCES))
+    half, rounded, whole = found
+    assert half.dtype == np.float32
+    assert np.array_equal(half, rounded)
+    assert not np.array_equal(half, whole)
+    assert np.abs(half - whole).max() < 0.01
