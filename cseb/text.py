@@ -18,7 +18,8 @@ OBEYED = re.compile(
 )
 HALVES = re.compile("[\ud800-\udfff]")  # of surrogate pairs: bytes of a name that are no UTF-8, and escapes in JSON
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?")
+NUMBER = r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?%?"
+NUMBERS = re.compile(rf"{NUMBER}( {NUMBER})*", re.ASCII)
 QUOTED = re.compile(r"(?<!\w)('(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\")", re.DOTALL)
 WORD = re.compile(rf"\S{{{LINE + 1},}}")
 
@@ -49,9 +50,9 @@ def shortened(text: str, longest: int = LINE) -> str:
 
 
 def csv_row(cells: Mapping[str, object]) -> dict[str, object]:
-    """A row of a CSV file: text that a spreadsheet would compute has an apostrophe before it; numbers are left alone.
+    """A row of a CSV file: text that a spreadsheet would compute has an apostrophe before it.
 
-    Source: OWASP, "CSV Injection".
+    Numbers are left alone, also several with spaces between them. Source: OWASP, "CSV Injection".
     """
     return {name: _cell(value) for name, value in cells.items()}
 
@@ -60,7 +61,7 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     value = shown(value)
-    return f"'{value}" if value.startswith(FORMULA) and not NUMBER.fullmatch(value) else value
+    return f"'{value}" if value.startswith(FORMULA) and not NUMBERS.fullmatch(value) else value
 
 
 def json_text(value: object) -> str:

@@ -104,6 +104,21 @@ def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str)
     assert words in found.stderr
 
 
+@pytest.mark.parametrize(
+    "option", [("--workers", "two"), ("--slurm", "x"), ("--vary", "x"), ("--linear", "x"), ("--launcher", "x")]
+)
+def test_a_wrong_option_is_refused_before_the_corpus_is_read(
+    option: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("cseb.experiment.plan.plan", plan)
+    found = call("run", *option, *(["--launcher", "slurm", "--device", "cpu"] if option[0] == "--slurm" else []))
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
+    assert option[1] in found.stderr
+
+
 def test_real_processes_exit_with_the_same_codes() -> None:
     assert process("run", "dmo").returncode == 2
     assert process("run", "--seeds", "0").returncode == 2

@@ -110,7 +110,8 @@ def refused(name: object, message: str, *arguments: object) -> None:
 def not_planned(encoder: Path) -> None:
     """A grid with this encoder is refused before its first job, in one line."""
     grid = ["run", "microworld", "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
-    found = CliRunner().invoke(app, grid)
+    small = ["--corpus", "microworld:200", "--sizes", "100"]  # made at once, so that no line says how far it is
+    found = CliRunner().invoke(app, [*grid, *small])
     assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
     assert found.stderr.startswith("cseb: ")
     assert not list(Path("results").rglob("*.jsonl"))
@@ -297,6 +298,14 @@ def test_shards_are_safetensors_beside_their_index(tiny: Tiny, canary: Path, sha
     assert not canary.exists()
 
 
+@pytest.mark.parametrize("weight_map", [{}, [], None])
+def test_an_index_that_lists_no_shard_is_named(tiny: Tiny, weight_map: object) -> None:
+    folder = Path(shutil.copytree(tiny("bert"), "sharded"))
+    (folder / "model.safetensors").unlink()
+    write(folder / "model.safetensors.index.json", {"weight_map": weight_map})
+    refused(folder, "model.safetensors.index.json lists no weight file", "--pooler", "mean")
+
+
 def test_shards_are_read(tiny: Tiny) -> None:
     folder = Path(shutil.copytree(tiny("bert"), "sharded"))
     whole = find(str(folder), EncoderOptions(pooler="mean")).open()(["a man"])
@@ -355,6 +364,35 @@ def test_sizes_that_make_no_encoder_are_refused_while_planning(tiny: Tiny, value
     change(folder / "config.json", **values)
     not_planned(folder)
     refused(folder, "encoder", "--pooler", "mean")
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "distilbert"])
+def test_layers_that_would_not_be_used_are_named(tiny: Tiny, family: str) -> None:
+    """A config.json of fewer layers than the weights have; masked-LM heads, which all of these hold, are left out."""
+    name = "n_layers" if family == "distilbert" else "num_hidden_layers"
+    folder = Path(shutil.copytree(tiny(family), "encoder"))
+    change(
+        folder / "config.json", **{name: 1}, **({"layer_types": ["full_attention"]} if family == "modernbert" else {})
+    )
+    not_planned(folder)
+    refused(folder, "has 1 layers, its weights have 2", "--pooler", "mean")
+
+
+def test_an_encoder_that_was_shortened_on_purpose_is_read(tiny: Tiny) -> None:
+    """As the guide says it is done."""
+    from transformers import AutoModel
+
+    AutoModel.from_pretrained(tiny("bert"), num_hidden_layers=1).save_pretrained("short")
+    for file in tiny("bert").glob("*token*"):
+        shutil.copy(file, "short")
+    assert find("short", EncoderOptions(pooler="mean")).open()(["a man"]).shape == (1, 16)
+
+
+def test_layers_that_would_not_be_used_are_named_in_a_model_of_the_library_too(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("model"))
+    change(folder / "config.json", num_hidden_layers=1)
+    refused(folder, "has 1 layers, its weights have 2")
 
 
 @pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json", "special_tokens_map.json"])

@@ -85,6 +85,13 @@ def test_a_spreadsheet_computes_nothing_of_others() -> None:
     assert csv_row({"a": "\r=1"})["a"] == "\\x0d=1"
 
 
+def test_lists_of_numbers_are_left_as_they_are() -> None:
+    row = {"a": "-0.27 -1.5e-3 +2", "b": "-1"}
+    assert csv_row(row) == row
+    for text in ("-1 -A1", "-1 cmd", "-1  2", "-1\n2", "+1+1", "-1,2", "-1 =2", "-１"):
+        assert str(csv_row({"a": text})["a"]).startswith("'"), text
+
+
 def test_json_says_the_same_without_codes() -> None:
     text = json_text({"a": HOSTILE, "b": "ä\udcff"})
     assert not OBEYED.search(text)

@@ -170,7 +170,7 @@ def test_what_is_no_heartbeat_is_passed_over(store: Store) -> None:
 DAMAGES = {"fraction": "abc", "seconds": None, "step": "many", "seed": 1.5, "pid": [], "loss": "nan", "method": 3}
 
 
-@pytest.mark.parametrize("damage", [*DAMAGES, "endless", "deep", "pipe", "huge"])
+@pytest.mark.parametrize("damage", [*DAMAGES, "endless", "deep", "pipe", "huge", "long", "renamed"])
 def test_a_damaged_heartbeat_is_as_none(store: Store, damage: str) -> None:
     job, folder = standin_jobs.job("simcse"), folder_of(store.folder)
     folder.mkdir()
@@ -181,6 +181,10 @@ def test_a_damaged_heartbeat_is_as_none(store: Store, damage: str) -> None:
     if damage == "pipe":
         path.unlink()
         os.mkfifo(path)
+    elif damage == "long":  # whole, but more than a heartbeat has
+        path.write_text(json.dumps(whole | {"method": "m" * pulses.LARGEST}))
+    elif damage == "renamed":
+        path.rename(folder / "another.json")
     else:
         changed = json.dumps(whole | ({damage: DAMAGES[damage]} if damage in DAMAGES else {"seconds": float("inf")}))
         path.write_text({"deep": "[" * 4000, "huge": changed + " " * 5000 + "x"}.get(damage, changed))
@@ -377,11 +381,28 @@ def test_a_job_of_this_host_whose_process_is_gone_is_stale_at_once(store: Store)
         assert [path.read_text().split()[1] for path in held] == [str(os.getpid())]
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes cannot be told apart here")
+def test_after_a_kill_the_command_says_what_has_ended_and_removes_what_the_launcher_left(store: Store) -> None:
+    jobs = [standin_jobs.job("simcse", seed) for seed in range(2)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
+    store.write(standin_jobs.record(jobs[1]), {})
+    killed(store.folder, LEFT.format(folder=str(store.folder)))
+    asked = time.monotonic()
+    said = " ".join(cseb("status", str(store.folder)).stdout.split())
+    assert time.monotonic() - asked < 20
+    assert "stale: simcse 10 % seed 0: process" in said
+    assert "has ended; cseb run goes on from there" in said
+    assert "1 of 2 done" in said
+    assert "left, until" not in said  # nothing runs
+    assert not list(folder_of(store.folder).glob("*.launcher"))
+
+
 def test_a_process_of_another_machine_or_start_is_not_called_dead(store: Store) -> None:
     me = os.getpid()
     assert not alive.ended(me, alive.machine(), alive.began(me))
     assert not alive.ended(2**22 + 1, "another", 5)
     assert not alive.ended(2**22 + 1, "", 0)
+    assert not alive.ended(me, alive.machine(), 0)  # written where the start of a process cannot be told
     if alive.machine():
         assert alive.ended(me, alive.machine(), alive.began(me) + 1)  # the number was given to another process
         assert alive.ended(2**22 + 1, alive.machine(), 5)
@@ -396,6 +417,27 @@ def test_what_dead_launchers_left_long_ago_is_removed(store: Store) -> None:
         os.utime(folder / name, (0, 0))
     pulses.tidy(store.folder)
     assert {path.name for path in folder.iterdir()} == {"new.launcher", ".new.tmp"}
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        "",
+        "host",
+        "host ten {machine} 5",
+        "host 7 {machine} ²",
+        f"host {'9' * 100} {{machine}} 5",
+        "host -1 {machine} 5",
+    ],
+)
+def test_what_no_launcher_says_of_itself_proves_nothing(store: Store, about: str) -> None:
+    """A file of today that says anything else stays until it is old."""
+    file = folder_of(store.folder) / "a.launcher"
+    file.parent.mkdir()
+    file.write_text(about.format(machine=alive.machine() or "-"))
+    pulses.tidy(store.folder)
+    assert file.exists()
+    assert Pulses(store.folder).launched()
 
 
 @pytest.mark.parametrize(

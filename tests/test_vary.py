@@ -106,10 +106,10 @@ def test_the_spread_is_split_into_its_parts() -> None:
     assert list(rows) == ["subset", "init", "all"]
     assert rows["all"]["sd"] == pytest.approx(2.0)
     assert rows["subset"]["sd"] == pytest.approx(np.sqrt(0.8))
-    assert rows["subset"]["share"] == pytest.approx(0.8 / 4)
-    low, high = rows["subset"]["share_low"], rows["subset"]["share_high"]
+    assert rows["subset"]["variance_fraction"] == pytest.approx(0.8 / 4)
+    low, high = rows["subset"]["variance_fraction_low"], rows["subset"]["variance_fraction_high"]
     assert low < 0.2 < high  # type: ignore[operator]
-    assert (rows["init"]["sd"], rows["init"]["share"], rows["all"]["share"]) == (0, None, None)
+    assert (rows["init"]["sd"], rows["init"]["variance_fraction"], rows["all"]["variance_fraction"]) == (0, None, None)
     assert sheet.lines[0].cells[:4] == ("simcse, 0.1 %", "subset", "5", "0.89")
 
 

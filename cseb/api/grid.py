@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 class PlannedGrid:
     """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job.
 
-    away: whether jobs run on machines of which this one knows nothing.
+    remote: whether jobs run on machines of which this one knows nothing.
     """
 
     grid: Grid
     launcher: Launcher
     models: Path | None = None
     time_limit: float | None = None
-    away: bool = False
+    remote: bool = False
     here: bool = True  # whether jobs run on this machine, each in a process of its own
 
     def probed(self) -> PlannedGrid:
@@ -44,7 +44,7 @@ class PlannedGrid:
         Where jobs run elsewhere, or several processes share one, nothing is timed. No run is touched by it. Raises:
         CsebError for what cannot be run.
         """
-        if not self.here or not (jobs := self.grid.strangers):
+        if not self.here or not (jobs := self.grid.untimed):
             return self
         from cseb.launchers.time_probe import estimates
 
@@ -63,7 +63,7 @@ class PlannedGrid:
         with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
             again = frozenset(grid.records) & {job.key for job in grid.todo}
             return launch(
-                grid.in_order() if self.away else _one_library(grid.in_order()),
+                grid.in_order() if self.remote else _one_library(grid.in_order()),
                 grid.store,
                 self.launcher,
                 watch,
@@ -140,7 +140,11 @@ def plan_grid(
     where = hosts.device_of(device, away)
     if processes > 1 and launcher != "local":
         raise BadBenchmark(f"--processes goes with --launcher local, not with {launcher}")
-    jobs = plan(
+    asked = str(workers)
+    at_once = hosts.workers_of(asked, threads, where, jobs_per_gpu, away, processes)
+    wanted = None if away and asked == "auto" else at_once
+    host = hosts.launcher_of(launcher, wanted, ray_address, slurm, jobs_per_allocation, jobs_per_gpu or 1)
+    jobs = plan(  # it may read or make a corpus, so wrong options come before
         benchmark,
         threads=threads,
         linear=one_of((AUTO, *LIBRARIES), linear, "--linear"),
@@ -150,10 +154,6 @@ def plan_grid(
         vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
         along=along,
     )
-    asked = str(workers)
-    at_once = hosts.workers_of(asked, threads, where, jobs_per_gpu, away, processes)
-    wanted = None if away and asked == "auto" else at_once
-    host = hosts.launcher_of(launcher, wanted, ray_address, slurm, jobs_per_allocation, jobs_per_gpu or 1)
     folder = Path(results)
     models = folder / "models" if save_models else None
     ordered = jobs[::-1] if backwards else jobs

@@ -36,7 +36,7 @@ def outlook(grid: Grid) -> list[str]:
         likely, low, high = map(duration, left)
         between = f" ({low} to {high})" if low != high else ""
         said += f", about {likely}{between} with {grid.workers} worker{'s' if grid.workers != 1 else ''}"
-    if unknown := len(grid.strangers):
+    if unknown := len(grid.untimed):
         said += f", {unknown} of unknown length"
     found = grid.timed
     lines = [said]

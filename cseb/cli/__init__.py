@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +31,7 @@ from cseb.cli import (
     verify,
 )
 from cseb.cli import list as listing
+from cseb.cli.command import Command
 from cseb.cli.screen import open_streams, output_refused, say
 from cseb.errors import CsebError
 from cseb.text import HALVES, message
@@ -85,21 +87,22 @@ def _options(
     """Which training method gives the best sentence encoder from few sentences, by how much, and is it significant?"""
 
 
-app.command()(run.run)
-app.command()(status.status)
-app.command()(report.report)
-app.command()(plot.plot)
-app.command()(compare.compare)
-app.command(name="list")(listing.list_)
-app.command()(show.show)
-app.command()(sample.sample)
-app.command(name="eval")(evaluate.evaluate)
-app.command()(check.check)
-app.command()(audit.audit)
-app.command()(diff.diff)
-app.command()(verify.verify)
-app.command()(rerun.rerun)
-app.command()(archive.archive)
+command = partial(app.command, cls=Command)
+command()(run.run)
+command()(status.status)
+command()(report.report)
+command()(plot.plot)
+command()(compare.compare)
+command(name="list")(listing.list_)
+command()(show.show)
+command()(sample.sample)
+command(name="eval")(evaluate.evaluate)
+command()(check.check)
+command()(audit.audit)
+command()(diff.diff)
+command()(verify.verify)
+command()(rerun.rerun)
+command()(archive.archive)
 app.add_typer(data.app, name="data")
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cseb.cli.command import Command
 from cseb.cli.options import Hushed
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
@@ -24,6 +26,8 @@ app = typer.Typer(
     help="List, fetch and check the files of tasks and corpora; make triples.",
 )
 
+command = partial(app.command, cls=Command)
+
 Names = Annotated[
     list[str] | None, typer.Argument(help="Data sets, tasks or files, such as stsb, mr or wiki1m; all if none.")
 ]
@@ -32,7 +36,7 @@ DataDir = Annotated[
 ]
 
 
-@app.command(name="list")
+@command(name="list")
 def list_(names: Names = None, *, data_dir: DataDir = None) -> None:
     """List data sets: rows, licence, the tasks scored on them, and whether they are here; of one, its files."""
     from cseb.explain.data_files import in_full, overview
@@ -40,7 +44,7 @@ def list_(names: Names = None, *, data_dir: DataDir = None) -> None:
     say((in_full if names else overview)(_chosen(names, data_dir), data_dir))
 
 
-@app.command()
+@command()
 def where(names: Names = None, *, data_dir: DataDir = None) -> None:
     """Print where each file is read from, or how to get it."""
     from cseb.explain.data_files import places
@@ -49,7 +53,7 @@ def where(names: Names = None, *, data_dir: DataDir = None) -> None:
         say(line)
 
 
-@app.command()
+@command()
 def verify(names: Names = None, *, data_dir: DataDir = None, quiet: Hushed = False) -> None:
     """Check files against the manifest: rows, labels and hash. Exit code 1 if one is wrong or missing.
 
@@ -70,7 +74,7 @@ def verify(names: Names = None, *, data_dir: DataDir = None, quiet: Hushed = Fal
     _answer([one for name, held in found.items() if name not in absent for one in held], absent)
 
 
-@app.command()
+@command()
 def fetch(
     names: Annotated[list[str], typer.Argument(help="Data sets, tasks, files, or senteval for the whole archive.")],
     *,
@@ -97,7 +101,7 @@ def fetch(
     _answer(verdicts)
 
 
-@app.command()
+@command()
 def triples(
     pairs: Annotated[
         list[Path],

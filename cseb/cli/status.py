@@ -33,12 +33,13 @@ def status(
     from rich.live import Live
 
     from cseb.launchers.job_states import JobStates
-    from cseb.launchers.pulses import FRESH, Pulses
+    from cseb.launchers.pulses import FRESH, Pulses, tidy
     from cseb.records.store import Store
 
     results = folder_of(results, named)
     if not (store := Store(results)).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
+    tidy(results)
     states, pulses, console = JobStates(store), Pulses(results), Console(highlight=False)
     if not watch:
         console.print(picture(states, *pulses.settled()))
@@ -77,17 +78,18 @@ def picture(states: JobStates, alive: Sequence[Seen], silent: Sequence[Seen]) ->
     board = display.Board(
         jobs,
         {key for key, how in ended.items() if how == "done"},
-        states.seconds(jobs),
+        states.seconds(jobs) if beats else {},  # no end is in sight while nothing runs
         max(1, len(beats)),
         failed={key for key, how in ended.items() if how == "failed"},
         running={key: Progress(key, one.step, one.steps, one.loss, one.dev) for key, one in beats.items()},
         since={key: time.monotonic() - beat.seconds for key, beat in beats.items()},
     )
     lines = [f"failed: {_name(jobs[key])}: {plain(states.why(key))}" for key in sorted(board.failed)]
-    for beat in (seen.beat for seen in states.stale(silent)):
+    for seen in states.stale(silent):
+        beat = seen.beat
         name = _name(Planned(beat.method, beat.fraction, beat.seed))
-        place = f"process {beat.pid} on {plain(beat.host)}"
-        lines.append(f"stale: {name}: {place} is silent; cseb run goes on from there")
+        place = f"process {beat.pid} on {plain(beat.host)} {'has ended' if seen.dead else 'is silent'}"
+        lines.append(f"stale: {name}: {place}; cseb run goes on from there")
     return Group(display.picture(board), *(Text(shown(line), style="red", overflow="fold") for line in lines))
 
 

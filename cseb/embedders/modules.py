@@ -87,9 +87,9 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
         raise BadData(INSTALL) from None
     import torch
 
-    from cseb.encoder import linear
+    from cseb.encoder import architecture, linear
 
-    foreign.check(folder, how.trust_remote_code)  # once more: the folder may have changed since it was named
+    modules = foreign.check(folder, how.trust_remote_code)  # once more: the folder may have changed since it was named
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -103,6 +103,8 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
             model.encode(["a"], show_progress_bar=False)  # what its configuration says may only now prove impossible
     except Exception as error:  # the library raises whatever its parsers do
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
+    if modules[0].kind == foreign.TRANSFORMER:
+        architecture.check_depth(modules[0].folder, model[0].auto_model)
     if how.dtype == "bf16":
         model = model.to(torch.bfloat16)
     options: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}

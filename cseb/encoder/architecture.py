@@ -6,7 +6,9 @@ The network is built on PyTorch's `meta` device, where tensors have shapes and n
 from __future__ import annotations
 
 import functools
+import re
 import warnings
+from collections.abc import Iterable
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from cseb.encoder import tokenizer as tokenizers
 from cseb.errors import BadData, first_line
 
 MOST = {"hidden_size": 1 << 20, "num_hidden_layers": 1000, "num_attention_heads": 1 << 14, "vocab_size": 1 << 24}
+LAYER = re.compile(r"(?P<stack>\D*\.)(?P<number>\d+)\.")  # encoder.layer.3. of encoder.layer.3.output.dense.weight
 SPARE = 10_000_000  # weights that an encoder may have beside those in its files, such as a pooler: they are made anew
 
 
@@ -82,10 +85,11 @@ def _network(folder: Path, config: Any) -> Any:
 
 
 def _fits(folder: Path, network: Any) -> None:
-    """Raises: BadData if a weight's shape is not the network's, or the network is far larger than its files."""
+    """Raises: BadData if shapes or numbers of layers differ, or the network is far larger than its files."""
     stored: dict[str, Stored] = {}
     for file in checkpoint.weight_files(folder):
         stored |= tensors.stored(file)
+    check_depth(folder, network)
     for name, tensor in network.state_dict().items():
         found = stored.get(name) or stored.get(f"{network.base_model_prefix}.{name}")
         if found is not None and found.shape != tuple(tensor.shape):
@@ -99,6 +103,30 @@ def _fits(folder: Path, network: Any) -> None:
             f"encoder {folder}: its config.json describes {needed:,} weights, its files hold {held:,}; these files do "
             "not belong together"
         )
+
+
+def check_depth(folder: Path, network: Any) -> None:
+    """Raises: BadData if a folder's weights are of more layers than the network has: some would not be used.
+
+    Weights of other parts, such as a masked-LM head or a classifier, are rightly left out.
+    """
+    names = [name for file in checkpoint.weight_files(folder) for name in tensors.stored(file)]
+    stored = _depths(name.removeprefix(f"{network.base_model_prefix}.") for name in names)
+    for stack, depth in _depths(network.state_dict()).items():
+        if (held := stored.get(stack, 0)) > depth:
+            raise BadData(
+                f"encoder {folder}: its config.json has {depth} layers, its weights have {held} ({stack}{depth} would "
+                "not be used); correct config.json, or save what it describes by AutoModel.from_pretrained(folder)"
+                ".save_pretrained(another)"
+            )
+
+
+def _depths(names: Iterable[str]) -> dict[str, int]:
+    """How many layers each stack of layers has, by the names of its weights."""
+    found: dict[str, int] = {}
+    for layer in filter(None, map(LAYER.match, names)):
+        found[layer["stack"]] = max(found.get(layer["stack"], 0), int(layer["number"]) + 1)
+    return found
 
 
 def _rows(network: Any, config: Any) -> int:

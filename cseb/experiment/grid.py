@@ -102,7 +102,7 @@ class Grid:
         return {key: span and span.likely for key, span in self.spans.items()}
 
     @property
-    def strangers(self) -> list[Job]:
+    def untimed(self) -> list[Job]:
         """Jobs to run of which nobody knows how long they take."""
         return [job for job in self.todo if self.spans[job.key] is None]
 

@@ -62,7 +62,7 @@ def show_part(name: str) -> str:
     alias = f", options of {meant.name}" if name != meant.name else ""
     rows = [
         ("option", "value", "allowed"),
-        *((one.name, _value(values, one), one.told or "see above") for one in told.options),
+        *((one.name, _value(values, one), one.description or "see above") for one in told.options),
     ]
     seen = told.data_seen or "subset"
     about = [

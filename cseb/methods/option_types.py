@@ -154,7 +154,7 @@ def check(kind: Any, value: Any, what: str) -> None:
     elif kind is bool:
         one_of((True, False), value, what)
     elif (kind is str or kind is type(None)) and not isinstance(value, kind):
-        raise BadSpec(f"{what} is {value!r}; it must be {told(kind)}")
+        raise BadSpec(f"{what} is {value!r}; it must be {description(kind)}")
 
 
 def _check_any(kinds: Sequence[Any], value: Any, what: str) -> None:
@@ -165,31 +165,32 @@ def _check_any(kinds: Sequence[Any], value: Any, what: str) -> None:
         except BadSpec as error:
             reasons.append((kind, error))
     fitting = [error for kind, error in reasons if get_origin(kind) is Annotated and isinstance(value, int | float)]
-    raise fitting[0] if fitting else BadSpec(f"{what} is {value!r}; allowed: {told(Union[tuple(kinds)])}")  # noqa: UP007
+    raise fitting[0] if fitting else BadSpec(f"{what} is {value!r}; allowed: {description(Union[tuple(kinds)])}")  # noqa: UP007
 
 
 def _check_tuple(kind: Any, value: Any, what: str) -> None:
     kinds = get_args(kind)
     endless = len(kinds) == 1 or (len(kinds) == 2 and kinds[1] is Ellipsis)
     if not isinstance(value, tuple) or (kinds and not endless and len(value) != len(kinds)):
-        raise BadSpec(f"{what} is {value!r}; it must be {told(kind)}, written in brackets with commas")
+        raise BadSpec(f"{what} is {value!r}; it must be {description(kind)}, written in brackets with commas")
     for one, inner in zip(value, [kinds[0]] * len(value) if endless else kinds or [None] * len(value), strict=True):
         check(inner, one, what)
 
 
-def told(kind: Any) -> str:
+def description(kind: Any) -> str:
     """What is allowed, in words; "" where nothing is known."""
     origin = get_origin(kind)
     if kind is None:
         return ""
     if origin is Annotated:
-        return " and ".join(str(one) for one in get_args(kind)[1:] if isinstance(one, Bound)) or told(get_args(kind)[0])
+        bounds = " and ".join(str(one) for one in get_args(kind)[1:] if isinstance(one, Bound))
+        return bounds or description(get_args(kind)[0])
     if origin is Literal:
         return ", ".join(map(repr, get_args(kind)))
     if origin in (Union, types.UnionType):
-        return " or ".join(map(told, get_args(kind)))
+        return " or ".join(map(description, get_args(kind)))
     if kind in (tuple, Sequence) or origin in (tuple, Sequence):
-        inner = [told(one) for one in get_args(kind) if one is not Ellipsis]
+        inner = [description(one) for one in get_args(kind) if one is not Ellipsis]
         held = f" {', '.join(dict.fromkeys(inner))}" if inner else ""
         count = f" {len(inner)}:" if len(inner) > 1 and Ellipsis not in get_args(kind) else ""
         return f"a tuple of{count}{held}" if held else "a tuple"

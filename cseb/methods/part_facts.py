@@ -56,9 +56,9 @@ class Option:
     default: Any = MISSING
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What it may be, in words; "" where only the part knows."""
-        return allowed.told(self.kind)
+        return allowed.description(self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,7 +63,7 @@ class Foreign:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Subset:
-    """The sentences trained on: how many, which share of the corpus, and the sha256 of exactly these."""
+    """The sentences trained on: how many, which fraction of the corpus, and the sha256 of exactly these."""
 
     size: Count
     fraction: Share

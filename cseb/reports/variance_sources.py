@@ -84,11 +84,11 @@ def _parts(points: Mapping[Vary, Mapping[int, float]]) -> dict[Vary, Part]:
 
 
 def _cells(found: Part) -> tuple[str, ...]:
-    share = NONE if found.share is None else f"{found.share:.2f}"
-    return str(found.n), f"{found.sd:.2f}", span(found.reach), share, span(found.share_reach)
+    fraction = NONE if found.fraction is None else f"{found.fraction:.2f}"
+    return str(found.n), f"{found.sd:.2f}", span(found.reach), fraction, span(found.fraction_reach)
 
 
 def _values(found: Part) -> dict[str, Value]:
-    low, high = ends(found.share_reach)
+    low, high = ends(found.fraction_reach)
     known: dict[str, Value] = {"n": found.n, "sd": found.sd, "sd_low": found.reach.low, "sd_high": found.reach.high}
-    return known | {"share": found.share, "share_low": low, "share_high": high}
+    return known | {"variance_fraction": found.fraction, "variance_fraction_low": low, "variance_fraction_high": high}

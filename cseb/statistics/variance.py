@@ -14,7 +14,7 @@ from cseb.statistics.intervals import LEVEL, Floats, Interval, quantile, sd
 class Part:
     """One source of variance. sd: in points over n runs, with its exact interval for normal values.
 
-    share: the fraction of variance, its own over that of runs in which everything varies, with an exact interval, or
+    fraction: of variance, its own over that of runs in which everything varies, with an exact interval, or
     None if there are none.
     These need not add to one: what is left over, or missing, is how the sources interact.
     """
@@ -22,8 +22,8 @@ class Part:
     n: int
     sd: float
     reach: Interval
-    share: float | None = None
-    share_reach: Interval | None = None
+    fraction: float | None = None
+    fraction_reach: Interval | None = None
 
 
 def part(values: Floats, whole: tuple[Floats, Floats] | None = None) -> Part:
@@ -32,10 +32,10 @@ def part(values: Floats, whole: tuple[Floats, Floats] | None = None) -> Part:
     whole: points (m,) of both kinds of run at the m seeds they have in common: with this stream varied, with all. The
     two kinds draw the same numbers from this stream at the same seed, so their ratio is that of paired samples.
     """
-    share = reach = None
+    fraction = reach = None
     if whole is not None and len(whole[0]) > 2 and min(map(np.ptp, whole)) > 0:
-        share, reach = sd(whole[0]) ** 2 / sd(whole[1]) ** 2, paired_ratio(*whole)
-    return Part(len(values), sd(values), sd_interval(values), share, reach)
+        fraction, reach = sd(whole[0]) ** 2 / sd(whole[1]) ** 2, paired_ratio(*whole)
+    return Part(len(values), sd(values), sd_interval(values), fraction, reach)
 
 
 def sd_interval(values: Floats, level: float = LEVEL) -> Interval:
@@ -43,7 +43,7 @@ def sd_interval(values: Floats, level: float = LEVEL) -> Interval:
     from scipy import stats
 
     df = len(values) - 1
-    high, low = (float(stats.chi2.isf(share, df)) for share in (level / 2, 1 - level / 2))
+    high, low = (float(stats.chi2.isf(tail, df)) for tail in (level / 2, 1 - level / 2))
     return Interval(sd(values) * sqrt(df / high), sd(values) * sqrt(df / low))
 
 
@@ -53,7 +53,7 @@ def ratio(values: Floats, others: Floats, level: float = LEVEL) -> Interval:
 
     found = sd(values) ** 2 / sd(others) ** 2
     freedom = len(values) - 1, len(others) - 1
-    high, low = (float(stats.f.isf(share, *freedom)) for share in (level / 2, 1 - level / 2))
+    high, low = (float(stats.f.isf(tail, *freedom)) for tail in (level / 2, 1 - level / 2))
     return Interval(found / high, found / low)
 
 

@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from cseb.analysis import sequential_testing
-from cseb.data import readers
+from cseb.data import gzip_files, readers
+from cseb.data.bounded import DEPTH
 from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
-from cseb.data.yaml_files import read_yaml
+from cseb.data.yaml_files import DIGITS, LONGEST, read_yaml
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, CsebError, number, whole
 from cseb.experiment import benchmark as benchmarks
 from cseb.papers import printed as published
@@ -99,6 +100,33 @@ def test_yaml_without_end_is_one_line(tmp_path: Path, text: str) -> None:
     assert len(str(found.value)) < 600
 
 
+@pytest.mark.parametrize(
+    ("inner", "said"),
+    [
+        ("[" * DEPTH + "1" + "]" * DEPTH, f"more than {DEPTH} levels deep"),
+        ("&a [*a]", "an alias that contains itself"),
+        ("1" * (DIGITS + 1), f"a number of {DIGITS + 1} digits"),
+        ("1." + "0" * DIGITS, f"a number of {DIGITS + 2} digits"),
+        ("x" * LONGEST, f"more than {LONGEST:,} bytes"),
+    ],
+)
+def test_each_bound_of_yaml_is_its_own(tmp_path: Path, inner: str, said: str) -> None:
+    """What one of them lets through, another would not stop."""
+    (tmp_path / "a.yaml").write_text(f"a: {inner}")
+    with pytest.raises(BadData, match=said):
+        read_yaml(tmp_path / "a.yaml")
+
+
+def test_yaml_up_to_its_bounds_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: " + "[" * (DEPTH - 1) + "1" * DIGITS + "]" * (DEPTH - 1))
+    found = read_yaml(tmp_path / "a.yaml")
+    assert isinstance(found, dict)
+    inner = found["a"]
+    for _ in range(DEPTH - 1):
+        (inner,) = inner
+    assert inner == int("1" * DIGITS)
+
+
 def test_aliases_that_repeat_little_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: &a {x: 1, y: [1, 2]}\nb: {<<: *a, y: 3}\nc: [*a, *a]\n")
     assert read_yaml(tmp_path / "a.yaml") == {
@@ -119,6 +147,21 @@ def test_a_gzip_bomb_is_unpacked_no_further_than_text_can_grow(tmp_path: Path, l
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(line, 1))
     with pytest.raises(BadData, match="decompresses to more than"):
         read_corpus(str(tmp_path / "a.txt.gz"))
+
+
+def test_a_gzip_file_that_text_could_be_is_bounded_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It shrinks as text does, so that only the bound in bytes can stop it."""
+    rows = [f"sentence {number} of many" for number in range(20_000)]
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
+    monkeypatch.setattr(gzip_files, "UNPACKED", 100_000)
+    with pytest.raises(BadData, match="decompresses to more than"):
+        read_corpus(str(tmp_path / "a.txt.gz"))
+
+
+def test_a_small_gzip_file_may_shrink_as_much_as_it_likes(tmp_path: Path) -> None:
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"a man\n" * 100_000))
+    assert (tmp_path / "a.txt.gz").stat().st_size * gzip_files.RATIO < 600_000
+    assert len(list(read_corpus(str(tmp_path / "a.txt.gz")))) == 100_000
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,10 @@ def _detail(record: dict[str, Any], items: dict[str, Any]) -> None:
     record["scores"][1]["detail"]["pearson.all"] += 0.001
 
 
+def _figure(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["scores"][0]["detail"]["made.up"] = None
+
+
 def _collapse(record: dict[str, Any], items: dict[str, Any]) -> None:
     record["scores"][0]["value"] = None
 
@@ -77,6 +81,11 @@ def _extra(record: dict[str, Any], items: dict[str, Any]) -> None:
 
 def _cut(record: dict[str, Any], items: dict[str, Any]) -> None:
     items["mw-captions@1/best"] = items["mw-captions@1/best"][:-1]
+
+
+def _failed(record: dict[str, Any], items: dict[str, Any]) -> None:
+    record["status"] = "failed"
+    record["failure"] = {"step": 3, "reason": "the loss is nan"}
 
 
 def _count(record: dict[str, Any], items: dict[str, Any]) -> None:
@@ -104,11 +113,14 @@ def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
     [
         (_value, "mw-captions@1 best: the record says"),
         (_detail, "mw-mixed@1 best, pearson.all: the record says"),
+        (_figure, "mw-captions@1 best, made.up: the record says none, its items give none"),
         (_collapse, "mw-captions@1 best: the record says none, its items give"),
         (_item, "mw-mixed@1 last: the record says"),
         (_lost, "mw-captions@1 last: a score without items"),
         (_extra, "mw-forum@1/last: items without a score"),
         (_cut, "mw-captions@1 best: 499 items, the record says 500"),
+        (_cut, "mw-captions@1 best: its items do not fit its task"),
+        (_failed, "a failed job has scores"),
         (_count, "mw-captions@1 best: 500 items, the record says 499"),
         (_data, "task data: sha256 "),
         (_unscored, "mw-mixed@1: no score"),

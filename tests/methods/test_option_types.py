@@ -18,7 +18,7 @@ PARTS = [name for registry in SLOTS.values() for name in registry.builtin]
 
 @pytest.mark.parametrize("name", PARTS)
 def test_every_option_of_every_part_says_what_it_may_be(name: str) -> None:
-    silent = [one.name for one in facts(name).options if one.kind is None or not one.told]
+    silent = [one.name for one in facts(name).options if one.kind is None or not one.description]
     assert not silent, f"{name} leaves open what these options may be: {silent}"
 
 

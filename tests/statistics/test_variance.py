@@ -48,10 +48,10 @@ def test_ratio_of_streams_that_share_their_draws_is_covered() -> None:
 def test_a_part_says_what_share_it_has() -> None:
     found = part(VALUES, (VALUES, 2 * VALUES + np.array([0, 1.0, 0, 0, 0])))
     assert found.n == 5
-    assert found.share == pytest.approx(VALUES.var(ddof=1) / (2 * VALUES + np.array([0, 1.0, 0, 0, 0])).var(ddof=1))
-    assert part(VALUES).share is None
-    assert part(VALUES, (VALUES[:2], VALUES[:2] + 1)).share is None  # two seeds say nothing of a ratio
-    assert part(VALUES, (VALUES, np.full(5, 3.0))).share is None
+    assert found.fraction == pytest.approx(VALUES.var(ddof=1) / (2 * VALUES + np.array([0, 1.0, 0, 0, 0])).var(ddof=1))
+    assert part(VALUES).fraction is None
+    assert part(VALUES, (VALUES[:2], VALUES[:2] + 1)).fraction is None  # two seeds say nothing of a ratio
+    assert part(VALUES, (VALUES, np.full(5, 3.0))).fraction is None
 
 
 def test_one_published_run_against_ours() -> None:
