@@ -117,7 +117,19 @@ def test_other_machines_have_devices_of_their_own() -> None:
 
 def run(tiny: Path, corpus: Path, results: Path, *options: str) -> Store:
     command = [
-        *(sys.executable, "-m", "cseb", "run", "--results", str(results), "--encoder", str(tiny), "--device", "cpu"),
+        *(
+            sys.executable,
+            "-m",
+            "cseb",
+            "run",
+            "microworld",
+            "--results",
+            str(results),
+            "--encoder",
+            str(tiny),
+            "--device",
+            "cpu",
+        ),
         *("--methods", f"simcse+{RECIPE}", "--corpus", str(corpus), "--sizes", "16", "--seeds", "2"),
         *("--tasks", "mw-captions,mw-forum", *options),
     ]

@@ -20,6 +20,8 @@ from typing import Any
 
 from hypothesis import settings
 
+from tests.stderr_lines import without_progress
+
 ROOT = Path(__file__).parents[2]
 SERVER = Path(__file__).with_name("server.py")
 CODES = (0, 1, 2)  # and 130 where Ctrl-C was pressed, which nobody does here
@@ -140,9 +142,10 @@ def breaches(ended: Ended, folder: Path | None = None) -> list[str]:
 def _said(ended: Ended) -> list[str]:
     """What is wrong with the lines that were printed."""
     found = []
-    lines = [line for line in ended.errors.splitlines() if line.startswith("cseb: ") or FAILED.match(line)]
+    heard = without_progress(ended.errors)
+    lines = [line for line in heard if line.startswith("cseb: ") or FAILED.match(line)]
     if ended.code == 2 and "Traceback" not in ended.errors:
-        if len(lines) != 1 or ended.errors.rstrip("\n").splitlines()[-1] != lines[0]:
+        if len(lines) != 1 or heard[-1] != lines[0]:
             found.append(f"exit code 2 with {len(lines)} lines that say why")
         elif len(lines[0]) > LINE:
             found.append(f"a line of {len(lines[0])} characters")
