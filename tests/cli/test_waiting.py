@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -68,7 +69,7 @@ def test_tests_of_what_is_said_pass_over_lines_of_progress_alone() -> None:
     clock.now = 5400.0
     work.hear("encoding sentences", 100, 40_000)
     told.append(work.line())
-    board = Board({"a": None, "b": None}, {"a"}, {"a": 1.0, "b": 60.0}, 1)  # type: ignore[dict-item]
+    board = Board(dict.fromkeys("ab", SimpleNamespace(label="cls", fraction=0.1, seed=0)), {"a"}, {"b": 60.0}, 1)
     told.append(progress._outlook(board))
     assert told[1:] == ["encoding sentences: 100 of 40,000, 1.5 h so far, about 598.5 h left", told[-1]]
     assert told[-1].startswith("1 of 2 done; about 60 s left, until ")

@@ -116,10 +116,14 @@ def _load() -> float:
     return min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
+def _slow(ended: Ended) -> bool:
+    return ended.late or ended.cpu > SECONDS or ended.seconds > SECONDS * _load()
+
+
 def breaches(ended: Ended, folder: Path | None = None) -> list[str]:
     """What a command did that none may do."""
     found = []
-    if ended.late or ended.cpu > SECONDS or ended.seconds > SECONDS * _load():
+    if _slow(ended):
         found.append(f"slow: {ended.seconds:.0f} s, {ended.cpu:.0f} s of the CPU{', killed' if ended.late else ''}")
     if ended.bytes > BYTES:
         found.append(f"memory: {ended.bytes >> 20} MB")
@@ -250,6 +254,8 @@ class Fuzz:
         for argv in case.commands:
             before = special(folder)
             ended = self.server.run(folder, argv, code=case.code, stdout=case.stdout)
+            if _slow(ended) and ended.cpu <= SECONDS:  # it may have waited for others that use this machine
+                ended = self.server.run(folder, argv, code=case.code, stdout=case.stdout)
             all_ended.append(ended)
             found = breaches(ended)
             lost = [] if case.owned else [name for name in before if special(folder).get(name) != before[name]]
