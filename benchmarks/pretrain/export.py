@@ -113,7 +113,8 @@ def table(rows: Sequence[Sequence[object]]) -> str:
 def command(options: dict[str, Any]) -> str:
     """The options that were given to benchmarks.pretrain.train."""
     shown = ("size", "passes", "tokens", "rate", "pieces", "dropout", "precision", "seed")
-    return " ".join(f"--{name} {options[name]}" for name in shown) + f", {options['processes']} processes"
+    alone = " ".join(f"--{name} {options[name]}" for name in shown)
+    return alone + (f", {options['processes']} processes" if options["processes"] > 1 else "")
 
 
 def sources(train: dict[str, dict[str, int]], listed: Path) -> Iterable[list[str]]:

@@ -23,10 +23,9 @@ class ShippedEncoder(NamedTuple):
 
 ENCODERS: Mapping[str, ShippedEncoder] = {
     "cseb-tiny": ShippedEncoder(
-        _OPEN / "cseb-tiny", "comes with cseb: BERT of 2 layers x 128, pre-trained on real English"
-    ),
-    "cseb-mini": ShippedEncoder(
-        _OPEN / "cseb-mini", "comes with cseb: BERT of 4 layers x 256, pre-trained on real English"
+        _OPEN / "cseb-tiny",
+        "comes with cseb: BERT of 2 layers x 128, pre-trained on real English",
+        "b237b7d687c89be99754b5c118ff5f4624538341480f1444959db2e192f2bef7",
     ),
     "microworld": ShippedEncoder(
         _PACKAGE / "microworld" / "encoder",

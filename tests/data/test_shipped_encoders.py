@@ -47,7 +47,7 @@ def test_a_shipped_name_comes_before_a_folder_or_hub_name(one: Path, monkeypatch
 
 def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
     assert dict(listing("encoders")).items() >= {name: encoder.what for name, encoder in ENCODERS.items()}.items()
-    with pytest.raises(BadData, match="no such folder; give one, or one of cseb-tiny, cseb-mini, microworld, or a hub"):
+    with pytest.raises(BadData, match="no such folder; give one, or one of cseb-tiny, microworld, or a hub"):
         find_encoder("no where")
 
 
