@@ -108,7 +108,10 @@ def test_yaml_without_end_is_one_line(tmp_path: Path, text: str) -> None:
         ("1" * (DIGITS + 1), f"a number of {DIGITS + 1} digits"),
         ("1." + "0" * DIGITS, f"a number of {DIGITS + 2} digits"),
         ("x" * LONGEST, f"more than {LONGEST:,} bytes"),
-        (f"[&a [{'1, ' * 200}], {'*a, ' * (NODES // 200)}]", f"aliases and merges expand to more than {NODES:,} values"),
+        (
+            f"[&a [{'1, ' * 200}], {'*a, ' * (NODES // 200)}]",
+            f"aliases and merges expand to more than {NODES:,} values",
+        ),
     ],
 )
 def test_each_bound_of_yaml_is_its_own(tmp_path: Path, inner: str, said: str) -> None:
