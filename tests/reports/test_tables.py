@@ -316,6 +316,6 @@ def test_the_footer_of_a_single_seed_speaks_of_no_spread() -> None:
     assert not says(one.notes, "says little")
     assert not says(one.notes, "holds less of their choice")
     two = few_shot(seeds()[:2]).notes
-    assert says(two, "in 1 of 1 cells: ± is unreliable.")
+    assert says(two, "in 1 of 1 cell: ± is unreliable.")
     both = few_shot([*seeds()[:2], record(size=1000)]).notes
     assert says(both, "in 2 of 2 cells: ± is unreliable; a single seed has none.")

@@ -191,9 +191,13 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         (
             "a.csv",
             "text,label\na,x\nb,x\nc,y\nd,y\n",
-            r"a.csv has 4 items without common text; 5 folds asked for",
+            r"a.csv allows 2 to 4 folds, as many as items without common text; 5 asked for",
         ),
-        ("a.csv", "question,answer\nq,a\nr,b\n", r"2 items without common text; 5 folds"),
+        (
+            "a.csv",
+            "question,answer\nq,a\nr,b\n",
+            r"allows 2 to 2 folds, as many as items without common text; 5 asked for",
+        ),
         ("a.csv", "query,document,relevance\nq,a,1\n", r"a.csv has no query with both a relevant and an irrelevant"),
         (
             "a.csv",
