@@ -233,7 +233,7 @@ def test_of_two_records_for_one_job_the_later_counts_on_request() -> None:
     for records in ([old, new], [new, old]):
         table = few_shot(records, ask=StudyQuery(mixed=True))
         assert table.rows[0].cells[0].values == {0: 9.0}
-        assert says(table.notes, "1 older records")
+        assert says(table.notes, "1 older record of jobs")
 
 
 def test_rows_and_columns_are_chosen_and_ordered() -> None:
