@@ -209,7 +209,7 @@ def run(
             ``hub:OWNER/NAME/FILE``.
         column: the column of the sentences, if the corpus is a table.
         tasks: such as ``sts`` or ``["stsb", "sickr"]``.
-        dev: the rated pairs that choose the best checkpoint; ``none`` chooses none.
+        dev: the task that chooses the best checkpoint; ``none`` chooses none.
         data_dir: folder of task files in SentEval's layout.
         steps: optimiser steps of every method that trains.
         results: folder of records.

@@ -46,7 +46,7 @@ def train(
         steps: optimiser steps, in place of the method's own.
         scale: options that replace the method's own wherever it has such a part: ``"recipe(batch_size=32),
             queue(size=64)"``.
-        dev: rated pairs that choose the best checkpoint: a task's name, or a file of two sentences and a score a line.
+        dev: the task that chooses the best checkpoint: its name, or a file of two sentences and a score a line.
         data_dir: folder of task files in SentEval's layout, for `dev`.
         column: the column of the sentences, if the corpus is a table.
         device: ``auto``, ``cpu`` or ``cuda``.

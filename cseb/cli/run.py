@@ -48,7 +48,7 @@ def run(
     data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr.")] = "",
     dev: Annotated[
-        str, typer.Option(help="The dev set of rated pairs that selects the best checkpoint; none for no selection.")
+        str, typer.Option(help="The dev set, a task, that selects the best checkpoint; none for no selection.")
     ] = "",
     fractions: Annotated[str, typer.Option(help="Fractions of the corpus, each in (0, 1], such as 0.001,0.01.")] = "",
     sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",

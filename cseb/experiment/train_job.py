@@ -86,7 +86,7 @@ class _Looks:
         )
 
     def select(self, encoder: Encoder) -> float | None:
-        """Dev points of the encoder, or None where nothing may be chosen by rated pairs."""
+        """Dev points of the encoder, or None where nothing may be chosen by labels."""
         found = {task.name: outcome.value for (task, _), (outcome, _) in self._scored(encoder)}
         points = found.pop(self.tasks[0][0].name) if self.dev else None
         self.seen.append(found)

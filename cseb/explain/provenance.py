@@ -88,7 +88,7 @@ def _protocol(record: Record) -> Iterator[Row]:
     yield "task data", f"sha256 {protocol.data}"
     yield (
         "checkpoint",
-        f"best on {protocol.dev} ({protocol.dev_pairs:,} rated pairs), and last" if protocol.dev else "last",
+        f"best on {protocol.dev} ({protocol.dev_pairs:,} labelled items), and last" if protocol.dev else "last",
     )
     shared = f", {protocol.processes} processes" if protocol.processes > 1 else ""
     linear = f", linear layers by {plain(record.origin.linear)}" if record.origin.linear else ""

@@ -76,7 +76,7 @@ class Protocol:
 
     tasks: tuple[str, ...]  # name@version, in the order of the table
     data: str  # sha256 of their sentences and ratings, those of dev included
-    dev: str  # the rated pairs that choose the `best` checkpoint; "" when nothing is chosen
+    dev: str  # the task whose labelled items choose the `best` checkpoint; "" when nothing is chosen
     dev_pairs: Count  # how many labels that choice has looked at
     threads: Count  # CPU threads of the arithmetic: they decide how sums are rounded
     device: str  # cpu or cuda: the same reason

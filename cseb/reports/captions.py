@@ -43,7 +43,7 @@ def caption(
         f"Protocol: {measures} on {', '.join(map(plain, tasks))}.",
     ]
     if "best" in selects:
-        used = quantity(protocol.dev_pairs, "labelled pair")
+        used = quantity(protocol.dev_pairs, "labelled item")
         sentences.append(f"Best: the checkpoint with the highest score on the dev set {plain(protocol.dev)} ({used}).")
     if "last" in selects and not study.untrained:
         sentences.append("Last: the last checkpoint; no labels are used to choose it.")

@@ -162,14 +162,17 @@ def probability(value: float | None) -> str:
 
 
 def clusters_in_words(held: Mapping[str, Clusters], tasks: Sequence[str]) -> Iterator[str]:
-    """How many independent items each task has, and where sentences are shared too widely to be kept together."""
+    """How many independent items each task has, and where clusters are too large to be kept together."""
     used = {task: held[task] for task in tasks if task in held}
     if together := [
         f"{_bare(task)} {one.count:,} of {len(one.labels):,} (largest {percent(one.largest)})"
         for task, one in used.items()
         if one.used and one.count < len(one.labels)
     ]:
-        yield f"Test items with a sentence in common are clustered; clusters: {', '.join(together)}."
+        yield (
+            "Test items that depend on one another (pairs with a sentence in common, queries with an answer or intent "
+            f"in common) are clustered; clusters: {', '.join(together)}."
+        )
     for task, one in used.items():
         if not one.used:
             yield (

@@ -198,7 +198,7 @@ def _origin(
     if wanted.select == "best":
         yield (
             f"Best: the checkpoint with the highest score on the dev set {plain(first.protocol.dev)} "
-            f"({quantity(first.protocol.dev_pairs, 'labelled pair')})."
+            f"({quantity(first.protocol.dev_pairs, 'labelled item')})."
         )
     yield f"Encoder {tag(first.encoder)}; corpus {tag(first.corpus)}."
     yield signature(study, {size: study.sizes[size] for size in sizes}, tasks, [wanted.select])

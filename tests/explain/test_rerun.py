@@ -150,7 +150,7 @@ def test_show_tells_the_origin_of_a_record_and_still_shows_methods(ran: Path) ->
     assert told.exit_code == 0, told.output
     for fact in (one.encoder.sha256, one.corpus.sha256, one.subset.sha256, one.protocol.data, one.origin.started):
         assert fact in told.output
-    assert "best on mw-dev@1 (400 rated pairs), and last" in told.output
+    assert "best on mw-dev@1 (400 labelled items), and last" in told.output
     assert f"{one.scores[0].value:.4f}" in told.output
     assert "torch " in told.output
     assert call("show", "ct").exit_code == 0

@@ -55,8 +55,15 @@ def test_both_checkpoints_side_by_side() -> None:
         ("0.1 % (100) best", 60.0),
         ("0.1 % (100) last", 50.0),
     ]
-    assert "stsb-dev (1,500 labelled pairs)" in table.caption
+    assert "stsb-dev (1,500 labelled items)" in table.caption
     assert "no labels are used" in table.caption
+
+
+@pytest.mark.parametrize("dev", ["stsb-dev@1", "clinc150-dev@1", "banking77-dev@1"])  # pairs, queries, questions
+def test_what_chose_the_checkpoint_is_called_items_because_not_every_dev_set_has_pairs(dev: str) -> None:
+    caption = few_shot(seeds(dev=dev)).caption
+    assert f"the dev set {dev} (1,500 labelled items)" in caption
+    assert "pairs" not in caption
 
 
 def test_without_a_dev_set_there_is_no_best() -> None:
@@ -226,7 +233,7 @@ def test_of_two_records_for_one_job_the_later_counts_on_request() -> None:
     for records in ([old, new], [new, old]):
         table = few_shot(records, ask=StudyQuery(mixed=True))
         assert table.rows[0].cells[0].values == {0: 9.0}
-        assert says(table.notes, "1 older records")
+        assert says(table.notes, "1 older record of jobs")
 
 
 def test_rows_and_columns_are_chosen_and_ordered() -> None:

@@ -135,7 +135,7 @@ def _said(record: RecordSummary) -> tuple[str, ...]:
         tag(record.corpus),
         f"{record.subset.size:,}, sha256 {record.subset.sha256[:16]}",
         ", ".join(protocol.tasks),
-        f"{protocol.dev} ({quantity(protocol.dev_pairs, 'labelled pair')})" if protocol.dev else "nothing",
+        f"{protocol.dev} ({quantity(protocol.dev_pairs, 'labelled item')})" if protocol.dev else "nothing",
         f"best at step {trace.best_step} of {trace.steps}" if trace else "none",
         f"{origin.cseb} {origin.commit}".strip(),
         ", ".join(f"{name} {version}" for name, version in origin.versions.items()),
