@@ -87,6 +87,11 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.{DIGITS}g} %"
 
 
+def quantity(count: int, noun: str) -> str:
+    """`1 record`, `2,000 records`. noun: in the singular, its plural one `s` longer."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def duration(seconds: float) -> str:
     """`40 s`, `12 min`, `3.5 h`."""
     if seconds < 90:

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from cseb.cli import app
+from tests.stderr_lines import without_progress
 
 
 def call(*arguments: object) -> Result:
@@ -29,14 +30,14 @@ def test_findings_leave_1_unless_told_otherwise(mine: Path) -> None:
     assert call(mine, "--exit-zero").exit_code == 0
     mine.write_text("method,task,mean\nsimcse,trec,88.6\n")
     assert call(mine).exit_code == 0
-    assert call(mine).output == "0 findings in 1 numbers\n"
+    assert call(mine).output == "0 findings in 1 number\n"
 
 
 def test_the_five_papers_by_default_and_beside_ones_own(mine: Path) -> None:
     alone = call()
     assert alone.exit_code == 1
-    assert alone.output.splitlines()[-1].startswith("67 findings in 1361 numbers and 57 sentences")
-    assert call(mine, "published").output.splitlines()[-1].startswith("68 findings in 1363 numbers and 57 sentences")
+    assert alone.output.splitlines()[-1].startswith("67 findings in 1,361 numbers and 57 sentences")
+    assert call(mine, "published").output.splitlines()[-1].startswith("68 findings in 1,363 numbers and 57 sentences")
 
 
 def test_formats_hold_the_same_findings(mine: Path) -> None:
@@ -62,4 +63,4 @@ def test_mistakes_are_one_line_and_2(arguments: tuple[str, ...], words: str) -> 
     result = call(*arguments)
     assert result.exit_code == 2
     assert words in result.stderr
-    assert result.stderr.count("\n") == 1
+    assert len(without_progress(result.stderr)) == 1

@@ -16,6 +16,7 @@ from cseb.cli import app
 from cseb.records.store import Store
 from cseb.regression import reference as references
 from tests.conftest import SENTENCES
+from tests.stderr_lines import without_progress
 
 
 def call(*arguments: object) -> Result:
@@ -34,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) 
     )
     result = call(folder / "mine.yaml", "--update")
     assert result.exit_code == 0, result.output
-    assert "1 records written" in result.output
+    assert "1 record written" in result.output
     return folder
 
 
@@ -70,7 +71,7 @@ def test_the_same_job_comes_back_bit_for_bit(benchmark: Path) -> None:
     assert result.exit_code == 0, result.output
     assert result.output.splitlines() == [
         "code: did a change of the code change a number? "
-        "no; 1 of 1 cells as expected, 1 of them identical to the last bit",
+        "no; 1 of 1 cell as expected, 1 of them identical to the last bit",
         "drift: did scores move by more than repeated runs do? "
         "no; 2 of 2 cells as expected, 2 of them identical to the last bit",
     ]
@@ -134,7 +135,7 @@ def test_records_that_are_there_need_no_training(benchmark: Path, tmp_path: Path
     assert "paper: are published numbers reproduced? not checked" in found.output
     assert Store(benchmark.parent / "expected/mine").keys() == {record_of(benchmark).stem}
     wrong = call(benchmark, "--against", "nobody")
-    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
+    assert (wrong.exit_code, len(without_progress(wrong.stderr))) == (2, 1)
 
 
 def test_nothing_expected_is_said_before_anything_is_trained(benchmark: Path) -> None:
@@ -165,7 +166,7 @@ def test_only_the_cells_that_a_benchmark_names_are_checked(grid: Path) -> None:
     assert (one.method, one.subset.size, one.seed) == ("mean", 32, 0)
     found = call(grid, *data)
     assert found.exit_code == 0, found.output
-    assert "no; 1 of 1 cells as expected, 1 of them identical to the last bit" in found.output
+    assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
 
 
 def test_of_a_whole_grid_the_named_cells_are_compared(grid: Path) -> None:
@@ -176,12 +177,12 @@ def test_of_a_whole_grid_the_named_cells_are_compared(grid: Path) -> None:
     )
     assert ran.exit_code == 0, ran.output
     assert len(Store(results).keys()) == 8
-    assert "1 records written" in call(grid, "--update", "--results", results).output
+    assert "1 record written" in call(grid, "--update", "--results", results).output
     packed = CliRunner().invoke(app, ["archive", str(results), "--out", str(grid.parent / "packed")])
     assert packed.exit_code == 0, packed.output
     found = call(grid, "--results", grid.parent / "packed")
     assert found.exit_code == 0, found.output
-    assert "no; 1 of 1 cells as expected, 1 of them identical to the last bit" in found.output
+    assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
     assert "no; 2 of 2 cells as expected, 2 of them identical to the last bit" in found.output  # both checkpoints
     again = CliRunner().invoke(app, ["rerun", next(iter(Store(results).keys())), "--results", str(results), *data])
     assert again.exit_code == 0, again.output
@@ -226,5 +227,5 @@ def test_data_that_are_there_and_damaged_are_an_error(grid: Path, senteval: Path
 def test_cells_that_the_grid_does_not_have_are_one_line(grid: Path, cells: str, message: str) -> None:
     grid.write_text(grid.read_text().replace("{methods: mean, sizes: [32], seeds: 1}", f"{{{cells}}}"))
     found = call(grid)
-    assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
+    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1)
     assert message in found.stderr

@@ -24,6 +24,7 @@ from cseb.embedders import foreign_modules as foreign
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData
 from tests.conftest import SENTENCES
+from tests.stderr_lines import without_progress
 
 Tiny = Callable[[str], Path]
 OLD = "sentence_transformers.models."
@@ -102,7 +103,7 @@ def call(*arguments: object) -> Result:
 def refused(name: object, message: str, *arguments: object) -> None:
     """One line, exit 2."""
     found = call(name, *arguments)
-    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
+    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
     assert message in found.stderr, found.stderr
     assert len(found.stderr) < 1500
 
@@ -112,7 +113,7 @@ def not_planned(encoder: Path) -> None:
     grid = ["run", "microworld", "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
     small = ["--corpus", "microworld:200", "--sizes", "100"]  # made at once, so that no line says how far it is
     found = CliRunner().invoke(app, [*grid, *small])
-    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
+    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
     assert found.stderr.startswith("cseb: ")
     assert not list(Path("results").rglob("*.jsonl"))
 

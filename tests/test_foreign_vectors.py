@@ -20,6 +20,7 @@ from cseb.experiment.export import export
 from cseb.experiment.plan import plan
 from cseb.training import build
 from tests.conftest import SENTENCES
+from tests.stderr_lines import without_progress
 
 Tiny = Callable[[str], Path]
 
@@ -37,7 +38,7 @@ def call(*arguments: object) -> Result:
 def refused(name: object, message: str) -> None:
     """One line, exit 2."""
     found = call(name)
-    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
+    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
     assert message in found.stderr, found.stderr
 
 
@@ -123,7 +124,7 @@ def test_a_function_that_returns_no_vectors_is_one_line(name: str) -> None:
         f"import sys\nimport numpy as np\ndef f(sentences):\n    return {FUNCTIONS[name]}\n"
     )
     found = call(f"{module}:f")
-    assert (found.exit_code, found.stderr.count("\n")) == (2, 1), found.output
+    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
     assert len(found.stderr) < 1000
 
 

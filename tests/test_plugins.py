@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cseb.records.store import Store
+from tests.stderr_lines import without_progress
 
 ROOT = Path(__file__).parents[1]
 TERM = '''"""A contrast that another package brings."""
@@ -99,7 +100,7 @@ class Kit:
         """The one line of what a user can mend."""
         found = self.call(*arguments)
         assert found.returncode == 2, found.stdout + found.stderr
-        assert found.stderr.count("\n") == 1, found.stderr
+        assert len(without_progress(found.stderr)) == 1, found.stderr
         return found.stderr
 
     def state(self, results: Path) -> tuple[str, str]:

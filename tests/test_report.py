@@ -22,6 +22,7 @@ from cseb.records.store import Store
 from cseb.reports.layouts import KINDS
 from tests.factory import grid, record
 from tests.reports.test_layouts import heated
+from tests.stderr_lines import without_progress
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def said(*arguments: object) -> str:
 def refused(*arguments: object) -> str:
     done = CliRunner().invoke(app, ["report", *map(str, arguments)])
     assert done.exit_code == 2, done.output
-    (line,) = done.stderr.splitlines()
+    (line,) = without_progress(done.stderr)
     return line
 
 

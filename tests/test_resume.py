@@ -20,7 +20,7 @@ RECIPE = "recipe(steps=30,warmup=0,batch_size=16,eval_every=10,learning_rate=1e-
 
 def command(tiny: Path, corpus: Path, results: Path, workers: int = 2) -> list[str]:
     return [
-        *(sys.executable, "-m", "cseb", "run", "--results", str(results), "--encoder", str(tiny)),
+        *(sys.executable, "-m", "cseb", "run", "microworld", "--results", str(results), "--encoder", str(tiny)),
         *("--methods", f"simcse+{RECIPE},micse+ami(layers=(0,1))+queue(size=16)+{RECIPE}", "--corpus", str(corpus)),
         *("--sizes", "16,24", "--seeds", "2", "--tasks", "mw-captions,mw-forum"),
         *("--workers", str(workers)),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cseb.text import csv_row, json_text, message, percent, plain, shortened, shown
+from cseb.text import csv_row, json_text, message, percent, plain, quantity, shortened, shown
 
 RED = "\x1b[31mred\x1b[0m"
 
@@ -37,3 +37,8 @@ def test_json_reads_back_to_the_same_text() -> None:
 @pytest.mark.parametrize(("fraction", "printed"), [(0.001, "0.1 %"), (0.01234, "1.234 %"), (1.0, "100 %")])
 def test_fractions_are_printed_as_percent(fraction: float, printed: str) -> None:
     assert percent(fraction) == printed
+
+
+@pytest.mark.parametrize(("count", "printed"), [(0, "0 jobs"), (1, "1 job"), (2, "2 jobs"), (2000, "2,000 jobs")])
+def test_one_thing_is_singular(count: int, printed: str) -> None:
+    assert quantity(count, "job") == printed

@@ -123,7 +123,19 @@ def test_runs_that_vary_one_thing_are_in_no_other_table() -> None:
 def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES))
-    grid = ["--encoder", tiny("bert"), "--corpus", corpus, "--sizes", "16", "--tasks", "mw-captions", "--dev", "none"]
+    grid = [
+        "microworld",
+        "--encoder",
+        tiny("bert"),
+        "--corpus",
+        corpus,
+        "--sizes",
+        "16",
+        "--tasks",
+        "mw-captions",
+        "--dev",
+        "none",
+    ]
     grid += ["--methods", f"simcse{SMALL}", "--results", tmp_path / "results", "--device", "cpu", "--workers", "1"]
 
     def call(*arguments: object) -> str:

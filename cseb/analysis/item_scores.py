@@ -15,7 +15,7 @@ from cseb.records.items import Items
 from cseb.records.record import Protocol as Measured
 from cseb.records.record import RecordSummary, Select
 from cseb.statistics.items import Clusters, average
-from cseb.text import plain
+from cseb.text import plain, quantity
 
 Floats = npt.NDArray[np.float64]
 
@@ -84,7 +84,9 @@ class ItemScores:
                 self.clusters[task] = Clusters.of(data.clusters())
             clusters = self.clusters[task]
             if len(items) != len(clusters.labels):
-                raise BadResults(f"{name} of {record.key} has {len(items)} items, the task {len(clusters.labels)}")
+                raise BadResults(
+                    f"{name} of {record.key} has {quantity(len(items), 'item')}, the task {len(clusters.labels)}"
+                )
             if not np.isfinite(items).all():
                 raise BadResults(f"{name} of {record.key} has items that are not finite, its score is")
             self._contributions[record.key, task, select] = clusters.contributions(

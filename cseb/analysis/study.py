@@ -11,7 +11,7 @@ from cseb.errors import BadResults, did_you_mean
 from cseb.records.method_text import part_differences
 from cseb.records.record import RecordSummary, Source
 from cseb.records.staleness import stale
-from cseb.text import plain
+from cseb.text import plain, quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ def gather(
         seeds=tuple(sorted(set(seeds) or {record.seed for record in fresh})),
         tasks=_measures(fresh),
         stale=old,
-        mixed=(*said, *([f"{twins} older records of jobs that have a later one"] if twins else ())),
+        mixed=(*said, *([f"{quantity(twins, 'older record')} of jobs that have a later one"] if twins else ())),
         encoders=encoders,
     )
 
@@ -157,7 +157,7 @@ def _refuse_twins(record: RecordSummary, other: RecordSummary | None, mixed: boo
     """Seeds of one cell share all options, and there is one record for each; True for a second one that is allowed."""
     if other is None or (record.resolved == other.resolved and record.seed != other.seed):
         return False
-    where = f"{plain(record.method)} on {record.subset.size} sentences"
+    where = f"{plain(record.method)} on {quantity(record.subset.size, 'sentence')}"
     if record.resolved == other.resolved:
         if mixed:
             return True

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cseb.errors import BadResults, BadSpec, did_you_mean, one_of
 from cseb.progress import counted
+from cseb.text import quantity
 
 if TYPE_CHECKING:
     from cseb.experiment.benchmark import Benchmark
@@ -79,8 +80,8 @@ def archive(
     records = [one.record for one in found]
     if (old := archives.Archive.of(folder)) and (lost := old.names() - {f"{one.key}.json" for one in records}):
         raise BadResults(
-            f"{old.path} has {len(lost)} records that are not in {', '.join(str(one.folder) for one in stores)}; name "
-            f"{folder} among the folders too, or take another --out"
+            f"{old.path} has {quantity(len(lost), 'record')} not in {', '.join(str(one.folder) for one in stores)}; "
+            f"name {folder} among the folders too, or take another --out"
         )
     wanted = _wanted(items, {one.method for one in records})
     kept = [one for one in found if one.record.method in wanted and one.items is not None]

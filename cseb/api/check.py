@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from cseb.errors import BadResults, CsebError
+from cseb.text import quantity
 
 if TYPE_CHECKING:
     from cseb.experiment.benchmark import Benchmark
@@ -175,7 +176,7 @@ class FreshRun:
             tell(number, len(TURNS))
         measured = references.Repeatability(
             repeats=len(repeats),
-            cells=f"seed 0 of the smallest fraction: {len(repeats[0])} jobs",
+            cells=f"seed 0 of the smallest fraction: {quantity(len(repeats[0]), 'job')}",
             varied=VARIED,
             conditions=references.conditions(repeats[0]),
             sd=references.scatter(repeats),

@@ -11,7 +11,7 @@ from cseb.records.method_text import part_differences
 from cseb.reports.text_table import aligned
 from cseb.statistics.paired import exact_floor
 from cseb.statistics.power import Design
-from cseb.text import duration, percent, plain
+from cseb.text import duration, percent, plain, quantity
 
 
 def listing(grid: Grid) -> str:
@@ -30,12 +30,11 @@ def listing(grid: Grid) -> str:
 
 def outlook(grid: Grid) -> list[str]:
     """How many jobs there are, how long they are likely to take, and how that is known."""
-    count = len(grid.jobs)
-    said = f"{count} job{'s' if count != 1 else ''}, {len(grid.todo)} to run"
+    said = f"{quantity(len(grid.jobs), 'job')}, {len(grid.todo)} to run"
     if (left := grid.left()) is not None:
         likely, low, high = map(duration, left)
         between = f" ({low} to {high})" if low != high else ""
-        said += f", about {likely}{between} with {grid.workers} worker{'s' if grid.workers != 1 else ''}"
+        said += f", about {likely}{between} with {quantity(grid.workers, 'worker')}"
     if unknown := len(grid.untimed):
         said += f", {unknown} of unknown length"
     found = grid.timed
@@ -63,9 +62,11 @@ def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
     broken = summary.failed + summary.refused
     if summary.stopped:
         how = "the others keep the records they had" if fresh else "the same command goes on from there"
-        return f"stopped: {summary.done + broken} of {summary.total} jobs were run; {how}"
-    jobs = f"{summary.done} job{'' if summary.done == 1 else 's'}"
-    said = f"{jobs} done" if summary.total else f"all {len(grid.jobs)} jobs have records"
+        return f"stopped: {summary.done + broken} of {quantity(summary.total, 'job')} run; {how}"
+    recorded = (
+        "the only job has a record" if len(grid.jobs) == 1 else f"all {quantity(len(grid.jobs), 'job')} have records"
+    )
+    said = f"{quantity(summary.done, 'job')} done" if summary.total else recorded
     said += f", {broken} failed" if broken else ""
     said += f", {len(grid.failed)} failed before (--retry-failed runs them again)" if grid.failed else ""
     if summary.total and not summary.done:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cseb.text import quantity
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -40,7 +42,11 @@ class Results:
 
     def __repr__(self) -> str:
         failed = sum(record.status == "failed" for record in self.records)
-        said = [f"{len(self.records)} records", f"{failed} failed", f"{len(self.problems)} problems"]
+        said = [
+            quantity(len(self.records), "record"),
+            f"{failed} failed",
+            quantity(len(self.problems), "problem"),
+        ]
         return f"Results({str(self.folder)!r}: {', '.join(said)})"
 
     def frame(self) -> pd.DataFrame:

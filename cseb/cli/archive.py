@@ -10,6 +10,7 @@ import typer
 from cseb.cli.options import Hushed
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
+from cseb.text import quantity
 
 
 def archive(
@@ -31,6 +32,6 @@ def archive(
     with telling(quiet):
         found = pack(results, out, items=items, checkpoint=select)
     say(
-        f"{found.records} records, {found.with_items} of them with items, in {out}/records.zip ({found.size / 1e6:.1f} "
-        f"MB); {found.scores} scores in {out}/scores.csv"
+        f"{quantity(found.records, 'record')}, {found.with_items} of them with items, in {out}/records.zip "
+        f"({found.size / 1e6:.1f} MB); {quantity(found.scores, 'score')} in {out}/scores.csv"
     )

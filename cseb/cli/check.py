@@ -11,6 +11,7 @@ from cseb.cli.options import BenchmarkName, Device, Quiet, Threads, Workers
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.errors import BadResults, one_of
+from cseb.text import quantity
 
 
 def check(
@@ -72,7 +73,7 @@ def check(
             say(f"{method}: sd {deviation:.4f} points, limit for one cell ±{measured.limit(method):.4f}")
         return
     if update:
-        say(f"{written} records written to {fresh.expected.folder}, {removed} removed")
+        say(f"{quantity(written, 'record')} written to {fresh.expected.folder}, {removed} removed")
         if why:
             say(f"repeatability was measured elsewhere ({why}); measure it again with --calibrate")
         return

@@ -15,6 +15,7 @@ from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.errors import BadBenchmark, BadData
 from cseb.progress import counted
+from cseb.text import quantity
 
 if TYPE_CHECKING:
     from cseb.data.manifest import DataFile, DataSet
@@ -117,7 +118,7 @@ def triples(
 
     with telling(quiet):
         count = write_triples(pairs, out, seed)
-    say(f"{count} triples in {out}")
+    say(f"{quantity(count, 'triple')} in {out}")
 
 
 def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataSet, Sequence[DataFile]]:

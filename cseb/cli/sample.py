@@ -10,6 +10,7 @@ import typer
 from cseb.cli.options import Hushed
 from cseb.cli.screen import pour, say
 from cseb.cli.waiting import telling
+from cseb.text import quantity
 
 
 def sample(
@@ -34,4 +35,4 @@ def sample(
     with telling(quiet):
         written = write_sample(out, corpus, fraction=fraction, size=size, seed=seed, column=column)
     beside = f", what they are in {written.manifest}" if written.manifest else ""
-    say(f"{written.size} of {written.corpus} sentences in {out}{beside}")
+    say(f"{written.size:,} of {quantity(written.corpus, 'sentence')} in {out}{beside}")

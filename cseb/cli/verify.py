@@ -7,6 +7,7 @@ import typer
 from cseb.cli.options import DataDir, Hushed, Named, Results, folder_of
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
+from cseb.text import quantity
 
 
 def verify(
@@ -34,6 +35,6 @@ def verify(
     unknown = sum(bool(one.unknown) and not one.wrong for one in found)
     aside = f", {unknown} cannot be checked" if unknown else ""
     if left_out := sum(one.left_out for one in found):
-        aside += f"; the archive leaves out the items of {left_out} scores"
-    say(f"{good} of {len(found)} records verified, {figures} figures recomputed{aside}")
+        aside += f"; the archive leaves out the items of {quantity(left_out, 'score')}"
+    say(f"{good} of {quantity(len(found), 'record')} verified, {quantity(figures, 'figure')} recomputed{aside}")
     raise typer.Exit(0 if all(one.good for one in found) else 1)

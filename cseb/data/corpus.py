@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import BadData
+from cseb.text import quantity
 
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 
@@ -70,5 +71,7 @@ def pack(name: str, rows: Iterable[str]) -> Corpus:
             f"{name}, row {blank + len(starts)} holds an unpaired surrogate, invalid as text; correct that row"
         ) from None
     if not text:
-        raise BadData(f"{name} holds no sentence, only {blank} blank rows; one sentence a line or row is needed")
+        raise BadData(
+            f"{name} holds no sentence, only {quantity(blank, 'blank row')}; one sentence a line or row is needed"
+        )
     return Corpus(name, hashlib.sha256(text).hexdigest(), blank, text, np.frombuffer(starts, dtype=np.int64))

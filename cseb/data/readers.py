@@ -21,6 +21,7 @@ from typing import Literal
 
 from cseb.data.gzip_files import UNPACKED, open_unpacked
 from cseb.errors import BadData, first_line
+from cseb.text import quantity
 
 DEFAULT_COLUMNS = ("text", "sentence")
 LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is never closed
@@ -130,7 +131,8 @@ def cells(
         for row in rows:
             width = width or len(row)
             if row and len(row) != width:
-                raise BadData(f"{name}, line {rows.line_num} has {len(row)} fields, the header {width}; quote the text")
+                fields = quantity(len(row), "field")
+                raise BadData(f"{name}, line {rows.line_num} has {fields}, the header {width}; quote the text")
             yield rows.line_num, row
     except csv.Error as error:
         raise BadData(f"{name}, line {rows.line_num}: {error}; is a quotation mark not closed?") from None

@@ -14,6 +14,7 @@ from typing import Literal
 
 from cseb.data.manifest import DataFile
 from cseb.data.readers import LONGEST_FIELD
+from cseb.text import quantity
 
 BOM = b"\xef\xbb\xbf"
 
@@ -33,20 +34,23 @@ class FileCheck:
 def check(one: DataFile, path: Path | None) -> FileCheck:
     """Compare the file at `path`, if any, with the manifest."""
     if path is None:
-        return FileCheck(one, None, "missing", f"{one.rows} rows expected")
+        return FileCheck(one, None, "missing", f"{quantity(one.rows, 'row')} expected")
     try:
         content = path.read_bytes()
     except OSError as error:
         return FileCheck(one, path, "wrong", f"cannot be read: {error.strerror}")
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 == one.sha256:
-        return FileCheck(one, path, "ok", f"{one.rows} rows", one.rows, sha256)
+        return FileCheck(one, path, "ok", f"{quantity(one.rows, 'row')}", one.rows, sha256)
     rows = count(one, content)
     if fault := _fault(one, content, rows):
         return FileCheck(one, path, "wrong", fault, rows, sha256)
     if not one.sha256:
-        return FileCheck(one, path, "ok", f"{rows} rows, hash {sha256[:12]} (none in the manifest)", rows, sha256)
-    said = f"{rows} rows as expected, but {_difference(one, content)}; sha256 {sha256[:12]}, expected {one.sha256[:12]}"
+        return FileCheck(
+            one, path, "ok", f"{quantity(rows, 'row')}, hash {sha256[:12]} (none in the manifest)", rows, sha256
+        )
+    hashes = f"sha256 {sha256[:12]}, expected {one.sha256[:12]}"
+    said = f"{quantity(rows, 'row')} as expected, but {_difference(one, content)}; {hashes}"
     return FileCheck(one, path, "wrong", said, rows, sha256)
 
 
@@ -73,10 +77,10 @@ def _fault(one: DataFile, content: bytes, rows: int) -> str:
     """Why the file is unusable, "" if its rows are right and nothing is known against it."""
     known = [each.means for each in one.broken if each.rows == rows or any(c.encode() in content for c in each.holds)]
     if rows == -1:
-        return f"not a valid {one.format} file; {one.rows} rows expected"
+        return f"not a valid {one.format} file; {quantity(one.rows, 'row')} expected"
     if rows != one.rows:
-        return f"{rows} rows, {one.rows} expected{': ' + known[0] if known else ''}"
-    return f"{rows} rows as expected, but {known[0]}" if known else ""
+        return f"{quantity(rows, 'row')}, {one.rows:,} expected{': ' + known[0] if known else ''}"
+    return f"{quantity(rows, 'row')} as expected, but {known[0]}" if known else ""
 
 
 def _difference(one: DataFile, content: bytes) -> str:
@@ -92,7 +96,7 @@ def _difference(one: DataFile, content: bytes) -> str:
     if one.label_at is not None and (found := labels(one, content)) != dict(one.labels):
         return f"other labels: {_shown(found)}, expected {_shown(one.labels)}"
     if one.rated is not None and (found_rated := sum(bool(line.strip()) for line in _lines(content))) != one.rated:
-        return f"{found_rated} ratings, expected {one.rated}"
+        return f"{quantity(found_rated, 'rating')}, expected {one.rated:,}"
     return "other text: another tokenisation, order or edition"
 
 

@@ -23,6 +23,7 @@ from cseb.methods.spec import Method, preset
 from cseb.records.record import Source
 from cseb.registry import METHODS
 from cseb.tasks.task import Embed
+from cseb.text import quantity
 from cseb.training import build as building
 
 KEY = re.compile(r"[0-9a-f]{16}")
@@ -133,7 +134,7 @@ def _put_back(encoder: Encoder, folder: Path) -> None:
     file = folder / HELD
     if not file.is_file():
         raise BadData(
-            f"{folder} lacks {HELD}; {len(wanted)} tensors of pooler, head or post-processor are expected there"
+            f"{folder} lacks {HELD}; {quantity(len(wanted), 'tensor')} of pooler, head or post-processor belong there"
         )
     tensors.check_finite(file)
     try:

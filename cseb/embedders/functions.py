@@ -19,6 +19,7 @@ from cseb.errors import BadSpec, CsebError, first_line
 from cseb.progress import counted
 from cseb.records.record import Source
 from cseb.tasks.task import Vectors
+from cseb.text import quantity
 
 NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 PROBE = ("A man is playing a guitar.", "Where can I buy a ticket for the train to the airport?", "no")
@@ -44,7 +45,7 @@ def embedder(function: Callable[[list[str]], Any], name: str) -> Embedder:
         for at in counted(starts, f"encoding sentences, {BATCH:,} at a time", len(starts)):
             block = _call(function, name, sentences[at : at + BATCH])
             if block.shape[1] != width:
-                raise CsebError(f"{name} returned vectors of {width} numbers and then of {block.shape[1]}")
+                raise CsebError(f"{name} returned vectors of {quantity(width, 'number')} and then of {block.shape[1]}")
             found[at : at + BATCH] = block
         return found
 
@@ -84,11 +85,11 @@ def _call(function: Callable[[list[str]], Any], name: str, sentences: Sequence[s
     try:
         found = np.asarray(function(list(sentences)))
     except (Exception, SystemExit) as error:  # the function is a stranger's code, or its rows have different lengths
-        raise CsebError(f"{name} fails on {len(sentences)} sentences: {_where(error)}") from error
+        raise CsebError(f"{name} fails on {quantity(len(sentences), 'sentence')}: {_where(error)}") from error
     if found.ndim != 2 or len(found) != len(sentences) or 0 in found.shape[1:] or found.dtype.kind not in "iuf":
         raise CsebError(
-            f"{name} returned {found.dtype} of shape {found.shape} for {len(sentences)} sentences; numbers of shape "
-            f"({len(sentences)}, width) are needed"
+            f"{name} returned {found.dtype} of shape {found.shape} for {quantity(len(sentences), 'sentence')}; "
+            f"numbers of shape ({len(sentences)}, width) are needed"
         )
     with np.errstate(over="ignore"):  # what is too large becomes infinite, and is answered as such
         return found.astype(np.float32)

@@ -16,6 +16,7 @@ import numpy as np
 from cseb.data.bounded import open_regular
 from cseb.errors import BadData, first_line
 from cseb.tasks.task import Vectors
+from cseb.text import quantity
 
 LARGEST = 1e15  # of a number, as in files of text
 
@@ -105,7 +106,9 @@ def _words(path: Path) -> list[str]:
 def _opened(vectors: Path, words: Path) -> LookUp:
     array, listed = _array(vectors), _words(words)
     if len(array) != len(listed):
-        raise BadData(f"word vectors {vectors} have {len(array):,} rows, {words.name} {len(listed):,} words")
+        raise BadData(
+            f"word vectors {vectors} have {quantity(len(array), 'row')}, {words.name} {quantity(len(listed), 'word')}"
+        )
     rows = {word: row for row, word in reversed(list(enumerate(listed)))}  # of a word that is there twice, the first
 
     def look_up(wanted: set[str]) -> dict[str, Vectors]:

@@ -28,6 +28,7 @@ import numpy.typing as npt
 from cseb.data.bounded import open_regular
 from cseb.errors import BadData
 from cseb.tasks.task import Embed, Vectors
+from cseb.text import quantity
 from cseb.version import __version__
 
 BLOCK = 8192  # sentences that are encoded, and kept, at a time
@@ -82,8 +83,10 @@ class Cache:
 
     def __str__(self) -> str:
         size = sum(path.lstat().st_size for path in self.folder.glob(f"*{SUFFIX}") if path.is_file())
-        damaged = f"; {self.damaged} damaged blocks were removed" if self.damaged else ""
-        return f"{self.encoded:,} sentences encoded, {size / 2**20:.1f} MB of vectors in {self.folder}{damaged}"
+        damaged = f"; {quantity(self.damaged, 'damaged block')} removed" if self.damaged else ""
+        return (
+            f"{quantity(self.encoded, 'sentence')} encoded, {size / 2**20:.1f} MB of vectors in {self.folder}{damaged}"
+        )
 
     def _read(self, path: Path) -> None:
         try:

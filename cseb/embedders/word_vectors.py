@@ -26,6 +26,7 @@ from cseb.errors import BadData, first_line, one_of
 from cseb.records.record import Source
 from cseb.tasks import words
 from cseb.tasks.task import Embed, Vectors
+from cseb.text import quantity
 
 SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
 WIDEST = 16_384  # numbers a word
@@ -69,7 +70,7 @@ def _averaged(source: Source, width: int, open_vectors: Callable[[], LookUp]) ->
         method="mean of word vectors",
         resolved="word_vectors(lower=True, unknown='left out', empty='zero')@1",
         open=lambda: WordVectors(open_vectors(), width),
-        notes=(f"{width} numbers a word; lower-cased; unknown words are left out",),
+        notes=(f"{quantity(width, 'number')} a word; lower-cased; unknown words are left out",),
     )
 
 
@@ -168,6 +169,7 @@ def _vector(path: Path, number: int, text: str, width: int) -> Vectors:
         found = np.zeros(0, dtype=np.float64)
     if len(found) != width or not (np.abs(found) <= LARGEST).all():
         raise BadData(
-            f"word vectors {path}: line {number} is not a word and {width} finite numbers of at most {LARGEST:g}"
+            f"word vectors {path}: line {number} is not a word and {quantity(width, 'finite number')} of at most "
+            f"{LARGEST:g}"
         )
     return found.astype(np.float32)

@@ -20,6 +20,7 @@ from cseb.data import checkpoint, tensors
 from cseb.data.tensors import Stored
 from cseb.encoder import tokenizer as tokenizers
 from cseb.errors import BadData, first_line
+from cseb.text import quantity
 
 MOST = {"hidden_size": 1 << 20, "num_hidden_layers": 1000, "num_attention_heads": 1 << 14, "vocab_size": 1 << 24}
 LAYER = re.compile(r"(?P<stack>\D*\.)(?P<number>\d+)\.")  # encoder.layer.3. of encoder.layer.3.output.dense.weight
@@ -70,7 +71,8 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
     behind = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0  # where RoBERTa begins to count
     if type(positions) is int and positions - behind < tokenizers.FEWEST:
         raise BadData(
-            f"encoder {folder}: it has {positions - behind} positions; {tokenizers.FEWEST} or more are needed"
+            f"encoder {folder}: it has {quantity(positions - behind, 'position')}; {tokenizers.FEWEST} or more are "
+            "needed"
         )
 
 

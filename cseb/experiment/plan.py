@@ -25,6 +25,7 @@ from cseb.registry import scale_of, slot_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
+from cseb.text import quantity
 
 
 def plan(
@@ -199,7 +200,7 @@ def check_columns(method: Method, corpus: Corpus) -> None:
         line = corpus[int(wrong[0])]
         raise BadData(
             f"{method} reads {' or '.join(map(str, allowed))} texts joined by TABs from a line of the corpus; "
-            f"{len(wrong)} of {len(corpus)} lines of {corpus.name} have another number, such as "
+            f"{len(wrong):,} of {quantity(len(corpus), 'line')} of {corpus.name} have another number, such as "
             f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
         )
 
@@ -214,19 +215,19 @@ def check_jobs(jobs: Sequence[Job], count: int) -> None:
     for job in jobs:
         if (other := seen.setdefault(job.key, job)) is not job:
             raise BadBenchmark(
-                f"fractions {other.fraction:g} and {job.fraction:g} are both {job.size} sentences; keep one"
+                f"fractions {other.fraction:g} and {job.fraction:g} are both {quantity(job.size, 'sentence')}; keep one"
             )
     for job in (job for job in jobs if job.seed == jobs[0].seed):  # the others are like it
         recipe, cell = job.recipe, f"{job.label} at fraction {job.fraction:g}"
         if recipe.steps and not job.method.terms:
             raise BadBenchmark(
-                f"{job.label} has {recipe.steps} steps but no term to train with; add one or set steps=0"
+                f"{job.label} has {quantity(recipe.steps, 'step')} but no term to train with; add one or set steps=0"
             )
         if recipe.steps and job.size < recipe.batch_size:
             raise BadBenchmark(
-                f"{cell} has {job.size} sentences, fewer than one batch of {recipe.batch_size}; take a fraction of at "
-                f"least {recipe.batch_size / count:.2g}, or {job.label}+recipe(batch_size={job.size})"
+                f"{cell} has {quantity(job.size, 'sentence')}, fewer than one batch of {recipe.batch_size}; take a "
+                f"fraction of at least {recipe.batch_size / count:.2g}, or {job.label}+recipe(batch_size={job.size})"
                 if recipe.batch_size <= count
-                else f"{cell} has {job.size} sentences and the corpus {count}, fewer than one batch of "
+                else f"{cell} has {quantity(job.size, 'sentence')} and the corpus {count}, fewer than one batch of "
                 f"{recipe.batch_size}; try {job.label}+recipe(batch_size={max(job.size, 1)}) or a larger corpus"
             )

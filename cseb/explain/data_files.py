@@ -9,6 +9,7 @@ from cseb.data.manifest import DataFile, DataSet
 from cseb.data.places import how_to_get, locate
 from cseb.data.verify import FileCheck
 from cseb.reports.text_table import aligned
+from cseb.text import quantity
 
 Chosen = Mapping[DataSet, Sequence[DataFile]]
 
@@ -18,7 +19,7 @@ def overview(chosen: Chosen, data_dir: Path | None) -> str:
     rows = [("name", "rows", "here", "tasks", "licence")]
     for data, files in chosen.items():
         held = sum(locate(data, one, data_dir) is not None for one in files)
-        here = "yes" if held == len(files) else f"{held} of {len(files)} files" if held else "no"
+        here = "yes" if held == len(files) else f"{held} of {quantity(len(files), 'file')}" if held else "no"
         rows.append((data.name, _rows(data), here, ",".join(data.tasks) or "-", data.licence))
     return "\n".join(aligned(rows))
 

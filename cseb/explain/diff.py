@@ -16,7 +16,7 @@ from cseb.papers.printed import Printed
 from cseb.papers.scores import departures, nearest_average, own_rows, printed_names
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 FIELDS: tuple[tuple[str, Callable[[Record], str]], ...] = (
     ("method", lambda one: one.method),
@@ -76,7 +76,7 @@ def variants(a: Sequence[Record], b: Sequence[Record]) -> list[Variant]:
     if not tasks:
         raise BadResults(f"no task is common to both: {', '.join(_tasks(a))}; {', '.join(_tasks(b))}")
     if set(_tasks(a)) != set(_tasks(b)):
-        found.append(Variant(f"on {len(tasks)} common tasks", *(_mean(each, tasks) for each in (a, b))))
+        found.append(Variant(f"on {quantity(len(tasks), 'common task')}", *(_mean(each, tasks) for each in (a, b))))
     for select in ("best", "last"):
         if here != there or select != here:
             found.append(Variant(f"{select} checkpoint", *(_mean(each, tasks, select) for each in (a, b))))

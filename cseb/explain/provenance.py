@@ -11,7 +11,7 @@ from cseb.records.method_text import Stated, part_differences, stated
 from cseb.records.record import Record, Select
 from cseb.records.staleness import stale
 from cseb.records.store import Store
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 Row = tuple[str, str]
 
@@ -111,7 +111,7 @@ def _scores(record: Record) -> Iterator[Row]:
         held = {one.select: one for one in record.scores if one.task == task}
         values = [f"{select} {_points(held[select].value)}" for select in selects if select in held]
         if values:
-            yield plain(task), f"{', '.join(values)}, {held[next(iter(held))].items} items"
+            yield plain(task), f"{', '.join(values)}, {quantity(held[next(iter(held))].items, 'item')}"
 
 
 def _origin(record: Record) -> Iterator[Row]:

@@ -17,7 +17,7 @@ from cseb.records.store import Store
 from cseb.registry import TASKS
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.task import Loaded
-from cseb.text import plain
+from cseb.text import plain, quantity
 
 Load = Callable[[str], Loaded]
 ROUNDING = 1e-6  # points: other versions of numpy and scipy sum in another order
@@ -133,7 +133,7 @@ def _wrong(score: Score, items: Mapping[str, Items], load: Load) -> Iterator[str
         yield f"{where}: today's task is {name}@{TASKS[name].version}, which may score differently"
         return
     if len(held) != score.items:
-        yield f"{where}: {len(held)} items, the record says {score.items}"
+        yield f"{where}: {quantity(len(held), 'item')}, the record says {score.items}"
     task = load(name)
     try:
         outcome = task.outcome(held)

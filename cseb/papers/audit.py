@@ -11,7 +11,7 @@ from pathlib import Path
 from cseb.papers.claims import Claim, contradicted
 from cseb.papers.printed import Printed, read_scores
 from cseb.papers.scores import AVERAGES
-from cseb.text import percent
+from cseb.text import percent, quantity
 
 KINDS = {
     "average": "averages further from the mean of their cells than rounding can take them",
@@ -103,7 +103,7 @@ def _average(average: Printed, cells: Sequence[Printed]) -> Iterator[Finding]:
     gap = Fraction(average.text) - mean
     if abs(gap) <= unit / 2:
         return
-    said = f"mean of {len(cells)} cells {float(mean):.4f}, difference {float(gap):+.4f}"
+    said = f"mean of {quantity(len(cells), 'cell')} {float(mean):.4f}, difference {float(gap):+.4f}"
     kind = "rounding" if abs(gap) <= (unit + cell_unit) / 2 else "average"
     yield _finding(kind, average, f"{said}; rounding leaves {float((unit + cell_unit) / 2):g}")
 
@@ -121,7 +121,7 @@ def granularity(rows: Sequence[Printed]) -> Iterator[Finding]:
             if min(value - low, high - value) > _unit(row) / 2:
                 runs = f"{row.n_seeds} runs on " if row.n_seeds and row.n_seeds > 1 else ""
                 near = f"{floor(value * total / 100)} right are {float(low):.3f}, one more {float(high):.3f}"
-                yield _finding("granularity", row, f"{runs}{items} items: {near}")
+                yield _finding("granularity", row, f"{runs}{quantity(items, 'item')}: {near}")
 
 
 def corrupted(rows: Sequence[Printed]) -> Iterator[Finding]:
@@ -188,7 +188,7 @@ def _disagreement(shared: Mapping[str, list[Printed]], apart: Mapping[str, list[
     values = "; ".join(f"{text} in {' and '.join(where)}" for text, where in places.items())
     most = f", most on {widest} ({_spread(apart[widest]):.2f})" if widest != told else ""
     row = apart[told][0]
-    why = f"{values}; {len(apart)} of {len(shared)} shared cells differ{most}"
+    why = f"{values}; differing cells: {len(apart)} of {len(shared)} shared{most}"
     places_told = " / ".join(dict.fromkeys(row.paper for row in apart[told]))
     return replace(_finding("disagreement", row, why), where=places_told, printed=" / ".join(places))
 

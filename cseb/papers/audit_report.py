@@ -12,7 +12,7 @@ from cseb.data import shipped
 from cseb.errors import BadBenchmark
 from cseb.papers.audit import KINDS, Finding, audit, read
 from cseb.papers.claims import read_claims
-from cseb.text import csv_row, json_text
+from cseb.text import csv_row, json_text, quantity
 
 SHIPPED = "published"  # stands for the file of the five papers
 
@@ -29,9 +29,9 @@ class Audit:
     @property
     def summary(self) -> str:
         """One line."""
-        claims = f" and {self.tested} sentences" if self.tested else ""
+        claims = f" and {quantity(self.tested, 'sentence')}" if self.tested else ""
         rest = f"; not to be tested by tables alone: {', '.join(self.untested)}" if self.untested else ""
-        return f"{len(self.findings)} findings in {self.numbers} numbers{claims}{rest}"
+        return f"{quantity(len(self.findings), 'finding')} in {quantity(self.numbers, 'number')}{claims}{rest}"
 
     def by_kind(self) -> Iterator[tuple[str, str, list[Finding]]]:
         """(kind, what it means, its findings) for each kind that was found."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from cseb.errors import BadData, one_of
 from cseb.papers.printed import Printed, read_table
-from cseb.text import percent
+from cseb.text import percent, quantity
 
 MEETING = ("encoder", "fraction", "task", "metric")
 COLUMNS = ("paper", "table", "setting", "method", "variant", *MEETING)
@@ -217,7 +217,9 @@ def _leads(check: Check, a: Sequence[Printed], b: Sequence[Printed], _rows: Sequ
     tasks = list(dict.fromkeys(x.task for x, _ in pairs))
     led = [task for task in tasks if all(_minus(pair) > 0 for pair in pairs if pair[0].task == task)]
     enough = check.expect if check.text else len(tasks) / 2 + 0.5
-    return [] if len(led) >= enough else [((*a[:1],), f"{a[0].method} leads {len(led)} of {len(tasks)} tasks")]
+    return (
+        [] if len(led) >= enough else [((*a[:1],), f"{a[0].method} leads {len(led)} of {quantity(len(tasks), 'task')}")]
+    )
 
 
 def _trend(sign: int) -> Callable[[Check, Sequence[Printed], Sequence[Printed], Sequence[Printed]], Violations]:

@@ -210,7 +210,7 @@ class Flow(nn.Module):
                 "or more, or +flow(held_out=0), which takes the last step"
             )
         if sentences - int(sentences * self.held_out) < 2:
-            raise BadSpec(f"flow: {sentences} sentences are too few to estimate a variance; take more")
+            raise BadSpec(f"flow: too few sentences to estimate a variance, {sentences}; take more")
 
     def fit(self, vectors: Tensor) -> None:
         """Learn from the subset's vectors (N, D). Raises: BadSpec, see fits."""

@@ -14,7 +14,9 @@ def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[l
     wrong = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]
     if wrong:
         shown = wrong[0] if len(wrong[0]) <= 60 else f"{wrong[0][:57]}..."
-        raise BadData(f"{len(wrong)} of {len(lines)} lines are not {needed}, such as {shown!r}; take another corpus")
+        raise BadData(
+            f"lines that are not {needed}: {len(wrong)} of {len(lines)}, such as {shown!r}; take another corpus"
+        )
     return [list(column) for column in zip(*(row[: min(allowed)] for row in rows), strict=True)]
 
 

@@ -103,7 +103,7 @@ class RankMix(nn.Module):
     def fits(self, sentences: int) -> None:
         """Raises: BadSpec if there is nothing to rank."""
         if sentences < 2:
-            raise BadSpec(f"rank_mix: {sentences} sentences cannot be ranked; take more, or take rank_mix out")
+            raise BadSpec(f"rank_mix: too few sentences to rank, {sentences}; take more, or take rank_mix out")
 
     def fit(self, vectors: Tensor) -> None:
         """Keep the subset's vectors (N, D), or evenly spaced ones of them. Raises: BadSpec, see fits."""

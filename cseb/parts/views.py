@@ -133,7 +133,7 @@ class Paraphrase:
             if len(columns) == 2:
                 known[columns[0].strip()] = columns[1].strip()
             elif line.strip():
-                raise BadData(f"paraphrase: {self.file} line {number} has {len(columns)} columns; 2 are needed")
+                raise BadData(f"paraphrase: {self.file} line {number} needs 2 columns, has {len(columns)}")
         return known
 
 

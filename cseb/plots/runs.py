@@ -13,7 +13,7 @@ from cseb.errors import BadResults
 from cseb.plots.style import Plot, legend, line_style, panels
 from cseb.records.record import Record, Select, Trace
 from cseb.reports.captions import signature
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,9 +84,8 @@ def geometry(study: Study, held: Held, tasks: Sequence[str], select: Select) -> 
     axes.set_ylabel("alignment (lower: like sentences close)")
     axes.grid(visible=True)
     legend(figure, axes, len(study.methods))
-    said = (
-        f"Alignment and uniformity, mean over seeds of the {select} checkpoint; colour: points over {len(tasks)} tasks."
-    )
+    over = quantity(len(tasks), "task")
+    said = f"Alignment and uniformity, mean over seeds of the {select} checkpoint; colour: points over {over}."
     return Plot(figure, f"{said} Numbers beside marks: sentences. {_signed(study, tasks)}")
 
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from cseb.errors import BadResults
 from cseb.records.record import SCHEMA, Record
-from cseb.text import plain
+from cseb.text import plain, quantity
 
 LARGEST = 2**22  # bytes; a record has some ten thousand
 
@@ -36,7 +36,7 @@ def read_record(path: Path) -> Record | Problem:
             if not stat.S_ISREG(found.st_mode):  # reading a pipe or a device may never end
                 return Problem(path, "not a file")
             if not 0 < found.st_size <= LARGEST:
-                return Problem(path, f"not a record: {found.st_size} bytes")
+                return Problem(path, f"not a record: {quantity(found.st_size, 'byte')}")
             content = os.read(file, found.st_size)
         finally:
             os.close(file)
@@ -58,7 +58,7 @@ def record_of(content: bytes, path: Path) -> Record | Problem:
 
 def _reason(error: ValidationError) -> str:
     if error.error_count() > 1000:  # such a list would take longer to make than to read the folder
-        return f"not a record: {error.error_count()} errors"
+        return f"not a record: {quantity(error.error_count(), 'error')}"
     errors = error.errors(include_url=False, include_context=False)
     for one in errors:
         if one["loc"] == ("format",):

@@ -8,6 +8,7 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from cseb.reports.text_table import aligned
+from cseb.text import quantity
 
 Question = Literal["code", "drift", "paper"]
 QUESTIONS: dict[Question, str] = {
@@ -95,7 +96,7 @@ def _count(held: Sequence[CheckResult]) -> str:
     moved = sum(one.moved for one in asked)
     said = f"{'YES' if bad else 'no'}" if held[0].question != "paper" else f"{'not all' if bad else 'yes'}"
     aside = "" if held[0].question == "paper" else f", {len(asked) - moved} of them identical to the last bit"
-    return f"{said}; {len(asked) - bad} of {len(asked)} cells as expected{aside}"
+    return f"{said}; {len(asked) - bad} of {quantity(len(asked), 'cell')} as expected{aside}"
 
 
 def _escaped(text: str, also: str = "") -> str:

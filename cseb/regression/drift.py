@@ -13,7 +13,7 @@ from cseb.errors import BadResults, between
 from cseb.records.record import Record, Select
 from cseb.records.store import Store
 from cseb.regression.check_results import CheckResult
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 ROUNDING = 1e-9  # points; 56.8 - 56.3 is a little more than 0.5 in binary
 NONE: Mapping[str, float] = MappingProxyType({})
@@ -172,7 +172,7 @@ def _worst(here: Record | None, there: Record | None, select: Select) -> tuple[s
 
 
 def _named(record: Record) -> str:
-    return f"{plain(record.method)} on {record.subset.size} sentences, seed {record.seed}"
+    return f"{plain(record.method)} on {quantity(record.subset.size, 'sentence')}, seed {record.seed}"
 
 
 def _inputs(record: Record) -> str:

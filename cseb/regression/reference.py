@@ -24,6 +24,7 @@ from cseb.errors import BadData, BadResults
 from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.record import Record
+from cseb.text import quantity
 
 FILE = "reference.json"
 RISK = 0.05  # of calling one of all cells drifted when none is
@@ -120,7 +121,9 @@ def scatter(repeats: Sequence[Sequence[Record]]) -> dict[str, float]:
             for select in sorted({each.select for each in one.scores}) or ["last"]:
                 points = score(one, one.protocol.tasks, select)
                 if isinstance(points, str):
-                    raise BadResults(f"{one.method} on {one.subset.size} sentences: {points}; nothing to repeat")
+                    raise BadResults(
+                        f"{one.method} on {quantity(one.subset.size, 'sentence')}: {points}; nothing to repeat"
+                    )
                 values.setdefault((one.method, one.subset.size, one.seed, select), []).append(points)
     variances: dict[str, list[float]] = {}
     for (method, *_), points_held in values.items():

@@ -11,7 +11,7 @@ from cseb.analysis.stats import Cell, Spread
 from cseb.analysis.study import Study
 from cseb.records.record import RecordSummary, Select, Source
 from cseb.records.record_file import Problem
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 LISTED = 5  # failures and files named one by one; the rest is counted
 
@@ -31,7 +31,7 @@ def caption(
     protocol = next((one.protocol for one in study.records if one.protocol.dev), study.records[0].protocol)
     n = len(study.seeds)
     over = (
-        f"over n = {n} seeds ({runs(study.seeds)})"
+        f"over n = {quantity(n, 'seed')} ({runs(study.seeds)})"
         if n > 1
         else f"of one seed ({study.seeds[0]}), so no spread is given"
     )
@@ -43,7 +43,7 @@ def caption(
         f"Protocol: {measures} on {', '.join(map(plain, tasks))}.",
     ]
     if "best" in selects:
-        used = f"{protocol.dev_pairs:,} labelled items"
+        used = quantity(protocol.dev_pairs, "labelled item")
         sentences.append(f"Best: the checkpoint with the highest score on the dev set {plain(protocol.dev)} ({used}).")
     if "last" in selects and not study.untrained:
         sentences.append("Last: the last checkpoint; no labels are used to choose it.")
@@ -116,9 +116,13 @@ def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, C
         reason = f"step {one.failure.step}: {plain(one.failure.reason)}" if one.failure else "no reason given"
         yield f"Failed: {plain(one.method)}, {percent(one.subset.fraction)}, seed {one.seed} ({reason})."
     if len(failed) > LISTED:
-        yield f"Failed: {len(failed) - LISTED} more jobs."
+        yield f"Failed: {quantity(len(failed) - LISTED, 'more job')}."
     collapsed, missing, thin = (
-        [f"{name} ({found.collapsed} of {len(study.seeds)} seeds)" for name, found in cells if found.collapsed],
+        [
+            f"{name} ({found.collapsed} of {quantity(len(study.seeds), 'seed')})"
+            for name, found in cells
+            if found.collapsed
+        ],
         [f"{name} (seed {runs(_lacking(found))})" for name, found in cells if found.missing],
         [found.n for _, found in cells if 0 < found.n < 3],
     )
@@ -132,15 +136,15 @@ def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, C
     if thin and not study.untrained:
         why = "± is unreliable" if 2 in thin else "one seed has no ±"
         why += "; a single seed has none" if {1, 2} <= set(thin) else ""
-        yield f"Fewer than three seeds in {len(thin)} of {len(cells)} cells: {why}."
+        yield f"Fewer than three seeds in {len(thin)} of {quantity(len(cells), 'cell')}: {why}."
 
 
 def _left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
     for reason, count in Counter(study.stale).items():
-        yield f"Excluded as out of date: {count} records {plain(reason)}."
+        yield f"Excluded as out of date: {quantity(count, 'record')} {plain(reason)}."
     if problems:
         named = _some([f"{plain(one.path.name)} ({one.reason})" for one in problems])
-        yield f"Excluded as unreadable: {len(problems)} files: {named}."
+        yield f"Excluded as unreadable: {quantity(len(problems), 'file')}: {named}."
 
 
 def mixed_note(study: Study) -> Iterator[str]:

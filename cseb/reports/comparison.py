@@ -14,7 +14,7 @@ from cseb.statistics.intervals import LEVEL, Interval
 from cseb.statistics.items import Clusters
 from cseb.statistics.paired import FEWEST_JUDGED, MEANINGFUL, Comparison, Scope, exact_floor, sign_flip
 from cseb.statistics.power import MOST, POWER
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 SCOPES: tuple[Scope, ...] = ("seeds", "items", "seeds and items")
 NONE = "--"
@@ -229,8 +229,8 @@ def _judged(found: Family, about: About) -> Iterator[str]:
     if told:
         yield (
             f"p: two-sided, for {_scopes(told)}, n = {_listed(sorted({one.found.n for one in told}))}, Holm over the "
-            f"{found.tests} comparisons {about.where}. better, worse: significant, p at most {LEVEL:g}; equivalent: "
-            "90 % "
+            f"{quantity(found.tests, 'comparison')} {about.where}. better, worse: significant, p at most {LEVEL:g}; "
+            "equivalent: 90 % "
             f"interval within the margin of {found.margin:g} points (TOST); inconclusive: neither."
         )
     if any(n == 1 for n in seeds):

@@ -22,7 +22,7 @@ from cseb.reports.document import Value
 from cseb.reports.ranking import ranks, single_tasks, where_curves_cross
 from cseb.reports.sheet import Sheet
 from cseb.statistics.paired import FEWEST_JUDGED, MARGIN
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 UNRANKED = f"No groups and ranks of more than {MOST} methods: too many pairs to correct for; choose with --methods."
 DEFAULT_BASELINE = "simcse"  # the baseline where none is named and the study has it
@@ -198,7 +198,7 @@ def _origin(
     if wanted.select == "best":
         yield (
             f"Best: the checkpoint with the highest score on the dev set {plain(first.protocol.dev)} "
-            f"({first.protocol.dev_pairs:,} labelled items)."
+            f"({quantity(first.protocol.dev_pairs, 'labelled item')})."
         )
     yield f"Encoder {tag(first.encoder)}; corpus {tag(first.corpus)}."
     yield signature(study, {size: study.sizes[size] for size in sizes}, tasks, [wanted.select])

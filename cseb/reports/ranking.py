@@ -14,7 +14,7 @@ from cseb.statistics.gain import Crossing, crossings
 from cseb.statistics.groups import letters
 from cseb.statistics.paired import FEWEST_JUDGED, FEWEST_TESTED
 from cseb.statistics.ranks import DRAWS, ranking
-from cseb.text import plain
+from cseb.text import plain, quantity
 
 
 def ranks(found: Sequence[Sample], pairs: Family, about: About) -> Sheet | None:
@@ -46,8 +46,8 @@ def ranks(found: Sequence[Sample], pairs: Family, about: About) -> Sheet | None:
         lines.append(Line(cells=cells, values=known))
     drawn_from = "seeds and clusters of items" if whole else "seeds"
     joined = (
-        f"group: methods with a letter in common are not significantly different (5 %, Holm over all {pairs.tests} "
-        "pairs)."
+        "group: methods with a letter in common are not significantly different (5 %, Holm over all "
+        f"{quantity(pairs.tests, 'pair')})."
         if judged
         else ""
     )
@@ -99,7 +99,8 @@ def single_tasks(families: Sequence[tuple[str, Family]], about: About) -> Sheet:
         heads=("task: method" if about.baseline else "task: methods", "difference", "95 % interval", "for", "q"),
         lines=tuple(lines),
         notes=(
-            f"q: p adjusted by Benjamini-Hochberg over {len(lines)} comparisons (false discovery rate); exploratory, "
+            f"q: p adjusted by Benjamini-Hochberg over {quantity(len(lines), 'comparison')} (false discovery rate); "
+            "exploratory, "
             "no verdicts.",
             *(() if any(raw) else (f"Fewer than {FEWEST_JUDGED} seeds: intervals and no q.",)),
         ),

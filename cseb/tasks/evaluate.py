@@ -117,12 +117,12 @@ class Checked:
         if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
             found = getattr(vectors, "shape", type(vectors).__name__)
             raise CsebError(
-                f"the encoder returned {found} for {count} sentences; an array of ({count}, width) is needed"
+                f"the encoder returned {found} for a batch of {count}; an array of ({count}, width) is needed"
             )
         if not np.issubdtype(vectors.dtype, np.floating):
             raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")
         if count and self.alone and self.width not in (None, vectors.shape[1]):
-            raise CsebError(f"the encoder returned vectors of {self.width} dimensions and then of {vectors.shape[1]}")
+            raise CsebError(f"the encoder returned vectors of width {self.width} and then of {vectors.shape[1]}")
         if count:
             self.width = vectors.shape[1]
         if self.not_finite is None and len(bad := np.flatnonzero(~np.isfinite(vectors).all(axis=1))):

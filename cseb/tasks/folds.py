@@ -20,9 +20,7 @@ def deal(groups: Labels, strata: Labels, folds: int, name: str) -> Labels:
     """
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)
     if folds < 2 or len(first) < folds:
-        raise BadData(
-            f"{name} has {len(first)} items without common text; {folds} folds asked for, 2 to {len(first)} possible"
-        )
+        raise BadData(f"{name} allows 2 to {len(first)} folds, as many as items without common text; {folds} asked for")
     drawn = order(len(first), SEED)
     drawn = drawn[np.argsort(strata[first][drawn], kind="stable")]
     fold = np.empty(len(first), dtype=np.int64)

@@ -86,7 +86,7 @@ def _pooled(
     pool: Candidates,
 ) -> Ranked:
     if len(documents) < 2:
-        raise BadData(f"{name} has {len(documents)} distinct documents; ranking needs at least two")
+        raise BadData(f"{name} has too few distinct documents, {len(documents)}; ranking needs at least two")
     fold = deal(groups, np.zeros(len(queries), dtype=np.int64), folds, name)
     pools = [Pool(np.arange(len(queries)), np.arange(len(documents)))]
     if pool == "fold":

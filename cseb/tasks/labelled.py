@@ -184,9 +184,7 @@ def clustering(data: Labelled, clusters: int, name: str) -> Clustering:
     """With as many clusters as labels if `clusters` is 0. Raises: BadData if there are more than sentences."""
     wanted = clusters or int(data.labels.max()) + 1
     if not 2 <= wanted <= len(data.texts):
-        raise BadData(
-            f"{name} has {len(data.texts)} sentences and {wanted} clusters; 2 to {len(data.texts)} are possible"
-        )
+        raise BadData(f"{name} allows 2 to {len(data.texts)} clusters, as many as sentences; {wanted} asked for")
     return Clustering(data, wanted)
 
 

@@ -126,7 +126,7 @@ def cells(line: str, columns: int, path: Path, number: int) -> list[str]:
     """What stands between the tabs of a line. Raises: BadData."""
     found = line.split("\t")
     if len(found) != columns:
-        raise BadData(f"{path}, line {number} has {len(found)} tab-separated columns, expected {columns}")
+        raise BadData(f"{path}, line {number}: tab-separated columns: {len(found)}, expected {columns}")
     return found
 
 

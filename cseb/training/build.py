@@ -174,7 +174,7 @@ def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Networ
     peer = network is not None and network.peer
     for weighted in terms:
         if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
-            raise BadSpec(f"{weighted.name} needs {needed} edited views; {method.views.name} gives {there}")
+            raise BadSpec(f"{weighted.name} needs edited views: {needed}; {method.views.name} gives {there}")
         if getattr(weighted.term, "networks", 1) > 1 and not peer:
             raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
         if peer and isinstance(weighted.term, NeedsSetup):

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 def _demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("demo") / "results"
     cseb.run(
+        "microworld",
         corpus="microworld:7000",
         fractions=[0.01, 0.02],
         seeds=2,

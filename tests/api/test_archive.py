@@ -28,7 +28,7 @@ def test_folders_are_packed_together_and_added_to(tmp_path: Path) -> None:
     one, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
     out = tmp_path / "out"
     assert archive([one], out) == Packed(2, 2, 12, (out / "records.zip").stat().st_size)
-    with pytest.raises(BadResults, match=f"has 1 records that are not in {two}; name {out} among the folders too"):
+    with pytest.raises(BadResults, match=f"has 1 record not in {two}; name {out} among the folders too"):
         archive([two], out)
     archive([out, two], out)
     added = (out / "records.zip").read_bytes()

@@ -18,6 +18,7 @@ from cseb.explain.provenance import story
 from cseb.records.store import Store
 
 SMALL: dict[str, Any] = {
+    "benchmark": "microworld",
     "methods": ["simcse", "cls"], "sizes": [64, 80], "seeds": 1, "corpus": "microworld:100", "steps": 2,
     "tasks": ["mw-captions"], "workers": 1, "device": "cpu",
 }  # fmt: skip
@@ -68,9 +69,7 @@ def test_the_library_of_linear_layers_is_settled_once_and_recorded(
 @pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")
 @pytest.mark.parametrize("library", ["blas", "onednn"])
 def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: str) -> None:
-    words = (
-        "run --methods simcse --sizes 64 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions --workers 1"
-    )
+    words = "run microworld --methods simcse --sizes 64 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions"
     before = taken()
     try:
         said = CliRunner().invoke(
@@ -83,8 +82,10 @@ def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: 
 
 
 def test_the_command_line_would_run_the_very_same_jobs(folder: Path) -> None:
-    words = "run --methods simcse,cls --sizes 64,80 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions"
-    said = CliRunner().invoke(app, [*words.split(), "--device", "cpu", "--dry-run", "--results", str(folder)])
+    words = "run microworld --methods simcse,cls --sizes 64,80 --seeds 1 --corpus microworld:100 --steps 2"
+    said = CliRunner().invoke(
+        app, [*words.split(), "--tasks", "mw-captions", "--device", "cpu", "--dry-run", "--results", str(folder)]
+    )
     assert said.exit_code == 0, said.stderr
     assert "4 jobs, 0 to run" in said.stdout
 
@@ -116,7 +117,7 @@ def test_files_that_are_no_records_are_named(folder: Path, tmp_path: Path) -> No
     found = cseb.load(tmp_path)
     assert not found.records
     assert "0123456789abcdef.json" in str(found.problems[0])
-    assert "1 problems" in repr(found)
+    assert "1 problem" in repr(found)
 
 
 def test_a_job_that_left_no_record_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

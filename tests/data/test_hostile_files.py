@@ -17,7 +17,7 @@ from cseb.data import gzip_files, readers
 from cseb.data.bounded import DEPTH
 from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
-from cseb.data.yaml_files import DIGITS, LONGEST, read_yaml
+from cseb.data.yaml_files import DIGITS, LONGEST, NODES, read_yaml
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, CsebError, number, whole
 from cseb.experiment import benchmark as benchmarks
 from cseb.papers import printed as published
@@ -108,6 +108,10 @@ def test_yaml_without_end_is_one_line(tmp_path: Path, text: str) -> None:
         ("1" * (DIGITS + 1), f"a number of {DIGITS + 1} digits"),
         ("1." + "0" * DIGITS, f"a number of {DIGITS + 2} digits"),
         ("x" * LONGEST, f"more than {LONGEST:,} bytes"),
+        (
+            f"[&a [{'1, ' * 200}], {'*a, ' * (NODES // 200)}]",
+            f"aliases and merges expand to more than {NODES:,} values",
+        ),
     ],
 )
 def test_each_bound_of_yaml_is_its_own(tmp_path: Path, inner: str, said: str) -> None:

@@ -37,7 +37,7 @@ TABLE = DataFile(
         (TEXT.replace(b"1\tno", b"1"), "wrong", "other labels: none 1, no 1, yes 1"),
         (TEXT.replace(b"2\t", b"5\t"), "wrong", "but other text: another tokenisation, order or edition; sha256"),
         (TEXT.replace(b"2\t", b"'\t"), "wrong", "3 rows as expected, but quoted"),
-        (TEXT[:14], "wrong", "1 rows, 3 expected: cut"),
+        (TEXT[:14], "wrong", "1 row, 3 expected: cut"),
         (TEXT + b"\n", "wrong", "4 rows, 3 expected"),
         (b"", "wrong", "0 rows, 3 expected"),
     ],
@@ -106,12 +106,17 @@ def test_an_open_quotation_mark_is_no_sound_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "file", "content", "said"),
     [
-        ("subj", "SUBJ/subj.subjective", b"a line\n" * 20, "20 rows, 5000 expected: cut by a sed .* issue 84"),
-        ("mr", "MR/rt-polarity.pos", b"a line\n" * 43, "43 rows, 5331 expected: cut by a sed .* issue 101"),
-        ("mr", "MR/rt-polarity.neg", b"a line\n" * 31, "31 rows, 5331 expected: cut by a sed .* issue 101"),
-        ("trec", "TREC/train_5500.label", b"HUM:ind Who 's he ?\n" * 5452, "5452 rows as expected, but a sed of macOS"),
+        ("subj", "SUBJ/subj.subjective", b"a line\n" * 20, "20 rows, 5,000 expected: cut by a sed .* issue 84"),
+        ("mr", "MR/rt-polarity.pos", b"a line\n" * 43, "43 rows, 5,331 expected: cut by a sed .* issue 101"),
+        ("mr", "MR/rt-polarity.neg", b"a line\n" * 31, "31 rows, 5,331 expected: cut by a sed .* issue 101"),
+        (
+            "trec",
+            "TREC/train_5500.label",
+            b"HUM:ind Who 's he ?\n" * 5452,
+            "5,452 rows as expected, but a sed of macOS",
+        ),
         ("trec", "TREC/TREC_10.label", b"HUM:ind Who `` is ?\n" * 500, "500 rows as expected, but a sed of macOS"),
-        ("mr", "MR/rt-polarity.pos", b"a line\n" * 44, "44 rows, 5331 expected$"),
+        ("mr", "MR/rt-polarity.pos", b"a line\n" * 44, "44 rows, 5,331 expected$"),
     ],
 )
 def test_copies_known_to_be_in_circulation_are_recognised(

@@ -45,7 +45,7 @@ def test_what_is_known_is_not_encoded_again(tmp_path: Path) -> None:
     other = Cache(tmp_path / "c", "f" * 16, lengths)
     other(["a"])
     assert other.encoded == 1
-    assert str(second).startswith("1 sentences encoded, 0.0 MB of vectors in ")
+    assert str(second).startswith("1 sentence encoded, 0.0 MB of vectors in ")
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-7], lambda b: b"", lambda b: b[:200] + b"\xff" + b[201:]])
@@ -57,7 +57,7 @@ def test_a_damaged_block_is_noticed_and_encoded_again(tmp_path: Path, damage: Ca
     cache = Cache(tmp_path, KEY, lengths)
     assert cache(["a", "bb"]).tolist() == [[1, 1, 1], [2, 0, 1]]
     assert (cache.encoded, cache.damaged) == (2, 1)
-    assert "1 damaged blocks were removed" in str(cache)
+    assert "1 damaged block removed" in str(cache)
     assert block.read_bytes() == whole
 
 
@@ -129,7 +129,7 @@ def test_what_is_no_regular_file_is_passed_over(tmp_path: Path, kind: str, suffi
         path.symlink_to("/dev/zero" if kind == "device" else path)
     cache = Cache(tmp_path, KEY, lengths)
     assert cache(["a"]).tolist() == [[1, 1, 1]]
-    assert str(cache).startswith("1 sentences encoded")
+    assert str(cache).startswith("1 sentence encoded")
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".vectors"])

@@ -23,6 +23,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -
         *("--tasks", "mw-captions,mw-mixed", "--dev", "mw-dev", "--results", folder / "results"),
         *("--device", "cpu", "--workers", "1", "--quiet"),
     ]
-    result = CliRunner().invoke(app, ["run", *map(str, options)])
+    result = CliRunner().invoke(app, ["run", "microworld", *map(str, options)])
     assert result.exit_code == 0, result.output
     return folder / "results"

@@ -61,10 +61,10 @@ def test_only_common_tasks_compare() -> None:
     a, b = record(), record(tasks=("sts13@1",), values=(65.0,))
     found = gaps([a], [b])
     assert found["as reported by each"] == 5.0
-    assert found["on 1 common tasks"] == 5.0
+    assert found["on 1 common task"] == 5.0
     b = record(tasks=("sts13@1", "other@1"), values=(65.0, 90.0))
     found = gaps([a], [b])
-    assert (found["as reported by each"], found["on 1 common tasks"]) == (17.5, 5.0)
+    assert (found["as reported by each"], found["on 1 common task"]) == (17.5, 5.0)
     with pytest.raises(BadResults, match="no task is common"):
         variants([a], [record(tasks=("other@1",), values=(1.0,))])
 

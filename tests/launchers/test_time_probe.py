@@ -32,7 +32,7 @@ def make(tiny: Callable[[str], Path], tmp_path: Path) -> Make:
 
     def planned(methods: str, sizes: str = "16", seeds: int = 2) -> list[Job]:
         chosen = chosen_benchmark(
-            methods=methods, encoder=str(tiny("bert")), corpus=str(corpus), sizes=sizes, seeds=seeds,
+            "microworld", methods=methods, encoder=str(tiny("bert")), corpus=str(corpus), sizes=sizes, seeds=seeds,
             tasks="mw-captions", steps=4,
         )  # fmt: skip
         chosen = chosen.model_copy(update={"scale": f"{chosen.scale}, recipe(batch_size=8)"})
@@ -125,6 +125,7 @@ def test_a_dry_run_and_a_run_say_how_long_it_will_take(
     monkeypatch.setattr(time_probe, "user_cache_path", lambda _: tmp_path / "cache")
     words = [
         "run",
+        "microworld",
         "--methods",
         "cls",
         "--sizes",
@@ -164,9 +165,11 @@ def test_more_workers_than_cores_make_each_job_longer(
 
 
 def test_what_runs_elsewhere_is_not_timed_here(monkeypatch: pytest.MonkeyPatch, asked: list[list[str]]) -> None:
-    planned = plan_grid(chosen_benchmark(methods="cls", seeds=1), "nowhere", launcher="slurm", device="cpu")
+    planned = plan_grid(
+        chosen_benchmark("microworld", methods="cls", seeds=1), "nowhere", launcher="slurm", device="cpu"
+    )
     assert planned.probed() is planned
-    together = plan_grid(chosen_benchmark(methods="cls", seeds=1), "nowhere", processes=2, device="cpu")
+    together = plan_grid(chosen_benchmark("microworld", methods="cls", seeds=1), "nowhere", processes=2, device="cpu")
     assert together.probed() is together
     assert asked == []
 
@@ -176,7 +179,7 @@ def test_like_records_are_believed_before_anything_is_timed(
 ) -> None:
     from tests.standin_jobs import record
 
-    planned = plan_grid(chosen_benchmark(methods="cls", seeds=3), "nowhere", workers=2, device="cpu")
+    planned = plan_grid(chosen_benchmark("microworld", methods="cls", seeds=3), "nowhere", workers=2, device="cpu")
     first = planned.grid.jobs[0]
     held = {"a": record(first, seconds=60.0), "b": record(replace(first, seed=9), seconds=120.0)}
     grid = replace(planned.grid, records=held)

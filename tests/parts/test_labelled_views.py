@@ -19,11 +19,11 @@ def test_a_pair_is_two_views_and_leaves_a_third_column_out() -> None:
 
 @pytest.mark.parametrize("line", ["a man", "a\tb", "a\tb\tc\td", "a\t\tc", "\t\t"])
 def test_a_line_that_is_no_triple_is_shown(line: str) -> None:
-    with pytest.raises(BadData, match="1 of 3 lines are not triples"):
+    with pytest.raises(BadData, match=r"lines that are not triples.*: 1 of 3"):
         Triples()([*LINES, line])
 
 
 @pytest.mark.parametrize("line", ["a man", "a\t", "a\tb\tc\td"])
 def test_a_line_that_is_no_pair_is_shown(line: str) -> None:
-    with pytest.raises(BadData, match="1 of 1 lines are not pairs"):
+    with pytest.raises(BadData, match="lines that are not pairs"):
         Pairs()([line])

@@ -135,7 +135,7 @@ def test_more_sentences_than_are_ranked_at_once_and_too_few(tiny: Tiny, monkeypa
     whole = mix(vectors(rows=30))
     monkeypatch.setattr("cseb.parts.postprocessing.AT_ONCE", 4)
     assert torch.allclose(mix(vectors(rows=30)), whole)
-    with pytest.raises(BadSpec, match="rank_mix: 1 sentences cannot be ranked"):
+    with pytest.raises(BadSpec, match="rank_mix: too few sentences to rank, 1; take more"):
         check(parse_method("first_last+rank_mix").at(1.0), tiny("bert"), sentences=1)
 
 

@@ -22,12 +22,10 @@ def test_people_see_each_question_and_what_moved() -> None:
         "  ok  simcse 0.1 % seed 1 best  moved by +0.01",
         "  BAD msse 1 % <&> seed 0       off",
         "                                by 100%: a, b",
-        "paper: are published numbers reproduced? not all; 0 of 1 cells as expected",
+        "paper: are published numbers reproduced? not all; 0 of 1 cell as expected",
         "  BAD micse 1 % best  outside",
     ]
-    assert (
-        terminal([GOOD]).splitlines()[0].endswith("no; 1 of 1 cells as expected, 1 of them identical to the last bit")
-    )
+    assert terminal([GOOD]).splitlines()[0].endswith("no; 1 of 1 cell as expected, 1 of them identical to the last bit")
 
 
 def test_github_reads_one_command_a_line() -> None:

@@ -78,7 +78,7 @@ def test_a_record_that_cannot_be_is_left_out_and_counted(folder: Path, name: str
     key = spoil(folder, CHANGES[name])
     shown = call("report", folder)
     assert shown.exit_code == 0, shown.output
-    assert "Excluded as unreadable: 1 files:" in " ".join(shown.stdout.split())
+    assert "Excluded as unreadable: 1 file:" in " ".join(shown.stdout.split())
     assert key in shown.stdout
     plot = ["plot", "--out", folder / "plot.svg"]
     for command in (["compare"], ["status"], plot, [*plot, "--kind", "training"]):

@@ -233,7 +233,7 @@ def test_of_two_records_for_one_job_the_later_counts_on_request() -> None:
     for records in ([old, new], [new, old]):
         table = few_shot(records, ask=StudyQuery(mixed=True))
         assert table.rows[0].cells[0].values == {0: 9.0}
-        assert says(table.notes, "1 older records")
+        assert says(table.notes, "1 older record of jobs")
 
 
 def test_rows_and_columns_are_chosen_and_ordered() -> None:
@@ -323,6 +323,6 @@ def test_the_footer_of_a_single_seed_speaks_of_no_spread() -> None:
     assert not says(one.notes, "says little")
     assert not says(one.notes, "holds less of their choice")
     two = few_shot(seeds()[:2]).notes
-    assert says(two, "in 1 of 1 cells: ± is unreliable.")
+    assert says(two, "in 1 of 1 cell: ± is unreliable.")
     both = few_shot([*seeds()[:2], record(size=1000)]).notes
     assert says(both, "in 2 of 2 cells: ± is unreliable; a single seed has none.")

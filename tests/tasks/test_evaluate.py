@@ -40,10 +40,10 @@ def test_one_call_with_every_distinct_sentence_once() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda sentences: lengths(sentences)[1:], r"returned \(4, 2\) for 5 sentences; an array of \(5, width\)"),
-        (lambda sentences: lengths(sentences)[:, 0], r"returned \(5,\) for 5"),
-        (lambda sentences: lengths(sentences)[:, :0], r"returned \(5, 0\) for 5"),
-        (lambda sentences: lengths(sentences).tolist(), "returned list for 5"),
+        (lambda sentences: lengths(sentences)[1:], r"returned \(4, 2\) for a batch of 5; an array of \(5, width\)"),
+        (lambda sentences: lengths(sentences)[:, 0], r"returned \(5,\) for a batch of 5"),
+        (lambda sentences: lengths(sentences)[:, :0], r"returned \(5, 0\) for a batch of 5"),
+        (lambda sentences: lengths(sentences).tolist(), "returned list for a batch of 5"),
         (lambda sentences: lengths(sentences).astype(int), "vectors of int64; floating-point"),
     ],
 )

@@ -19,5 +19,7 @@ def test_groups_stay_together_and_strata_are_spread() -> None:
 
 @pytest.mark.parametrize("folds", [1, 4])
 def test_too_few_groups_are_refused(folds: int) -> None:
-    with pytest.raises(BadData, match=rf"t has 3 items without common text; {folds} folds asked for, 2 to 3 possible"):
+    with pytest.raises(
+        BadData, match=rf"t allows 2 to 3 folds, as many as items without common text; {folds} asked for"
+    ):
         deal(np.arange(3), np.zeros(3, dtype=np.int64), folds, "t")

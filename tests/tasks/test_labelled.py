@@ -73,7 +73,11 @@ def test_folds_are_even_stratified_and_never_split_a_text() -> None:
     [
         ([], [], "t has no row; two labels"),
         (["a", "b"], ["x", "x"], "t has only the label 'x'"),
-        (["a", "b", "c", "d"], ["x", "x", "y", "y"], "t has 4 items without common text; 5 folds asked for, 2 to"),
+        (
+            ["a", "b", "c", "d"],
+            ["x", "x", "y", "y"],
+            "t allows 2 to 4 folds, as many as items without common text; 5 asked for",
+        ),
         ([*"abcdef", "f"], [*"xxxxx", "y", "y"], "the label of 'f' is on one distinct sentence only"),
     ],
 )
@@ -151,7 +155,7 @@ def test_fewer_distinct_vectors_than_clusters_make_no_noise() -> None:
 def test_equal_sentences_stand_or_fall_together_and_too_many_clusters_are_answered() -> None:
     data = Clustering(labelled(["a", "b", "a"], ["x", "y", "y"], "t"), 2)
     assert data.clusters().tolist() == Classification(data.data, NONE[:3]).clusters().tolist() == [0, 1, 0]
-    with pytest.raises(BadData, match="t has 60 sentences and 61 clusters"):
+    with pytest.raises(BadData, match="t allows 2 to 60 clusters, as many as sentences; 61 asked for"):
         clustering(THREE, 61, "t")
 
 

@@ -191,9 +191,13 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
         (
             "a.csv",
             "text,label\na,x\nb,x\nc,y\nd,y\n",
-            r"a.csv has 4 items without common text; 5 folds asked for",
+            r"a.csv allows 2 to 4 folds, as many as items without common text; 5 asked for",
         ),
-        ("a.csv", "question,answer\nq,a\nr,b\n", r"2 items without common text; 5 folds"),
+        (
+            "a.csv",
+            "question,answer\nq,a\nr,b\n",
+            r"allows 2 to 2 folds, as many as items without common text; 5 asked for",
+        ),
         ("a.csv", "query,document,relevance\nq,a,1\n", r"a.csv has no query with both a relevant and an irrelevant"),
         (
             "a.csv",
@@ -221,7 +225,7 @@ def test_what_cannot_be_used_is_answered_with_its_line(tmp_path: Path, name: str
         ("{}:classification(folds=0)", BadSpec, "folds is 0; it must be a whole number of at least 1"),
         ("{}:classification(folds=" + "9" * 400 + ")", BadSpec, "folds is an integer too large"),
         ("{}:clustering(clusters=-1)", BadSpec, "clusters is -1; it must be a whole number of at least 0"),
-        ("{}:classification(folds=1)", BadData, "1 folds asked for, 2 to 12 possible"),
+        ("{}:classification(folds=1)", BadData, "allows 2 to 12 folds, .*; 1 asked for"),
         ("notes.txt", UnknownName, "no task is called 'notes.txt'"),
     ],
 )

@@ -186,7 +186,10 @@ def test_the_hash_is_of_texts_and_judgements() -> None:
 
 @pytest.mark.parametrize(
     ("questions", "answers", "message"),
-    [(["p", "q"], ["x", "x"], "1 distinct documents"), (["p", "q"], ["x", "y"], "2 items without common text; 5")],
+    [
+        (["p", "q"], ["x", "x"], "too few distinct documents, 1; ranking"),
+        (["p", "q"], ["x", "y"], "allows 2 to 2 folds, as many as items without common text; 5 asked for"),
+    ],
 )
 def test_too_little_to_rank_is_answered(questions: list[str], answers: list[str], message: str) -> None:
     with pytest.raises(BadData, match=message):

@@ -142,7 +142,9 @@ def upper_layers(depth: int) -> tuple[int, ...]:
     first = min(first, end - 1)
     first -= (end - first) % 2
     if first < 0:
-        raise BadSpec(f"ami: an encoder of {depth} layers has no two layers below its last; give layers=(0, 1)")
+        raise BadSpec(
+            f"ami: no two layers lie below the last of this encoder, whose depth is {depth}; give layers=(0, 1)"
+        )
     return tuple(range(first, end))
 
 

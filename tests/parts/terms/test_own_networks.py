@@ -265,7 +265,7 @@ def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) 
         ("pcl-peer_encoder", "kl_peers compares two networks, and there is one; add +peer_encoder"),
         ("pcl+moco", "queue holds vectors of one network"),
         ("pcl+smooth", "smooth keeps the state of one network"),
-        ("arccse+dropout", "triplet needs 2 edited views; dropout gives 0"),
+        ("arccse+dropout", "triplet needs edited views: 2; dropout gives 0"),
         ("sg-opt+infonce", "infonce compares 2 views of a sentence; identity gives 1"),
         ("sg-opt+ami(layers=(0,1))", "ami compares 2 views of a sentence; identity gives 1"),
         ("pcl+token_edits(edits=())", "token_edits: edits is ()"),

@@ -105,7 +105,7 @@ def test_a_training_file_of_trec_with_its_quotation_marks_is_refused(copy: Path,
     [
         ("trec", "TREC/TREC_10.label", "HUM:", "MAN:", r"line 4 begins with 'MAN', expected one of ABBR"),
         ("sst2", "SST/binary/sentiment-test", "\t1", "\t4", r"line 2 has the label '4', expected 0 or 1"),
-        ("sst2", "SST/binary/sentiment-test", "\t1", " 1", r"line 2 has 1 tab-separated columns, expected 2"),
+        ("sst2", "SST/binary/sentiment-test", "\t1", " 1", r"line 2: tab-separated columns: 1, expected 2"),
         ("mrpc", "MRPC/msr_paraphrase_test.txt", "1\t1", "yes\t1", r"line 3 has the label 'yes'"),
     ],
 )

@@ -10,7 +10,7 @@ from cseb.analysis.comparable import tag
 from cseb.records.record import RecordSummary
 from cseb.reports.document import Curves, Document, Entry, Grid, Heading
 from cseb.reports.formats.html.curves import drawn
-from cseb.text import plain
+from cseb.text import plain, quantity
 
 HERE = Path(__file__).parent
 LARGE = 5_000  # records; a page with the seeds and the records behind every number of more is too long for a browser
@@ -135,11 +135,11 @@ def _said(record: RecordSummary) -> tuple[str, ...]:
         tag(record.corpus),
         f"{record.subset.size:,}, sha256 {record.subset.sha256[:16]}",
         ", ".join(protocol.tasks),
-        f"{protocol.dev} ({protocol.dev_pairs:,} labelled items)" if protocol.dev else "nothing",
+        f"{protocol.dev} ({quantity(protocol.dev_pairs, 'labelled item')})" if protocol.dev else "nothing",
         f"best at step {trace.best_step} of {trace.steps}" if trace else "none",
         f"{origin.cseb} {origin.commit}".strip(),
         ", ".join(f"{name} {version}" for name, version in origin.versions.items()),
-        f"{origin.machine} {origin.device}, {protocol.threads} threads, {origin.dtype}",
+        f"{origin.machine} {origin.device}, {quantity(protocol.threads, 'thread')}, {origin.dtype}",
         origin.finished,
         f"{record.cost.seconds:.1f} s",
     )
