@@ -29,7 +29,7 @@ NONE = "--"
 
 LEGEND = """\
 Needs: besides sentences and one encoder. Has seen: in training; an encoder's own pre-training is left aside. Cost: CPU
-seconds of a job of the demo as a multiple of `simcse` on the same corpus. Printed: average of seven STS tasks for
+seconds of a job of the microworld as a multiple of `simcse` on the same corpus. Printed: average of seven STS tasks for
 BERT-base, lowest to highest where papers differ; another encoder is named. Demo: mean ± sample standard deviation over
 seeds on the microworld, the checkpoint that its dev set chose, as of 21 November 2026, before the changes that
 `results/LOG.md` tells of; it says nothing about real text. `*`: with options that fit its tiny encoder. `--`: a, in no
@@ -93,7 +93,7 @@ def methods_table(root: Path = ROOT) -> str:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
         cells = (f"{NONE} d", f"{NONE} a", printed, averages.get(words.demo, f"{NONE} e"))
         rows.append((f"`{words.command}`", words.paper, words.needs, words.seen, *cells))
-    head = ("method", "paper, year", "needs", "has seen", "cost", "printed, 1 %", "printed, 100 %", "demo, 1 %")
+    head = ("method", "paper, year", "needs", "has seen", "cost", "printed, 1 %", "printed, 100 %", "microworld, 1 %")
     return "\n".join([*_markdown(head, rows), "", LEGEND])
 
 
