@@ -11,7 +11,7 @@ CORE := tests/test_cli.py tests/test_cli_data.py tests/test_report.py tests/test
 
 # Task and corpus files, for `make check`: those beside the checkout, if they lie there. A benchmark without its data is
 # skipped.
-export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
+check: export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
 
 .PHONY: demo test slow lint check docs oldest clean
 

@@ -193,6 +193,7 @@ def test_without_its_data_a_benchmark_is_skipped(
 ) -> None:
     grid.write_text(grid.read_text().replace("mw-captions", "stsb,mw-captions"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "no-cache"))
+    monkeypatch.delenv("CSEB_DATA_DIR", raising=False)
     nowhere = call(grid)
     assert nowhere.exit_code == 0, nowhere.output
     assert "code: did a change of the code change a number? not checked" in nowhere.output

@@ -41,8 +41,8 @@ def read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cache
-def _read(name: str, column: str) -> Corpus:
-    return _READ(name, column)
+def _read(name: str, column: str, data_dir: Path | None) -> Corpus:
+    return _READ(name, column, data_dir)
 
 
 def miniature(name: str) -> Benchmark:

@@ -103,7 +103,7 @@ def compare(
 
     Examples:
         >>> import cseb
-        >>> found = cseb.compare("results", baseline="simcse", fractions=[0.0501])
+        >>> found = cseb.compare("results", baseline="simcse", fractions=[0.01])
         >>> sorted(found.frame().method)
         ['micse', 'msse']
     """

@@ -49,7 +49,7 @@ def test_rows_of_json_may_leave_columns_out(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("a.txt", "x", r"a.txt is not a readable task file: a task file ends in .csv, .tsv, .jsonl, .json"),
-        ("a.csv", "a,b\n1\n", r"a.csv, line 2 has 1 fields, the header 2"),
+        ("a.csv", "a,b\n1\n", r"a.csv, line 2 has 1 field, the header 2"),
         ("a.csv", 'a,b\n"1,2\n', r"a.csv, line 2: .*quotation mark not closed"),
         ("a.jsonl", '{"a": 1}\n[1]\n', r"a.jsonl, line 2 is a list; an object"),
         ("a.jsonl", "{", r"a.jsonl, line 1 is not JSON"),

@@ -93,7 +93,7 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
         (np.ones(2, dtype=np.float32), ["a", "b"], "float32 of shape (2,)"),
         (np.array([[np.nan, 1]], dtype=np.float32), ["a"], "'a' has a number that is not finite"),
         (np.array([[1e20, 1]], dtype=np.float32), ["a"], "beyond 1e+15"),
-        (np.ones((2, 2), dtype=np.float32), ["a"], "have 2 rows, glove_6B_index.parquet 1 words"),
+        (np.ones((2, 2), dtype=np.float32), ["a"], "have 2 rows, glove_6B_index.parquet 1 word"),
         (np.ones((2, 2), dtype=np.float32), ["a", None], "a row holds no text"),
         (np.array([[{}]]), ["a"], "cannot be read: Array can't be memory-mapped: Python objects"),
     ],

@@ -37,7 +37,7 @@ def test_a_sentence_without_paraphrase_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [(b"a\tA\nb\n", "line 2 has 1 columns"), (b"\xff\tA", "cannot be read")]
+    ("content", "message"), [(b"a\tA\nb\n", "line 2 needs 2 columns, has 1"), (b"\xff\tA", "cannot be read")]
 )
 def test_a_bad_file_is_answered_when_the_part_is_built(tmp_path: Path, content: bytes, message: str) -> None:
     file = tmp_path / "pairs.tsv"

@@ -75,7 +75,7 @@ def test_what_is_not_a_record_is_named_with_its_reason(store: Store) -> None:
 def test_a_huge_file_is_not_read(store: Store) -> None:
     with (store.runs / ("a" * 16 + ".json")).open("wb") as file:
         file.truncate(2**33)
-    assert [problem.reason for problem in store.load()[1]] == [f"not a record: {2**33} bytes"]
+    assert [problem.reason for problem in store.load()[1]] == [f"not a record: {2**33:,} bytes"]
 
 
 def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
