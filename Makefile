@@ -11,6 +11,7 @@ CORE := tests/test_cli.py tests/test_cli_data.py tests/test_report.py tests/test
 
 # Task and corpus files, for `make check`: those beside the checkout, if they lie there. A benchmark without its data is
 # skipped.
+BENCHMARKS ?= $(notdir $(wildcard benchmarks/expected/*))
 check: export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
 
 .PHONY: demo test slow lint check docs oldest clean
@@ -58,7 +59,7 @@ oldest: $(OLDEST)/.ready  ## core tests with the oldest dependencies that pyproj
 	$(OLDEST)/bin/pytest -n 2 --dist loadgroup -W default -m "not slow" $(CORE)
 
 check: $(READY)  ## do the reproduced numbers of every benchmark with expected records still come back?
-	$(foreach name,$(notdir $(wildcard benchmarks/expected/*)),$(BIN)/cseb check $(name) &&) true
+	$(foreach name,$(BENCHMARKS),$(BIN)/cseb check $(name) &&) true
 
 clean:
 	rm -rf $(VENV) $(OLDEST) docs/_build docs/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

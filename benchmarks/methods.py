@@ -30,8 +30,8 @@ NONE = "--"
 LEGEND = """\
 Needs: besides sentences and one encoder. Has seen: in training; an encoder's own pre-training is left aside. Cost: CPU
 seconds of a job of the microworld as a multiple of `simcse` on the same corpus. Printed: average of seven STS tasks for
-BERT-base, lowest to highest where papers differ; another encoder is named. Microworld: mean ± sample standard deviation over
-seeds on the microworld, the checkpoint that its dev set chose, as of 21 November 2026, before the changes that
+BERT-base, lowest to highest where papers differ; another encoder is named. Microworld: mean ± sample standard
+deviation over seeds, the checkpoint that its dev set chose, as of 21 November 2026, before the changes that
 `results/LOG.md` tells of; it says nothing about real text. `*`: with options that fit its tiny encoder. `--`: a, in no
 table of the five papers in this form; b, learns from labelled texts, see `results/microworld/triples.md`; c, not
 run; d, not timed; e, needs a file that does not come with cseb."""
