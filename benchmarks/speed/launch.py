@@ -195,17 +195,8 @@ def demo(options: argparse.Namespace) -> None:
         for workers in ("1", "2"):
             with tempfile.TemporaryDirectory() as place:
                 shape = ("--steps", str(options.steps), "--seeds", str(options.seeds), "--workers", workers)
-                command = [
-                    sys.executable,
-                    "-m",
-                    "cseb",
-                    "run",
-                    "microworld",
-                    "--quiet",
-                    "--results",
-                    f"{place}/r",
-                    *shape,
-                ]
+                words = ("run", "microworld", "--quiet", "--results", f"{place}/r", *shape)
+                command = [sys.executable, "-m", "cseb", *words]
                 wall, used = timed(lambda command=command: subprocess.run(command, check=True, cwd=ROOT))  # type: ignore[misc]
             seconds.append(wall)
             print(f"demo: {workers} workers: {wall:.1f} s, {used:.1f} s CPU; load {os.getloadavg()[0]:.1f}", flush=True)
