@@ -11,14 +11,11 @@ _OPEN = _PACKAGE / "open_data" / "encoders"
 
 
 class ShippedEncoder(NamedTuple):
-    """An encoder inside the package: its folder, what `cseb list encoders` says of it, and its `encoder_sha256`.
-
-    sha256: what `find_encoder` compares; "" compares nothing.
-    """
+    """An encoder inside the package: its folder, what `cseb list encoders` says of it, and its `encoder_sha256`."""
 
     folder: Path
     what: str
-    sha256: str = ""
+    sha256: str
 
 
 ENCODERS: Mapping[str, ShippedEncoder] = {

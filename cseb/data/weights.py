@@ -30,7 +30,7 @@ def find_encoder(name: str) -> tuple[Path, str]:
     """
     folder = locate(name)
     sha256 = encoder_sha256(folder, name)
-    if name in ENCODERS and ENCODERS[name].sha256 not in ("", sha256):
+    if name in ENCODERS and ENCODERS[name].sha256 != sha256:
         raise BadData(
             f"encoder {name!r}: {folder} is not what comes with this version of cseb; install cseb again, or copy the "
             "folder and give its path"
