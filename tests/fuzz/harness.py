@@ -90,15 +90,14 @@ class Server:
     def run(
         self, folder: Path, argv: Sequence[str], *, code: bool = False, stdout: str = "", patience: float = SECONDS
     ) -> Ended:
-        """One command in `folder`, killed after three times `patience` seconds by the clock, and five.
+        """One command in `folder`, killed when it has computed nothing for `patience` seconds.
 
-        Others may use this machine, so that the clock only finds what waits for ever; the processor's time is limited
-        by the server. code: Python of that folder may be run. stdout: a file that takes the output.
+        code: Python of that folder may be run. stdout: a file that takes the output.
         """
         files = {name: str(self.own / name) for name in ("stdout", "stderr", "told")}
         request = {"argv": list(argv), "cwd": str(folder), "folder": str(self.folder), "code": code}
         assert self.process.stdin is not None
-        asked = request | files | {"stdout": stdout or files["stdout"], "seconds": 3 * patience + 5}
+        asked = request | files | {"stdout": stdout or files["stdout"], "seconds": patience}
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         answer = self._read()
