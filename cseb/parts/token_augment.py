@@ -91,8 +91,8 @@ EDITS: dict[TokenEdit, Callable[[Ids, float, int, np.random.Generator], Ids]] = 
 class TokenEdits:
     """The sentence twice, and edits of it: its pieces shuffled, reversed, some deleted, some repeated elsewhere.
 
-    edits: any number of those four. rate: fraction of pieces deleted or repeated. Source: Wu et al. 2022 (PCL); released
-    code. Raises: BadSpec on an encoder without dropout: the first two would be equal.
+    edits: any number of those four. rate: fraction of pieces deleted or repeated. Source: Wu et al. 2022 (PCL);
+    released code. Raises: BadSpec on an encoder without dropout: the first two would be equal.
     """
 
     preset: ClassVar = {  # PCL release

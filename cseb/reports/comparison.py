@@ -247,7 +247,8 @@ def _judged(found: Family, about: About) -> Iterator[str]:
         yield (
             f"p: two-sided, for {_scopes(judged)}, n = {_listed(sorted({one.found.n for one in judged}))}, Holm over "
             f"the {quantity(found.tests, 'comparison')} {about.where}. better, worse: significant, p at most "
-            f"{LEVEL:g}; equivalent: 90 % interval within the margin of {found.margin:g} points (TOST); inconclusive: neither."
+            f"{LEVEL:g}; equivalent: 90 % interval within the margin of {found.margin:g} points (TOST); "
+            "inconclusive: neither."
         )
     if any(n == 1 for n in seeds):
         yield "A single seed has no interval for new seeds and no verdict."
