@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cseb.api.encoders import TrainedEncoder
     from cseb.api.evaluate import Scores, evaluate
     from cseb.api.grid import run
+    from cseb.api.overlap import overlap
     from cseb.api.plot import plot
     from cseb.api.report import report
     from cseb.api.results import Results, load
@@ -43,6 +44,7 @@ __all__ = [
     "diff",
     "evaluate",
     "load",
+    "overlap",
     "plot",
     "report",
     "rerun",
@@ -61,6 +63,7 @@ _HOMES = {
     "CsebError": "cseb.errors",
     "TrainedEncoder": "cseb.api.encoders",
     "archive": "cseb.api.archive",
+    "overlap": "cseb.api.overlap",
     "plot": "cseb.api.plot",
     "report": "cseb.api.report",
     "run": "cseb.api.grid",

@@ -117,6 +117,7 @@ REACHED = {
     "cli/diff": "explain/test_diff.py",
     "cli/evaluate": "test_eval.py",
     "cli/list": "test_cli.py",
+    "cli/overlap": "api/test_overlap.py",
     "cli/plot": "plots/test_plots.py",
     "cli/report": "test_report.py",
     "cli/rerun": "explain/test_rerun.py",

@@ -21,6 +21,7 @@ from cseb.cli import (
     data,
     diff,
     evaluate,
+    overlap,
     plot,
     report,
     rerun,
@@ -96,6 +97,7 @@ command()(compare.compare)
 command(name="list")(listing.list_)
 command()(show.show)
 command()(sample.sample)
+command()(overlap.overlap)
 command(name="eval")(evaluate.evaluate)
 command()(check.check)
 command()(audit.audit)

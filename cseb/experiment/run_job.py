@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -22,6 +22,7 @@ import transformers.modeling_utils  # noqa: F401
 
 from cseb.data.corpus import Corpus
 from cseb.data.external_inputs import contents
+from cseb.data.overlap import TaskTexts
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
@@ -36,7 +37,7 @@ from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
-from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Select, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Failure, Origin, Overlap, Record, Score, Select, Subset, Trace
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256, score_all
 from cseb.tasks.names import parse_tasks
@@ -66,6 +67,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     tasks = loaded_tasks(task_names(job), job.data_dir)
     training = JobTraining.of(job, corpus)
     built = training.built
+    overlap = _overlap(job, training.sentences)  # before the clock starts: it is no part of the training
     clock, cpu, here = time.perf_counter(), time.process_time(), distributed_context()
 
     trained: Trained | None = None
@@ -111,6 +113,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         outside=job.external_inputs,
         foreign=job.foreign,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(training.sentences)),
+        overlap=overlap,
         seed=job.seed,
         vary=job.vary,
         protocol=job.protocol,
@@ -167,6 +170,24 @@ def _check(job: Job, corpus: Corpus) -> None:
 @functools.lru_cache(maxsize=2)
 def _corpus(name: str, column: str, data_dir: str) -> Corpus:
     return read_corpus(name, column, data_dir)
+
+
+def _overlap(job: Job, sentences: Sequence[str]) -> tuple[Overlap, ...] | None:
+    """Tasks of which texts stand in the sentences trained on; None where nothing is trained."""
+    if not job.method.data_seen() or not distributed_context().main:
+        return None
+    names = ",".join(filter(None, (task_names(job), dev_name(job))))
+    return tuple(
+        Overlap(task=one.task, texts=one.texts, exact=one.exact, near=one.near)
+        for one in _task_texts(names, job.data_dir, job.protocol.data).overlap(sentences)
+        if one.exact or one.near
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def _task_texts(names: str, data_dir: str, sha256: str) -> TaskTexts:
+    """sha256: of the data of these tasks; part of the key, as files can change."""
+    return TaskTexts.of({versioned(task): loaded.sentences() for task, loaded in loaded_tasks(names, data_dir)})
 
 
 def _score_both(
