@@ -21,6 +21,7 @@ from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from cseb.api.archive import archive
+    from cseb.api.card import card
     from cseb.api.compare import Comparison, compare
     from cseb.api.encoders import TrainedEncoder
     from cseb.api.evaluate import Scores, evaluate
@@ -40,6 +41,7 @@ __all__ = [
     "Scores",
     "TrainedEncoder",
     "archive",
+    "card",
     "compare",
     "diff",
     "evaluate",
@@ -63,6 +65,7 @@ _HOMES = {
     "CsebError": "cseb.errors",
     "TrainedEncoder": "cseb.api.encoders",
     "archive": "cseb.api.archive",
+    "card": "cseb.api.card",
     "overlap": "cseb.api.overlap",
     "plot": "cseb.api.plot",
     "report": "cseb.api.report",

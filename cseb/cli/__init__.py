@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 from cseb.cli import (
     archive,
     audit,
+    card,
     check,
     compare,
     data,
@@ -96,6 +97,7 @@ command()(plot.plot)
 command()(compare.compare)
 command(name="list")(listing.list_)
 command()(show.show)
+command()(card.card)
 command()(sample.sample)
 command()(overlap.overlap)
 command(name="eval")(evaluate.evaluate)
