@@ -141,6 +141,7 @@ REACHED = {
     "encoder/side_by_side": "encoder/test_encoder.py",
     "encoder/tokenizer": FOLDERS,
     "experiment/evaluate": "test_eval.py",
+    "experiment/job_overlap": "experiment/test_run_job.py",
     "experiment/load_item_scores": "test_compare.py",
     "experiment/single_job": "api/test_train.py",
     "experiment/train_job": "experiment/test_run_job.py",

@@ -9,8 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +22,6 @@ import transformers.modeling_utils  # noqa: F401
 from cseb.analysis.item_scores import ItemScores
 from cseb.data.corpus import Corpus
 from cseb.data.external_inputs import contents
-from cseb.data.overlap import TaskTexts
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
@@ -34,17 +32,17 @@ from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.card import licence_of, model_card
 from cseb.experiment.export import export, loads
 from cseb.experiment.job import Job, code, foreign
-from cseb.experiment.plan import versioned
+from cseb.experiment.job_overlap import overlap_of
+from cseb.experiment.score_job import scored_checkpoints
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
 from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
-from cseb.records.record import SCHEMA, Cost, Failure, Origin, Overlap, Record, Score, Select, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Subset, Trace
 from cseb.records.store import Store
-from cseb.tasks.evaluate import data_sha256, score_all
+from cseb.tasks.evaluate import data_sha256
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Loaded, Outcome, Task
 from cseb.text import plain
 from cseb.training.loop import Diverged, Trained, restore
 from cseb.version import __version__
@@ -70,7 +68,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     tasks = loaded_tasks(task_names(job), job.data_dir)
     training = JobTraining.of(job, corpus)
     built = training.built
-    overlap = _overlap(job, training.sentences)  # before the clock starts: it is no part of the training
+    overlap = overlap_of(job, training.sentences)  # before the clock starts: it is no part of the training
     clock, cpu, here = time.perf_counter(), time.process_time(), distributed_context()
 
     trained: Trained | None = None
@@ -84,7 +82,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         train_seconds = time.perf_counter() - clock
         others = here.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
         if here.main:
-            scores, items = _score_both(built.encoder, trained, tasks)
+            scores, items = scored_checkpoints(job, built, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
         trace = Trace(
             steps=built.recipe.steps,
@@ -186,61 +184,6 @@ def _card(job: Job, encoder: Encoder, record: Record, items: dict[str, Items], m
         licence=licence_of(Path(job.folder)),
         loads=loads(encoder, job),
         processor=processor() if job.protocol.device == "cpu" else "",
-    )
-
-
-def _overlap(job: Job, sentences: Sequence[str]) -> tuple[Overlap, ...] | None:
-    """Tasks of which texts stand in the sentences trained on; None where nothing is trained."""
-    if not job.method.data_seen() or not distributed_context().main:
-        return None
-    names = ",".join(filter(None, (task_names(job), dev_name(job))))
-    return tuple(
-        Overlap(task=one.task, texts=one.texts, exact=one.exact, near=one.near)
-        for one in _task_texts(names, job.data_dir, job.protocol.data).overlap(sentences)
-        if one.exact or one.near
-    )
-
-
-@functools.lru_cache(maxsize=1)
-def _task_texts(names: str, data_dir: str, sha256: str) -> TaskTexts:
-    """sha256: of the data of these tasks; part of the key, as files can change."""
-    return TaskTexts.of({versioned(task): loaded.sentences() for task, loaded in loaded_tasks(names, data_dir)})
-
-
-def _score_both(
-    encoder: Encoder, trained: Trained, tasks: list[tuple[Task, Loaded]]
-) -> tuple[list[Score], dict[str, Items]]:
-    """Scores of the best and the last checkpoint; encoded once where they are the same."""
-    restore(encoder, trained.last)
-    scores, items = _scores(encoder, tasks, "last")
-    if trained.best is trained.last:
-        best = [replace(score, select="best") for score in scores]
-        best_items = {name.replace("/last", "/best"): values for name, values in items.items()}
-    else:
-        restore(encoder, trained.best)
-        best, best_items = _scores(encoder, tasks, "best")
-    return best + scores, best_items | items
-
-
-def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) -> tuple[list[Score], dict[str, Items]]:
-    outcomes = score_all(tasks, encoder.embed)
-    scores: list[Score] = []
-    items: dict[str, Items] = {}
-    for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
-        scores.append(score_of(task, outcome, each, select))
-        items[f"{versioned(task)}/{select}"] = each
-    return scores, items
-
-
-def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
-    """One task's outcome as a record holds it."""
-    return Score(
-        task=versioned(task),
-        protocol=task.protocol,
-        select=select,
-        value=outcome.value,
-        detail=outcome.detail,
-        items=len(items),
     )
 
 
