@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from statistics import fmean
+from typing import Final
 
 import numpy as np
 from huggingface_hub import EvalResult, ModelCardData
@@ -25,7 +26,7 @@ from cseb.statistics.intervals import around, t_interval
 from cseb.statistics.items import variance
 from cseb.text import duration, percent, quantity
 
-CHECKPOINT = "best"  # which one is exported; without a dev set it is the last one
+CHECKPOINT: Final = "best"  # which one is exported; without a dev set it is the last one
 LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license: *([\w.-]+) *\n", re.ASCII)  # in a card's YAML
 LONGEST = 1 << 16  # characters of a card that are looked at
 SCRIPT = """```python
