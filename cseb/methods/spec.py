@@ -13,7 +13,8 @@ from cseb.registry import METHODS, PRESETS, SLOTS, left_out, part_names, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
-OPTIONAL = ("compose", "regulariser", "memory", "stages", "network", "post")  # slots that may hold none
+# Slots that may hold none.
+OPTIONAL = ("compose", "regulariser", "memory", "stages", "network", "tuning", "wrapper", "mixer", "post")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,9 @@ class Method:
     memory: Part | None = None
     stages: Part | None = None
     network: Part | None = None
+    tuning: Part | None = None
+    wrapper: Part | None = None
+    mixer: Part | None = None
     post: Part | None = None
     terms: tuple[Part, ...]
     recipe: Part

@@ -71,6 +71,7 @@ def train(
         state = _snapshot(encoder)
         return Trained(state, state, 0, ())
     held, sentences = _held_out(sentences, built.until)
+    start = _snapshot(encoder) if built.mixer is not None else {}
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # such as a pooler that nobody asks
     accelerator = Accelerator(
@@ -79,6 +80,9 @@ def train(
     here = distributed_context()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
     stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device, select)
+    if built.outside is not None:
+        assert built.teacher is not None
+        stages.append(built.outside.targets(built.teacher, feed.texts))
     for weighted in built.terms:
         if isinstance(weighted.term, NeedsPrecomputedTargets) and stages:
             weighted.term.precompute_targets(stages)
@@ -112,7 +116,8 @@ def train(
             watcher.after(step, loss.detach(), last)
             if last:
                 break
-    return watcher.trained((*getattr(built.views, "notes", ()), *notes))
+    trained = watcher.trained((*getattr(built.views, "notes", ()), *notes))
+    return trained if built.mixer is None else _mixed(built, start, trained, sentences)
 
 
 def _first_stages(
@@ -216,6 +221,20 @@ def _snapshot(encoder: Encoder) -> State:
     """What `embed` depends on, copied; the MLM head and other weights used only in training are left out."""
     kept = {"backbone", "pooler", "head", "post"}
     return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
+
+
+def _mixed(built: Built, start: State, trained: Trained, sentences: Sequence[str]) -> Trained:
+    """Both checkpoints as the method's mixer makes them, with the step after the encoder fitted once more."""
+    assert built.mixer is not None
+
+    def one(state: State) -> State:
+        assert built.mixer is not None
+        restore(built.encoder, built.mixer(start, state))
+        built.encoder.fit(sentences)
+        return _snapshot(built.encoder)
+
+    last = one(trained.last)
+    return replace(trained, best=last if trained.best is trained.last else one(trained.best), last=last)
 
 
 def restore(encoder: Encoder, state: State) -> None:

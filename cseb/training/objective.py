@@ -30,6 +30,7 @@ class Objective(nn.Module):
         self.distributed = distributed
         self.encoder, self.second, self.peer = built.encoder, built.second, built.peer
         self.compose, self.groups = built.compose, groups(built.views)
+        self.wrapper = built.wrapper
         self.edits: int = getattr(built.views, "edits", 0)
         self.renderings: Sequence[Rendering] = getattr(built.views, "renderings", ())
         self.terms = nn.ModuleList([weighted.term for weighted in built.terms if isinstance(weighted.term, nn.Module)])
@@ -51,6 +52,7 @@ class Objective(nn.Module):
             targets = targets[: (batch.views - self.edits) * len(batch.rows)]
         language, unset = self.encoder.language, Generator()  # every term is given its own
         inputs = LossInputs((), unset, queue, language, frozen, same=batch.same, targets=targets, sids=batch.sids)
+        inputs = replace(inputs, scores=batch.scores)
         step = self._step(self.encoder, batch_fields, batch.views, inputs)
         peer: LossInputs | None = None
         if self.peer is not None:
@@ -67,7 +69,7 @@ class Objective(nn.Module):
     def _cost(self, name: str, weighted: Weighted, step: LossInputs) -> Tensor:
         """A term's summand of the loss; what it draws of torch's own generators is its own too. Raises: BadSpec."""
         with apart(f"terms/{name}"):
-            value = weighted.term(step)
+            value = weighted.term(step) if self.wrapper is None else self.wrapper(weighted.term, step)
         if name not in self.looked_at:
             self.looked_at.add(name)
             scalar(weighted.name, value)
