@@ -248,3 +248,16 @@ def test_a_model_that_cannot_be_written_costs_no_record_and_leaves_nothing_torn(
         run_job(job, store, lambda seen: None, models=models)
         assert [path.name for path in models.iterdir()] == [job.key]
         assert (models / job.key / "modules.json").is_file()
+
+
+def test_a_record_says_which_tasks_have_texts_among_its_sentences(
+    jobs: Callable[..., list[Job]], tmp_path: Path
+) -> None:
+    text = load_task("mw-captions", None).sentences()[0]
+    corpus = tmp_path / "seen.txt"
+    corpus.write_text("\n".join([text, *SENTENCES[:15]]), encoding="utf-8")
+    simcse, cls = jobs(f"simcse{SMALL},cls", corpus=str(corpus), tasks="mw-captions")
+    store = prepared(tmp_path / "results")
+    (found,) = run_job(simcse, store, lambda _: None).overlap or ()
+    assert (found.task, found.exact) == ("mw-captions@1", 1)
+    assert run_job(cls, store, lambda _: None).overlap is None  # nothing is trained
