@@ -42,7 +42,8 @@ def of_width(views: Sequence[Tensor], width: int) -> list[Tensor]:
 class OutsideTeacher:
     """The frozen teacher is an encoder from elsewhere; nothing is trained first.
 
-    encoder: a folder, a hub name, `st:FOLDER` or whatever else `cseb eval` takes. pooler: of a folder that says none.
+    encoder: a folder, a hub name, `st:FOLDER`, `glove:FILE`, or a file of sentence vectors (.npz). pooler: of a folder
+    that names none.
     width: "student" brings its vectors to the width of the encoder that is trained, by their main directions within
     the subset or by zeros, "own" leaves them as they are. They are computed once for each subset and kept in the
     user's cache. The teacher reads sentences as the corpus has them, whatever is drawn from them at a step. Source:

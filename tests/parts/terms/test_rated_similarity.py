@@ -113,6 +113,9 @@ def test_rating_and_cosine_on_one_scale() -> None:
 
     views = [EncodedView(doubles(x), doubles(x), *[torch.zeros(4, 1)] * 3) for x in (U, V)]
     found = ScoreMSE(1.0, 5.0)(LossInputs(views, torch.Generator(), scores=doubles(RATINGS))).item()
-    cosines = [sum(a * b for a, b in zip(u, v, strict=True)) / math.hypot(*u) / math.hypot(*v) for u, v in zip(U, V, strict=True)]
+    cosines = [
+        sum(a * b for a, b in zip(u, v, strict=True)) / math.hypot(*u) / math.hypot(*v)
+        for u, v in zip(U, V, strict=True)
+    ]
     expected = sum((c - (r - 1) / 4) ** 2 for c, r in zip(cosines, RATINGS, strict=True)) / 4
     assert found == pytest.approx(expected, abs=1e-12)
