@@ -243,7 +243,8 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     if method.stages is None:
         if looking:
             raise BadSpec(
-                f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or +outside_teacher"
+                f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or "
+                "+outside_teacher"
             )
         return (), None
     if not looking:
@@ -282,7 +283,7 @@ def _same_width(
     if own != taught:
         cure = f"+project(width={taught})" if taught != shape.width else "+none"
         raise BadSpec(
-            f"{bound[0]} compares vectors number by number: they have {own} numbers, the teacher's {taught}; take {cure}"
+            f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
             + (" or +outside_teacher(width=student)" if stage.own_width else "")
         )
 

@@ -96,7 +96,7 @@ def test_short_sentences_are_counted(tiny: Tiny) -> None:
 
 
 def test_what_cannot_be_is_said(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match="crop: most is 0.2"):
+    with pytest.raises(BadSpec, match=r"crop: most is 0\.2"):
         check(parse_method("crops+crop(most=0.2)").at(1.0), tiny("bert"))
     shape = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
     with pytest.raises(BadSpec, match=r"does not say where words start; take \+crop\(unit=token\)"):

@@ -80,8 +80,8 @@ def test_vectors_that_are_not_finite_and_views_of_tokens_are_refused(tiny: Tiny)
     [
         ("congen", r"outside_teacher: encoder is missing; write outside_teacher\(encoder="),
         (f"distil-l2+{NAMED}+outside_teacher(width=own)",
-         r"regress compares vectors number by number: they have 16 numbers, the teacher's 50; take \+project\(width=50\)"),
-        (f"distil-l2+{NAMED}+project(width=20)", r"they have 20 numbers, the teacher's 16; take \+none"),
+         r"regress compares vectors number by number: they have 16, the teacher's 50; take \+project\(width=50\)"),
+        (f"distil-l2+{NAMED}+project(width=20)", r"they have 20, the teacher's 16; take \+none"),
         (f"simcse+{NAMED}", "outside_teacher: no term uses these models"),
         (f"ct+{NAMED}+relational", "outside_teacher: frozen models embed views once, random_pairs draws them anew"),
     ],

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,7 @@ LINES = {  # what a method trains on, where that is not sentences
     for name, method in METHODS.items() if method.views.name in ("triples", "pairs")
 }  # fmt: skip
 LINES |= {
-    name: [f"{anchor}\t{other}\t{at % 6}" for at, (anchor, other) in enumerate(zip(SENTENCES, SENTENCES[1:], strict=False))]
+    name: [f"{anchor}\t{other}\t{at % 6}" for at, (anchor, other) in enumerate(pairwise(SENTENCES))]
     for name, method in METHODS.items() if method.views.name == "rated_pairs"
 }  # fmt: skip
 

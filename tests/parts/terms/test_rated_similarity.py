@@ -43,7 +43,8 @@ def complex_angle(u: list[float], v: list[float]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("similarity", "scale", "loss"), [("cosine", 20.0, 1.918736273412), ("cosine", 1.0, 1.091742064382), ("angle", 20.0, 12.918476408154)]
+    ("similarity", "scale", "loss"),
+    [("cosine", 20.0, 1.918736273412), ("cosine", 1.0, 1.091742064382), ("angle", 20.0, 12.918476408154)],
 )  # fmt: skip
 def test_ranks_cost_what_the_sum_over_pairs_of_pairs_says(similarity: str, scale: float, loss: float) -> None:
     scores = RankScores(scale, similarity).likeness(doubles(U), doubles(V))
