@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +19,7 @@ import scipy.stats  # noqa: F401
 import torch
 import transformers.modeling_utils  # noqa: F401
 
+from cseb.analysis.item_scores import ItemScores
 from cseb.data.corpus import Corpus
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
@@ -28,18 +28,20 @@ from cseb.encoder import linear, linear_choice
 from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
-from cseb.experiment.export import export
+from cseb.experiment.card import licence_of, model_card
+from cseb.experiment.export import export, loads
 from cseb.experiment.job import Job, code, external_inputs, foreign
-from cseb.experiment.plan import versioned
+from cseb.experiment.job_overlap import overlap_of
+from cseb.experiment.score_job import scored_checkpoints
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
+from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
-from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Select, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Subset, Trace
 from cseb.records.store import Store
-from cseb.tasks.evaluate import data_sha256, score_all
+from cseb.tasks.evaluate import data_sha256
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Loaded, Outcome, Task
 from cseb.text import plain
 from cseb.training.loop import Diverged, Trained, restore
 from cseb.version import __version__
@@ -65,6 +67,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     tasks = loaded_tasks(task_names(job), job.data_dir)
     training = JobTraining.of(job, corpus)
     built = training.built
+    overlap = overlap_of(job, training.sentences)  # before the clock starts: it is no part of the training
     clock, cpu, here = time.perf_counter(), time.process_time(), distributed_context()
 
     trained: Trained | None = None
@@ -78,7 +81,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         train_seconds = time.perf_counter() - clock
         others = here.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
         if here.main:
-            scores, items = _score_both(built.encoder, trained, tasks)
+            scores, items = scored_checkpoints(job, built, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
         trace = Trace(
             steps=built.recipe.steps,
@@ -110,6 +113,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         outside=job.external_inputs,
         foreign=job.foreign,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(training.sentences)),
+        overlap=overlap,
         seed=job.seed,
         vary=job.vary,
         protocol=job.protocol,
@@ -128,7 +132,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         store.write(record, items)
         if models is not None and trained is not None and failure is None:  # once the record is safe
             restore(built.encoder, trained.best)
-            export(built.encoder, job, models / job.key)
+            export(built.encoder, job, models / job.key, card=_card(job, built.encoder, record, items, models))
     return record
 
 
@@ -168,40 +172,17 @@ def _corpus(name: str, column: str, data_dir: str) -> Corpus:
     return read_corpus(name, column, data_dir)
 
 
-def _score_both(
-    encoder: Encoder, trained: Trained, tasks: list[tuple[Task, Loaded]]
-) -> tuple[list[Score], dict[str, Items]]:
-    """Scores of the best and the last checkpoint; encoded once where they are the same."""
-    restore(encoder, trained.last)
-    scores, items = _scores(encoder, tasks, "last")
-    if trained.best is trained.last:
-        best = [replace(score, select="best") for score in scores]
-        best_items = {name.replace("/last", "/best"): values for name, values in items.items()}
-    else:
-        restore(encoder, trained.best)
-        best, best_items = _scores(encoder, tasks, "best")
-    return best + scores, best_items | items
-
-
-def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) -> tuple[list[Score], dict[str, Items]]:
-    outcomes = score_all(tasks, encoder.embed)
-    scores: list[Score] = []
-    items: dict[str, Items] = {}
-    for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
-        scores.append(score_of(task, outcome, each, select))
-        items[f"{versioned(task)}/{select}"] = each
-    return scores, items
-
-
-def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
-    """One task's outcome as a record holds it."""
-    return Score(
-        task=versioned(task),
-        protocol=task.protocol,
-        select=select,
-        value=outcome.value,
-        detail=outcome.detail,
-        items=len(items),
+def _card(job: Job, encoder: Encoder, record: Record, items: dict[str, Items], models: Path) -> str:
+    """What the README of the exported encoder says."""
+    names = ",".join(filter(None, (task_names(job), dev_name(job))))
+    data = {task.name: loaded for task, loaded in loaded_tasks(names, job.data_dir)}
+    return model_card(
+        record,
+        ItemScores(lambda _: items, data.__getitem__),
+        name=str(models / job.key),
+        licence=licence_of(Path(job.folder)),
+        loads=loads(encoder, job),
+        processor=processor() if job.protocol.device == "cpu" else "",
     )
 
 

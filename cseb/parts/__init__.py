@@ -286,6 +286,6 @@ class Memory(Protocol):
         """What the sentences (B,) of this batch are contrasted with."""
 
     def remember(
-        self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, share: DistributedContext
+        self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, distributed: DistributedContext
     ) -> None:
         """After the optimiser step: follow the encoder and keep this batch, each process encoding its share."""

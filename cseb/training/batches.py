@@ -58,10 +58,10 @@ class Feed:
         self.sentences = len(texts[0])
         lengths = encoder.tokenise(texts[0], self.longest).lengths() if recipe.padding == "grouped" else None
         rows = list(batches(self.sentences, recipe, order, lengths))
-        beside = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
+        partners = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
         templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
-        drawn = np.unique(np.concatenate([*rows, *beside]))
-        self.rows, self.beside = ([np.searchsorted(drawn, each) for each in some] for some in (rows, beside))
+        drawn = np.unique(np.concatenate([*rows, *partners]))
+        self.rows, self.partners = ([np.searchsorted(drawn, each) for each in some] for some in (rows, partners))
         held = {id(text): [text[i] for i in drawn] for text in texts}
         asked = [(id(text), template) for text, template in zip(texts, templates, strict=True)]
         cut = {one: encoder.tokenise(held[one[0]], self.longest, one[1]) for one in dict.fromkeys(asked)}
@@ -71,9 +71,9 @@ class Feed:
         self.fixed = self.longest + encoder.prompt_tokens() if recipe.padding == "fixed" else 0
 
     def __iter__(self) -> Iterator[Batch]:
-        for rows, beside in zip(self.rows, self.beside, strict=True):
-            fields = self._padded(rows, beside, self._fresh(beside))
-            same = torch.from_numpy(beside == rows).to(self.device) if isinstance(self.maker, Paired) else None
+        for rows, partners in zip(self.rows, self.partners, strict=True):
+            fields = self._padded(rows, partners, self._fresh(partners))
+            same = torch.from_numpy(partners == rows).to(self.device) if isinstance(self.maker, Paired) else None
             sids = torch.from_numpy(rows)
             scores = None if self.scores is None else self.scores[sids].to(self.device)
             yield Batch(fields, rows, sids.to(self.device), same, scores)
@@ -87,10 +87,10 @@ class Feed:
         ]  # redrawn is text, not ids
         return self.maker.redraw(self.encoder, chosen, self.longest, self.rng)
 
-    def _padded(self, rows: Rows, beside: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:
+    def _padded(self, rows: Rows, partners: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:
         """All views of a batch stacked, padded alike."""
-        beside = rows if np.array_equal(beside, rows) else beside  # the same block twice is padded once
-        last = (self.tokens[-1], beside) if fresh is None else (fresh, np.arange(len(fresh)))
+        partners = rows if np.array_equal(partners, rows) else partners  # the same block twice is padded once
+        last = (self.tokens[-1], partners) if fresh is None else (fresh, np.arange(len(fresh)))
         blocks = [*((view, rows) for view in self.tokens[:-1]), last]
         longest = max(int(view.lengths()[chosen].max()) for view, chosen in blocks)
         width = max(self.fixed, self.encoder.shortest, longest)

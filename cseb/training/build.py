@@ -324,11 +324,11 @@ def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), 
     made = SLOTS[slot][part.name]
     options = dict(part.options)
     facts(part.name).check(options)
-    told = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
+    offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
     plain = made.__init__ is object.__init__ or made.__init__ is nn.Module.__init__
     wanted = {} if plain else inspect.signature(made).parameters
     try:
-        live = made(**options, **{name: told[name] for name in told if name in wanted})
+        live = made(**options, **{name: offered[name] for name in offered if name in wanted})
     except (TypeError, ValueError, OverflowError) as error:
         raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
     kept(slot, part.name, live)

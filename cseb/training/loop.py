@@ -172,7 +172,7 @@ class _EarlyStopper:
         """Whether training shall end after this step."""
         if step % self.until.every:
             return False
-        now = float(self.objective.share.mean(self._held_loss() if self.batches else loss))
+        now = float(self.objective.distributed.mean(self._held_loss() if self.batches else loss))
         self.lowest, self.waited = (now, 0) if now < self.lowest else (self.lowest, self.waited + 1)
         return self.waited >= self.until.patience
 
@@ -213,7 +213,7 @@ def rate(recipe: Recipe, step: int) -> float:
     if recipe.schedule == "constant":
         return 1.0
     if recipe.schedule == "piecewise":
-        return [share for start, share in recipe.pieces if start <= step][-1]
+        return [factor for start, factor in recipe.pieces if start <= step][-1]
     return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))
 
 
@@ -257,7 +257,7 @@ class _Watcher:
         here: DistributedContext,
         sentences: Sequence[str],
     ) -> None:
-        self.recipe, self.select, self.encoders, self.watch, self.share = recipe, select, encoders, watch, here
+        self.recipe, self.select, self.encoders, self.watch, self.distributed = recipe, select, encoders, watch, here
         self.sentences = sentences
         self.pending: list[Tensor] = []
         self.interval: list[float] = []
@@ -272,7 +272,7 @@ class _Watcher:
         evaluate = last or step % self.recipe.eval_every == 0
         if not evaluate and step % LOOK:
             return
-        read = self.share.mean(torch.stack(self.pending).float()).tolist()
+        read = self.distributed.mean(torch.stack(self.pending).float()).tolist()
         for offset, value in enumerate(read):
             if not math.isfinite(value):
                 raise Diverged(step - len(read) + 1 + offset, f"the loss is {value}")
@@ -285,8 +285,8 @@ class _Watcher:
         for encoder in self.encoders:
             encoder.fit(self.sentences)
         points = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
-        told = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
-        dev, encoder = max(told, key=lambda one: one[0], default=(None, self.encoders[-1]))
+        scored = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
+        dev, encoder = max(scored, key=lambda one: one[0], default=(None, self.encoders[-1]))
         self.curve.append((step, sum(self.interval) / len(self.interval), dev))
         self.interval = []
         if dev is not None and (self.best is None or dev > self.best[0]):
