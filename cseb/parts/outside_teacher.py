@@ -25,7 +25,8 @@ def main_directions(vectors: Tensor, kept: int) -> Tensor:
     _, found = torch.linalg.eigh(vectors.T @ vectors)
     found = found.flip(1)[:, :kept]
     largest = found.gather(0, found.abs().argmax(dim=0, keepdim=True))
-    return found * largest.sign()
+    signed: Tensor = found * largest.sign()
+    return signed
 
 
 def of_width(views: Sequence[Tensor], width: int) -> list[Tensor]:

@@ -103,9 +103,9 @@ def check(
             _same_width(method, shape, terms, head, teacher_width)
         for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
-        for part in (method.tuning, method.mixer):
-            if part is not None:
-                _live(part, shape)
+        for named in (method.tuning, method.mixer):
+            if named is not None:
+                _live(named, shape)
         if method.wrapper is not None:
             _live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
     post: Post | None = None if method.post is None else _live(method.post, shape)
