@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cseb.api.evaluate import Scores, evaluate
     from cseb.api.grid import run
     from cseb.api.plot import plot
+    from cseb.api.recommend import recommend
     from cseb.api.report import report
     from cseb.api.results import Results, load
     from cseb.api.sources import diff, rerun, sample, show, verify
@@ -44,6 +45,7 @@ __all__ = [
     "evaluate",
     "load",
     "plot",
+    "recommend",
     "report",
     "rerun",
     "run",
@@ -62,6 +64,7 @@ _HOMES = {
     "TrainedEncoder": "cseb.api.encoders",
     "archive": "cseb.api.archive",
     "plot": "cseb.api.plot",
+    "recommend": "cseb.api.recommend",
     "report": "cseb.api.report",
     "run": "cseb.api.grid",
     "train": "cseb.api.train",

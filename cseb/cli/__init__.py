@@ -22,6 +22,7 @@ from cseb.cli import (
     diff,
     evaluate,
     plot,
+    recommend,
     report,
     rerun,
     run,
@@ -88,6 +89,7 @@ def _options(
 
 
 command = partial(app.command, cls=Command)
+command()(recommend.recommend)
 command()(run.run)
 command()(status.status)
 command()(report.report)
