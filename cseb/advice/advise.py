@@ -95,8 +95,9 @@ class Advice:
         if first is not None and first + self._reserve() > left and not self.runs.made:
             least = first + self._reserve()
             raise BadBenchmark(
-                f"--budget {duration(self.budget)} is too short: a first round of {quantity(len(self.methods), 'method')} "
-                f"and an estimate take about {duration(least)}; take --budget {1.2 * least / 60 + 0.5:.0f}, fewer "
+                f"--budget of {duration(self.budget)} is too short: a first round of "
+                f"{quantity(len(self.methods), 'method')} and an estimate take about "
+                f"{duration(least)}; take --budget {1.2 * least / 60 + 0.5:.0f}, fewer "
                 "--methods or fewer --steps"
             )
         self._race()

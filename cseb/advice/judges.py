@@ -64,8 +64,8 @@ def rated(word: str, folder: Path) -> Judge:
     rows = list(zip(pairs.left, pairs.right, pairs.gold, strict=True))
     if len(rows) < FEWEST_PAIRS:
         raise BadData(
-            f"{word} has {quantity(len(rows), 'rated pair')}; {FEWEST_PAIRS} or more are needed to tell encoders apart: "
-            "rate more, or have pairs of your corpus shown with --ask 60"
+            f"{word} has {quantity(len(rows), 'rated pair')}; {FEWEST_PAIRS} or more are needed to tell encoders "
+            "apart: rate more, or have pairs of your corpus shown with --ask 60"
         )
     choose, decide = _split(rows, loaded.clusters())
     for part in (choose, decide):

@@ -74,8 +74,8 @@ def look(corpus: Corpus, tokenizer: Any, limit: int, encoder: str) -> Look:
     distinct, lengths = _distinct(corpus)
     if len(distinct) < FEWEST:
         raise BadData(
-            f"{corpus.name} has {quantity(len(corpus), 'sentence')}, {len(distinct)} of them distinct; a recommendation "
-            f"takes {FEWEST} or more: add sentences, or take an untrained pooling such as mean"
+            f"{corpus.name} has {quantity(len(corpus), 'sentence')}, {len(distinct)} of them distinct; a "
+            f"recommendation takes {FEWEST} or more: add sentences, or take an untrained pooling such as mean"
         )
     chosen = order(len(distinct), 0)[:SAMPLED]
     sample = [corpus[distinct[place]] for place in chosen.tolist()]
@@ -83,7 +83,7 @@ def look(corpus: Corpus, tokenizer: Any, limit: int, encoder: str) -> Look:
     if spelt > FOREIGN:
         raise BadData(
             f"{corpus.name} is not in a language of encoder {encoder!r}: its tokenizer does not know "
-            f"{percent(round(spelt, 2))} of the words or spells them letter by letter; take an encoder for that language"
+            f"{percent(round(spelt, 2))} of the words or spells them letter by letter; take an encoder for its language"
         )
     tokens = [len(ids) for ids in tokenizer(sample, verbose=False)["input_ids"]]
     counts = np.array(lengths)

@@ -62,6 +62,7 @@ def best_label_free(known: dict[str, Measured], names: Sequence[str] = tuple(LAB
         return max(trusted, key=lambda one: one.low).judge
     found = "; ".join(f"{name}: {known[name]}" for name in names if name in known) or "none was measured"
     raise BadBenchmark(
-        f"no advice without a judge: those that need no labels do not order methods as people do ({found}); give rated "
-        "pairs with --judge FILE, tasks with --tasks, a better encoder with --teacher, or answer questions with --ask 60"
+        f"no advice without a judge: those that need no labels do not order methods as people do ({found}); give "
+        "rated pairs with --judge FILE, tasks with --tasks, a better encoder with --teacher, or answer questions with "
+        "--ask 60"
     )

@@ -72,8 +72,8 @@ class Recommendation:
             return "stopped before any method had finished a round: no verdict yet; the same command goes on"
         if self.estimate is None:
             return (
-                f"no verdict yet: {self.winner} leads the race by the seeds and items that chose it, which flatters it; "
-                "the same command goes on"
+                f"no verdict yet: {self.winner} leads the race by the seeds and items that chose it, which flatters "
+                "it; the same command goes on"
             )
         gain, by = str(self.estimate), f"by {self.judge.by}"
         over = f"over {quantity(self.estimate.seeds, 'fresh seed')}"
@@ -88,9 +88,9 @@ class Recommendation:
                     f"has {gain}, {over}"
                 )
         interval = self.estimate.interval
-        least = (
-            f"; what is below some {(interval.high - interval.low) / 2:.1f} points cannot be seen" if interval else ""
-        )
+        least = ""
+        if (found := self.estimate.interval) is not None:
+            least = f"; less than some {(found.high - found.low) / 2:.1f} points cannot be seen"
         return (
             f"cannot tell whether {self.winner} is better than {untrained}: {gain} {by}, {over}{least}: "
             "rate more pairs (--ask, --judge) or take a larger --budget"
@@ -100,8 +100,10 @@ class Recommendation:
         few, many = self.sizes
         if self.curve is None:
             return ""
-        times = f"{many / few:.3g}".rstrip("0").rstrip(".") if "." in f"{many / few:.3g}" else f"{many / few:.3g}"
-        return f"{times} times as many sentences ({few:,} to {many:,}) brought {self.curve}, more than {many:,} nobody has measured"
+        return (
+            f"{many / few:.3g} times as many sentences ({few:,} to {many:,}) brought {self.curve}, and what more than "
+            f"{many:,} bring was not measured"
+        )
 
     def table(self) -> str:
         """Methods, the best first, and what each line means."""
