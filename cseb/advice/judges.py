@@ -14,6 +14,7 @@ import numpy as np
 
 from cseb.advice.hold_out import write
 from cseb.data.subset import order
+from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData
 from cseb.registry import TASKS, scale_of
 from cseb.seeds import stream_seed
@@ -57,21 +58,27 @@ class Judge:
 def rated(word: str, folder: Path) -> Judge:
     """The user's own file; rated pairs are split, so that no sentence is in both parts. Raises: BadData, BadSpec."""
     task = own.task_file(word)
+    if task.kind == "pairs" and (count := len(read_table(task.path).rows)) + 1 < FEWEST_PAIRS:  # without a header
+        raise _too_few_pairs(word, count)  # before a single pair is said to have no spread
     loaded = task.load(None)
     if not isinstance(loaded, RatedPairs):
         return Judge(word, word, f"{task.name} ({task.protocol})")
     [pairs] = loaded.subsets
     rows = list(zip(pairs.left, pairs.right, pairs.gold, strict=True))
     if len(rows) < FEWEST_PAIRS:
-        raise BadData(
-            f"{word} has {quantity(len(rows), 'rated pair')}; {FEWEST_PAIRS} or more are needed to tell encoders "
-            "apart: rate more, or have pairs of your corpus shown with --ask 60"
-        )
+        raise _too_few_pairs(word, len(rows))
     choose, decide = _split(rows, loaded.clusters())
     for part in (choose, decide):
         if len({gold for *_, gold in part}) < 2:
             raise BadData(f"{word} rates (nearly) every pair alike; pairs of different ratings are needed")
     return _judge(folder, "rated", PAIRS, choose, decide, f"agreement with {quantity(len(rows), 'rated pair')}")
+
+
+def _too_few_pairs(word: str, count: int) -> BadData:
+    return BadData(
+        f"{word} has {quantity(count, 'rated pair')}; {FEWEST_PAIRS} or more are needed to tell encoders apart: rate "
+        "more, or have pairs of your corpus shown with --ask 60"
+    )
 
 
 def named(text: str) -> Judge:
@@ -94,7 +101,7 @@ def crops(sentences: Sequence[str], folder: Path) -> Judge:
             cut = int(rng.integers(len(words) // 3, len(words) - len(words) // 3 + 1))
             rows.append((" ".join(words[:cut]), " ".join(words[cut:])))
     return _without_labels(
-        "crops", rows, folder, "finding the other half of a sentence", "retrieval(folds=1)", sentences
+        "crops", rows, folder, "finding the other half of a sentence", "retrieval", sentences
     )
 
 
@@ -107,7 +114,7 @@ def edits(sentences: Sequence[str], folder: Path) -> Judge:
             kept = np.sort(rng.permutation(len(words))[: len(words) // 2])
             rows.append((" ".join(words[place] for place in kept), " ".join(words)))
     return _without_labels(
-        "edits", rows, folder, "finding a sentence by half of its words", "retrieval(folds=1)", sentences
+        "edits", rows, folder, "finding a sentence by half of its words", "retrieval", sentences
     )
 
 

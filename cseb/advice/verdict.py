@@ -87,7 +87,6 @@ class Recommendation:
                     f"keep {untrained}: nothing beats it by more than {MARGIN:g} {by}; the best method, {self.winner}, "
                     f"has {gain}, {over}"
                 )
-        interval = self.estimate.interval
         least = ""
         if (found := self.estimate.interval) is not None:
             least = f"; less than some {(found.high - found.low) / 2:.1f} points cannot be seen"

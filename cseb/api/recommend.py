@@ -151,7 +151,7 @@ class Options:
             raise BadBenchmark(f"{' and '.join(given)} are given; one judge decides, so leave the others out")
         if self.encoder.startswith(FIXED):
             raise BadData(
-                f"encoder {self.encoder!r} cannot be trained; give the folder or hub name of a Transformer, or cseb-tiny"
+                f"encoder {self.encoder!r} cannot be trained; give a Transformer's folder or hub name, or cseb-tiny"
             )
 
     @property
