@@ -14,7 +14,8 @@ from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.embedders.vector_cache import Cache
 from cseb.errors import BadData, CsebError
 from cseb.experiment.plan import versioned
-from cseb.experiment.run_job import origin, peak_rss_mb, score_of
+from cseb.experiment.run_job import origin, peak_rss_mb
+from cseb.experiment.score_job import score_of
 from cseb.methods import fingerprints
 from cseb.progress import counted, tell
 from cseb.records.items import Items

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -31,16 +30,15 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.export import export
 from cseb.experiment.job import Job, code, foreign
-from cseb.experiment.plan import versioned
+from cseb.experiment.score_job import scored_checkpoints
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
-from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Select, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Subset, Trace
 from cseb.records.store import Store
-from cseb.tasks.evaluate import data_sha256, score_all
+from cseb.tasks.evaluate import data_sha256
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Loaded, Outcome, Task
 from cseb.text import plain
 from cseb.training.loop import Diverged, Trained, restore
 from cseb.version import __version__
@@ -79,7 +77,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         train_seconds = time.perf_counter() - clock
         others = here.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
         if here.main:
-            scores, items = _score_both(built.encoder, trained, tasks)
+            scores, items = scored_checkpoints(job, built, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
         trace = Trace(
             steps=built.recipe.steps,
@@ -167,43 +165,6 @@ def _check(job: Job, corpus: Corpus) -> None:
 @functools.lru_cache(maxsize=2)
 def _corpus(name: str, column: str, data_dir: str) -> Corpus:
     return read_corpus(name, column, data_dir)
-
-
-def _score_both(
-    encoder: Encoder, trained: Trained, tasks: list[tuple[Task, Loaded]]
-) -> tuple[list[Score], dict[str, Items]]:
-    """Scores of the best and the last checkpoint; encoded once where they are the same."""
-    restore(encoder, trained.last)
-    scores, items = _scores(encoder, tasks, "last")
-    if trained.best is trained.last:
-        best = [replace(score, select="best") for score in scores]
-        best_items = {name.replace("/last", "/best"): values for name, values in items.items()}
-    else:
-        restore(encoder, trained.best)
-        best, best_items = _scores(encoder, tasks, "best")
-    return best + scores, best_items | items
-
-
-def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) -> tuple[list[Score], dict[str, Items]]:
-    outcomes = score_all(tasks, encoder.embed)
-    scores: list[Score] = []
-    items: dict[str, Items] = {}
-    for (task, _), (outcome, each) in zip(tasks, outcomes, strict=True):
-        scores.append(score_of(task, outcome, each, select))
-        items[f"{versioned(task)}/{select}"] = each
-    return scores, items
-
-
-def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
-    """One task's outcome as a record holds it."""
-    return Score(
-        task=versioned(task),
-        protocol=task.protocol,
-        select=select,
-        value=outcome.value,
-        detail=outcome.detail,
-        items=len(items),
-    )
 
 
 def origin(device: str, precision: str, started: datetime, computed_by: dict[str, str]) -> Origin:
