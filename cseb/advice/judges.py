@@ -86,10 +86,15 @@ def named(text: str) -> Judge:
     tasks = parse_tasks(text)
     if scaled := [task.name for task in tasks if scale_of(task.protocol)]:
         raise BadBenchmark(f"{scaled[0]} is {scale_of(TASKS[scaled[0]].protocol)}; a judge is in points, such as stsb")
+    if len(measured := dict.fromkeys(task.protocol for task in tasks)) > 1:
+        raise BadBenchmark(
+            f"--tasks {text} are measured in different ways ({', '.join(measured)}), which no average mixes; "
+            "name tasks of one protocol"
+        )
     names = parse_names(text)
     held = [f"{name}-dev" for name in names]
     choose = ",".join(held) if all(name in TASKS for name in held) else text
-    return Judge(choose, text, f"{', '.join(task.name for task in tasks)}")
+    return Judge(choose, text, ", ".join(task.name for task in tasks))
 
 
 def crops(sentences: Sequence[str], folder: Path) -> Judge:
@@ -100,9 +105,7 @@ def crops(sentences: Sequence[str], folder: Path) -> Judge:
         if len(words) >= LONG:
             cut = int(rng.integers(len(words) // 3, len(words) - len(words) // 3 + 1))
             rows.append((" ".join(words[:cut]), " ".join(words[cut:])))
-    return _without_labels(
-        "crops", rows, folder, "finding the other half of a sentence", "retrieval", sentences
-    )
+    return _without_labels("crops", rows, folder, "finding the other half of a sentence", "retrieval", sentences)
 
 
 def edits(sentences: Sequence[str], folder: Path) -> Judge:
@@ -113,9 +116,7 @@ def edits(sentences: Sequence[str], folder: Path) -> Judge:
         if len(words) >= LONG:
             kept = np.sort(rng.permutation(len(words))[: len(words) // 2])
             rows.append((" ".join(words[place] for place in kept), " ".join(words)))
-    return _without_labels(
-        "edits", rows, folder, "finding a sentence by half of its words", "retrieval", sentences
-    )
+    return _without_labels("edits", rows, folder, "finding a sentence by half of its words", "retrieval", sentences)
 
 
 # Judges that need nothing but sentences, by the name that `trust` has them under.

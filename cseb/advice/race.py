@@ -15,7 +15,9 @@ import numpy as np
 from cseb.statistics.intervals import LEVEL, Floats, quantile
 from cseb.statistics.items import variance
 
-ROUNDS = (2, 4, 8)  # seeds of a contestant after each round
+# Seeds of a contestant after each round. Of twelve contestants (simulated in tests/advice/test_race_simulation.py) the
+# winner is worth 0.13 points less than the best, 0.10 after eight seeds of all, which takes four times as many runs.
+ROUNDS = (1, 2, 4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from cseb.advice import advise as steps
+from cseb.advice.hold_out import HELD_OUT
 from cseb.advice.race import ROUNDS
 from cseb.advice.runs import Runs
 from cseb.api.recommend import Options, advise, forecast
@@ -72,7 +73,7 @@ def test_held_out_sentences_are_not_trained_on(asked: Asked, tmp_path: Path) -> 
         (tmp_path / "my.recommend" / name).read_text().split("\n")[:-1] for name in ("train.txt", "held-out.txt")
     )
     assert sorted(train + held) == sorted(LINES)
-    assert len(held) == len(LINES) // 5
+    assert len(held) == int(HELD_OUT * len(LINES))
 
 
 def test_stopped_in_the_race_it_says_who_leads_and_goes_on(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
