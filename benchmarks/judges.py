@@ -131,7 +131,7 @@ def _judge(name: str) -> str:
 
 
 def figures(found: Sequence[Point]) -> list[Figure]:
-    """Every judge against every human task, correlations averaged over corpora; the last row of a judge is all tasks."""
+    """Every judge against every human task, averaged over corpora; the last row of a judge is all of these tasks."""
     judges = [name for name in dict.fromkeys(one.task for one in found) if name not in HUMAN]
     human = [name for name in HUMAN if any(one.task == name for one in found)]
     corpora = sorted({one.corpus for one in found})

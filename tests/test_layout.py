@@ -146,7 +146,6 @@ REACHED = {
     "experiment/evaluate": "test_eval.py",
     "experiment/load_item_scores": "test_compare.py",
     "experiment/single_job": "api/test_train.py",
-    "advice/model": "advice/test_advise.py",
     "experiment/train_job": "experiment/test_run_job.py",
     "launchers/signals": "test_launch.py",
     "microworld/clauses": CORPUS,

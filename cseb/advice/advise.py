@@ -14,6 +14,7 @@ from cseb.advice.candidates import UNTRAINED, fitting
 from cseb.advice.estimate import FRESH, Estimate, estimate
 from cseb.advice.judges import Judge
 from cseb.advice.look import Look
+from cseb.advice.questions import PARTS, Answers, Part, draw
 from cseb.advice.race import ROUNDS, standing
 from cseb.advice.runs import Runs
 from cseb.advice.verdict import Recommendation, Row
@@ -28,6 +29,8 @@ TENTH = 10  # how many times fewer sentences the learning curve begins with
 FEWEST = 64  # sentences of that beginning: two batches
 
 Say = Callable[[str], None]
+Pairs = Sequence[tuple[str, str]]
+Asker = Callable[[Answers, Pairs], None]  # asks what has no answer yet; raises KeyboardInterrupt if the user stops
 
 
 @dataclass(slots=True)
@@ -36,7 +39,8 @@ class Advice:
 
     methods: that race, as typed. size: sentences to train on. budget: seconds for everything, calls before this one
     included. started: when this call began, by time.monotonic(). train: seconds that the final model will take after
-    all runs, as a multiple of one of them; 0 where none is wanted.
+    all runs, as a multiple of one of them; 0 where none is wanted. ask: how many questions the user answers after the
+    first round, asker: who asks them; 0 where the judge needs no answers.
     """
 
     runs: Runs
@@ -49,6 +53,9 @@ class Advice:
     say: Say
     train: float = 0.0
     trust: str = ""
+    ask: int = 0
+    asker: Asker | None = None
+    answers: Answers | None = None
     unfit: dict[str, str] = field(default_factory=dict)
     fates: dict[str, str] = field(default_factory=dict)
     seeds: int = 0  # of the race so far
@@ -128,6 +135,8 @@ class Advice:
                 self.cut = f"the budget had no room for round {number}, which takes about {duration(expected.likely)}"
                 return
             whole = self.runs.run(grid, self.deadline - self._reserve())
+            if self.ask and number == 1:
+                self._ask()
             active = self._after(number, active, seeds, tests)
             if not whole:
                 self.cut = f"the budget ended in round {number}"
@@ -135,9 +144,21 @@ class Advice:
             if len(active) < 2:
                 return
 
+    def _ask(self) -> None:
+        """Have the user answer what contestants of the first round disagree on; the clock stands still meanwhile."""
+        began, folder = time.monotonic(), self.runs.store.folder
+        self.answers = Answers.read(folder)
+        if self.answers is None:
+            items = self.runs.items([*UNTRAINED, *self.methods], [0], self.size, self.judge.choose)
+            cosines = {method: each[0] for method, each in items.items()}
+            self.answers = Answers.new(folder, draw(cosines, self.ask))
+        if self.answers.next is not None and self.asker is not None:
+            self.asker(self.answers, self.runs.pairs(self.judge.choose))
+        self.started += time.monotonic() - began
+
     def _after(self, number: int, active: list[str], seeds: int, tests: int) -> list[str]:
         """Who goes on after a round; says who leads and who leaves."""
-        samples = self.runs.samples(active, range(seeds), self.size, self.judge.choose)
+        samples = self._samples(active, range(seeds), "choose")
         for label in [one for one in active if one not in samples]:
             self.fates[label] = self.runs.broken.get(label, "failed or collapsed, or was not reached")
         shared = sorted(set.intersection(*(set(one.points) for one in samples.values()))) if samples else []
@@ -187,24 +208,32 @@ class Advice:
     @property
     def baseline(self) -> str:
         """The best of what is not trained, by the items of the race."""
-        samples = self._samples(UNTRAINED, range(ROUNDS[-1]), self.judge.choose)
+        samples = self._samples(UNTRAINED, range(ROUNDS[-1]), "choose")
         return max(samples, key=lambda label: samples[label].mean) if samples else UNTRAINED[0]
 
-    def _samples(self, methods: Sequence[str], seeds: Sequence[int], tasks: str, size: int = 0) -> dict[str, Sample]:
-        return self.runs.samples(methods, seeds, size or self.size, tasks)
+    def _samples(self, methods: Sequence[str], seeds: Sequence[int], part: Part, size: int = 0) -> dict[str, Sample]:
+        """Points of methods on the part of the judge that chooses, or the one that decides."""
+        tasks = self.judge.choose if part == "choose" else self.judge.decide
+        if not self.ask:
+            return self.runs.samples(methods, seeds, size or self.size, tasks)
+        if self.answers is None:
+            return {}
+        items = self.runs.items(methods, seeds, size or self.size, tasks)
+        found = {method: self.answers.sample(method, each, part) for method, each in items.items()}
+        return {method: sample for method, sample in found.items() if sample is not None}
 
     def found(self, stopped: bool = False) -> Recommendation:
         """What can be said now, from the records that there are."""
         labels = [*UNTRAINED, *self.methods]
-        race = self._samples(labels, range(ROUNDS[-1]), self.judge.choose)
+        race = self._samples(labels, range(ROUNDS[-1]), "choose")
         pair = [self.baseline, self.winner] if self.winner else []
-        fresh = self._samples(pair, FRESH, self.judge.decide)
+        fresh = self._samples(pair, FRESH, "decide")
         result: Estimate | None = None
         if len(fresh) == 2 and set(fresh[pair[0]].points) & set(fresh[pair[1]].points):
             result = estimate(fresh[pair[0]], fresh[pair[1]])
         curve: Estimate | None = None
         if result is not None and self.few:
-            at_few = self._samples([self.winner], FRESH, self.judge.decide, self.few).get(self.winner)
+            at_few = self._samples([self.winner], FRESH, "decide", self.few).get(self.winner)
             if at_few is not None and set(at_few.points) & set(fresh[self.winner].points):
                 curve = estimate(at_few, fresh[self.winner])
         rows = [
@@ -228,7 +257,8 @@ class Advice:
             estimate=result,
             curve=curve,
             sizes=(self.few, self.size),
-            words=_words(self.judge.decide, self.runs.data_dir),
+            words=None if self.ask else _words(self.judge.decide, self.runs.data_dir),
+            answered=self._answered(),
             seconds=sum(record.cost.seconds for record in self.runs.made.values()),
             training=fmean(trained) if trained else 0.0,
             trust=self.trust,
@@ -237,6 +267,14 @@ class Advice:
             unfit=self.unfit,
             broken=self.runs.broken,
         )
+
+    def _answered(self) -> str:
+        """How many answers count, and how consistent they are."""
+        if self.answers is None:
+            return ""
+        alike, twice = self.answers.consistent()
+        count = sum(len(self.answers.counted(part)) for part in PARTS)
+        return f"{quantity(count, 'answer')}; {alike} of {quantity(twice, 'repeated question')} answered alike"
 
     def _fate(self, label: str) -> str:
         return "winner of the race" if label == self.winner else self.fates.get(label, "")

@@ -130,7 +130,7 @@ def teacher(name: str, embed: Embed, sentences: Sequence[str], folder: Path) -> 
     others as they come: so there are pairs of all degrees.
     """
     if len(sentences) < FEWEST_HELD:
-        raise _too_few(sentences)
+        raise too_few(sentences)
     texts = list(sentences[: 6 * MOST_PAIRS])
     vectors = embed(texts).astype(np.float64)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
@@ -153,12 +153,13 @@ def _without_labels(
     name: str, rows: Sequence[tuple[str, str]], folder: Path, by: str, kind: str, sentences: Sequence[str]
 ) -> Judge:
     if len(rows) < FEWEST_HELD:
-        raise _too_few(sentences)
+        raise too_few(sentences)
     choose, decide = _split(rows, np.arange(len(rows)))
     return _judge(folder, name, RETRIEVAL, choose, decide, f"{by}, on held-out sentences", name, kind)
 
 
-def _too_few(sentences: Sequence[str]) -> BadData:
+def too_few(sentences: Sequence[str]) -> BadData:
+    """What is said where too few sentences are held out."""
     return BadData(
         f"{quantity(len(sentences), 'sentence')} held out of the corpus are too few to judge by, or too short; "
         f"{FEWEST_HELD} of {LONG} words or more are needed: give rated pairs with --judge FILE or tasks with --tasks"

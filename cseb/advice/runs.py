@@ -8,6 +8,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from cseb.analysis.item_scores import Data, ItemScores
 from cseb.analysis.paired import Sample
 from cseb.analysis.stats import score
@@ -26,6 +29,7 @@ from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
+from cseb.tasks.pairs import RatedPairs
 
 NAME = "recommend"  # of the benchmark that records say they belong to
 Show = Callable[[Grid], AbstractContextManager[Watch]]  # makes what is told of every event of a grid
@@ -127,16 +131,11 @@ class Runs:
 
     def samples(self, methods: Iterable[str], seeds: Iterable[int], size: int, tasks: str) -> dict[str, Sample]:
         """Points of each method that has any, on these tasks, with what the clusters of their items contribute."""
-        words = {task.name: task for task in parse_tasks(tasks)}
-        names = [versioned(task) for task in words.values()]
+        names = [versioned(task) for task in parse_tasks(tasks)]
         items = ItemScores(self.store.read_items, self._load)
         found = {}
         for method in methods:
-            runs = {
-                record.seed: record
-                for record in self.made.values()
-                if record.method == method and record.subset.size == size and record.seed in set(seeds)
-            }
+            runs = self._records(method, seeds, size)
             points = {
                 seed: value for seed in sorted(runs) if not isinstance(value := score(runs[seed], names, "last"), str)
             }
@@ -144,6 +143,36 @@ class Runs:
                 contributions, lacking = items.contributions({seed: runs[seed] for seed in points}, names, "last")
                 found[method] = Sample(method, points, contributions, lacking)
         return found
+
+    def items(
+        self, methods: Iterable[str], seeds: Iterable[int], size: int, task: str
+    ) -> dict[str, dict[int, npt.NDArray[np.float64]]]:
+        """What each finished run of each method did on each item of one task, by method and seed."""
+        [one] = parse_tasks(task)
+        name = f"{versioned(one)}/last"
+        found = {}
+        for method in methods:
+            done = {seed: run for seed, run in self._records(method, seeds, size).items() if run.status == "done"}
+            held = {seed: self.store.read_items(run.key)[name].astype(np.float64) for seed, run in done.items()}
+            if finite := {seed: each for seed, each in held.items() if np.isfinite(each).all()}:
+                found[method] = finite
+        return found
+
+    def pairs(self, task: str) -> list[tuple[str, str]]:
+        """The sentences of a task of rated pairs, without their ratings."""
+        [one] = parse_tasks(task)
+        loaded = load_task(one, None)
+        assert isinstance(loaded, RatedPairs)
+        return [pair for each in loaded.subsets for pair in zip(each.left, each.right, strict=True)]
+
+    def _records(self, method: str, seeds: Iterable[int], size: int) -> dict[int, Record]:
+        """By seed; a method is named as records do."""
+        wanted = set(seeds)
+        return {
+            record.seed: record
+            for record in sorted(self.made.values(), key=lambda one: one.seed)
+            if record.method == method and record.subset.size == size and record.seed in wanted
+        }
 
     def _load(self, name: str) -> Data:
         """A task by the name that records have it under, which does not say where a file lies."""

@@ -49,6 +49,7 @@ class Recommendation:
     seconds: float
     training: float
     trust: str = ""
+    answered: str = ""  # how many answers of the user count, "" where none were asked
     cut: str = ""
     stopped: bool = False
     unfit: Mapping[str, str] = field(default_factory=dict)
@@ -111,10 +112,12 @@ class Recommendation:
             points = ["--" if one is None else f"{one:.2f}" for one in (row.choose, row.decide)]
             shown.append((row.method, str(row.seeds), *points, row.fate))
         lines = [*aligned(shown), ""]
-        race = "the same items" if self.judge.same_items else "items that the race has not seen"
+        race = "the same items" if self.judge.same_items and not self.answered else "items that the race has not seen"
         lines.append(f"race: mean points that choose; fresh: fresh seeds on {race}, which alone decide.")
         if self.words is not None:
             lines.append(f"TF-IDF has {self.words:.2f} on what decides.")
+        if self.answered:
+            lines.append(f"{self.answered}.")
         if self.trust:
             lines.append(f"The judge has no human labels; measured for other texts: {self.trust}.")
         lines += [f"left out: {method}: {why}" for method, why in {**self.unfit, **self.broken}.items()]

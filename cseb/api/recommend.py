@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cseb.advice import judges, trust
+from cseb.advice import judges, questions, trust
 from cseb.advice.candidates import UNTRAINED
 from cseb.advice.estimate import FRESH
 from cseb.advice.race import ROUNDS
 from cseb.api.arguments import joined
-from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, number, whole
+from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, between, number, whole
 from cseb.methods.recipe import Recipe
 from cseb.progress import tell
 from cseb.records.bookkeeping import hide
@@ -24,7 +24,7 @@ from cseb.records.store import Store
 from cseb.text import duration
 
 if TYPE_CHECKING:
-    from cseb.advice.advise import Advice
+    from cseb.advice.advise import Advice, Asker
     from cseb.advice.judges import Judge
     from cseb.advice.verdict import Recommendation
     from cseb.data.corpus import Corpus
@@ -35,6 +35,7 @@ STEPS = 100  # of every training of a race: a short one, so that a verdict on a 
 # What a short race on few sentences replaces in the methods' own recipes, which are made for a million sentences.
 SCALE = "recipe(batch_size=32, eval_every=10), queue(size=64)"
 MINUTES = 30.0
+FEWEST_ASKED, MOST_ASKED = 20, 1000  # questions
 RECIPE = Recipe.preset
 FIXED = ("st:", "glove:", "words:")  # encoders that can be scored and not trained
 
@@ -47,6 +48,8 @@ def recommend(
     judge: str | Path = "",
     tasks: str | Sequence[str] = "",
     teacher: str = "",
+    ask: int = 0,
+    asker: Asker | None = None,
     methods: str | Sequence[str] = "",
     steps: int = STEPS,
     out: str | Path | None = None,
@@ -75,6 +78,8 @@ def recommend(
         judge: your own task file, best of all rated pairs: two sentences and a score a line.
         tasks: tasks by name that judge instead, such as ``["snli", "clinc150"]``.
         teacher: a better encoder, whose similarities on held-out sentences judge instead.
+        ask: how many questions about pairs of your sentences are answered instead, after the first round.
+        asker: asks them: is given the answers so far, whose `answer` it calls for each, and the pairs of sentences.
         methods: that race; by default some that need nothing but sentences.
         steps: of every training.
         out: folder for the chosen model, trained on all distinct sentences.
@@ -104,6 +109,7 @@ def recommend(
         judge=str(judge),
         tasks=joined(tasks),
         teacher=teacher,
+        ask=ask,
         methods=joined(methods),
         steps=steps,
         out=None if out is None else Path(out),
@@ -117,7 +123,7 @@ def recommend(
         probe=probe,
         trust_remote_code=trust_remote_code,
     )
-    return advise(options, say, show)
+    return advise(options, say, show, asker)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +136,7 @@ class Options:
     judge: str
     tasks: str
     teacher: str
+    ask: int
     methods: str
     steps: int
     out: Path | None
@@ -147,8 +154,10 @@ class Options:
         if number(self.budget, "--budget") <= 0:
             raise BadSpec(f"--budget is {self.budget:g}; minutes above 0 are needed, such as 30")
         whole(1, self.steps, "--steps")
-        if len(given := [f"--{name}" for name in ("judge", "tasks", "teacher") if getattr(self, name)]) > 1:
+        if len(given := [f"--{name}" for name in ("judge", "tasks", "teacher", "ask") if getattr(self, name)]) > 1:
             raise BadBenchmark(f"{' and '.join(given)} are given; one judge decides, so leave the others out")
+        if self.ask:
+            between(FEWEST_ASKED, MOST_ASKED, self.ask, "--ask")
         if self.encoder.startswith(FIXED):
             raise BadData(
                 f"encoder {self.encoder!r} cannot be trained; give a Transformer's folder or hub name, or cseb-tiny"
@@ -168,15 +177,19 @@ def advise(
     options: Options,
     say: Callable[[str], None] = lambda _: None,
     show: Callable[[Grid], AbstractContextManager[Watch]] | None = None,
+    asker: Asker | None = None,
 ) -> Recommendation:
     """As `recommend`, which says what the arguments are."""
     started = time.monotonic()
+    if options.ask and asker is None:
+        raise BadBenchmark("ask is given and nobody who asks; give asker, or run cseb recommend in a terminal")
     if options.out is not None:
         _refuse_taken(options.out)
     store = Store(options.folder)
     store.prepare()
     hide(store.folder)
     advice, corpus = _prepared(options, store, started, say, show)
+    advice.asker = asker
     try:
         advice.run()
     except KeyboardInterrupt:
@@ -270,6 +283,7 @@ def _prepared(
         say=say,
         train=1.0 if options.out is not None else 0.0,
         trust=trust,
+        ask=options.ask,
     )
     advice.fit(named=bool(options.methods))
     return advice, pack(corpus.name, corpus.take(seen.distinct))
@@ -281,6 +295,9 @@ def _judge(options: Options, held_out: Sequence[str], folder: Path, device: str)
         return judges.rated(options.judge, folder), ""
     if options.tasks:
         return judges.named(options.tasks), ""
+    if options.ask:
+        task = questions.pool(held_out, folder)
+        return judges.Judge(task, task, "agreement with your answers"), ""
     known = trust.measured()
     if options.teacher:
         from cseb.embedders import find

@@ -27,6 +27,7 @@ def recommend(
     judge: Annotated[str, typer.Option(help="Your file that decides, best of all rated pairs.")] = "",
     tasks: Annotated[str, typer.Option(help="Tasks that decide instead, such as snli,clinc150.")] = "",
     teacher: Annotated[str, typer.Option(help="A better encoder, agreement with which decides instead.")] = "",
+    ask: Annotated[int, typer.Option(help="So many questions to you decide instead, such as 60.")] = 0,
     methods: Annotated[str, typer.Option(help="Those that race, such as simcse,micse; quote it.")] = "",
     steps: Annotated[int, typer.Option(min=1, help="Optimiser steps of every training.")] = 100,
     out: Annotated[Path | None, typer.Option(help="Folder for the model, trained on all sentences.")] = None,
@@ -49,6 +50,7 @@ def recommend(
     Every run is an ordinary record; stopped, the same command goes on.
     """
     from cseb.api.recommend import Options, advise, forecast
+    from cseb.cli.ask import ask as asked
 
     options = Options(
         corpus=corpus,
@@ -57,6 +59,7 @@ def recommend(
         judge=judge,
         tasks=tasks,
         teacher=teacher,
+        ask=ask,
         methods=methods,
         steps=steps,
         out=out,
@@ -81,7 +84,7 @@ def recommend(
         say("\n".join(lines))
         return
     with telling(quiet):
-        found = advise(options, told, lambda grid: _watching(grid, quiet))
+        found = advise(options, told, lambda grid: _watching(grid, quiet), asked)
     say(found.verdict())
     if not quiet:
         say(f"\n{found.table()}")

@@ -1,12 +1,13 @@
 """A whole recommendation with an encoder of two layers: what is run, remembered and said."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from cseb.advice import advise as steps
 from cseb.advice.hold_out import HELD_OUT
+from cseb.advice.questions import Answers
 from cseb.advice.race import ROUNDS
 from cseb.advice.runs import Runs
 from cseb.api.recommend import Options, advise, forecast
@@ -33,7 +34,7 @@ def asked(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
             **dict.fromkeys(("tasks", "teacher", "data_dir", "column"), ""), **dict.fromkeys(("out", "results")),
             "corpus": str(corpus), "encoder": str(tiny("bert")), "budget": 30.0, "judge": str(pairs),
             "methods": "simcse,simcse+mean", "steps": 1, "workers": 1, "threads": 1, "linear": "blas",
-            "device": "cpu", "probe": False, "trust_remote_code": False, **given,
+            "device": "cpu", "ask": 0, "probe": False, "trust_remote_code": False, **given,
         })  # fmt: skip
 
     return options
@@ -129,3 +130,25 @@ def test_what_cannot_be_is_one_line(asked: Asked, given: dict[str, object], said
         advise(asked(**given))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_answers_of_the_user_choose_and_decide(asked: Asked, tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def answer(answers: Answers, pairs: Sequence[tuple[str, str]]) -> None:
+        calls.append(len(pairs))
+        while (number := answers.next) is not None:
+            question = answers.questions[number]
+            longer = len(pairs[question.first][0]) > len(pairs[question.second][0])
+            answers.answer(number, "1" if longer else "2")
+
+    options = asked(judge="", ask=30)
+    found = advise(options, asker=answer)
+    assert calls
+    assert found.estimate is not None
+    assert found.answered.startswith("27 answers; 3 of 3")
+    assert "by agreement with your answers" in found.verdict()
+    again = advise(options, asker=lambda *_: pytest.fail("nothing is asked twice"))
+    assert again.verdict() == found.verdict()
+    with pytest.raises(CsebError, match="nobody who asks"):
+        advise(options)
