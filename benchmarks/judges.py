@@ -175,7 +175,7 @@ def _deviations(pairs: Mapping[str, list[tuple[float, float]]]) -> np.ndarray:
     several = [np.array(values) - np.mean(values, axis=0) for values in pairs.values() if len(values) > 1]
     left = np.concatenate(several) if several else np.zeros((0, 2))
     left = left[np.abs(left).sum(axis=1) > 0]  # an untrained encoder is the same under every seed
-    return left / left.std(axis=0) if len(left) else left
+    return np.divide(left, left.std(axis=0)) if len(left) else left
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

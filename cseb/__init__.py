@@ -21,10 +21,12 @@ from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from cseb.api.archive import archive
+    from cseb.api.card import card
     from cseb.api.compare import Comparison, compare
     from cseb.api.encoders import TrainedEncoder
     from cseb.api.evaluate import Scores, evaluate
     from cseb.api.grid import run
+    from cseb.api.overlap import overlap
     from cseb.api.plot import plot
     from cseb.api.recommend import recommend
     from cseb.api.report import report
@@ -40,10 +42,12 @@ __all__ = [
     "Scores",
     "TrainedEncoder",
     "archive",
+    "card",
     "compare",
     "diff",
     "evaluate",
     "load",
+    "overlap",
     "plot",
     "recommend",
     "report",
@@ -63,6 +67,8 @@ _HOMES = {
     "CsebError": "cseb.errors",
     "TrainedEncoder": "cseb.api.encoders",
     "archive": "cseb.api.archive",
+    "card": "cseb.api.card",
+    "overlap": "cseb.api.overlap",
     "plot": "cseb.api.plot",
     "recommend": "cseb.api.recommend",
     "report": "cseb.api.report",

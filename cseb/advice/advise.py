@@ -130,9 +130,9 @@ class Advice:
         for number, seeds in enumerate(ROUNDS, 1):
             grid = self.runs.grid([*(UNTRAINED if number == 1 else ()), *active], range(self.seeds, seeds), [self.size])
             expected = self.runs.expected(grid)
-            over = expected is not None and time.monotonic() + expected.likely + self._reserve() > self.deadline
-            if number > 1 and over and grid.todo:
-                self.cut = f"the budget had no room for round {number}, which takes about {duration(expected.likely)}"
+            likely = expected.likely if expected is not None and number > 1 and grid.todo else 0.0
+            if likely and time.monotonic() + likely + self._reserve() > self.deadline:
+                self.cut = f"the budget had no room for round {number}, which takes about {duration(likely)}"
                 return
             whole = self.runs.run(grid, self.deadline - self._reserve())
             if self.ask and number == 1:

@@ -26,7 +26,7 @@ from cseb.text import quantity
 
 CHOOSE = 1 / 3  # of the items, for the race: a rough order is enough there, and what decides needs the rest
 FEWEST_PAIRS = 20  # rated pairs: the standard error of a correlation over fewer is above a quarter
-FEWEST_HELD = 60  # held-out sentences that a judge without labels needs
+FEWEST_HELD = 50  # held-out sentences that a judge without labels needs
 LONG = 8  # words of a sentence that is long enough to be cut in two
 MOST_PAIRS = 1500  # of a teacher's pairs in each part
 PAIRS, RETRIEVAL = ("sentence1", "sentence2", "score"), ("query", "document")
@@ -198,4 +198,4 @@ def _judge(
         path = folder / f"{name}-{part}.tsv"
         write(path, "".join("\t".join(map(str, row)) + "\n" for row in (tuple(header), *rows)))
         words.append(f"{path}:{kind}" if kind else str(path))
-    return Judge(*words, by=by, name=known)
+    return Judge(words[0], words[1], by, known)

@@ -56,7 +56,7 @@ def pool(sentences: Sequence[str], folder: Path) -> str:
     """Write pairs of held-out sentences as a task, whose items are the cosines of every run; gives it as typed.
 
     Half of the sentences are paired with the nearest one by words, the others as they come, no sentence twice. The
-    column of scores holds that nearness by words, which judges nobody. Raises: BadData.
+    column of scores is the place of the pair: a file of this kind needs one, and nobody is judged by it. Raises: BadData.
     """
     if len(sentences) < FEWEST_HELD:
         raise too_few(sentences)
@@ -72,7 +72,7 @@ def pool(sentences: Sequence[str], folder: Path) -> str:
         others = np.fromiter(free, dtype=np.int64)
         near = int(others[np.argmax(words[others] @ words[number])]) if len(rows) % 2 else int(others[0])
         del free[near]
-        rows.append(f"{chosen[number]}\t{chosen[near]}\t{float(words[number] @ words[near]):.6f}\n")
+        rows.append(f"{chosen[number]}\t{chosen[near]}\t{len(rows)}\n")
     path = folder / POOL
     write(path, "".join(["sentence1\tsentence2\tscore\n", *rows]))
     return str(path)

@@ -107,7 +107,7 @@ class Recommendation:
 
     def table(self) -> str:
         """Methods, the best first, and what each line means."""
-        shown = [("method", "seeds", "race", "fresh", "")]
+        shown: list[tuple[str, ...]] = [("method", "seeds", "race", "fresh", "")]
         for row in self.rows:
             points = ["--" if one is None else f"{one:.2f}" for one in (row.choose, row.decide)]
             shown.append((row.method, str(row.seeds), *points, row.fate))

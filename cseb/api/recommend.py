@@ -36,7 +36,6 @@ STEPS = 100  # of every training of a race: a short one, so that a verdict on a 
 SCALE = "recipe(batch_size=32, eval_every=10), queue(size=64)"
 MINUTES = 30.0
 FEWEST_ASKED, MOST_ASKED = 20, 1000  # questions
-RECIPE = Recipe.preset
 FIXED = ("st:", "glove:", "words:")  # encoders that can be scored and not trained
 
 
@@ -248,7 +247,7 @@ def _prepared(
         judges.named(options.tasks)
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus, options.column, options.data_dir)
-    limit = RECIPE["max_length"]
+    limit = whole(1, Recipe.preset["max_length"], "max_length")
     seen = look(corpus, tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
     for line in seen.lines():
         say(line)

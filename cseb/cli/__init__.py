@@ -16,11 +16,13 @@ from typer.core import TyperGroup
 from cseb.cli import (
     archive,
     audit,
+    card,
     check,
     compare,
     data,
     diff,
     evaluate,
+    overlap,
     plot,
     recommend,
     report,
@@ -97,7 +99,9 @@ command()(plot.plot)
 command()(compare.compare)
 command(name="list")(listing.list_)
 command()(show.show)
+command()(card.card)
 command()(sample.sample)
+command()(overlap.overlap)
 command(name="eval")(evaluate.evaluate)
 command()(check.check)
 command()(audit.audit)

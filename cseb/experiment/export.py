@@ -24,17 +24,20 @@ POOLING = {"cls": "cls", "mean": "mean"}
 KEPT = "its record is there, and the same command makes the model once that is fixed"  # of a job of a grid
 
 
-def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT) -> None:
+def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: str = "") -> None:
     """Write the encoder as scored: weights, tokenizer, and `cseb.json` with pooler, head and origin.
 
     `cseb.safetensors` has what pooler, head and post-processor hold at test, where they hold anything; `cseb eval
     FOLDER` reads it. With pooler cls or mean and neither of the others at test, SentenceTransformer(folder) gives the
-    vectors that cseb scored. The folder appears complete or not at all. advice: what to do where it cannot be written.
-    Raises: BadResults.
+    vectors that cseb scored. The folder appears complete or not at all.
+
+    advice: what to do where it cannot be written. card: what its README.md says, "" for none. Raises: BadResults.
     """
     part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
         _write(encoder, job, part)
+        if card:
+            (part / "README.md").write_text(card, encoding="utf-8")
         if folder.is_dir():
             shutil.rmtree(folder)
         part.rename(folder)
@@ -42,6 +45,11 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT) -> None
         raise BadResults(f"the model {folder} cannot be written: {first_line(error)}; {advice}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def loads(encoder: Encoder, job: Job) -> bool:
+    """Whether SentenceTransformer can load the folder and give the vectors that were scored."""
+    return job.method.pooler.name in POOLING and not encoder.head.keep and encoder.post is None
 
 
 def _write(encoder: Encoder, job: Job, folder: Path) -> None:
@@ -68,9 +76,9 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
     }
     if held:
         save_file(held, folder / HELD)
-    pooling = POOLING.get(job.method.pooler.name)
-    if pooling is None or encoder.head.keep or encoder.post is not None:
+    if not loads(encoder, job):
         return
+    pooling = POOLING[job.method.pooler.name]
     limit = encoder.limit()
     parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
     modules = [

@@ -19,8 +19,8 @@ import scipy.stats  # noqa: F401
 import torch
 import transformers.modeling_utils  # noqa: F401
 
+from cseb.analysis.item_scores import ItemScores
 from cseb.data.corpus import Corpus
-from cseb.data.external_inputs import contents
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
@@ -28,10 +28,13 @@ from cseb.encoder import linear, linear_choice
 from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
-from cseb.experiment.export import export
-from cseb.experiment.job import Job, code, foreign
+from cseb.experiment.card import licence_of, model_card
+from cseb.experiment.export import export, loads
+from cseb.experiment.job import Job, code, external_inputs, foreign
+from cseb.experiment.job_overlap import overlap_of
 from cseb.experiment.score_job import scored_checkpoints
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
+from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
@@ -64,6 +67,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     tasks = loaded_tasks(task_names(job), job.data_dir)
     training = JobTraining.of(job, corpus)
     built = training.built
+    overlap = overlap_of(job, training.sentences)  # before the clock starts: it is no part of the training
     clock, cpu, here = time.perf_counter(), time.process_time(), distributed_context()
 
     trained: Trained | None = None
@@ -109,6 +113,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         outside=job.external_inputs,
         foreign=job.foreign,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(training.sentences)),
+        overlap=overlap,
         seed=job.seed,
         vary=job.vary,
         protocol=job.protocol,
@@ -127,7 +132,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         store.write(record, items)
         if models is not None and trained is not None and failure is None:  # once the record is safe
             restore(built.encoder, trained.best)
-            export(built.encoder, job, models / job.key)
+            export(built.encoder, job, models / job.key, card=_card(job, built.encoder, record, items, models))
     return record
 
 
@@ -150,7 +155,7 @@ def _check(job: Job, corpus: Corpus) -> None:
     """
     tasks = (*parse_tasks(task_names(job)), *(parse_tasks(dev) if (dev := dev_name(job)) else ()))
     data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
-    found = contents(job.method.external_inputs())
+    found = {one.name: one.sha256 for one in external_inputs(job.method)}
     for what, here, planned in (
         (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
         ("the data of the tasks", data, job.protocol.data),
@@ -165,6 +170,20 @@ def _check(job: Job, corpus: Corpus) -> None:
 @functools.lru_cache(maxsize=2)
 def _corpus(name: str, column: str, data_dir: str) -> Corpus:
     return read_corpus(name, column, data_dir)
+
+
+def _card(job: Job, encoder: Encoder, record: Record, items: dict[str, Items], models: Path) -> str:
+    """What the README of the exported encoder says."""
+    names = ",".join(filter(None, (task_names(job), dev_name(job))))
+    data = {task.name: loaded for task, loaded in loaded_tasks(names, job.data_dir)}
+    return model_card(
+        record,
+        ItemScores(lambda _: items, data.__getitem__),
+        name=str(models / job.key),
+        licence=licence_of(Path(job.folder)),
+        loads=loads(encoder, job),
+        processor=processor() if job.protocol.device == "cpu" else "",
+    )
 
 
 def origin(device: str, precision: str, started: datetime, computed_by: dict[str, str]) -> Origin:

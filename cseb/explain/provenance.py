@@ -77,6 +77,8 @@ def _job(record: Record, store: Store) -> Iterator[Row]:
     yield "sentences", f"{record.subset.size:,}, {percent(record.subset.fraction)}, sha256 {record.subset.sha256}"
     yield "seed", str(record.seed)
     yield "data seen", ", ".join(record.data_seen) or "nothing is trained"
+    for each in record.overlap or ():
+        yield "overlap", plain(str(each))
     if why := stale(record):
         yield "out of date", why
 

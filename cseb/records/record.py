@@ -24,6 +24,7 @@ from pydantic.dataclasses import dataclass
 
 from cseb.records.method_text import Stated, read_method, written
 from cseb.records.part_data import Parts
+from cseb.text import quantity
 
 SCHEMA: Final = 2  # what is written; 1, without `parts`, is read too
 Select = Literal["best", "last"]
@@ -68,6 +69,20 @@ class Subset:
     size: Count
     fraction: Share
     sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+class Overlap:
+    """How many of a task's distinct texts stand in the sentences trained on: the same, and nearly the same."""
+
+    task: str  # name@version
+    texts: Count
+    exact: Count  # the same letters and digits
+    near: Count  # of the others: nearly the same words, as cseb.data.overlap has it
+
+    def __str__(self) -> str:
+        more = f" and {self.near:,} nearly" if self.near else ""
+        return f"{self.task}: {self.exact:,}{more} of {quantity(self.texts, 'text')}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
@@ -222,6 +237,7 @@ class RecordSummary(BaseModel):
     outside: tuple[Source, ...] = ()  # files and models that the method names
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
     subset: Subset
+    overlap: tuple[Overlap, ...] | None = None  # tasks with texts among the sentences trained on; None: not looked for
     seed: Count
     vary: Vary = "all"  # which streams of random numbers the seed decides; the others are those of seed 0
     protocol: Protocol
@@ -269,4 +285,6 @@ class Record(RecordSummary):
         found: dict[str, Any] = write(self)
         if self.parts is None:  # a record of format 1 stays one
             del found["parts"]
+        if self.overlap is None:
+            del found["overlap"]
         return found

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell, Spread
 from cseb.analysis.study import Study
-from cseb.records.record import RecordSummary, Select, Source
+from cseb.records.record import Overlap, RecordSummary, Select, Source
 from cseb.records.record_file import Problem
 from cseb.text import percent, plain, quantity
 
@@ -73,6 +73,10 @@ def footnotes(
         yield "Microworld: synthetic sentences; these scores say nothing about real text."
     for method, seen in beyond.items():
         yield (f"† {method} uses data beyond the subset: {', '.join(plain(one) for one in seen if one != 'subset')}.")
+    if trained_on := _overlap(study):
+        yield (
+            f"Training sentences hold texts of tasks, in one run up to {_some(trained_on)}; cseb overlap shows which."
+        )
     several = any(found.n > 1 for _, found in cells)  # of one seed there is no ± to speak of
     if several and (wide := [percent(fraction) for size, fraction in sizes.items() if size and fraction > 0.2]):
         yield (
@@ -107,6 +111,15 @@ def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], se
             ),
         )
     )
+
+
+def _overlap(study: Study) -> list[str]:
+    """For each task of which a run has seen texts, the largest overlap of a run."""
+    most: dict[str, Overlap] = {}
+    for one in (one for record in study.records for one in record.overlap or ()):
+        if one.task not in most or (one.exact, one.near) > (most[one.task].exact, most[one.task].near):
+            most[one.task] = one
+    return [plain(str(one)) for one in most.values()]
 
 
 def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, Cell]]) -> Iterator[str]:

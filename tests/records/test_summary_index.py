@@ -11,7 +11,7 @@ import pytest
 
 from cseb.records import store as stores
 from cseb.records import summary_index
-from cseb.records.record import Cost, PackedScores, Record, RecordSummary, Score, TaskScore
+from cseb.records.record import Cost, Overlap, PackedScores, Record, RecordSummary, Score, TaskScore
 from cseb.records.store import Store
 from tests.standin_jobs import job, record
 
@@ -31,6 +31,8 @@ def made(place: int, **changes: Any) -> Record:
     )
     if place == 5:
         one = record(job("simcse", place), failed="the loss is nan")
+    if place == 6:
+        changes = {"overlap": (Overlap(task="mw-mixed@1", texts=9, exact=1, near=2),), **changes}
     cost = Cost(train_seconds=0.1 * place, score_seconds=1.0, peak_rss_mb=2.0, cpu_seconds=place / 3 or None)
     return one.model_copy(update={"key": f"{place:016x}", "cost": cost, **changes})
 

@@ -1,0 +1,32 @@
+"""The command that prints the model card of a run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cseb.cli.options import DEFAULT, DataDir, Hushed, Records
+from cseb.cli.screen import say
+from cseb.cli.waiting import telling
+
+
+def card(
+    record: Annotated[str, typer.Argument(help="A record, by its key or file.")],
+    *,
+    results: Records = DEFAULT,
+    data_dir: DataDir = "",
+    licence: Annotated[
+        str, typer.Option("--license", help="As the hub names it, such as apache-2.0; else that of the first encoder.")
+    ] = "",
+    quiet: Hushed = False,
+) -> None:
+    """Print the model card of a run: YAML for the Hugging Face hub, scores with intervals, data seen, how to repeat it.
+
+    The folder of an encoder that `cseb run --save-models` kept has it as README.md.
+    """
+    from cseb.api.card import card as written
+
+    with telling(quiet):
+        text = written(record, results, data_dir=data_dir, licence=licence)
+    say(text, nl=False)

@@ -1,0 +1,134 @@
+"""The model card of a run: what the hub reads of it, what a person reads, and the command that repeats the run."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from huggingface_hub import ModelCard
+from typer.testing import CliRunner
+
+import cseb
+from cseb.cli import app
+from cseb.experiment.benchmark import load, override
+from cseb.experiment.card import base_model, command, licence_of
+from cseb.experiment.plan import plan
+from cseb.experiment.run_job import run_job
+from cseb.records.record import Overlap, Record
+from cseb.records.store import Store
+from tests.conftest import SENTENCES
+from tests.factory import record, source
+
+SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2)"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -> tuple[Store, list[Record]]:
+    """Two seeds of a run with their models."""
+    folder = tmp_path_factory.mktemp("card")
+    (folder / "corpus.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    settled = {"encoder": str(tiny("bert")), "corpus": str(folder / "corpus.txt"), "fractions": "", "sizes": "16",
+               "methods": f"simcse+{SMALL}", "seeds": 2, "tasks": "mw-captions,mw-relations"}  # fmt: skip
+    store = Store(folder / "results")
+    models = store.folder / "models"
+    store.prepare(models)
+    jobs = plan(override(load("microworld"), **settled))
+    return store, [run_job(job, store, lambda _: None, models) for job in jobs]
+
+
+def test_the_hub_reads_scores_of_the_exported_checkpoint(saved: tuple[Store, list[Record]]) -> None:
+    store, (first, _) = saved
+    found = ModelCard.load(store.folder / "models" / first.key / "README.md")
+    points = first.points("best")
+    assert found.data.pipeline_tag == "sentence-similarity"
+    assert found.data.library_name == "sentence-transformers"
+    assert {one.dataset_type: one.metric_value for one in found.data.eval_results or []} == {
+        task.partition("@")[0]: round(value or 0, 2) for task, value in points.items()
+    }
+
+
+def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, list[Record]]) -> None:
+    store, (first, _) = saved
+    there = (store.folder / "models" / first.key / "README.md").read_text("utf-8")
+    found = CliRunner().invoke(app, ["card", first.key, "--results", str(store.folder), "--license", "mit"])
+    assert found.exit_code == 0, found.output
+    assert "license: mit\n" in found.stdout
+    average = next(line for line in found.stdout.splitlines() if line.startswith("| average |"))
+    assert average.count(" to ") == 2  # over items, and over the two seeds
+    assert average.rsplit("|", 2)[0].rstrip() == next(
+        line.rstrip(" |") for line in there.splitlines() if line.startswith("| average |")
+    )
+    assert f"`{first.subset.sha256}`" in there
+    assert "No interval" not in there
+
+
+def test_the_command_of_the_card_has_the_key_of_the_run(saved: tuple[Store, list[Record]]) -> None:
+    _, runs = saved
+    for one in runs:
+        words = shlex.split(command(one))[3:]
+        given = {words[place].strip("-"): words[place + 1] for place in range(0, len(words) - 1, 2)}
+        threads, device = int(given.pop("threads")), given.pop("device")
+        asked = override(load("microworld"), **{**given, "sizes": given["sizes"], "seeds": int(given["seeds"])})
+        assert plan(asked, threads=threads, device=device)[-1].key == one.key
+
+
+def test_steps_that_were_asked_for_are_in_the_command(saved: tuple[Store, list[Record]]) -> None:
+    _, (one, _) = saved
+    plain = one.model_copy(update={"method": "simcse"})
+    settled = override(load("microworld"), steps=2)
+    from cseb.experiment.plan import scaled
+    from cseb.methods.grammar import parse_method
+
+    resolved = scaled(settled, parse_method("simcse"), one.subset.fraction).resolved()
+    assert "--steps 2" in command(plain.model_copy(update={"resolved": resolved}))
+    assert command(plain.model_copy(update={"resolved": "dropout()@1"})) == ""
+    assert command(plain.model_copy(update={"benchmark": "mine"})) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("bert-base-uncased", "bert-base-uncased"),
+        ("org/model@main", "org/model"),
+        ("cseb-tiny", ""),
+        ("./my-bert", ""),
+        ("/home/me/bert", ""),
+    ],
+)
+def test_a_base_model_is_a_name_on_the_hub(name: str, known: str) -> None:
+    assert base_model(record().model_copy(update={"encoder": source(name)})) == known
+
+
+@pytest.mark.parametrize(
+    ("text", "licence"),
+    [
+        ("---\nlanguage: en\nlicense: apache-2.0\n---\n", "apache-2.0"),
+        ("---\nlanguage: en\n---\nlicense: mit\n", ""),
+        ("no card", ""),
+    ],
+)
+def test_the_licence_is_that_of_the_first_encoders_card(tmp_path: Path, text: str, licence: str) -> None:
+    assert licence_of(tmp_path) == ""
+    (tmp_path / "README.md").write_text(text)
+    assert licence_of(tmp_path) == licence
+
+
+def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.prepare()
+    seen = (Overlap(task="sts12@1", texts=9, exact=1, near=0),)
+    one = record().model_copy(update={"overlap": seen, "encoder": source("nowhere|`x`")})
+    store.write(one, {})
+    text = cseb.card(one.key, tmp_path)
+    assert "licence: unknown" in text
+    assert "texts of tasks among its sentences: sts12@1: 1 of 9 texts" in text
+    assert "No interval: " in text
+    assert f"`cseb rerun {one.key}`" in text
+    assert ModelCard(text).data.base_model is None
+
+
+def test_no_such_record_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    found = CliRunner().invoke(app, ["card", "abc", "--results", str(tmp_path)])
+    assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
+    assert "has no record 'abc'" in found.stderr

@@ -1,0 +1,85 @@
+"""Texts of tasks among training sentences: every pair that a comparison of all with all finds, and no other."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cseb.data.overlap import TaskTexts, words
+from cseb.errors import BadBenchmark
+
+TEXTS = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=12).map(" ".join), max_size=20)
+
+
+def slowly(texts: Iterable[str], sentences: Iterable[str], near: tuple[int, int]) -> tuple[int, int]:
+    """How many distinct texts are among the sentences, the same and nearly; near: a ratio of whole numbers."""
+    by_letters = {"".join(words(text)): set(words(text)) for text in reversed(list(texts))}
+    held = [("".join(words(one)), set(words(one))) for one in sentences]
+    same = {letters for letters in by_letters if letters in {other for other, _ in held}}
+    alike = {
+        letters
+        for letters, own in by_letters.items()
+        if any(near[1] * len(own & other) >= near[0] * len(own | other) for _, other in held)
+    }
+    return len(same), len(alike - same)
+
+
+@given(TEXTS, TEXTS, st.sampled_from([(8, 10), (7, 10), (1, 3), (1, 1)]))
+def test_all_pairs_are_found_and_no_other(texts: list[str], sentences: list[str], near: tuple[int, int]) -> None:
+    (found,) = TaskTexts.of({"task": texts}, near[0] / near[1]).overlap(sentences)
+    assert found.texts == len({text.replace(" ", "") for text in texts})
+    assert (found.exact, found.near) == slowly(texts, sentences, near)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("A man is cooking.", "a MAN is   cooking"),
+        ("I don't know", "I do n't know ."),
+        ("ﬁne caf\u00e9", "fine cafe\u0301"),  # a ligature, and a letter of two code points
+        ("我喜欢猫。", "我喜欢猫"),
+        ("Straße", "STRASSE"),
+    ],
+)
+def test_case_spaces_punctuation_and_forms_of_letters_make_no_difference(text: str, sentence: str) -> None:
+    (found,) = TaskTexts.of({"task": [text]}).overlap([sentence])
+    assert (found.exact, found.near) == (1, 0)
+
+
+def test_a_letter_without_spaces_is_a_word() -> None:
+    (found,) = TaskTexts.of({"task": ["我喜欢吃新鲜苹果"]}).overlap(["我喜欢吃新鲜的苹果"])
+    assert (found.exact, found.near) == (0, 1)
+
+
+def test_one_word_in_ten_makes_a_near_duplicate_and_one_in_five_another_text() -> None:
+    ten, five = "one two three four five six seven eight nine ten", "a man plays the guitar"
+    index = TaskTexts.of({"long": [ten], "short": [five]})
+    long, short = index.overlap([ten.replace("ten", "eleven"), five.replace("man", "woman")])
+    assert (long.near, short.near) == (1, 0)
+
+
+def test_each_text_counts_once_in_each_task_that_has_it() -> None:
+    found = TaskTexts.of({"a": ["Snow.", "snow", "?!", "rain"], "b": ["SNOW"]}).overlap(["snow", "snow!"])
+    assert [(one.texts, one.exact) for one in found] == [(2, 1), (1, 1)]
+
+
+def test_each_text_of_a_line_of_several_counts() -> None:
+    (found,) = TaskTexts.of({"task": ["rain", "snow"]}).overlap(["a premise\train\tsnow"])
+    assert found.exact == 2
+
+
+def test_examples_show_the_text_and_the_sentence_the_same_ones_first() -> None:
+    index = TaskTexts.of({"task": ["five words in all here", "Snow."]})
+    (found,) = index.overlap(["all five words in here now", "SNOW"], examples=2)
+    assert [(one.text, one.sentence, one.exact) for one in found.examples] == [
+        ("Snow.", "SNOW", True),
+        ("five words in all here", "all five words in here now", False),
+    ]
+    assert index.overlap(["SNOW"])[0].examples == ()
+
+
+@pytest.mark.parametrize("near", [0.0, -1.0, 1.5, float("nan")])
+def test_an_impossible_similarity_is_refused(near: float) -> None:
+    with pytest.raises(BadBenchmark, match=r"--near is .*; a similarity above 0"):
+        TaskTexts.of({}, near)
