@@ -36,7 +36,7 @@ from cseb.launchers.local import Local
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.text_table import aligned
-from cseb.statistics.intervals import Interval, quantile
+from cseb.statistics.intervals import Floats, Interval, quantile
 
 HUMAN = ("snli-dev", "banking77-dev", "clinc150-dev")
 GEOMETRY = ("alignment", "uniformity")  # of sentences and what edits have left of them; lower is better
@@ -170,12 +170,13 @@ def _means(pairs: Mapping[str, list[tuple[float, float]]]) -> tuple[np.ndarray, 
     return means[:, 0], means[:, 1]
 
 
-def _deviations(pairs: Mapping[str, list[tuple[float, float]]]) -> np.ndarray:
+def _deviations(pairs: Mapping[str, list[tuple[float, float]]]) -> Floats:
     """What runs differ by from the mean of their method, in standard deviations of all of them: (N, 2)."""
     several = [np.array(values) - np.mean(values, axis=0) for values in pairs.values() if len(values) > 1]
     left = np.concatenate(several) if several else np.zeros((0, 2))
     left = left[np.abs(left).sum(axis=1) > 0]  # an untrained encoder is the same under every seed
-    return np.divide(left, left.std(axis=0)) if len(left) else left
+    scaled: Floats = left / left.std(axis=0) if len(left) else left
+    return scaled
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cseb.data.corpus import Corpus
+from cseb.data.overlap import WORD, words
 from cseb.data.subset import order
 from cseb.errors import BadData
 from cseb.progress import counted
@@ -22,8 +22,6 @@ SAMPLED = 5000  # sentences that are tokenised: what a share of words is known b
 FOREIGN = 0.5  # share of words spelt letter by letter above which an encoder cannot read a corpus
 STRANGE = 0.1  # and above which that is said; English under an English vocabulary has 0.01 to 0.03
 SPELT = 0.75  # pieces for each letter from which on a word counts as spelt
-IDEOGRAPHS = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"  # written without blanks: each is a word of its own
-_WORDS = re.compile(rf"[{IDEOGRAPHS}]|[^\W_{IDEOGRAPHS}]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def look(corpus: Corpus, tokenizer: Any, limit: int, encoder: str) -> Look:
 
 def folded(sentence: str) -> str:
     """A sentence without what does not tell it from another: capitals, punctuation, white space."""
-    return " ".join(_WORDS.findall(sentence.lower())) or sentence
+    return " ".join(words(sentence)) or sentence
 
 
 def _distinct(corpus: Corpus) -> tuple[list[int], list[int]]:
@@ -120,15 +118,15 @@ def _distinct(corpus: Corpus) -> tuple[list[int], list[int]]:
 
 def _spelt(sample: Sequence[str], tokenizer: Any) -> float:
     """Share of the words that are unknown, or in about as many pieces as they have letters."""
-    words = Counter(word for sentence in sample for word in _WORDS.findall(sentence) if not word.isdigit())
-    if not words:
+    known = Counter(word for sentence in sample for word in WORD.findall(sentence) if not word.isdigit())
+    if not known:
         return 1.0
-    texts = list(words)
+    texts = list(known)
     unknown = tokenizer.unk_token_id
     pieces = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
     bad = sum(
-        words[text]
+        known[text]
         for text, ids in zip(texts, pieces, strict=True)
         if unknown in ids or (len(text) > 2 and len(ids) >= SPELT * len(text))
     )
-    return bad / words.total()
+    return bad / known.total()

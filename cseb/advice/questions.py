@@ -56,7 +56,7 @@ def pool(sentences: Sequence[str], folder: Path) -> str:
     """Write pairs of held-out sentences as a task, whose items are the cosines of every run; gives it as typed.
 
     Half of the sentences are paired with the nearest one by words, the others as they come, no sentence twice. The
-    column of scores is the place of the pair: a file of this kind needs one, and nobody is judged by it. Raises: BadData.
+    column of scores is the place of the pair: a file of this kind needs one, and it judges nobody. Raises: BadData.
     """
     if len(sentences) < FEWEST_HELD:
         raise too_few(sentences)
@@ -64,7 +64,7 @@ def pool(sentences: Sequence[str], folder: Path) -> str:
     words = tf_idf(chosen)
     words /= np.maximum(np.linalg.norm(words, axis=1, keepdims=True), 1e-12)
     free = dict.fromkeys(range(len(chosen)))
-    rows = []
+    rows: list[str] = []
     for number in range(len(chosen)):
         if number not in free or len(free) < 2:
             continue
@@ -124,7 +124,7 @@ class Answers:
         try:
             columns = {name: list(map(str, table.column(name))) for name in COLUMNS}
             questions = [
-                Question(int(a), int(b), float(weight), PARTS[PARTS.index(part)], int(again))  # type: ignore[arg-type]
+                Question(int(a), int(b), float(weight), PARTS[PARTS.index(part)], int(again))
                 for a, b, weight, part, again in zip(*(columns[name] for name in COLUMNS[:-1]), strict=True)
             ]
         except ValueError:

@@ -247,7 +247,7 @@ def _prepared(
         judges.named(options.tasks)
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus, options.column, options.data_dir)
-    limit = whole(1, Recipe.preset["max_length"], "max_length")
+    limit = int(str(Recipe.preset["max_length"]))
     seen = look(corpus, tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
     for line in seen.lines():
         say(line)

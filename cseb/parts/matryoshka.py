@@ -84,5 +84,7 @@ class Matryoshka:
         widths = self.widths or tuple(full // part for part in (1, 2, 4, 8) if full >= part)
         weights = self.weights or (1.0,) * len(widths)
         targets = getattr(term, "same_width", False)
-        found = [weight * term(narrowed(step, width, targets)) for width, weight in zip(widths, weights, strict=True)]
+        found = [
+            weight * term(narrowed(step, width, targets)) for width, weight in zip(widths, weights, strict=True)
+        ]
         return torch.stack(found).sum()

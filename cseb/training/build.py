@@ -242,9 +242,7 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
-            raise BadSpec(
-                f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or +outside_teacher"
-            )
+            raise BadSpec(f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or +outside_teacher")
         return (), None
     if not looking:
         raise BadSpec(f"{method.stages.name}: no term uses these models; add one such as +regulators, or remove them")

@@ -139,8 +139,7 @@ def test_answers_of_the_user_choose_and_decide(asked: Asked, tmp_path: Path) -> 
         calls.append(len(pairs))
         while (number := answers.next) is not None:
             question = answers.questions[number]
-            longer = len(pairs[question.first][0]) > len(pairs[question.second][0])
-            answers.answer(number, "1" if longer else "2")
+            answers.answer(number, "1" if question.first < question.second else "2")
 
     options = asked(judge="", ask=30)
     found = advise(options, asker=answer)

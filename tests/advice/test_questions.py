@@ -85,10 +85,8 @@ def test_the_choice_of_questions_does_not_move_what_is_estimated(tmp_path: Path)
     truth, cosines = encoders(np.random.default_rng(2), 0.4, 0.9)
     sides = np.random.default_rng(3).integers(0, PAIRS, (2, 50 * COMPARED))
     first, second = sides[:, sides[0] != sides[1]]
-    agree = {
-        name: 100 * np.mean((each[first] > each[second]) == (truth[first] > truth[second]))
-        for name, each in cosines.items()
-    }
+    said = truth[first] > truth[second]
+    agree = {name: 100 * np.mean((each[first] > each[second]) == said) for name, each in cosines.items()}
     found = answered(tmp_path, cosines, truth, 4000)
     samples = [found.sample(name, {0: each}, "decide") for name, each in cosines.items()]
     assert samples[0] is not None
@@ -120,9 +118,8 @@ def test_chosen_questions_need_a_quarter_of_the_answers_and_two_pairs_no_more_th
         yes = [each > np.median(each) for each in (a, b)]  # one pair: do they mean the same?
         differ = np.flatnonzero(yes[0] != yes[1])
         asked = rng.choice(differ, count)
-        found["one pair"].append(
-            float(np.mean(np.where(yes[1][asked] == (heard[asked] > 0), 1, -1))) * len(differ) / PAIRS
-        )
+        right = np.where(yes[1][asked] == (heard[asked] > 0), 1, -1)
+        found["one pair"].append(float(right.mean()) * len(differ) / PAIRS)
     ratio = {name: float(np.mean(values) / np.std(values)) for name, values in found.items()}
     assert ratio["chosen"] > 1.6 * ratio["any"]  # four times as many answers would double it
     assert ratio["chosen"] > 0.9 * ratio["one pair"]
