@@ -39,8 +39,8 @@ Show = Callable[[Grid], AbstractContextManager[Watch]]  # makes what is told of 
 class Runs:
     """Runs methods under given seeds, unless the store has their records, and reads their points.
 
-    encoder, corpus, tasks, data_dir, steps, scale: as in a benchmark. broken: why jobs left no record, by method.
-    made: keys of all jobs that were asked for.
+    encoder, corpus, tasks, data_dir, steps, scale: as in a benchmark. models: where trained encoders are kept, if
+    anywhere. broken: why jobs left no record, by method. made: all records of jobs that were asked for, by key.
     """
 
     encoder: str
@@ -58,6 +58,7 @@ class Runs:
     trust_remote_code: bool
     probe: bool
     show: Show
+    models: Path | None = None
     broken: dict[str, str] = field(default_factory=dict)
     made: dict[str, Record] = field(default_factory=dict)
 
@@ -83,7 +84,7 @@ class Runs:
             linear=resolved(self.linear, self.threads, self.device),
         )
         wanted = [job for job in jobs if job.seed in set(seeds)]
-        grid = Grid.of(benchmark, wanted, self.store, self.workers, changed=RERUN)
+        grid = Grid.of(benchmark, wanted, self.store, self.workers, models=self.models, changed=RERUN)
         self.made |= {job.key: grid.records[job.key] for job in wanted if job.key in grid.records}
         return grid
 
@@ -105,7 +106,7 @@ class Runs:
         if not grid.todo:
             return True
         grid.check()
-        self.store.prepare()
+        self.store.prepare(*[self.models] if self.models else [])
         hide(self.store.folder)
         late = False
         labels = {job.key: job.label for job in grid.jobs}
@@ -121,7 +122,7 @@ class Runs:
                     raise Stop
 
             again = frozenset(grid.records) & {job.key for job in grid.todo}
-            summary = launch(grid.todo, self.store, self.launcher, hear, again=again)
+            summary = launch(grid.todo, self.store, self.launcher, hear, models=self.models, again=again)
         for job in grid.jobs:
             if (record := self.store.find(job.key)) is not None:
                 self.made[job.key] = record

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from cseb.advice.advise import Advice, Asker
     from cseb.advice.judges import Judge
     from cseb.advice.verdict import Recommendation
-    from cseb.data.corpus import Corpus
     from cseb.experiment.grid import Grid
     from cseb.launchers.events import Watch
 
@@ -171,6 +171,15 @@ class Options:
         name = re.sub(r"[^\w.-]+", "-", path.name.partition(".")[0] if path.is_file() else self.corpus)
         return (path.parent if path.is_file() else Path()) / f"{name}.recommend"
 
+    def command(self) -> str:
+        """The command line that asks the same."""
+        words = ["cseb", "recommend", self.corpus]
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name not in ("corpus", "probe", "trust_remote_code") and value not in ("", None, 0):
+                words += [f"--{one.name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+        return shlex.join([*words, *(["--trust-remote-code"] if self.trust_remote_code else [])])
+
 
 def advise(
     options: Options,
@@ -187,7 +196,7 @@ def advise(
     store = Store(options.folder)
     store.prepare()
     hide(store.folder)
-    advice, corpus = _prepared(options, store, started, say, show)
+    advice, sentences = _prepared(options, store, started, say, show)
     advice.asker = asker
     try:
         advice.run()
@@ -195,8 +204,10 @@ def advise(
         return advice.found(stopped=True)
     found = advice.found()
     if options.out is not None:
-        say(f"training {found.chosen} on all {len(corpus):,} distinct sentences")
-        _train(found.chosen, corpus, options, options.out, advice.runs.device)
+        from cseb.advice.model import train_and_export
+
+        say(f"training {found.chosen} on all {len(sentences):,} distinct sentences")
+        train_and_export(found, sentences, advice.runs, advice.judge.decide, options.out, options.command())
     return found
 
 
@@ -226,7 +237,7 @@ def _prepared(
     started: float,
     say: Callable[[str], None],
     show: Callable[[Grid], AbstractContextManager[Watch]] | None,
-) -> tuple[Advice, Corpus]:
+) -> tuple[Advice, list[str]]:
     """Everything up to the race, and the distinct sentences of the corpus. Raises: CsebError."""
     tell("loading PyTorch")
     from cseb.advice.advise import Advice
@@ -235,7 +246,6 @@ def _prepared(
     from cseb.advice.look import look
     from cseb.advice.runs import Runs
     from cseb.api import hosts
-    from cseb.data.corpus import pack
     from cseb.data.read_corpus import read_corpus
     from cseb.data.weights import find_encoder
     from cseb.encoder import tokenizer
@@ -254,6 +264,9 @@ def _prepared(
     parts = split(corpus, seen.distinct, store.folder)
     judge, trust = _judge(options, parts.held_out, store.folder, device)
     say(f"{len(parts.train):,} sentences to train on, {len(parts.held_out):,} held out; judge: {judge.by}")
+    if options.judge or options.tasks:
+        for line in _overlap(judge.tasks, options.data_dir, parts.train):
+            say(line)
     runs = Runs(
         encoder=options.encoder,
         corpus=parts.file,
@@ -285,7 +298,7 @@ def _prepared(
         ask=options.ask,
     )
     advice.fit(named=bool(options.methods))
-    return advice, pack(corpus.name, corpus.take(seen.distinct))
+    return advice, corpus.take(seen.distinct)
 
 
 def _judge(options: Options, held_out: Sequence[str], folder: Path, device: str) -> tuple[Judge, str]:
@@ -309,23 +322,20 @@ def _judge(options: Options, held_out: Sequence[str], folder: Path, device: str)
     return judges.LABEL_FREE[name](held_out, folder), str(known[name])
 
 
-def _train(method: str, corpus: Corpus, options: Options, out: Path, device: str) -> None:
-    from cseb.advice.model import train_and_export
-    from cseb.api.encoders import arithmetic
+def _overlap(tasks: str, data_dir: str, sentences: Sequence[str]) -> list[str]:
+    """One line for each task that has texts among the sentences to train on."""
+    from cseb.data.overlap import TaskTexts
+    from cseb.tasks.evaluate import load_task
+    from cseb.tasks.names import parse_tasks
 
-    with arithmetic(options.threads, options.linear, device) as library:
-        train_and_export(
-            method,
-            corpus,
-            out,
-            encoder=options.encoder,
-            scale=SCALE,
-            steps=options.steps,
-            threads=options.threads,
-            device=device,
-            linear=library,
-            trust_remote_code=options.trust_remote_code,
-        )
+    folder = Path(data_dir) if data_dir else None
+    texts = TaskTexts.of({task.name: load_task(task, folder).sentences() for task in parse_tasks(tasks)})
+    return [
+        f"overlap: {one.exact:,} of {one.texts:,} texts of {one.task} are among the sentences to train on, "
+        f"{one.near:,} more nearly so (without their labels)"
+        for one in texts.overlap(sentences)
+        if one.exact or one.near
+    ]
 
 
 def _refuse_taken(out: Path) -> None:

@@ -57,6 +57,11 @@ def test_a_race_ends_in_a_verdict_a_model_and_records_that_are_not_made_twice(
     assert not {one.subset.size for one in records} - {found.sizes[1]}  # a tenth of so few is no beginning of a curve
     assert str(found.estimate) in found.verdict()
     assert (tmp_path / "model" / "config.json").is_file()
+    card = (tmp_path / "model" / "README.md").read_text("utf-8")
+    assert card.startswith("---\n")
+    assert found.verdict() in card
+    assert f"cseb recommend {tmp_path / 'my.txt'} --encoder" in card
+    assert any("overlap: " in line for line in said)
 
     monkeypatch.setattr("cseb.advice.runs.launch", lambda *_, **__: pytest.fail("nothing is left to run"))
     again = advise(asked())
