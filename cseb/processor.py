@@ -13,9 +13,9 @@ def processor() -> str:
         first = Path("/proc/cpuinfo").read_text("utf-8", "replace").partition("\n\n")[0]
     except OSError:
         first = ""
-    told = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
-    if "model name" not in told:
+    values = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
+    if "model name" not in values:
         return platform.processor() or platform.machine()
-    which = "/".join(told.get(key, "?") for key in ("cpu family", "model", "stepping"))
-    abilities = hashlib.sha256(" ".join(sorted(told.get("flags", "").split())).encode()).hexdigest()[:8]
-    return f"{told['model name']} {which} {abilities}"
+    which = "/".join(values.get(key, "?") for key in ("cpu family", "model", "stepping"))
+    abilities = hashlib.sha256(" ".join(sorted(values.get("flags", "").split())).encode()).hexdigest()[:8]
+    return f"{values['model name']} {which} {abilities}"

@@ -168,6 +168,18 @@ METHODS = Registry(
         "distillcse": "cseb.methods.distillcse:DISTILLCSE",
         "mixcse": "cseb.methods.mixcse:MIXCSE",
         "mixcse-paper": "cseb.methods.mixcse:MIXCSE_PAPER",
+        "crops": "cseb.methods.crops:CROPS",
+        "gist": "cseb.methods.gist:GIST",
+        "gist-self": "cseb.methods.gist:GIST_SELF",
+        "cosent": "cseb.methods.rated_pairs:COSENT",
+        "angle": "cseb.methods.rated_pairs:ANGLE",
+        "sbert-regression": "cseb.methods.rated_pairs:SBERT_REGRESSION",
+        "distil-l2": "cseb.methods.outside_teachers:DISTIL_L2",
+        "distil-mse": "cseb.methods.outside_teachers:DISTIL_MSE",
+        "distil-relational": "cseb.methods.outside_teachers:DISTIL_RELATIONAL",
+        "skd": "cseb.methods.outside_teachers:SKD",
+        "congen": "cseb.methods.outside_teachers:CONGEN",
+        "sct": "cseb.methods.outside_teachers:SCT",
     },
 )
 
@@ -200,6 +212,8 @@ SLOTS = {
             "prompts": "cseb.parts.prompt_views:Prompts",
             "negated_prompts": "cseb.parts.prompt_views:NegatedPrompts",
             "repeated": "cseb.parts.prompt_views:Repeated",
+            "crop": "cseb.parts.crops:Crop",
+            "rated_pairs": "cseb.parts.rated_pairs:RatedPairs",
         },
     ),
     "pooler": Registry(
@@ -227,6 +241,7 @@ SLOTS = {
             "barlow_projector": "cseb.parts.heads:BarlowProjector",
             "group_whiten": "cseb.parts.heads:GroupWhiten",
             "relu_mlp": "cseb.parts.heads:ReLUMLP",
+            "project": "cseb.parts.projection:Project",
         },
     ),
     "compose": Registry("composer", {"compose": "cseb.parts.part_composition:Compose"}),
@@ -243,6 +258,7 @@ SLOTS = {
         {
             "entropy_models": "cseb.parts.pretrained_stages:EntropyModels",
             "teacher": "cseb.parts.pretrained_stages:Teacher",
+            "outside_teacher": "cseb.parts.outside_teacher:OutsideTeacher",
         },
     ),
     "network": Registry(
@@ -252,6 +268,9 @@ SLOTS = {
             "peer_encoder": "cseb.parts.networks:PeerEncoder",
         },
     ),
+    "tuning": Registry("tuning", {"last_layers": "cseb.parts.tuning:LastLayers"}),
+    "wrapper": Registry("wrapper", {"matryoshka": "cseb.parts.matryoshka:Matryoshka"}),
+    "mixer": Registry("mixer", {"mix": "cseb.parts.weight_mixing:Mix"}),
     "post": Registry(
         "post-processor",
         {
@@ -296,6 +315,13 @@ SLOTS = {
             "virtual_nt_xent": "cseb.parts.terms.virtual_augment:VirtualNTXent",
             "rank_mse": "cseb.parts.terms.distillation:RankMSE",
             "listwise_ce": "cseb.parts.terms.distillation:ListwiseCE",
+            "guided_nce": "cseb.parts.terms.guided_contrast:GuidedNCE",
+            "rank_scores": "cseb.parts.terms.rated_similarity:RankScores",
+            "score_mse": "cseb.parts.terms.rated_similarity:ScoreMSE",
+            "regress": "cseb.parts.terms.outside_distillation:Regress",
+            "relational": "cseb.parts.terms.outside_distillation:Relational",
+            "bank_ce": "cseb.parts.terms.outside_distillation:BankCE",
+            "cross_view_kl": "cseb.parts.terms.outside_distillation:CrossViewKL",
         },
     ),
     "recipe": Registry("recipe", {"recipe": "cseb.methods.recipe:Recipe"}),

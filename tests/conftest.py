@@ -114,6 +114,14 @@ def save_deep_encoder(folder: Path) -> None:
         BertForMaskedLM(config).save_pretrained(folder)
 
 
+def save_lookalike(folder: Path) -> Path:
+    """A new folder with an encoder's files, nothing in them; planning reads no weights."""
+    folder.mkdir()
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (folder / name).write_text(name)
+    return folder
+
+
 def script_of(name: str) -> ModuleType:
     """A script of the folder `benchmarks`, which is no package."""
     spec = importlib.util.spec_from_file_location(f"{name}_script", ROOT / "benchmarks" / f"{name}.py")

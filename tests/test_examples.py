@@ -20,7 +20,8 @@ import cseb
 from cseb.cli import app
 from cseb.registry import LAUNCHERS, METHODS, SLOTS, TASKS
 from tests.conftest import SENTENCES, save_deep_encoder
-from tests.examples import PAGES, ROOT, Desk, agrees, blocks, commands, renew, renewed
+from tests.examples import Desk
+from tests.pages import PAGES, ROOT, agrees, blocks, commands, renew, renewed
 
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "demo-seeds.svg"

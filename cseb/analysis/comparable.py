@@ -60,8 +60,8 @@ def _other_code(records: list[RecordSummary]) -> dict[str, str]:
     seen: set[int] = set()
     for record in records:
         for other in record.foreign:
-            told = f"{other.package} {other.version}, code {other.code[:8]}"
-            found.setdefault(f"the code of {plain(other.name)}", {})[told] = None
+            version_and_code = f"{other.package} {other.version}, code {other.code[:8]}"
+            found.setdefault(f"the code of {plain(other.name)}", {})[version_and_code] = None
         if id(record.origin.code) not in seen:  # most records share one
             seen.add(id(record.origin.code))
             for name, code in record.origin.code.items():

@@ -85,8 +85,8 @@ def samples(
 ) -> list[Sample]:
     """Every method that has points at this size, in the order of the study, tasks averaged within a seed."""
     found = []
-    told = f"reading methods at {size:,} sentences"
-    for method in counted(study.methods, told, len(study.methods)):
+    what = f"reading methods at {size:,} sentences"
+    for method in counted(study.methods, what, len(study.methods)):
         runs = study.runs.get((method, size), {})
         scored = {seed: score(runs.get(seed), tasks, select) for seed in study.seeds}
         points = {seed: value for seed, value in scored.items() if not isinstance(value, str)}
@@ -136,14 +136,14 @@ def family(
 ) -> Family:
     """Compare and correct. Pairs with no seed in common are left out."""
     shared = [(a, b, sorted(set(a.points) & set(b.points))) for a, b in pairs]
-    told = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
-    raw = [found.p for *_, found in counted(told, "comparing methods", len(told))]
+    pairs_compared = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
+    raw = [found.p for *_, found in counted(pairs_compared, "comparing methods", len(pairs_compared))]
     known = correct(np.array([p for p in raw if p is not None], dtype=np.float64))
     rest = iter(known.tolist())
     adjusted = [None if p is None else next(rest) for p in raw]
     made = tuple(
         Pair(a, b, tuple(seeds), found, p, found.verdict(p, margin))
-        for (a, b, seeds, found), p in zip(told, adjusted, strict=True)
+        for (a, b, seeds, found), p in zip(pairs_compared, adjusted, strict=True)
     )
     return Family(made, margin, len(known))
 

@@ -105,9 +105,9 @@ def report(
     layout = _Layout(held, ask, form.pages, table, typed, mark, str(data_dir), benchmark)
     tell("laying out tables")
     pages = [layout.group(group, bool(against)) for group in several or [[]]]
-    beside = [sheet for one in pages for sheet in one.sheets]
+    sheets = [sheet for one in pages for sheet in one.sheets]
     # Programs read rows of one kind: those of the comparison where there is one.
-    shown = comparison(beside) if form.data and beside else score_report(pages, plain(held.folder.resolve().name))
+    shown = comparison(sheets) if form.data and sheets else score_report(pages, plain(held.folder.resolve().name))
     tell("writing tables")
     return form.write(shown)
 
@@ -158,14 +158,14 @@ class _Layout:
         from cseb.experiment.load_item_scores import load_item_scores
         from cseb.records.store import Store
 
-        told = "paired by seed, Holm over the column, 5 % significance level"
+        procedure = "paired by seed, Holm over the column, 5 % significance level"
         match mark:
             case "none":
                 return ask
             case "items":
                 known = by_items(load_item_scores(Store(self.results.folder), records, self.data_dir))
-                return replace(ask, best=known, claim=f"{told}, for new seeds and new test items")
-        return replace(ask, best=by_seeds(), claim=f"{told}, for new seeds on the same test items")
+                return replace(ask, best=known, claim=f"{procedure}, for new seeds and new test items")
+        return replace(ask, best=by_seeds(), claim=f"{procedure}, for new seeds on the same test items")
 
 
 def query(

@@ -115,6 +115,7 @@ def _trained(
     linear: str,
     trust_remote_code: bool,
 ) -> TrainedEncoder:
+    from cseb.experiment import outside_teacher
     from cseb.experiment.single_job import single_job
     from cseb.experiment.train_job import JobTraining
     from cseb.training import build
@@ -134,7 +135,7 @@ def _trained(
         linear=linear,
         trust_remote_code=trust_remote_code,
     )
-    build.check(job.method, Path(job.folder), trust_remote_code, job.size)
+    build.check(job.method, Path(job.folder), trust_remote_code, job.size, outside_teacher.width_of)
     training = JobTraining.of(job, corpus)
     try:
         found = training.run(watch)

@@ -199,16 +199,16 @@ def picture(board: Board) -> RenderableType:
 
 def _grid(board: Board) -> Table:
     """Methods down, shares across; in a cell `done/seeds`, `+` running, `!` failed: ASCII, for any terminal."""
-    shares = sorted({job.fraction for job in board.jobs.values()})
+    fractions = sorted({job.fraction for job in board.jobs.values()})
     cells: dict[tuple[str, float], list[str]] = {}
     for key, job in board.jobs.items():
         cells.setdefault((job.label, job.fraction), []).append(key)
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column("method", overflow="ellipsis")  # the one that may shrink: it is not no_wrap
-    for share in shares:
-        table.add_column(percent(share), no_wrap=True, justify="right")
+    for fraction in fractions:
+        table.add_column(percent(fraction), no_wrap=True, justify="right")
     for label in dict.fromkeys(label for label, _ in cells):
-        table.add_row(Text(plain(label)), *(_cell(board, cells.get((label, share), [])) for share in shares))
+        table.add_row(Text(plain(label)), *(_cell(board, cells.get((label, fraction), [])) for fraction in fractions))
     return table
 
 

@@ -85,12 +85,12 @@ def _told(listener: Listener, file: str) -> Any:
 
     class Told(tqdm):
         def __init__(self, *args: Any, **options: Any) -> None:
-            self.told, self.whole = int(options.get("initial") or 0), int(options.get("total") or 0)
+            self.received, self.whole = int(options.get("initial") or 0), int(options.get("total") or 0)
             super().__init__(*args, **options | {"disable": True})  # type: ignore[no-untyped-call]
 
         def update(self, n: float | None = 1) -> bool | None:
-            self.told += int(n or 0)
-            listener(f"fetching {file}, bytes", self.told, int(getattr(self, "total", 0) or self.whole))
+            self.received += int(n or 0)
+            listener(f"fetching {file}, bytes", self.received, int(getattr(self, "total", 0) or self.whole))
             return None
 
     return Told

@@ -79,13 +79,13 @@ def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path | Non
         "subset_sha256": subset_sha256(sentences),
         "indices": indices.tolist(),
     }
-    beside = path.with_name(f"{path.name}.json")
+    manifest_path = path.with_name(f"{path.name}.json")
     try:
         lone = not regular(path)
         write_whole(path, (f"{sentence}\n".encode() for sentence in sentences))
         if lone:
             return None
-        write_whole(beside, [json.dumps(manifest).encode(), b"\n"])
+        write_whole(manifest_path, [json.dumps(manifest).encode(), b"\n"])
     except OSError as error:
         raise BadData(f"{path} cannot be written: {error.strerror or error}") from error
-    return beside
+    return manifest_path

@@ -152,9 +152,9 @@ def _pack(model: Any, threads: int) -> bool:
             with linear.chosen():
                 return packing.outputs(backbone, input_ids[rows], attention_mask[rows]).last_hidden_state
 
-        shares = -(-input_ids.numel() // (TOKENS_PER_BATCH["cpu"] * threads)) * threads
+        count = -(-input_ids.numel() // (TOKENS_PER_BATCH["cpu"] * threads)) * threads
         order = attention_mask.sum(dim=1).argsort(stable=True)  # the library sorts by characters, packing by tokens
-        pieces = [rows for rows in order.tensor_split(shares) if len(rows)]
+        pieces = [rows for rows in order.tensor_split(count) if len(rows)]
         found = torch.cat(list(side_by_side(states, pieces, threads)))
         return BaseModelOutput(last_hidden_state=found[order.argsort()])
 

@@ -55,12 +55,12 @@ def find(name: str) -> Embedder:
             f"word vectors {name[:200]}: no such file; one of GloVe's or word2vec's text format is needed, "
             f"or {installed}"
         )
+    width = _width(path)  # first: what is no such file may be of any size, and a hash takes a second for each half GB
     try:
         with open_regular(path) as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise BadData(f"word vectors {path} cannot be read: {error.strerror}") from None
-    width = _width(path)
     return _averaged(Source(name=path.name, sha256=sha256), width, lambda: partial(_look_up, path, width))
 
 

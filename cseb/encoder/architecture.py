@@ -50,9 +50,9 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
     for name, most in MOST.items():
         value = getattr(config, name, None)
         if type(value) is not int or not 1 <= value <= most:
-            told = "does not describe a Transformer encoder" if value is None else "does not define an encoder"
+            fault = "does not describe a Transformer encoder" if value is None else "does not define an encoder"
             raise BadData(
-                f"encoder {folder}: its config.json {told}: {name} is {str(value)[:50]}; 1 to {most:,} is allowed"
+                f"encoder {folder}: its config.json {fault}: {name} is {str(value)[:50]}; 1 to {most:,} is allowed"
             )
     if trust_remote_code:  # its own code may build what it likes
         rows = config.vocab_size

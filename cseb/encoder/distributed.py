@@ -82,9 +82,9 @@ def agreed(found: list[str], device: str, threads: int) -> list[str]:
     """Broadcast what the first process found, so that all processes agree; connects them if necessary."""
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # else Accelerate sets another number
     PartialState(cpu=device == "cpu")
-    told = [found]
-    dist.broadcast_object_list(told, src=0)
-    return told[0]
+    objects = [found]
+    dist.broadcast_object_list(objects, src=0)
+    return objects[0]
 
 
 class _Gather(torch.autograd.Function):
@@ -95,7 +95,7 @@ class _Gather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, of: DistributedContext) -> Tensor:
-        ctx.share, ctx.size = of, len(values)
+        ctx.context, ctx.size = of, len(values)
         pieces = [torch.empty_like(values) for _ in range(of.count)]
         dist.all_gather(pieces, values)
         return torch.cat(pieces)
@@ -105,4 +105,4 @@ class _Gather(torch.autograd.Function):
         (gradient,) = gradients
         total = gradient.contiguous().clone()
         dist.all_reduce(total)
-        return total[ctx.share.rank * ctx.size : (ctx.share.rank + 1) * ctx.size], None
+        return total[ctx.context.rank * ctx.size : (ctx.context.rank + 1) * ctx.size], None

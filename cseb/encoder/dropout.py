@@ -15,13 +15,13 @@ def dropped(x: Tensor, rate: float, onto: Tensor | None = None) -> Tensor:
     Four elements share one draw of 64 bits from torch's own generator, where torch.nn.functional.dropout takes as long
     for every one of them.
     """
-    share = round(rate * STEPS)
-    if share == 0:
+    dropped_steps = round(rate * STEPS)
+    if dropped_steps == 0:
         return x if onto is None else onto + x
-    if x.device.type != "cpu" or share == STEPS:
+    if x.device.type != "cpu" or dropped_steps == STEPS:
         found = F.dropout(x, rate)
         return found if onto is None else onto + found
     words = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(1 << 63), None)
     kept = torch.empty(x.shape, dtype=x.dtype)
-    torch.ge(words.view(torch.int16)[: x.numel()].view(x.shape), share - STEPS // 2, out=kept)
-    return torch.addcmul(x.new_zeros(()) if onto is None else onto, x, kept, value=STEPS / (STEPS - share))
+    torch.ge(words.view(torch.int16)[: x.numel()].view(x.shape), dropped_steps - STEPS // 2, out=kept)
+    return torch.addcmul(x.new_zeros(()) if onto is None else onto, x, kept, value=STEPS / (STEPS - dropped_steps))

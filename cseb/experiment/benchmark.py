@@ -114,7 +114,7 @@ class Benchmark(BaseModel):
     def _one_axis(self) -> Self:
         if bool(self.fractions) == bool(self.sizes):
             raise ValueError(f"give fractions or sizes, {'not both' if self.fractions else 'one of them'}")
-        if twice := sorted(share for share, count in Counter(self.fractions or self.sizes).items() if count > 1):
+        if twice := sorted(each for each, count in Counter(self.fractions or self.sizes).items() if count > 1):
             raise ValueError(f"{'fractions' if self.fractions else 'sizes'} has {twice[0]} twice")
         return self
 

@@ -171,7 +171,8 @@ def _check_parts(jobs: Sequence[Job]) -> None:
     distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
     if distinct:
         tell("loading PyTorch")
+        from cseb.experiment import outside_teacher
         from cseb.training import build
 
         for job in counted(distinct.values(), "checking methods", len(distinct)):
-            build.check(job.method, Path(job.folder), job.trust_remote_code, job.size)
+            build.check(job.method, Path(job.folder), job.trust_remote_code, job.size, outside_teacher.width_of)

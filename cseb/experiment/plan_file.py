@@ -36,14 +36,14 @@ def own(records: Sequence[RecordSummary], plan: Benchmark) -> list[RecordSummary
     from cseb.methods.grammar import labels
 
     methods = set(labels(plan.methods))
-    shares = [*plan.fractions, *plan.sizes]
+    columns = [*plan.fractions, *plan.sizes]
     found = [
         one
         for one in records
         if one.method in methods
         and any(
-            abs((one.subset.fraction if plan.fractions else one.subset.size) - share) <= 1e-3 * share
-            for share in shares
+            abs((one.subset.fraction if plan.fractions else one.subset.size) - planned) <= 1e-3 * planned
+            for planned in columns
         )
     ]
     if not found:

@@ -21,7 +21,6 @@ import transformers.modeling_utils  # noqa: F401
 
 from cseb.analysis.item_scores import ItemScores
 from cseb.data.corpus import Corpus
-from cseb.data.external_inputs import contents
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
@@ -31,7 +30,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.card import licence_of, model_card
 from cseb.experiment.export import export, loads
-from cseb.experiment.job import Job, code, foreign
+from cseb.experiment.job import Job, code, external_inputs, foreign
 from cseb.experiment.job_overlap import overlap_of
 from cseb.experiment.score_job import scored_checkpoints
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
@@ -156,7 +155,7 @@ def _check(job: Job, corpus: Corpus) -> None:
     """
     tasks = (*parse_tasks(task_names(job)), *(parse_tasks(dev) if (dev := dev_name(job)) else ()))
     data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
-    found = contents(job.method.external_inputs())
+    found = {one.name: one.sha256 for one in external_inputs(job.method)}
     for what, here, planned in (
         (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
         ("the data of the tasks", data, job.protocol.data),

@@ -9,6 +9,7 @@ from pathlib import Path
 from cseb.data.corpus import Corpus
 from cseb.data.subset import draw
 from cseb.encoder.encoder import Encoder
+from cseb.experiment import outside_teacher
 from cseb.experiment.job import Job
 from cseb.records.items import Items
 from cseb.records.progress import Progress
@@ -34,7 +35,11 @@ class JobTraining:
     def of(cls, job: Job, corpus: Corpus) -> JobTraining:
         """Draw the sentences of the job's seed and build its method on its encoder. Raises: CsebError."""
         sentences = corpus.take(draw(len(corpus), job.size, job.random))
-        return cls(job, sentences, build(job.method, Path(job.folder), job.random, job.trust_remote_code))
+        built = build(job.method, Path(job.folder), job.random, job.trust_remote_code)
+        if built.outside is not None:
+            asked = (built.outside, job.protocol.device, job.protocol.threads, job.trust_remote_code)
+            built = replace(built, teacher=outside_teacher.vectors(*asked))
+        return cls(job, sentences, built)
 
     def run(self, watch: Callable[[Progress], None]) -> Trained:
         """Train in place. Raises: Diverged."""

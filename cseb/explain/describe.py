@@ -57,26 +57,30 @@ def show_part(name: str) -> str:
     name: of a part, or of a preset such as moco. Raises: BadSpec, UnknownName.
     """
     meant = preset(name)
-    told = facts(meant.name)
+    known = facts(meant.name)
     values = dict(meant.options)
     alias = f", options of {meant.name}" if name != meant.name else ""
     rows = [
         ("option", "value", "allowed"),
-        *((one.name, _value(values, one), one.description or "see above") for one in told.options),
+        *((one.name, _value(values, one), one.description or "see above") for one in known.options),
     ]
-    seen = told.data_seen or "subset"
+    seen = known.data_seen or "subset"
     about = [
-        ("version", str(told.version)),
-        ("data seen", seen + "".join(f"; with {key}={value} the subset alone" for key, value in told.own.items())),
-        ("reads", ", ".join(f"{key} ({kind})" for key, kind in told.external.items()) or "nothing else"),
-        *([("corpus", f"{' or '.join(map(str, told.columns))} texts a line, joined by TABs")] if told.columns else []),
-        *([("needs", told.requires)] if told.requires else []),
-        ("source", told.source or "not stated"),
-        ("code", f"{told.where}, {_brought_by(told)}"),
+        ("version", str(known.version)),
+        ("data seen", seen + "".join(f"; with {key}={value} the subset alone" for key, value in known.own.items())),
+        ("reads", ", ".join(f"{key} ({kind})" for key, kind in known.external.items()) or "nothing else"),
+        *(
+            [("corpus", f"{' or '.join(map(str, known.columns))} texts a line, joined by TABs")]
+            if known.columns
+            else []
+        ),
+        *([("needs", known.requires)] if known.requires else []),
+        ("source", known.source or "not stated"),
+        ("code", f"{known.where}, {_brought_by(known)}"),
     ]
     blocks = [
-        [f"{name}: a part for the slot {told.slot}{alias}", *(f"  {line}" for line in told.text.splitlines())],
-        ["options", *(f"  {line}" for line in aligned(rows))] if told.options else ["no options"],
+        [f"{name}: a part for the slot {known.slot}{alias}", *(f"  {line}" for line in known.text.splitlines())],
+        ["options", *(f"  {line}" for line in aligned(rows))] if known.options else ["no options"],
         ["about", *(f"  {line}" for line in aligned(about))],
     ]
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks)
@@ -86,8 +90,8 @@ def _value(values: Mapping[str, object], option: Option) -> str:
     return repr(values[option.name]) if option.name in values else "to be given"
 
 
-def _brought_by(told: Facts) -> str:
-    return f"of {told.package} {told.release}" if told.foreign else "of cseb"
+def _brought_by(known: Facts) -> str:
+    return f"of {known.package} {known.release}" if known.foreign else "of cseb"
 
 
 def folded(text: str) -> str:
@@ -127,10 +131,10 @@ def _parts() -> list[Row]:
 def _with_options(name: str) -> str:
     """A part with what its class presets, as far as the source text of another package's tells it."""
     try:
-        told = facts(name, False)
+        known = facts(name, False)
     except CsebError as error:
         return f"cannot be used: {error}"
-    return f"{Part(name, told.defaults())}{f' of {told.package} {told.release}' if told.foreign else ''}"
+    return f"{Part(name, known.defaults())}{f' of {known.package} {known.release}' if known.foreign else ''}"
 
 
 def _tasks() -> list[Row]:

@@ -120,9 +120,9 @@ def printed_for(record: Record) -> list[Printed]:
     near = [row for row in rows if row.fraction is None or abs(row.fraction - record.subset.fraction) < 1e-9]
     if not near:
         what = f" on {plain(', '.join(record.protocol.tasks))}" if held and not rows else ""
-        share = percent(record.subset.fraction)
+        fraction = percent(record.subset.fraction)
         raise BadResults(
-            f"no paper reports {plain(record.method)} at {share}{what}; cseb show METHOD lists published numbers"
+            f"no paper reports {plain(record.method)} at {fraction}{what}; cseb show METHOD lists published numbers"
         )
     return near
 
@@ -153,14 +153,14 @@ def _part_differences(a: Sequence[Record], b: Sequence[Record]) -> Iterator[tupl
 
     Of folders of several methods, the methods are those of the cells in both, each once.
     """
-    told: dict[tuple[str, str, str], None] = {}
+    differing: dict[tuple[str, str, str], None] = {}
     for here, there in _method_pairs(a, b):
         try:
             rows = [(f"part {one.name}", one.a, one.b) for one in part_differences(here.stated(), there.stated())]
         except BadResults:  # shown as they stand
             rows = [("resolved", plain(here.resolved), plain(there.resolved))]
-        told |= dict.fromkeys(rows)
-    yield from told
+        differing |= dict.fromkeys(rows)
+    yield from differing
 
 
 def _method_pairs(a: Sequence[Record], b: Sequence[Record]) -> list[tuple[Record, Record]]:

@@ -23,10 +23,10 @@ def one_of_several() -> Iterator[None]:
     """
     parent = int(os.environ["TORCHELASTIC_RUN_ID"])
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
-    told, tell = os.pipe()
-    os.set_blocking(tell, False)
-    signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
-    threading.Thread(target=_leave_when_told, args=(told,), daemon=True).start()
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
+    threading.Thread(target=_leave_when_signalled, args=(read_end,), daemon=True).start()
     try:
         yield
     except SystemExit as end:
@@ -44,9 +44,9 @@ def _leave_with(parent: int) -> None:
     os._exit(1)
 
 
-def _leave_when_told(told: int) -> None:
+def _leave_when_signalled(read_end: int) -> None:
     """Ctrl-C and SIGTERM are not heard by the main thread while it waits in C++ for another process to connect."""
-    os.read(told, 1)
+    os.read(read_end, 1)
     time.sleep(PATIENCE)
     os._exit(INTERRUPTED)
 

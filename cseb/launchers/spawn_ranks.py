@@ -46,9 +46,9 @@ def _name_ranks() -> None:
     """Give what mpirun says of this process PyTorch's names, as Accelerate does when it connects the processes."""
     from accelerate.utils.environment import get_cpu_distributed_information
 
-    told = get_cpu_distributed_information()
-    os.environ |= {RANK: str(told.rank), WORLD_SIZE: str(told.world_size)}
-    if told.local_world_size == told.world_size:
+    found = get_cpu_distributed_information()
+    os.environ |= {RANK: str(found.rank), WORLD_SIZE: str(found.world_size)}
+    if found.local_world_size == found.world_size:
         os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
 
 
@@ -56,16 +56,16 @@ def _count(rank: str | None, count: str | None) -> int:
     """WORLD_SIZE, once it and RANK are found to make sense."""
     if rank is None and count is None:
         return 1
-    told = f"{RANK}={rank or ''} and {WORLD_SIZE}={count or ''} in the environment"
+    environment = f"{RANK}={rank or ''} and {WORLD_SIZE}={count or ''} in the environment"
     if not (rank and count and rank.isdecimal() and count.isdecimal() and int(rank) < int(count)):
         raise BadBenchmark(
-            f"{told}: whole numbers are needed, {RANK} below {WORLD_SIZE}; unset both, or take torchrun, or "
+            f"{environment}: whole numbers are needed, {RANK} below {WORLD_SIZE}; unset both, or take torchrun, or "
             "cseb run --processes P, which set them"
         )
     if int(count) > 1 and not os.environ.get("MASTER_ADDR"):
         raise BadBenchmark(
-            f"{told}, but no MASTER_ADDR, through which the {count} processes connect; set it to the host of rank 0, "
-            "or take torchrun, or cseb run --processes P, which set it"
+            f"{environment}, but no MASTER_ADDR, through which the {count} processes connect; set it to the host of "
+            "rank 0, or take torchrun, or cseb run --processes P, which set it"
         )
     return int(count)
 

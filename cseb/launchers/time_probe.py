@@ -170,7 +170,7 @@ def _measured(jobs: Mapping[str, Job], at_once: int) -> tuple[dict[str, Timed], 
         return {}, {}
     tell("timing methods", 0, len(jobs))
     names = list(jobs)
-    shares = [
+    parts = [
         [*names[place::at_once], *([] if len(names) > place else [names[place % len(names)]])]
         for place in range(at_once)
     ]
@@ -179,8 +179,8 @@ def _measured(jobs: Mapping[str, Job], at_once: int) -> tuple[dict[str, Timed], 
     workers: dict[Connection, BaseProcess] = {}
     devices = gpus() if any(job.protocol.device == "cuda" for job in jobs.values()) else ()
     try:
-        for place, share in enumerate(shares):
-            work = [(kind, _probe(jobs[kind])) for kind in share]
+        for place, part in enumerate(parts):
+            work = [(kind, _probe(jobs[kind])) for kind in part]
             gpu = devices[place % len(devices)] if devices else ""
             pipe, process = _started(work[0][1].job.protocol.threads, gpu)
             workers[pipe] = process

@@ -119,25 +119,25 @@ def _of(modules: tuple[str, ...]) -> str:
 @cache
 def _modules(name: str) -> tuple[str, ...]:
     """The modules of cseb's own parts that this part is computed by."""
-    told = facts(name)
-    found = set(_reached(told))
-    for used in told.uses:
+    known = facts(name)
+    found = set(_reached(known))
+    for used in known.uses:
         found |= set(_modules(used))
     return tuple(sorted(one for one in found if one.startswith(f"{HOME}.")))
 
 
-def _reached(told: Facts) -> tuple[str, ...]:
-    inside = (*PARTS, *([_root(told.module)] if told.foreign else []))
-    return sources.reached(told.module, inside, CONTRACT)
+def _reached(known: Facts) -> tuple[str, ...]:
+    inside = (*PARTS, *([_root(known.module)] if known.foreign else []))
+    return sources.reached(known.module, inside, CONTRACT)
 
 
 @cache
 def _foreign(name: str) -> tuple[str, str, str, str] | None:
-    told = facts(name)
-    if not told.foreign:
+    known = facts(name)
+    if not known.foreign:
         return None
-    own = tuple(one for one in _reached(told) if not one.startswith(f"{HOME}."))
-    return name, told.package, told.release, sources.fingerprint(own)
+    own = tuple(one for one in _reached(known) if not one.startswith(f"{HOME}."))
+    return name, known.package, known.release, sources.fingerprint(own)
 
 
 @cache

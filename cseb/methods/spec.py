@@ -13,7 +13,8 @@ from cseb.registry import METHODS, PRESETS, SLOTS, left_out, part_names, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
-OPTIONAL = ("compose", "regulariser", "memory", "stages", "network", "post")  # slots that may hold none
+# Slots that may hold none.
+OPTIONAL = ("compose", "regulariser", "memory", "stages", "network", "tuning", "wrapper", "mixer", "post")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,9 @@ class Method:
     memory: Part | None = None
     stages: Part | None = None
     network: Part | None = None
+    tuning: Part | None = None
+    wrapper: Part | None = None
+    mixer: Part | None = None
     post: Part | None = None
     terms: tuple[Part, ...]
     recipe: Part
@@ -115,9 +119,9 @@ class Method:
         """What training looks at besides the encoder's own pre-training: `subset`, `external`, ..."""
         found = {"subset"}
         for part in self.parts():
-            told = facts(part.name)
-            if told.data_seen and not any(option in part.options for option in told.own.items()):
-                found.add(told.data_seen)
+            known = facts(part.name)
+            if known.data_seen and not any(option in part.options for option in known.own.items()):
+                found.add(known.data_seen)
         return tuple(sorted(found)) if self.terms or self.post else ()
 
     def external_inputs(self) -> tuple[tuple[str, str, str], ...]:
@@ -125,9 +129,9 @@ class Method:
         named = (
             (part.name, key, str(value))
             for part in self.parts()
-            for told in [facts(part.name)]
+            for known in [facts(part.name)]
             for key, value in part.options
-            if key in told.external and value and not (key in told.own and told.own[key] == value)
+            if key in known.external and value and not (key in known.own and known.own[key] == value)
         )
         return tuple(dict.fromkeys(named))
 

@@ -181,16 +181,16 @@ def disagreements(rows: Sequence[Printed]) -> Iterator[Finding]:
 def _disagreement(shared: Mapping[str, list[Printed]], apart: Mapping[str, list[Printed]]) -> Finding:
     """Told by the average if that differs, else by the cell that differs most."""
     widest = max(apart, key=lambda task: _spread(apart[task]))
-    told = next((task for task in apart if task.endswith("-avg")), widest)
+    shown = next((task for task in apart if task.endswith("-avg")), widest)
     places: dict[str, list[str]] = {}
-    for row in apart[told]:
+    for row in apart[shown]:
         places.setdefault(row.text, []).append(row.where)
     values = "; ".join(f"{text} in {' and '.join(where)}" for text, where in places.items())
-    most = f", most on {widest} ({_spread(apart[widest]):.2f})" if widest != told else ""
-    row = apart[told][0]
+    most = f", most on {widest} ({_spread(apart[widest]):.2f})" if widest != shown else ""
+    row = apart[shown][0]
     why = f"{values}; differing cells: {len(apart)} of {len(shared)} shared{most}"
-    places_told = " / ".join(dict.fromkeys(row.paper for row in apart[told]))
-    return replace(_finding("disagreement", row, why), where=places_told, printed=" / ".join(places))
+    papers = " / ".join(dict.fromkeys(row.paper for row in apart[shown]))
+    return replace(_finding("disagreement", row, why), where=papers, printed=" / ".join(places))
 
 
 def _differ(cells: Sequence[Printed]) -> bool:
@@ -210,8 +210,8 @@ def _unit(row: Printed) -> Fraction:
 
 
 def _finding(kind: str, row: Printed, why: str) -> Finding:
-    share = "" if row.fraction is None else percent(row.fraction)
-    cell = " ".join(filter(None, (row.method, row.variant, row.encoder, share, row.task, row.metric)))
+    fraction = "" if row.fraction is None else percent(row.fraction)
+    cell = " ".join(filter(None, (row.method, row.variant, row.encoder, fraction, row.task, row.metric)))
     printed = row.text + (f" ± {row.std_text}" if row.std_text else "")
     return Finding(kind=kind, where=row.where, cell=cell, printed=printed, why=why)
 

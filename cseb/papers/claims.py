@@ -141,8 +141,8 @@ def _minus(pair: Pair) -> float:
 
 
 def _named(row: Printed) -> str:
-    share = "" if row.fraction is None else f" {percent(row.fraction)}"
-    return f"{row.method}{f' {row.variant}' if row.variant else ''}{share} {row.text}"
+    fraction = "" if row.fraction is None else f" {percent(row.fraction)}"
+    return f"{row.method}{f' {row.variant}' if row.variant else ''}{fraction} {row.text}"
 
 
 def _gap(pair: Pair) -> str:
@@ -161,12 +161,12 @@ def _difference(check: Check, a: Sequence[Printed], b: Sequence[Printed], rows: 
 
 def _meant(check: Check, pair: Pair, rows: Sequence[Printed]) -> str:
     """Another row of the same table from which the stated number comes out."""
-    mine, beside = pair[0], pair[1]
+    mine, other = pair[0], pair[1]
     fits = [
         row.method
         for row in rows
-        if (row.paper, row.table, row.task, row.encoder) == (beside.paper, beside.table, beside.task, beside.encoder)
-        and row.fraction == beside.fraction
+        if (row.paper, row.table, row.task, row.encoder) == (other.paper, other.table, other.task, other.encoder)
+        and row.fraction == other.fraction
         and abs(mine.mean - row.mean - check.expect) < SLACK
     ]
     return f", which is {mine.method} - {' or '.join(fits)}" if fits else ""
@@ -232,7 +232,7 @@ def _trend(sign: int) -> Callable[[Check, Sequence[Printed], Sequence[Printed], 
         steps = pairwise(gains)
         if all(sign * (after[1] - before[1]) > 0 for before, after in steps):
             return []
-        shown = ", ".join(f"{value:{'+' if b else ''}.2f} at {percent(share or 0)}" for share, value, _ in gains)
+        shown = ", ".join(f"{value:{'+' if b else ''}.2f} at {percent(fraction or 0)}" for fraction, value, _ in gains)
         over = f" - {check.b['method']}" if b else ""
         return [(tuple(x for _, _, x in gains), f"{check.a['method']}{over}: {shown}")]
 

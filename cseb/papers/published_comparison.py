@@ -67,7 +67,7 @@ def _line(place: Heading, cell: Cell, record: RecordSummary, row: Printed) -> Li
         + (f" ± {row.std_text}" if row.std is not None else "")
         + (f" (n={row.n_seeds})" if row.n_seeds else "")
     )
-    told = {True: "yes", False: "no", None: "--"}
+    words = {True: "yes", False: "no", None: "--"}
     return Line(
         cells=(
             place.title.strip(),
@@ -75,8 +75,8 @@ def _line(place: Heading, cell: Cell, record: RecordSummary, row: Printed) -> Li
             theirs,
             row.where,
             f"{gap:+z.2f}",
-            told[inside],
-            told[agrees],
+            words[inside],
+            words[agrees],
             "; ".join(otherwise) or "--",
         ),
         values={

@@ -5,11 +5,12 @@ Sizes in every docstring: B sentences, T tokens, D width, L layers, H heads, V w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 from torch import Generator, Tensor
 from torch.nn import Module
 
@@ -18,6 +19,8 @@ from cseb.encoder.distributed import DistributedContext
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import EncodedView, Rows, Text
 from cseb.methods.spec import Method
+
+Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]  # N sentences to (N, E)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,7 @@ class LossInputs:
     in their subset. head: pooled vectors (N, D) to (N, P). peer: the same step as a second network sees it, for terms
     that compare networks.
     targets: (V B, T) the ids that were hidden from these views, -100 where nothing was; None = nothing anywhere.
+    scores: (B,) how alike people found the two texts of a line, higher is more; None where the corpus has no ratings.
     """
 
     views: Sequence[EncodedView]
@@ -54,6 +58,7 @@ class LossInputs:
     head: Callable[[Tensor], Tensor] | None = None
     peer: LossInputs | None = None
     targets: Tensor | None = None
+    scores: Tensor | None = None
 
 
 ALL = 1_000_000  # views, edits or models: as many as there are
@@ -101,7 +106,8 @@ class View(Protocol):
     views: how many views it gives besides edits. It may have `groups`: how many renderings in turn are composed into
     one view each, such as (1, 2); `notes`, filled by the call: what a reader of the record should know; `edits`: how
     many of its last renderings are edits (see Step); `renderings`: how every view is encoded, where views differ by
-    more than their tokens; `templates`: the prompt around each of its renderings, in place of the pooler's.
+    more than their tokens; `templates`: the prompt around each of its renderings, in place of the pooler's; `scores`, filled by
+    the call: (N,) ratings of the lines.
     """
 
     @property
@@ -141,10 +147,10 @@ class Paired(Protocol):
 
 @runtime_checkable
 class Redrawn(Protocol):
-    """A view maker whose last view, or several edits in its place, are drawn anew at every step."""
+    """A view maker whose last view, or several views or edits in its place, are drawn anew at every step."""
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of one batch of the last view, cut to `longest`, from its B texts; of k edits: k B rows, in turn."""
+        """Tokens of one batch of the last view, cut to `longest`, from its B texts; of k in its place: k B rows."""
 
 
 class Network(Protocol):
@@ -165,8 +171,9 @@ class Term(Protocol):
     """One summand of the loss, unweighted; never gathers over processes.
 
     It may have `edits`: how many of the view maker's edits it needs; `networks = 2`: it compares the encoder with its
-    peer, where other terms are taken of each; and `reads`, of the class or as its options have it, see Reads: without
-    it a term is believed to read everything.
+    peer, where other terms are taken of each; `ratings = True`: it reads `scores`; `same_width = True`: it compares
+    vectors with those of a frozen teacher number by number; and `reads`, of the class or as its options have it, see
+    Reads: without it a term is believed to read everything.
     """
 
     needs: ClassVar[frozenset[str]]
@@ -220,6 +227,45 @@ class Stages(Protocol):
         """A resolved method for every frozen teacher of the first stage, without stages of its own."""
 
 
+@runtime_checkable
+class Outside(Protocol):
+    """A stage that trains nothing: its frozen vectors are those of an embedder from elsewhere.
+
+    Its `methods` are none. encoder, pooler: which embedder, as `cseb eval` names one.
+    """
+
+    encoder: str
+    pooler: str
+    own_width: bool  # its vectors are as wide as the embedder has them, else as the encoder's
+
+    def targets(self, embed: Embed, views: Sequence[Sequence[Text]]) -> list[Tensor]:
+        """The frozen vectors (N, E) of the subset in each of two views. Raises: BadSpec."""
+
+
+class Tuning(Protocol):
+    """Which weights of the encoder are trained."""
+
+    def attach(self, encoder: Encoder) -> None:
+        """Called once with the encoder as loaded, before training. Raises: BadSpec."""
+
+
+class Wrapper(Protocol):
+    """Evaluates a term in a way of its own, such as once for each of several widths."""
+
+    def check(self, terms: Sequence[Term], head: Any) -> None:
+        """Raise BadSpec if it does not go with the terms or the head of the method."""
+
+    def __call__(self, term: Term, step: LossInputs) -> Tensor:
+        """The value of this term, a scalar."""
+
+
+class Mixer(Protocol):
+    """What becomes of the weights once they are trained."""
+
+    def __call__(self, start: Mapping[str, Tensor], trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Entries of the encoder at the start and of a checkpoint to those that are tested."""
+
+
 class Regulariser(Protocol):
     """Noise inside the backbone, in training alone."""
 
@@ -240,6 +286,6 @@ class Memory(Protocol):
         """What the sentences (B,) of this batch are contrasted with."""
 
     def remember(
-        self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, share: DistributedContext
+        self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, distributed: DistributedContext
     ) -> None:
         """After the optimiser step: follow the encoder and keep this batch, each process encoding its share."""

@@ -71,7 +71,7 @@ def translate(sentences: Sequence[str], model: Any, beams: int) -> list[str]:
     import torch
 
     tokenizer, network = model
-    told: list[str] = []
+    translated: list[str] = []
     with torch.inference_mode():
         for batch in _chunks(sentences, BATCH):
             ids = tokenizer(batch, return_tensors="pt", padding=True, truncation=True, max_length=LENGTH)
@@ -82,8 +82,8 @@ def translate(sentences: Sequence[str], model: Any, beams: int) -> list[str]:
                 do_sample=False,
                 max_new_tokens=LENGTH,
             )
-            told += map(_line, tokenizer.batch_decode(made, skip_special_tokens=True))
-    return told
+            translated += map(_line, tokenizer.batch_decode(made, skip_special_tokens=True))
+    return translated
 
 
 def read(file: Path) -> dict[str, str]:

@@ -24,6 +24,9 @@ METHODS = {
     "memory": ("fits", "start", "negatives", "remember"),
     "stages": ("methods",),
     "network": ("__call__",),
+    "tuning": ("attach",),
+    "wrapper": ("check", "__call__"),
+    "mixer": ("__call__",),
     "post": ("fits", "fit", "__call__"),
 }
 

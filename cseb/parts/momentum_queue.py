@@ -73,12 +73,12 @@ class Queue:
         mask: Tensor,
         anchor: Tensor,
         sids: Tensor,
-        share: DistributedContext = SINGLE_PROCESS,
+        distributed: DistributedContext = SINGLE_PROCESS,
     ) -> None:
         """Follow the online encoder, then queue its twin's vectors of this batch. ids, mask: (B, T)."""
         for copy, online in zip(self.copy.parameters(), encoder.backbone.parameters(), strict=True):
             follow(copy, online, self.momentum)
-        pooled = encoder.pool(self.copy, *(share.own(field) for field in (ids, mask, anchor)))
-        keys = encoder.project(share.gather(pooled, len(ids))).detach()
+        pooled = encoder.pool(self.copy, *(distributed.own(field) for field in (ids, mask, anchor)))
+        keys = encoder.project(distributed.gather(pooled, len(ids))).detach()
         self.keys = keys[: self.size] if self.keys is None else push(self.keys, keys, self.size)
         self.sids = sids[: self.size] if self.sids is None else push(self.sids, sids, self.size)

@@ -50,10 +50,10 @@ class SubwordRepeat(Twice):
 
     def count(self, own: int, rng: np.random.Generator) -> int:
         """How many of a sentence's `own` pieces are repeated."""
-        share = int(self.rate * (own + 2))
+        most = int(self.rate * (own + 2))
         if self.bound == "paper":
-            return int(rng.integers(max(2, share) + 1))
-        return int(rng.integers(min(MOST, share))) if share else 0
+            return int(rng.integers(max(2, most) + 1))
+        return int(rng.integers(min(MOST, most))) if most else 0
 
 
 def shuffle(own: Ids, rate: float, room: int, rng: np.random.Generator) -> Ids:
@@ -67,7 +67,7 @@ def reverse(own: Ids, rate: float, room: int, rng: np.random.Generator) -> Ids:
 
 
 def delete(own: Ids, rate: float, room: int, rng: np.random.Generator) -> Ids:
-    """A share of the pieces drawn one by one, and the first one like it left out; one is always left."""
+    """A fraction of the pieces drawn one by one, and the first one like it left out; one is always left."""
     left = own.tolist()
     for _ in range(min(round(rate * len(own)), len(own) - 1)):
         left.remove(left[int(rng.integers(len(left)))])
@@ -75,7 +75,7 @@ def delete(own: Ids, rate: float, room: int, rng: np.random.Generator) -> Ids:
 
 
 def repeat(own: Ids, rate: float, room: int, rng: np.random.Generator) -> Ids:
-    """A share of the pieces drawn one by one and put in anywhere, as far as there is room."""
+    """A fraction of the pieces drawn one by one and put in anywhere, as far as there is room."""
     held = own.tolist()
     for _ in range(min(round(rate * len(own)), max(room - len(own), 0))):
         held.insert(int(rng.integers(len(held) + 1)), held[int(rng.integers(len(held)))])
@@ -91,7 +91,7 @@ EDITS: dict[TokenEdit, Callable[[Ids, float, int, np.random.Generator], Ids]] = 
 class TokenEdits:
     """The sentence twice, and edits of it: its pieces shuffled, reversed, some deleted, some repeated elsewhere.
 
-    edits: any number of those four. rate: share of pieces that are deleted or repeated. Source: Wu et al. 2022 (PCL);
+    edits: any number of those four. rate: fraction of pieces deleted or repeated. Source: Wu et al. 2022 (PCL);
     released code. Raises: BadSpec on an encoder without dropout: the first two would be equal.
     """
 

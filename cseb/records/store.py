@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import gc
 import os
 import re
-import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,14 +23,12 @@ from cseb.records.record import Length, PackedScores, Record, RecordSummary
 from cseb.records.record_file import LARGEST, Problem, read_record, record_bytes, record_of
 from cseb.records.summary_index import FIELDS, Stamps, SummaryIndex
 from cseb.records.summary_index import write as write_index
+from cseb.records.writable import prepare, unwritable
 from cseb.text import plain
 
 KEY = re.compile(r"[0-9a-f]{16}")
-ABANDONED = 3600  # seconds; a write takes less than one, so an older temporary belongs to a process that was killed
 MANY = 1000  # files read anew, from which on it is worth while to keep what tables need of them
 ALIKE = ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_seen")  # in most records of a folder
-FULL = (errno.ENOSPC, errno.EDQUOT)
-PROBE = bytes(2**16)  # what `prepare` writes to find a full disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +71,7 @@ class Store:
 
         Raises: BadResults, before anything has been trained in vain.
         """
-        for place in (self.folder, self.runs, self.items, *more):
-            try:
-                place.mkdir(exist_ok=True)
-            except FileNotFoundError:
-                raise BadResults(
-                    f"{place} cannot be made: {place.parent} is missing; make it, or correct the path"
-                ) from None
-            except (FileExistsError, NotADirectoryError):
-                raise BadResults(f"{place} cannot be a folder: a file is in its way; take another path") from None
-            except OSError as error:
-                raise _unwritable(place, error) from error
-        for place in (self.runs, self.items, *more):
-            _prove(place)
+        prepare((self.folder, self.runs, self.items, *more), written=(self.runs, self.items, *more))
 
     def write(self, record: Record, items: Mapping[str, Items]) -> None:
         """Store one job, whole or not at all; the record appears last. Raises: BadResults."""
@@ -110,7 +94,7 @@ class Store:
             for path, temporary in staged.items():
                 temporary.replace(path)
         except OSError as error:
-            raise _unwritable(target, error) from error
+            raise unwritable(target, error) from error
         finally:
             for temporary in staged.values():
                 with contextlib.suppress(OSError):
@@ -123,7 +107,7 @@ class Store:
             try:
                 path.unlink(missing_ok=True)
             except OSError as error:
-                raise _unwritable(path, error) from error
+                raise unwritable(path, error) from error
 
     def keys(self) -> set[str]:
         """Keys of all record files, by their names alone. Raises: BadResults when there is no such folder."""
@@ -289,28 +273,3 @@ def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
     kept["scores"] = packed
     kept["trace"] = trace and Length(steps=trace.steps, best_step=trace.best_step)
     return RecordSummary.model_construct(FIELDS, **kept)
-
-
-def _prove(place: Path) -> None:
-    """Write and remove a file; remove temporaries that are old by the clock of the disk. Raises: BadResults."""
-    probe = place / f".probe.{uuid.uuid4().hex}.tmp"
-    try:
-        try:
-            with probe.open("xb") as file:
-                file.write(PROBE)
-                file.flush()
-                os.fsync(file.fileno())
-            now = probe.stat().st_mtime
-        finally:
-            probe.unlink(missing_ok=True)
-        for path in place.glob(".*.tmp"):
-            with contextlib.suppress(FileNotFoundError):  # another worker may be tidying up too
-                if now - path.lstat().st_mtime > ABANDONED:  # a link is removed, never what it names
-                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    except OSError as error:
-        raise _unwritable(place, error) from error
-
-
-def _unwritable(path: Path, error: OSError) -> BadResults:
-    hint = "free some space, or take another folder" if error.errno in FULL else "fix that, or take another folder"
-    return BadResults(f"{plain(str(path))} cannot be written: {error.strerror or error}; {hint}")

@@ -158,7 +158,7 @@ def _maker(
 ) -> Callable[[int], RecordSummary]:
     """A function that makes the summary of a row. What rows share is one object: sizes, lengths, parts of a score."""
     which = columns["which"].tolist()
-    texts, whole, fraction, cost, values = (columns[n] for n in ("texts", "whole", "fraction", "cost", "values"))
+    texts, whole, fractions, cost, values = (columns[n] for n in ("texts", "whole", "fraction", "cost", "values"))
     lengths: dict[tuple[int, int], Length | None] = {(-1, -1): None}
     sizes: dict[tuple[int, float], tuple[int, float]] = {}
     bare = [dict(one.__dict__) for one in templates]
@@ -170,8 +170,8 @@ def _maker(
         number = which[row]
         key, sha256, started, finished = map(bytes.decode, texts[row].tolist())
         seed, size, *steps = whole[row].tolist()
-        pair = (size, float(fraction[row]))
-        size, share = sizes.setdefault(pair, pair)
+        pair = (size, float(fractions[row]))
+        size, fraction = sizes.setdefault(pair, pair)
         reach = tuple(steps)
         if reach not in lengths:
             lengths[reach] = _made(Length, *reach)
@@ -179,7 +179,7 @@ def _maker(
         scores = PackedScores(heads[number], array("d", values[row, : len(heads[number])].tobytes()))
         held = bare[number] | {
             "key": key,
-            "subset": _made(Subset, size, share, sha256),
+            "subset": _made(Subset, size, fraction, sha256),
             "seed": seed,
             "scores": scores,
             "trace": lengths[reach],

@@ -71,7 +71,7 @@ def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> 
     both = [(one, line) for one, line in both if one.found.n >= FEWEST_JUDGED and one.found.chances() is not None]
     if not both:
         return None
-    told = [one for one, _ in both]
+    pairs = [one for one, _ in both]
     margin = f"{found.margin:g}"
     heads = (
         "method" if about.baseline else "methods",
@@ -85,7 +85,7 @@ def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> 
         heads=heads,
         lines=tuple(_chance(one, found, about, line.values, aso=aso) for one, line in both),
         notes=(
-            f"P: posterior probability of the true difference (reference prior), for {_scopes(told)}; margin "
+            f"P: posterior probability of the true difference (reference prior), for {_scopes(pairs)}; margin "
             f"{margin} points.",
             f"P(run above run): probability of outperforming, over all pairs of runs; from {MEANINGFUL:g} on "
             "Bouthillier et al. "
@@ -100,17 +100,26 @@ def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> 
 
 def values(one: Pair, found: Family, about: About) -> dict[str, Value]:
     """Everything there is to know of one comparison, by name."""
-    told = one.found
-    low, within, high = told.chances(found.margin) or (None, None, None)
-    known: dict[str, Value] = {**about.known, "a": one.a, "b": one.b, "n": told.n, "seeds": _listed(one.seeds)}
-    known |= {"mean": told.mean, "differences": " ".join(f"{value!r}" for value in told.differences.tolist())}
+    comparison = one.found
+    low, within, high = comparison.chances(found.margin) or (None, None, None)
+    known: dict[str, Value] = {**about.known, "a": one.a, "b": one.b, "n": comparison.n, "seeds": _listed(one.seeds)}
+    known |= {
+        "mean": comparison.mean,
+        "differences": " ".join(f"{value!r}" for value in comparison.differences.tolist()),
+    }
     for scope in SCOPES:
-        reach, name = told.interval(scope), scope.replace(" ", "_")
+        reach, name = comparison.interval(scope), scope.replace(" ", "_")
         known |= dict(zip((f"{name}_low", f"{name}_high"), ends(reach), strict=True))
-    known |= {"wins": told.wins, "scope": told.scope, "p": told.p, "p_adjusted": one.adjusted, "tests": found.tests}
+    known |= {
+        "wins": comparison.wins,
+        "scope": comparison.scope,
+        "p": comparison.p,
+        "p_adjusted": one.adjusted,
+        "tests": found.tests,
+    }
     known |= {"margin": found.margin, "verdict": one.verdict, "to_settle": settle(one, found)}
-    known |= {"p_below": low, "p_within": within, "p_above": high, "p_run_above_run": told.fraction_of_pairs}
-    return known | {"p_sign_flip": sign_flip(told.differences), "detectable": told.design.detectable()}
+    known |= {"p_below": low, "p_within": within, "p_above": high, "p_run_above_run": comparison.fraction_of_pairs}
+    return known | {"p_sign_flip": sign_flip(comparison.differences), "detectable": comparison.design.detectable()}
 
 
 @lru_cache(maxsize=2**16)  # asked for by the line, by its values and by the notes
@@ -127,23 +136,23 @@ def settle(one: Pair, found: Family) -> str:
 
 def verdict(one: Pair, margin: float) -> str:
     """The verdict in words, with what it holds for."""
-    told = one.found
+    comparison = one.found
     if one.verdict == "identical":
-        return f"identical in all {told.n} seeds"
+        return f"identical in all {comparison.n} seeds"
     if one.verdict == "too few seeds":
-        return f"n = {told.n}, {_unjudged(told)}"
-    near = told.interval(told.scope, 2 * LEVEL) if told.scope else None
+        return f"n = {comparison.n}, {_unjudged(comparison)}"
+    near = comparison.interval(comparison.scope, 2 * LEVEL) if comparison.scope else None
     small = one.verdict in ("better", "worse") and near is not None and near.inside(-margin, margin)
     extent = f", by less than {margin:g}" if small else ""
-    whose = "items; these checkpoints" if told.scope == "items" else told.scope
+    whose = "items; these checkpoints" if comparison.scope == "items" else comparison.scope
     return f"{one.verdict}{extent} ({whose})"
 
 
-def _unjudged(told: Comparison) -> str:
+def _unjudged(comparison: Comparison) -> str:
     """What there is in place of a verdict."""
-    if told.fixed:
+    if comparison.fixed:
         return "the same difference in every seed, no test"
-    return "intervals only" if any(told.interval(scope) for scope in SCOPES) else "no interval"
+    return "intervals only" if any(comparison.interval(scope) for scope in SCOPES) else "no interval"
 
 
 def span(reach: Interval | None) -> str:
@@ -187,26 +196,34 @@ def name_of(one: Pair, about: About) -> str:
 
 
 def _effect(one: Pair, found: Family, about: About) -> tuple[str, ...]:
-    told = one.found
-    p = probability(one.adjusted) if told.n >= FEWEST_JUDGED else NONE
-    reaches = (span(told.interval(scope)) for scope in SCOPES)
-    wins = f"{told.wins}/{told.n}"
-    return (name_of(one, about), f"{told.mean:+.2f}", *reaches, wins, p, verdict(one, found.margin), settle(one, found))
+    comparison = one.found
+    p = probability(one.adjusted) if comparison.n >= FEWEST_JUDGED else NONE
+    reaches = (span(comparison.interval(scope)) for scope in SCOPES)
+    wins = f"{comparison.wins}/{comparison.n}"
+    return (
+        name_of(one, about),
+        f"{comparison.mean:+.2f}",
+        *reaches,
+        wins,
+        p,
+        verdict(one, found.margin),
+        settle(one, found),
+    )
 
 
 def _chance(one: Pair, found: Family, about: About, known: Mapping[str, Value], *, aso: bool) -> Line:
-    told = one.found
-    posterior = [probability(chance) for chance in told.chances(found.margin) or ()]
-    detectable = told.design.detectable()
+    comparison = one.found
+    posterior = [probability(chance) for chance in comparison.chances(found.margin) or ()]
+    detectable = comparison.design.detectable()
     cells = (
         name_of(one, about),
         *posterior,
-        f"{told.fraction_of_pairs:.2f}",
-        probability(sign_flip(told.differences)),
+        f"{comparison.fraction_of_pairs:.2f}",
+        probability(sign_flip(comparison.differences)),
         NONE if detectable is None else f"{detectable:.2f}",
     )
     if aso:
-        bound = eps_min(told.b, told.a)
+        bound = eps_min(comparison.b, comparison.a)
         cells, known = (*cells, f"{bound:.2f}"), {**known, "aso": bound}
     return Line(cells=cells, values=known)
 
@@ -224,14 +241,14 @@ def _what(found: Family, about: About) -> Iterator[str]:
 
 
 def _judged(found: Family, about: About) -> Iterator[str]:
-    told = [one for one in found.pairs if one.found.n >= FEWEST_JUDGED and one.adjusted is not None]
+    judged = [one for one in found.pairs if one.found.n >= FEWEST_JUDGED and one.adjusted is not None]
     seeds = sorted({one.found.n for one in found.pairs})
-    if told:
+    if judged:
         yield (
-            f"p: two-sided, for {_scopes(told)}, n = {_listed(sorted({one.found.n for one in told}))}, Holm over the "
-            f"{quantity(found.tests, 'comparison')} {about.where}. better, worse: significant, p at most {LEVEL:g}; "
-            "equivalent: 90 % "
-            f"interval within the margin of {found.margin:g} points (TOST); inconclusive: neither."
+            f"p: two-sided, for {_scopes(judged)}, n = {_listed(sorted({one.found.n for one in judged}))}, Holm over "
+            f"the {quantity(found.tests, 'comparison')} {about.where}. better, worse: significant, p at most "
+            f"{LEVEL:g}; equivalent: 90 % interval within the margin of {found.margin:g} points (TOST); "
+            "inconclusive: neither."
         )
     if any(n == 1 for n in seeds):
         yield "A single seed has no interval for new seeds and no verdict."
@@ -255,8 +272,8 @@ def _judged(found: Family, about: About) -> Iterator[str]:
         yield f"With {n} seeds an exact test cannot reach p below {exact_floor(n):g}; use at least 6 seeds."
 
 
-def _scopes(told: Sequence[Pair]) -> str:
-    return " or ".join(sorted({one.found.scope or "" for one in told}))
+def _scopes(judged: Sequence[Pair]) -> str:
+    return " or ".join(sorted({one.found.scope or "" for one in judged}))
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -75,12 +75,12 @@ def single_tasks(families: Sequence[tuple[str, Family]], about: About) -> Sheet:
     """Every comparison on every single task, with q-values over all of them. families: of each task, uncorrected."""
     from scipy.stats import false_discovery_control
 
-    told = [(task, one, found) for task, found in families for one in found.pairs]
-    raw = [one.found.p if one.found.n >= FEWEST_JUDGED else None for _, one, _ in told]
+    pairs = [(task, one, found) for task, found in families for one in found.pairs]
+    raw = [one.found.p if one.found.n >= FEWEST_JUDGED else None for _, one, _ in pairs]
     known = iter(false_discovery_control([p for p in raw if p is not None]).tolist())
     adjusted = [None if p is None else next(known) for p in raw]
     lines = []
-    for (task, one, found), q in zip(told, adjusted, strict=True):
+    for (task, one, found), q in zip(pairs, adjusted, strict=True):
         scope = one.found.scope
         reach = span(one.found.interval(scope) if scope else None)
         cells = (

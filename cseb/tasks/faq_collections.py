@@ -65,12 +65,13 @@ class FAQ:
         """Read and check the files. Raises: BadData."""
         bank = READERS[self.collection](data_dir)
         if self.queries == "questions":
-            told = [key for key in bank.answers if bank.questions[key] and bank.answers[key]]
-            questions, answers = [bank.questions[key] for key in told], [bank.answers[key] for key in told]
+            answered = [key for key in bank.answers if bank.questions[key] and bank.answers[key]]
+            questions, answers = [bank.questions[key] for key in answered], [bank.answers[key] for key in answered]
             return faq(questions, answers, name=self.name, folds=self.folds, pool=self.pool)
         places = {key: place for place, key in enumerate(bank.answers)}
         relevant = [
-            [places[key] for key, said in found.items() if set(said) & set(self.relevant)] for found in bank.judgements
+            [places[key] for key, labels in found.items() if set(labels) & set(self.relevant)]
+            for found in bank.judgements
         ]
         documents = list(bank.answers.values())
         return judged(bank.queries, documents, relevant, name=self.name, folds=self.folds, pool=self.pool)
@@ -88,9 +89,9 @@ def read_faqir(data_dir: Path | None) -> Bank:
         raise BadData(f"{path} cannot be read: {error}; use an unmodified copy") from None
     pairs = [{part.tag: _text(part.text) for part in each} for each in _tags(root, "qaPair")]
     queries = [{part.tag: _text(part.text) for part in each} for each in _tags(root, "Query")]
-    said: dict[str, dict[str, list[str]]] = {}
+    judgements: dict[str, dict[str, list[str]]] = {}
     for group in _tags(root, "IRCandidateList"):
-        template = said.setdefault(_text(group.findtext("grpId")), {})
+        template = judgements.setdefault(_text(group.findtext("grpId")), {})
         for candidate in _tags(group, "IRCandidate"):
             values = template.setdefault(_text(candidate.findtext("Id")), [])
             values += [_text(value.text) for value in _tags(candidate, "Val")]
@@ -98,7 +99,7 @@ def read_faqir(data_dir: Path | None) -> Bank:
         {each.get("Id", ""): each.get("Question", "") for each in pairs},
         {each.get("Id", ""): each.get("Answer", "") for each in pairs},
         [(each.get("QueryString", ""), each.get("QueryGroupID", "")) for each in queries],
-        [said.get(each.get("QueryGroupID", ""), {}) for each in queries],
+        [judgements.get(each.get("QueryGroupID", ""), {}) for each in queries],
     )
     return _checked(bank, path, "faqir")
 
@@ -118,14 +119,14 @@ def read_cough(data_dir: Path | None) -> Bank:
             ("Annotated_Relevance_Set.csv", ("Query_index", "FAQ_index", "")),
         )
     )
-    said: dict[str, dict[str, list[str]]] = {}
+    judgements: dict[str, dict[str, list[str]]] = {}
     for query, pair, label in annotations:
-        said.setdefault(query, {}).setdefault(pair, []).append(label.lower())
+        judgements.setdefault(query, {}).setdefault(pair, []).append(label.lower())
     found = Bank(
         {key: question for key, question, _ in bank},
         {key: answer for key, _, answer in bank},
         [(text, text) for _, text in asked],
-        [said.get(key, {}) for key, _ in asked],
+        [judgements.get(key, {}) for key, _ in asked],
     )
     return _checked(found, _found(data_dir, "FAQ_Bank_eval.csv", folders), "cough")
 

@@ -26,13 +26,15 @@ Lengths = npt.NDArray[np.int64]
 class Batch:
     """B sentences in V views. fields: ids, mask, content (V B, T) and anchor (V B,). rows: (B,) their numbers.
 
-    sids: rows as a tensor. same: (B,), True where all views render one sentence; None = everywhere.
+    sids: rows as a tensor. same: (B,), True where all views render one sentence; None = everywhere. scores: (B,) of
+    the view maker, None where it has none.
     """
 
     fields: tuple[Tensor, ...]
     rows: Rows
     sids: Tensor
     same: Tensor | None
+    scores: Tensor | None = None
 
     @property
     def views(self) -> int:
@@ -43,7 +45,7 @@ class Batch:
 class Feed:
     """The batches of one training run, in order. Of the rendered texts only those that some batch holds are tokenised.
 
-    sentences: how many there are to draw from. tokens: of every view, in rows as batches number them.
+    sentences: how many there are to draw from. texts, tokens: of every view, in rows as batches number them.
     """
 
     def __init__(
@@ -56,33 +58,37 @@ class Feed:
         self.sentences = len(texts[0])
         lengths = encoder.tokenise(texts[0], self.longest).lengths() if recipe.padding == "grouped" else None
         rows = list(batches(self.sentences, recipe, order, lengths))
-        beside = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
+        partners = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
         templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
-        drawn = np.unique(np.concatenate([*rows, *beside]))
-        self.rows, self.beside = ([np.searchsorted(drawn, each) for each in some] for some in (rows, beside))
+        drawn = np.unique(np.concatenate([*rows, *partners]))
+        self.rows, self.partners = ([np.searchsorted(drawn, each) for each in some] for some in (rows, partners))
         held = {id(text): [text[i] for i in drawn] for text in texts}
         asked = [(id(text), template) for text, template in zip(texts, templates, strict=True)]
         cut = {one: encoder.tokenise(held[one[0]], self.longest, one[1]) for one in dict.fromkeys(asked)}
-        self.last, self.tokens = held[id(texts[-1])], [cut[one] for one in asked]
+        self.texts, self.tokens = [held[id(text)] for text in texts], [cut[one] for one in asked]
+        scores: Sequence[float] | None = getattr(maker, "scores", None)
+        self.scores = None if scores is None else torch.tensor([scores[i] for i in drawn])
         self.fixed = self.longest + encoder.prompt_tokens() if recipe.padding == "fixed" else 0
 
     def __iter__(self) -> Iterator[Batch]:
-        for rows, beside in zip(self.rows, self.beside, strict=True):
-            fields = self._padded(rows, beside, self._fresh(beside))
-            same = torch.from_numpy(beside == rows).to(self.device) if isinstance(self.maker, Paired) else None
-            yield Batch(fields, rows, torch.from_numpy(rows).to(self.device), same)
+        for rows, partners in zip(self.rows, self.partners, strict=True):
+            fields = self._padded(rows, partners, self._fresh(partners))
+            same = torch.from_numpy(partners == rows).to(self.device) if isinstance(self.maker, Paired) else None
+            sids = torch.from_numpy(rows)
+            scores = None if self.scores is None else self.scores[sids].to(self.device)
+            yield Batch(fields, rows, sids.to(self.device), same, scores)
 
     def _fresh(self, rows: Rows) -> Tokens | None:
         """Tokens of the last view, or of the edits in its place, where they are drawn anew at every step."""
         if not isinstance(self.maker, Redrawn):
             return None
-        chosen = [text for text in (self.last[i] for i in rows) if isinstance(text, str)]  # redrawn is text, not ids
+        chosen = [text for text in (self.texts[-1][i] for i in rows) if isinstance(text, str)]  # redrawn is text, not ids
         return self.maker.redraw(self.encoder, chosen, self.longest, self.rng)
 
-    def _padded(self, rows: Rows, beside: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:
+    def _padded(self, rows: Rows, partners: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:
         """All views of a batch stacked, padded alike."""
-        beside = rows if np.array_equal(beside, rows) else beside  # the same block twice is padded once
-        last = (self.tokens[-1], beside) if fresh is None else (fresh, np.arange(len(fresh)))
+        partners = rows if np.array_equal(partners, rows) else partners  # the same block twice is padded once
+        last = (self.tokens[-1], partners) if fresh is None else (fresh, np.arange(len(fresh)))
         blocks = [*((view, rows) for view in self.tokens[:-1]), last]
         longest = max(int(view.lengths()[chosen].max()) for view, chosen in blocks)
         width = max(self.fixed, self.encoder.shortest, longest)

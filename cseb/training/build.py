@@ -23,16 +23,21 @@ from cseb.methods.spec import Method, Part
 from cseb.parts import (
     Composer,
     EarlyStopping,
+    Embed,
     Memory,
+    Mixer,
     NeedsSetup,
     Network,
+    Outside,
     Paired,
     Pooled,
     Redrawn,
     Regulariser,
     Stages,
     Term,
+    Tuning,
     View,
+    Wrapper,
 )
 from cseb.parts.contract_checks import kept
 from cseb.registry import SLOTS, slot_of
@@ -67,24 +72,42 @@ class Built:
     peer: Encoder | None = None  # encodes every view too, and is compared with the encoder
     until: EarlyStopping | None = None  # when it ends before its last step
     frozen_head: bool = True  # vectors of the frozen teachers are those after their heads
+    outside: Outside | None = None  # a teacher from elsewhere, and what opens it
+    teacher: Embed | None = None
+    wrapper: Wrapper | None = None
+    mixer: Mixer | None = None
 
 
-def check(method: Method, folder: Path, trust_remote_code: bool = False, sentences: int | None = None) -> None:
+def check(
+    method: Method,
+    folder: Path,
+    trust_remote_code: bool = False,
+    sentences: int | None = None,
+    teacher_width: Callable[[Outside], int] | None = None,
+) -> None:
     """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData.
 
-    sentences: how many the subset has, where that is known.
+    sentences: how many the subset has, where that is known. teacher_width: numbers of a vector of a teacher from
+    outside, asked only where it matters.
     """
     recipe: Recipe = _live(method.recipe, None)
     shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
-        views, pooler, _, memory, terms, _ = _parts(method, recipe, shape)
+        views, pooler, head, memory, terms, _ = _parts(method, recipe, shape)
         for weighted in terms:
             if isinstance(weighted.term, Pooled):
                 weighted.term.pools(pooler)
         stages, _ = _stages(method, shape, terms)
         _read(method, shape, views, terms)
+        if teacher_width is not None:
+            _same_width(method, shape, terms, head, teacher_width)
         for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
+        for part in (method.tuning, method.mixer):
+            if part is not None:
+                _live(part, shape)
+        if method.wrapper is not None:
+            _live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
     post: Post | None = None if method.post is None else _live(method.post, shape)
     for part in (memory, post):
         if part is not None and sentences is not None:
@@ -118,14 +141,22 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
     if not staged:
         _read(method, shape, views, terms)
     stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
+    if method.tuning is not None:
+        tuning: Tuning = _live(method.tuning, shape)
+        with new_weights(seed, method.tuning.name):
+            tuning.attach(encoder)
     further: Encoder | None = None
     if method.network is not None and network is not None:
         with new_weights(seed, method.network.name):
             further = network(encoder)
     second, peer = (None, further) if network is not None and network.peer else (further, None)
-    with_head = method.stages is None or _live(method.stages, shape).with_head
+    first: Stages | None = None if method.stages is None else _live(method.stages, shape)
     return Built(
-        recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second, peer, frozen_head=with_head
+        *(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second, peer),
+        frozen_head=first is None or first.with_head,
+        outside=first if isinstance(first, Outside) else None,
+        wrapper=None if method.wrapper is None else _live(method.wrapper, shape),
+        mixer=None if method.mixer is None else _live(method.mixer, shape),
     )
 
 
@@ -179,6 +210,10 @@ def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Networ
             raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
         if peer and isinstance(weighted.term, NeedsSetup):
             raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
+        if getattr(weighted.term, "ratings", False) and not hasattr(views, "scores"):
+            raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
+    if hasattr(views, "scores") and not any(getattr(weighted.term, "ratings", False) for weighted in terms):
+        raise BadSpec(f"{method.views.name}: no term reads its ratings; add +rank_scores, or take +pairs")
     if method.regulariser is not None and hasattr(views, "renderings"):
         raise BadSpec(f"{method.views.name} sets the noise of its views itself; remove {method.regulariser.name}")
     if peer and method.memory is not None:
@@ -198,7 +233,7 @@ def _read(method: Method, shape: Shape, views: View, terms: Sequence[Weighted]) 
             len(groups(views)) or views.views,
             getattr(views, "edits", 0),
             None if network is None else network.peer,
-            0 if stages is None else len(stages.methods(method)),
+            0 if stages is None else len(stages.methods(method)) or 1,
         )
 
 
@@ -207,7 +242,7 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
-            raise BadSpec(f"{looking[0]}: there are no frozen models to compare with; add +entropy_models or +teacher")
+            raise BadSpec(f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or +outside_teacher")
         return (), None
     if not looking:
         raise BadSpec(f"{method.stages.name}: no term uses these models; add one such as +regulators, or remove them")
@@ -215,10 +250,13 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
         raise BadSpec(
             f"{method.stages.name}: frozen models embed whole sentences, not parts; remove compose and halves"
         )
-    if isinstance(_live(method.views, shape), Redrawn | Paired):
-        raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
     stages: Stages = _live(method.stages, shape)
-    return (stages.methods(method), stages.until) if dict(method.recipe.options)["steps"] else ((), None)
+    # A teacher from outside reads sentences as they are, whatever is drawn from them for the student.
+    if isinstance(_live(method.views, shape), Paired if isinstance(stages, Outside) else Redrawn | Paired):
+        raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
+    if not dict(method.recipe.options)["steps"]:
+        return (), None
+    return tuple(replace(one, mixer=None) for one in stages.methods(method)), stages.until
 
 
 def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
@@ -226,6 +264,25 @@ def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
     for weighted in terms:
         if (needed := getattr(weighted.term, "views", 1)) > views:
             raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
+
+
+def _same_width(
+    method: Method, shape: Shape, terms: Sequence[Weighted], head: Any, teacher_width: Callable[[Outside], int]
+) -> None:
+    """Raises: BadSpec if a term compares vectors of two widths number by number."""
+    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
+    stage = None if method.stages is None else _live(method.stages, shape)
+    if not bound or not isinstance(stage, Outside):
+        return
+    taught = teacher_width(stage) if stage.own_width else shape.width
+    with torch.no_grad():
+        own = head.eval()(torch.zeros(2, shape.width)).shape[1]
+    if own != taught:
+        cure = f"+project(width={taught})" if taught != shape.width else "+none"
+        raise BadSpec(
+            f"{bound[0]} compares vectors number by number: they have {own} numbers, the teacher's {taught}; take {cure}"
+            + (" or +outside_teacher(width=student)" if stage.own_width else "")
+        )
 
 
 def groups(views: View) -> tuple[int, ...]:
@@ -264,11 +321,11 @@ def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), 
     made = SLOTS[slot][part.name]
     options = dict(part.options)
     facts(part.name).check(options)
-    told = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
+    offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
     plain = made.__init__ is object.__init__ or made.__init__ is nn.Module.__init__
     wanted = {} if plain else inspect.signature(made).parameters
     try:
-        live = made(**options, **{name: told[name] for name in told if name in wanted})
+        live = made(**options, **{name: offered[name] for name in offered if name in wanted})
     except (TypeError, ValueError, OverflowError) as error:
         raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
     kept(slot, part.name, live)

@@ -71,6 +71,7 @@ def train(
         state = _snapshot(encoder)
         return Trained(state, state, 0, ())
     held, sentences = _held_out(sentences, built.until)
+    start = _snapshot(encoder) if built.mixer is not None else {}
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # such as a pooler that nobody asks
     accelerator = Accelerator(
@@ -79,6 +80,9 @@ def train(
     here = distributed_context()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
     stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device, select)
+    if built.outside is not None:
+        assert built.teacher is not None
+        stages.append(built.outside.targets(built.teacher, feed.texts))
     for weighted in built.terms:
         if isinstance(weighted.term, NeedsPrecomputedTargets) and stages:
             weighted.term.precompute_targets(stages)
@@ -112,7 +116,8 @@ def train(
             watcher.after(step, loss.detach(), last)
             if last:
                 break
-    return watcher.trained((*getattr(built.views, "notes", ()), *notes))
+    trained = watcher.trained((*getattr(built.views, "notes", ()), *notes))
+    return trained if built.mixer is None else _mixed(built, start, trained, sentences)
 
 
 def _first_stages(
@@ -167,7 +172,7 @@ class _EarlyStopper:
         """Whether training shall end after this step."""
         if step % self.until.every:
             return False
-        now = float(self.objective.share.mean(self._held_loss() if self.batches else loss))
+        now = float(self.objective.distributed.mean(self._held_loss() if self.batches else loss))
         self.lowest, self.waited = (now, 0) if now < self.lowest else (self.lowest, self.waited + 1)
         return self.waited >= self.until.patience
 
@@ -208,7 +213,7 @@ def rate(recipe: Recipe, step: int) -> float:
     if recipe.schedule == "constant":
         return 1.0
     if recipe.schedule == "piecewise":
-        return [share for start, share in recipe.pieces if start <= step][-1]
+        return [factor for start, factor in recipe.pieces if start <= step][-1]
     return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))
 
 
@@ -216,6 +221,20 @@ def _snapshot(encoder: Encoder) -> State:
     """What `embed` depends on, copied; the MLM head and other weights used only in training are left out."""
     kept = {"backbone", "pooler", "head", "post"}
     return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
+
+
+def _mixed(built: Built, start: State, trained: Trained, sentences: Sequence[str]) -> Trained:
+    """Both checkpoints as the method's mixer makes them, with the step after the encoder fitted once more."""
+    assert built.mixer is not None
+
+    def one(state: State) -> State:
+        assert built.mixer is not None
+        restore(built.encoder, built.mixer(start, state))
+        built.encoder.fit(sentences)
+        return _snapshot(built.encoder)
+
+    last = one(trained.last)
+    return replace(trained, best=last if trained.best is trained.last else one(trained.best), last=last)
 
 
 def restore(encoder: Encoder, state: State) -> None:
@@ -238,7 +257,7 @@ class _Watcher:
         here: DistributedContext,
         sentences: Sequence[str],
     ) -> None:
-        self.recipe, self.select, self.encoders, self.watch, self.share = recipe, select, encoders, watch, here
+        self.recipe, self.select, self.encoders, self.watch, self.distributed = recipe, select, encoders, watch, here
         self.sentences = sentences
         self.pending: list[Tensor] = []
         self.interval: list[float] = []
@@ -253,7 +272,7 @@ class _Watcher:
         evaluate = last or step % self.recipe.eval_every == 0
         if not evaluate and step % LOOK:
             return
-        read = self.share.mean(torch.stack(self.pending).float()).tolist()
+        read = self.distributed.mean(torch.stack(self.pending).float()).tolist()
         for offset, value in enumerate(read):
             if not math.isfinite(value):
                 raise Diverged(step - len(read) + 1 + offset, f"the loss is {value}")
@@ -266,8 +285,8 @@ class _Watcher:
         for encoder in self.encoders:
             encoder.fit(self.sentences)
         points = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
-        told = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
-        dev, encoder = max(told, key=lambda one: one[0], default=(None, self.encoders[-1]))
+        scored = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
+        dev, encoder = max(scored, key=lambda one: one[0], default=(None, self.encoders[-1]))
         self.curve.append((step, sum(self.interval) / len(self.interval), dev))
         self.interval = []
         if dev is not None and (self.best is None or dev > self.best[0]):

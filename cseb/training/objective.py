@@ -25,11 +25,12 @@ from cseb.training.build import Built, Weighted, groups
 class Objective(nn.Module):
     """Encoders and terms as one module, so that whatever wraps it for devices and processes sees every weight."""
 
-    def __init__(self, built: Built, share: DistributedContext = SINGLE_PROCESS) -> None:
+    def __init__(self, built: Built, distributed: DistributedContext = SINGLE_PROCESS) -> None:
         super().__init__()
-        self.share = share
+        self.distributed = distributed
         self.encoder, self.second, self.peer = built.encoder, built.second, built.peer
         self.compose, self.groups = built.compose, groups(built.views)
+        self.wrapper = built.wrapper
         self.edits: int = getattr(built.views, "edits", 0)
         self.renderings: Sequence[Rendering] = getattr(built.views, "renderings", ())
         self.terms = nn.ModuleList([weighted.term for weighted in built.terms if isinstance(weighted.term, nn.Module)])
@@ -50,12 +51,13 @@ class Objective(nn.Module):
             batch_fields = (ids, *others)
             targets = targets[: (batch.views - self.edits) * len(batch.rows)]
         language, unset = self.encoder.language, Generator()  # every term is given its own
-        told = LossInputs((), unset, queue, language, frozen, same=batch.same, targets=targets, sids=batch.sids)
-        step = self._step(self.encoder, batch_fields, batch.views, told)
+        inputs = LossInputs((), unset, queue, language, frozen, same=batch.same, targets=targets, sids=batch.sids)
+        inputs = replace(inputs, scores=batch.scores)
+        step = self._step(self.encoder, batch_fields, batch.views, inputs)
         peer: LossInputs | None = None
         if self.peer is not None:
             with apart("peer"):
-                peer = self._step(self.peer, batch_fields, batch.views, told)
+                peer = self._step(self.peer, batch_fields, batch.views, inputs)
             step = replace(step, peer=peer)
         costs = [self._cost(name, one, replace(step, rng=choices.of(name))) for name, one in self.weighted]
         if peer is not None:
@@ -67,29 +69,29 @@ class Objective(nn.Module):
     def _cost(self, name: str, weighted: Weighted, step: LossInputs) -> Tensor:
         """A term's summand of the loss; what it draws of torch's own generators is its own too. Raises: BadSpec."""
         with apart(f"terms/{name}"):
-            value = weighted.term(step)
+            value = weighted.term(step) if self.wrapper is None else self.wrapper(weighted.term, step)
         if name not in self.looked_at:
             self.looked_at.add(name)
             scalar(weighted.name, value)
         return weighted.weight * value
 
-    def _step(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int, told: LossInputs) -> LossInputs:
-        """`told` with what this encoder makes of the batch."""
+    def _step(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int, inputs: LossInputs) -> LossInputs:
+        """`inputs` with what this encoder makes of the batch."""
         encoded = self._encoded(encoder, batch, views)
         if self.compose is not None:
             with apart("compose"):
                 encoded = self.compose(encoded, self.groups, encoder.project)
         kept = len(encoded) - self.edits
-        return replace(told, views=encoded[:kept], edits=encoded[kept:], read=encoder.read, head=encoder.project)
+        return replace(inputs, views=encoded[:kept], edits=encoded[kept:], read=encoder.read, head=encoder.project)
 
     def _encoded(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
         if self.second is None and not self.renderings:
             return _split(self._whole(encoder, encoder, batch, views), views)
         blocks = zip(*(field.chunk(views) for field in batch), strict=True)
         readers = [encoder if self.second is None or not number else self.second for number in range(views)]
-        told = self.renderings or [Encoder.__call__] * views
+        readers_of_views = self.renderings or [Encoder.__call__] * views
         found = []
-        for rendering, reader, block in zip(told, readers, blocks, strict=True):
+        for rendering, reader, block in zip(readers_of_views, readers, blocks, strict=True):
             with nullcontext() if reader is encoder else apart("second"):
                 found.append(self._whole(reader, partial(rendering, reader), block, 1))
         return found
@@ -98,14 +100,14 @@ class Objective(nn.Module):
         self, encoder: Encoder, read: Callable[..., EncodedView], batch: tuple[Tensor, ...], views: int
     ) -> EncodedView:
         """The batch as `read` encodes it, distributed over processes; heads see all rows, which some need."""
-        if self.share.count == 1:
+        if self.distributed.count == 1:
             return read(*batch)
-        found = read(*(self.share.own(field, views) for field in batch))
+        found = read(*(self.distributed.own(field, views) for field in batch))
         ids, mask, content, _ = batch
         rows = len(ids) // views
-        h = self.share.gather(found.h, rows, views)
+        h = self.distributed.gather(found.h, rows, views)
         layers, attentions = (
-            [self.share.gather(layer, rows, views) for layer in some] for some in (found.layers, found.attentions)
+            [self.distributed.gather(layer, rows, views) for layer in some] for some in (found.layers, found.attentions)
         )
         return EncodedView(h, encoder.project(h), ids, mask, content, layers, attentions)
 

@@ -8,7 +8,8 @@ from cseb.errors import BadSpec
 from cseb.methods.spec import Method
 from cseb.parts import EVERYTHING, Reads, Term
 
-TRAINING = ("compose", "regulariser", "memory", "stages", "network")  # slots of what takes part in training alone
+# Slots of what takes part in training alone.
+TRAINING = ("compose", "regulariser", "memory", "stages", "network", "tuning", "wrapper", "mixer")
 VECTORS = frozenset({"z", "h", "layers", "attentions"})
 
 

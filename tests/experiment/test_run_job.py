@@ -1,9 +1,6 @@
 """A job from text to record: complete or failed, the same bits twice, and nothing that is not written down."""
 
 import errno
-import io
-import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,53 +8,23 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.data import weights
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
-from cseb.encoder import tokenizer
 from cseb.encoder.encoder import Encoder
-from cseb.errors import BadData, BadResults
+from cseb.errors import BadResults
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.evaluate import evaluate
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
-from cseb.launchers import launch
-from cseb.launchers.local import Local
 from cseb.records.progress import Progress
-from cseb.records.record import Record
 from cseb.records.staleness import stale
 from cseb.records.store import Store
-from cseb.tasks.evaluate import data_sha256, load_task
+from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.training import loop as training
 from tests.conftest import SENTENCES
-
-Tiny = Callable[[str], Path]
-SMALL = "+recipe(steps=6,warmup=0,batch_size=8,eval_every=3,learning_rate=1e-3)"
-
-
-def prepared(folder: Path) -> Store:
-    store = Store(folder)
-    store.prepare()
-    return store
-
-
-@pytest.fixture
-def jobs(tiny: Tiny, tmp_path: Path) -> Callable[..., list[Job]]:
-    corpus = tmp_path / "corpus.txt"
-    corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
-
-    def make(methods: str, **options: object) -> list[Job]:
-        settled = {"encoder": str(tiny("bert")), "corpus": str(corpus), "fractions": "", "sizes": "16", "seeds": 1,
-                   "tasks": "mw-captions,mw-relations", **options}  # fmt: skip
-        return plan(override(load("microworld"), methods=methods, **settled))  # type: ignore[arg-type]
-
-    return make
-
-
-def scores(record: Record) -> dict[tuple[str, str], float | None]:
-    return {(score.task, score.select): score.value for score in record.scores}
+from tests.experiment.conftest import SMALL, Tiny, prepared, scores
 
 
 def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
@@ -140,20 +107,6 @@ def test_a_cost_is_that_of_all_processes(
     assert 1000 < record.cost.cpu_seconds < 2000
 
 
-def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
-    (job,) = jobs(f"simcse+mean{SMALL}")
-    store = prepared(tmp_path / "results")
-    record = run_job(job, store, lambda look: None, models=tmp_path / "models")
-    folder = tmp_path / "models" / job.key
-    assert (folder / "modules.json").is_file()
-    how = EncoderOptions(results=tmp_path)
-    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
-    assert again is not None
-    assert (again.method, again.resolved, again.data_seen) == (record.method, record.resolved, ("subset",))
-    for score in again.scores:
-        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
-
-
 def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
     import torch
 
@@ -163,52 +116,6 @@ def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path
     run_job(jobs(f"simcse{SMALL}")[0], store, lambda look: None)
     assert torch.equal(before, torch.random.get_rng_state())
     assert training.LOOK > 1
-
-
-def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
-    jobs: Callable[..., list[Job]], tmp_path: Path
-) -> None:
-    from safetensors.torch import load_file
-
-    store = prepared(tmp_path / "results")
-    text = f"isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6){SMALL}"
-    (job,) = jobs(text)
-    record = run_job(job, store, lambda look: None, models=tmp_path / "models")
-    assert record.status == "done"
-    folder = tmp_path / "models" / job.key
-    held = load_file(folder / "cseb.safetensors")
-    assert held["post.mean"].shape == (16,)
-    assert held["post.map"].shape == (16, 6)
-    assert held["pooler.convolutions.1.weight"].shape == (8, 16, 3)
-    assert not (folder / "modules.json").exists()
-    plain, whitened = jobs(f"simcse{SMALL},simcse+whiten(dimensions=6){SMALL}")
-    for one in (plain, whitened):
-        run_job(one, store, lambda look: None, models=tmp_path / "models")
-        is_plain = one is plain  # SentenceTransformer knows of no whitening
-        assert (tmp_path / "models" / one.key / "cseb.safetensors").exists() is not is_plain
-        assert (tmp_path / "models" / one.key / "modules.json").exists() is is_plain
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6)", "simcse+mlp(keep=true)+flow(levels=2,steps=4,every=2)"],
-)
-def test_what_is_exported_is_scored_again_as_it_was(jobs: Callable[..., list[Job]], tmp_path: Path, text: str) -> None:
-    store, models = Store(tmp_path / "results"), tmp_path / "models"
-    store.prepare()
-    (job,) = jobs(f"{text}{SMALL}")
-    record = run_job(job, store, lambda look: None, models=models)
-    how = EncoderOptions(results=tmp_path)
-    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
-    assert again is not None
-    for score in again.scores:
-        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
-    half = evaluate(find(job.key, EncoderOptions(results=tmp_path, dtype="bf16")), how, "mw-captions", "", store).record
-    assert half is not None
-    assert half.scores[0].value is not None
-    (models / job.key / "cseb.safetensors").unlink()
-    with pytest.raises(BadData, match=r"lacks cseb\.safetensors; [0-9]+ tensors of pooler, head or"):
-        evaluate(find(job.key, how), how, "mw-captions", "", store, fresh=True)
 
 
 def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
@@ -317,83 +224,6 @@ def test_a_smaller_batch_at_test_is_written_down(
     assert record.trace is not None
     assert record.trace.notes == (*usual.trace.notes, "scored in batches 4 times smaller, for want of memory")
     assert [loss for _, loss, _ in record.trace.curve] == [loss for _, loss, _ in usual.trace.curve]  # trained alike
-
-
-@pytest.mark.slow
-def test_a_warm_worker_finds_the_bits_of_a_fresh_process(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
-    """Whatever earlier jobs have left in the process: tokenizers, corpora, data of tasks, grown memory."""
-    methods = [f"simcse{SMALL}", f"micse+ami(layers=(0,1))+queue(size=16){SMALL}", f"simcse+mean{SMALL}"]
-    *before, job = jobs(",".join(methods), seeds=2)
-    stores = [Store(tmp_path / name) for name in ("warm", "fresh")]
-    for store in stores:
-        store.prepare()
-    for one in (*before, job):
-        run_job(one, stores[0], lambda seen: None)
-    launch([job], stores[1], Local(2), lambda event: None)  # two workers: a process of its own
-    warm, fresh = (store.read(job.key) for store in stores)
-    assert warm.model_dump(exclude={"cost", "origin"}) == fresh.model_dump(exclude={"cost", "origin"})
-    for name, items in stores[0].read_items(job.key).items():
-        assert np.array_equal(items, stores[1].read_items(job.key)[name])
-
-
-def test_a_tokenizer_is_read_again_when_its_file_has_changed(tiny: Tiny, tmp_path: Path) -> None:
-    folder = tmp_path / "encoder"
-    shutil.copytree(tiny("bert"), folder)
-    first = tokenizer.read(folder, False)
-    assert tokenizer.read(folder, False) is first
-    os.utime(folder / "tokenizer.json", ns=(0, 0))
-    assert tokenizer.read(folder, False) is not first
-    texts = ["a man is eating", "a dog"]
-    assert tokenizer.own_ids(first, texts) is tokenizer.own_ids(first, list(texts))
-    assert tokenizer.own_ids(first, texts[::-1]) == tokenizer.own_ids(first, texts)[::-1]
-
-
-@pytest.mark.parametrize("what", ["corpus", "tasks", "encoder", "pairs"])
-def test_what_changed_after_it_was_planned_is_not_trained_on(
-    jobs: Callable[..., list[Job]], tiny: Tiny, tmp_path: Path, what: str
-) -> None:
-    encoder, labels, pairs = tmp_path / "encoder", tmp_path / "labels.csv", tmp_path / "pairs.tsv"
-    shutil.copytree(tiny("bert"), encoder)
-    labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
-    pairs.write_text("".join(f"{text}\t{text}\n" for text in SENTENCES))
-    (job,) = jobs(f"simcse+paraphrase(file='{pairs}'){SMALL}", encoder=str(encoder), tasks=str(labels))
-    config = encoder / "tokenizer_config.json"
-    changed = {"corpus": tmp_path / "corpus.txt", "tasks": labels, "encoder": config, "pairs": pairs}[what]
-    changed.write_text(changed.read_text().replace("the dog", "a horse") + "\n")
-    load_task.cache_clear()  # the job as a process of its own would run it
-    data_sha256.cache_clear()
-    store = prepared(tmp_path / "results")
-    with pytest.raises(BadData, match="changed after the grid was planned; run the same command again"):
-        run_job(job, store, lambda seen: None)
-    assert not store.keys()
-
-
-def test_an_encoder_is_hashed_once_while_its_files_stay_as_they_are(
-    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, read = tmp_path / "encoder", []
-    shutil.copytree(tiny("bert"), folder)
-    whole = Path.open
-    monkeypatch.setattr(Path, "open", lambda path, *how, **more: read.append(path) or whole(path, *how, **more))  # type: ignore[func-returns-value]
-    first = weights.encoder_sha256(folder, "it")
-    assert weights.find_encoder(str(folder))[1] == first
-    assert sorted(read) == sorted(set(read)) != []
-    (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
-    assert weights.encoder_sha256(folder, "it") != first
-
-
-def test_a_file_that_cannot_be_read_is_named_though_the_system_does_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Torn(io.BytesIO):
-        def read(self, *_: object) -> bytes:
-            raise OSError(errno.EIO, "Input/output error")  # of a disk; it names no file
-
-    (tmp_path / "model").write_text("x")
-    for wrong in (tmp_path / "model", tmp_path / "gone"):
-        monkeypatch.setattr(Path, "open", lambda *_: Torn())
-        with pytest.raises(BadData, match=f"^{wrong} cannot be read: (Input/output error|No such file)"):
-            weights.sha256_of([wrong])
 
 
 def test_a_model_that_cannot_be_written_costs_no_record_and_leaves_nothing_torn(

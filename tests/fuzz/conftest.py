@@ -26,9 +26,12 @@ def fuzz(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) 
         data = server.folder / "sound"
         data.mkdir()
         make_sound(server, data, tiny("bert"))
+        data.rename(server.folder / "pristine")
         chosen = seed()
         print(f"the seed of the fuzz is {chosen}")  # noqa: T201
-        yield Fuzz(server, data, chosen)
+        made = Fuzz(server, data, chosen)
+        made.restore()
+        yield made
     finally:
         server.close()
 

@@ -65,17 +65,18 @@ class Ended:
 
 
 class Server:
-    """The process that runs the commands; see `server.py`."""
+    """The process that runs the commands; see `server.py`. environment: its own, caches included."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.own = folder / "server"
         self.own.mkdir()
         home = {name: str(self.own) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "HF_HOME", "MPLCONFIGDIR")}
+        self.environment = {**os.environ, **ENVIRONMENT, **home, "PYTHONPATH": str(ROOT)}
         with (self.own / "log").open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True,
-                cwd=self.own, env={**os.environ, **ENVIRONMENT, **home, "PYTHONPATH": str(ROOT)},
+                cwd=self.own, env=self.environment,
             )  # fmt: skip
         self._read()
 
@@ -89,14 +90,14 @@ class Server:
     def run(
         self, folder: Path, argv: Sequence[str], *, code: bool = False, stdout: str = "", patience: float = SECONDS
     ) -> Ended:
-        """One command in `folder`, killed after `patience` seconds, and five, of an idle machine.
+        """One command in `folder`, killed when it has computed nothing for `patience` seconds.
 
         code: Python of that folder may be run. stdout: a file that takes the output.
         """
         files = {name: str(self.own / name) for name in ("stdout", "stderr", "told")}
         request = {"argv": list(argv), "cwd": str(folder), "folder": str(self.folder), "code": code}
         assert self.process.stdin is not None
-        asked = request | files | {"stdout": stdout or files["stdout"], "seconds": patience * _load() + 5}
+        asked = request | files | {"stdout": stdout or files["stdout"], "seconds": patience}
         self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         answer = self._read()
@@ -111,19 +112,10 @@ class Server:
         self.process.wait(30)
 
 
-def _load() -> float:
-    """By how much this machine is slower than an idle one, as far as others are at fault."""
-    return min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
-
-
-def _slow(ended: Ended) -> bool:
-    return ended.late or ended.cpu > SECONDS or ended.seconds > SECONDS * _load()
-
-
 def breaches(ended: Ended, folder: Path | None = None) -> list[str]:
     """What a command did that none may do."""
     found = []
-    if _slow(ended):
+    if ended.late or ended.cpu > SECONDS:
         found.append(f"slow: {ended.seconds:.0f} s, {ended.cpu:.0f} s of the CPU{', killed' if ended.late else ''}")
     if ended.bytes > BYTES:
         found.append(f"memory: {ended.bytes >> 20} MB")
@@ -235,8 +227,14 @@ class Fuzz:
     data: Path
     seed: str
 
+    def restore(self) -> None:
+        """Make the sound files again as the session made them: commands may write to folders of results."""
+        shutil.rmtree(self.data, ignore_errors=True)
+        shutil.copytree(self.data.with_name("pristine"), self.data, symlinks=True)
+
     def run(self, kind: str, count: int, make: Callable[[Case], None], check: Check | None = None) -> None:
         """`count` inputs of a kind; fails with what went wrong in any. check: what else holds for its commands."""
+        self.restore()
         wrong: list[str] = []
         only = os.environ.get("CSEB_FUZZ_ONLY", "").removeprefix(f"{kind}:")
         for number in [int(only)] if only.isdigit() else range(count):
@@ -254,8 +252,6 @@ class Fuzz:
         for argv in case.commands:
             before = special(folder)
             ended = self.server.run(folder, argv, code=case.code, stdout=case.stdout)
-            if _slow(ended) and ended.cpu <= SECONDS:  # it may have waited for others that use this machine
-                ended = self.server.run(folder, argv, code=case.code, stdout=case.stdout)
             all_ended.append(ended)
             found = breaches(ended)
             lost = [] if case.owned else [name for name in before if special(folder).get(name) != before[name]]

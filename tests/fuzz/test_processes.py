@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
-from tests.fuzz.harness import ENVIRONMENT, ROOT, Ended, Fuzz, breaches
+from tests.fuzz.harness import Ended, Fuzz, breaches
 
 pytestmark = pytest.mark.slow
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -27,11 +26,11 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 
 @pytest.mark.parametrize("number", range(len(COMMANDS)))
 def test_a_real_command(fuzz: Fuzz, number: int) -> None:
+    fuzz.restore()
     argv = COMMANDS[number]
-    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(ROOT), "HOME": str(fuzz.server.own)}
     command = [sys.executable, "-m", "cseb", *argv]
     done = subprocess.run(
-        command, cwd=fuzz.server.folder, env=environment, capture_output=True, timeout=120, check=False
+        command, cwd=fuzz.server.folder, env=fuzz.server.environment, capture_output=True, timeout=120, check=False
     )
     ended = Ended(argv, done.returncode, False, 0.0, 0.0, 0, done.stdout, done.stderr, "")
     assert not breaches(ended), done.stderr.decode("utf-8", "replace")

@@ -47,7 +47,7 @@ def mutual_information(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Mean mutual information over slices, and the share of valid positions among the slices that count.
+    """Mean mutual information over slices, and the fraction of valid positions among the slices that count.
 
     left, right: (B, R, M) attention of the two views, positions aligned. valid: (B, R, M), True where a position may be
     drawn (both values above 0). Draws `samples` valid positions per slice without replacement, the same in both views.
@@ -59,24 +59,24 @@ def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Gen
     rich = counts >= samples
     draw = samples if bool(rich.any()) else int(counts.min())
     kept = rich if draw == samples else torch.ones_like(rich)
-    share = valid[kept].float().mean()
+    fraction_valid = valid[kept].float().mean()
     if draw < 2:
-        return left.sum() * 0, share
+        return left.sum() * 0, fraction_valid
     # A uniform draw without replacement: the positions of the largest of independent random keys.
     keys = torch.rand(valid.shape, generator=rng, device=valid.device).masked_fill_(~valid, -1)
     drawn = keys[kept].topk(draw, dim=-1, sorted=False).indices  # (kept, draw)
     information, usable = mutual_information(left[kept].gather(1, drawn), right[kept].gather(1, drawn))
-    return (information * usable).sum() / usable.sum().clamp(min=1), share
+    return (information * usable).sum() / usable.sum().clamp(min=1), fraction_valid
 
 
 class AMI(nn.Module):
     """Minus the mutual information of the two views' attention maps.
 
-    layers: indices from 0, or "upper": 7 to 10 of 12, and the like share of other depths. valid: "positive" keeps what
-    is above 0 in both views (padding queries included, as released), "square" real queries and keys alone.
-    scale_by_valid: times the squared share of valid positions + 1e-6, as released. Positions whose query or key is not
-    the same token in both views are left out, and so are rows whose views render different sentences. Source: Klein &
-    Nabi 2023, eq. 3 to 5 and algorithm 1. Raises: BadSpec on layers the encoder lacks, or odd numbers that cannot be
+    layers: indices from 0, or "upper": 7 to 10 of 12, and the like of other depths. valid: "positive" keeps what is
+    above 0 in both views (padding queries included, as released), "square" real queries and keys alone.
+    scale_by_valid: times the squared fraction of valid positions + 1e-6, as released. Positions whose query or key is
+    not the same token in both views are left out, and so are rows whose views render different sentences. Source: Klein
+    & Nabi 2023, eq. 3 to 5 and algorithm 1. Raises: BadSpec on layers the encoder lacks, or odd numbers that cannot be
     paired.
     """
 
@@ -122,8 +122,8 @@ class AMI(nn.Module):
         if step.same is not None:
             left, right, valid = left[step.same], right[step.same], valid[step.same]
         cut = SLICINGS[self.slicing]
-        information, share = ami(cut(left), cut(right), cut(valid), self.samples, step.rng)
-        return -information * (share**2 + 1e-6) if self.scale_by_valid else -information
+        information, fraction_valid = ami(cut(left), cut(right), cut(valid), self.samples, step.rng)
+        return -information * (fraction_valid**2 + 1e-6) if self.scale_by_valid else -information
 
     def _maps(self, view: EncodedView) -> Tensor:
         """(B, n, H, T, T), in float32 or better: in 16 bits small probabilities vanish and the valid set shrinks."""

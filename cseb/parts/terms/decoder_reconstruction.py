@@ -89,8 +89,8 @@ class Reconstruct(nn.Module):
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
         assert step.language is not None
-        told = step.views[0 if self.target == "self" else 1]
-        tokens = noised(told.layers[0].detach(), self.noise, self.rate, step.rng)  # (B, T, D)
-        states = self.decoder(tokens, step.views[0].z.unsqueeze(1), tgt_key_padding_mask=told.mask == 0)
-        real = told.content.bool()
-        return reconstruction(step.language(states[real]), told.ids[real], len(told.ids), self.reduction)
+        view = step.views[0 if self.target == "self" else 1]
+        tokens = noised(view.layers[0].detach(), self.noise, self.rate, step.rng)  # (B, T, D)
+        states = self.decoder(tokens, step.views[0].z.unsqueeze(1), tgt_key_padding_mask=view.mask == 0)
+        real = view.content.bool()
+        return reconstruction(step.language(states[real]), view.ids[real], len(view.ids), self.reduction)

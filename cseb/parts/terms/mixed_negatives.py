@@ -14,12 +14,12 @@ from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.terms.infonce import cosines, info_nce
 
 
-def mixed(vectors: Tensor, share: float) -> Tensor:
-    """Each vector with weight `share` and the next one, round the batch, with the rest; constants. (B, D) to (B, D)."""
-    return (share * vectors + (1 - share) * vectors.roll(-1, dims=0)).detach()
+def mixed(vectors: Tensor, weight: float) -> Tensor:
+    """Each vector with `weight` and the next one, round the batch, with the rest; constants. (B, D) to (B, D)."""
+    return (weight * vectors + (1 - weight) * vectors.roll(-1, dims=0)).detach()
 
 
-def mixed_info_nce_released(left: Tensor, right: Tensor, temperature: float, share: float) -> Tensor:
+def mixed_info_nce_released(left: Tensor, right: Tensor, temperature: float, weight: float) -> Tensor:
     """Candidates: positives, their mixtures, and the anchors' mixtures against the positives; in nats.
 
     left, right: (B, D). A mixture that holds more of the anchor's own sentence counts with logit 0. Source: released
@@ -29,18 +29,18 @@ def mixed_info_nce_released(left: Tensor, right: Tensor, temperature: float, sha
     own = torch.eye(batch, dtype=torch.bool, device=left.device)
     blocks = [
         cosines(left, right),
-        cosines(left, mixed(right, share)).masked_fill(own.roll(-1, dims=1), 0.0),  # mixture i - 1 holds sentence i
-        cosines(mixed(left, share), right).masked_fill(own.roll(1, dims=1), 0.0),
+        cosines(left, mixed(right, weight)).masked_fill(own.roll(-1, dims=1), 0.0),  # mixture i - 1 holds sentence i
+        cosines(mixed(left, weight), right).masked_fill(own.roll(1, dims=1), 0.0),
     ]
     return F.cross_entropy(torch.cat(blocks, dim=1) / temperature, torch.arange(batch, device=left.device))
 
 
-def mixed_info_nce_paper(left: Tensor, right: Tensor, temperature: float, share: float) -> Tensor:
+def mixed_info_nce_paper(left: Tensor, right: Tensor, temperature: float, weight: float) -> Tensor:
     """One more candidate per anchor: a mixture of its positive and the next one as unit vectors; in nats.
 
     left, right: (B, D). Source: Zhang et al. 2022 (MixCSE).
     """
-    mixture = mixed(F.normalize(right, dim=-1), share)
+    mixture = mixed(F.normalize(right, dim=-1), weight)
     negative = F.cosine_similarity(left, mixture, dim=-1)[:, None]  # (B, 1)
     logits = torch.cat([cosines(left, right), negative], dim=1) / temperature
     return F.cross_entropy(logits, torch.arange(len(left), device=left.device))

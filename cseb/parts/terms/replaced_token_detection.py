@@ -75,7 +75,7 @@ class RTD(nn.Module):
         if generator == "self" and not shape.language:
             raise BadSpec("rtd: this encoder's files hold no masked-LM head; name another model as generator")
         self.place, self.shape = find_generator(generator, shape.folder, shape.vocabulary), shape
-        self.told = nn.Linear(shape.width, 2)
+        self.classifier = nn.Linear(shape.width, 2)
 
     def setup(self, encoder: Encoder) -> None:
         """Copy the backbone and load the generator."""
@@ -90,7 +90,7 @@ class RTD(nn.Module):
         if vectors.shape[1] != self.shape.width:
             raise BadSpec(f"rtd: the head gives {vectors.shape[1]} numbers, a token has {self.shape.width}; take on=h")
         guessed = self.guess(ids, mask, content, step.rng)
-        logits = self.told(self.read(guessed, mask, vectors))
+        logits = self.classifier(self.read(guessed, mask, vectors))
         counted = torch.ones_like(mask).bool() if self.count == "all" else mask.bool()
         return detection(logits, guessed != ids, counted)
 

@@ -1,31 +1,26 @@
 """Terms of the low-shot baselines on two views: the equations in loops, and what all of them must keep to."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.angular_margin import ArcNCE, Triplet, arc_nce, widened
-from cseb.parts.terms.debiased_contrast import DebiasedNCE
 from cseb.parts.terms.dimension_contrast import CrossCorrelation, MeanCos
-from cseb.parts.terms.distillation import ListwiseCE, RankMSE
+from cseb.parts.terms.distillation import ListwiseCE
 from cseb.parts.terms.frozen_copy import multi_layer_nce
 from cseb.parts.terms.infonce import EachNCE, cosines, info_nce
 from cseb.parts.terms.mixed_negatives import MixedInfoNCE, mixed, mixed_info_nce_paper
 from cseb.parts.terms.peer_networks import GroupSoftmaxBCE, KLPeers
 from cseb.parts.terms.rank_consistency import JSConsistency, NegEntropy
 from cseb.parts.terms.similarity_margin import BidirMargin
-from cseb.parts.terms.smoothed_contrast import Smooth, smoothed
-from cseb.parts.terms.virtual_augment import VirtualNTXent
 from tests.conftest import check_options
-
-Term = Callable[[LossInputs], torch.Tensor]
+from tests.parts.terms.two_views import Term, cosine, debiased, random, rank_mse, smooth, step, virtual
 
 # Every term of two views, and whether it is symmetric in them and blind to the order of the batch.
 TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
@@ -40,34 +35,18 @@ TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
     "mixed_infonce": (lambda: MixedInfoNCE(temperature=0.5, mix=0.2, form="released"), False, False),
     "mixed_infonce paper": (lambda: MixedInfoNCE(temperature=0.5, mix=0.2, form="paper"), False, False),
     "each_nce": (lambda: EachNCE(temperature=0.5), False, True),
-    "bidir_margin": (lambda: told(BidirMargin(least=0.0, most=0.1)), False, True),
-    "rank_mse": (lambda: told(rank_mse()), False, True),
-    "listwise_ce": (lambda: told(ListwiseCE(student=0.5, teacher=0.3, group=0.0)), False, True),
-    "debiased_nce": (lambda: told(debiased(noise=0.0)), False, True),
-    "debiased_nce noise": (lambda: told(debiased(noise=1.0)), False, True),
-    "debiased_nce weighted": (lambda: told(debiased(noise=0.0, form="weighted")), False, True),
-    "virtual_nt_xent": (lambda: told(virtual()), False, False),
+    "bidir_margin": (lambda: with_peer(BidirMargin(least=0.0, most=0.1)), False, True),
+    "rank_mse": (lambda: with_peer(rank_mse()), False, True),
+    "listwise_ce": (lambda: with_peer(ListwiseCE(student=0.5, teacher=0.3, group=0.0)), False, True),
+    "debiased_nce": (lambda: with_peer(debiased(noise=0.0)), False, True),
+    "debiased_nce noise": (lambda: with_peer(debiased(noise=1.0)), False, True),
+    "debiased_nce weighted": (lambda: with_peer(debiased(noise=0.0, form="weighted")), False, True),
+    "virtual_nt_xent": (lambda: with_peer(virtual()), False, False),
 }
 LOOSE = ("smooth", "mixed_infonce", "virtual_nt_xent")  # whose constants hang on the vectors themselves
 
 
-def debiased(**options: object) -> DebiasedNCE:
-    settled = {"temperature": 0.5, "threshold": 0.3, "ascents": 0, "size": 0.1, "form": "released", **options}
-    return DebiasedNCE(**settled)  # type: ignore[arg-type]
-
-
-def virtual(**options: object) -> VirtualNTXent:
-    settled = {"temperature": 0.5, "neighbours": 2, "reach": 1.5, "detach": False, **options}
-    return VirtualNTXent(**settled)  # type: ignore[arg-type]
-
-
-def rank_mse() -> RankMSE:
-    term = RankMSE(corpus=10, low=-1.0, high=0.9999)
-    term.precompute_targets([[torch.randn(10, 4, generator=torch.Generator().manual_seed(9), dtype=torch.float64)]])
-    return term
-
-
-def told(term: Term) -> Term:
+def with_peer(term: Term) -> Term:
     """The term on a step with edits, a frozen model near to the encoder, and a head; it asks something of all views."""
 
     def seen(main: LossInputs) -> torch.Tensor:
@@ -83,34 +62,11 @@ def told(term: Term) -> Term:
 def paired(term: KLPeers) -> Term:
     """The term on a step whose peer sees both views the other way round, and twice as long."""
 
-    def told(main: LossInputs) -> torch.Tensor:
+    def alone(main: LossInputs) -> torch.Tensor:
         left, right = (view.z for view in main.views)
         return term(replace(main, peer=step(right, left + right)))
 
-    return told
-
-
-def smooth(**options: object) -> Smooth:
-    settled = {"size": 3, "neighbours": 2, "attention": 2.0, "temperature": 0.5, "exclude_same": False, **options}
-    return Smooth(**settled)  # type: ignore[arg-type]
-
-
-def step(
-    left: torch.Tensor, right: torch.Tensor, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = ()
-) -> LossInputs:
-    none = torch.zeros(len(left), 1, dtype=torch.long)
-    numbers = torch.arange(len(left)) if sids is None else torch.tensor(sids)
-    views, further = ([EncodedView(z, z, none, none, none) for z in some] for some in ((left, right), edits))
-    return LossInputs(views, torch.Generator(), sids=numbers, edits=further)
-
-
-def random(rows: int, seed: int = 0, width: int = 4) -> list[torch.Tensor]:
-    rng = torch.Generator().manual_seed(seed)
-    return [torch.randn(rows, width, generator=rng, dtype=torch.float64).requires_grad_() for _ in range(2)]
-
-
-def cosine(a: torch.Tensor, b: torch.Tensor) -> float:
-    return (a @ b / a.norm() / b.norm()).item()
+    return alone
 
 
 @pytest.mark.parametrize("name", [name for name in TERMS if name not in LOOSE])
@@ -326,62 +282,6 @@ def test_layers_share_their_negatives(temperature: float) -> None:
     assert multi_layer_nce(anchors[:1], layers[:1], 0.01).item() == 0
     order = torch.tensor([2, 0, 1])
     assert torch.allclose(multi_layer_nce(anchors[order], layers[order], 0.5), multi_layer_nce(anchors, layers, 0.5))
-
-
-def test_smoothing_is_attention_over_the_neighbours_and_oneself() -> None:
-    queries, _ = random(2)
-    neighbours = torch.randn(2, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    allowed = torch.tensor([[True, True, False], [True, True, True]])
-    found = smoothed(queries, neighbours, allowed, 2.0)
-    for i in range(2):
-        group = [queries[i], *(neighbours[i, j] for j in range(3) if allowed[i, j])]
-        weights = [math.exp((queries[i] @ one).item() / 2) for one in group]
-        expected = sum(weight * one for weight, one in zip(weights, group, strict=True)) / sum(weights)
-        assert torch.allclose(found[i], expected)
-    assert torch.autograd.gradcheck(lambda q: smoothed(q, neighbours, allowed, 2.0), (queries,))
-
-
-def test_smooth_waits_until_its_memory_is_full_and_holds_no_more() -> None:
-    term = smooth(size=5)
-    left, right = random(2)
-    assert term(step(left, right, [0, 1])).item() == 0
-    assert term(step(left, right, [2, 3])).item() == 0
-    assert term(step(left, right, [4, 5])).item() > 0
-    assert term.keys is not None
-    assert term.sids is not None
-    assert term.keys.shape == (5, 4)
-    assert not term.keys.requires_grad
-    assert term.sids.tolist() == [4, 5, 2, 3, 0]
-    term.setup(None)  # type: ignore[arg-type]
-    assert term.keys is None
-
-
-@pytest.mark.parametrize("exclude_same", [False, True])
-def test_smooth_equals_the_steps_written_out(exclude_same: bool) -> None:
-    """Released: the nearest of all is skipped. Otherwise: whatever is the same sentence is."""
-    term = smooth(size=6, neighbours=2, exclude_same=exclude_same)
-    earlier, now = random(3, seed=1), random(3, seed=2)
-    term(step(*earlier, [7, 1, 2]))
-    found = term(step(*now, [7, 8, 9]))
-    queries = F.normalize(now[1], dim=-1)
-    held = [(sid, z) for z, sid in zip(F.normalize(earlier[1], dim=-1), [7, 1, 2], strict=True)]
-    held += [(sid, z) for z, sid in zip(queries, [7, 8, 9], strict=True)]
-    rows = []
-    for query, own in zip(queries, [7, 8, 9], strict=True):
-        near = sorted(held, key=lambda one: -(query @ one[1]).item())
-        kept = [z for sid, z in near if sid != own][:2] if exclude_same else [z for _, z in near][1:3]
-        group = torch.stack([query, *kept])
-        rows.append((group @ query / 2).softmax(dim=0) @ group)
-    assert found.item() == pytest.approx(info_nce(now[0], torch.stack(rows), 0.5).item())
-
-
-def test_smooth_lets_gradients_through_the_query_and_not_through_its_memory() -> None:
-    term = smooth(size=4, neighbours=2)
-    earlier, now = random(2, seed=1), random(2, seed=2)
-    term(step(*earlier, [0, 1]))
-    term(step(*now, [2, 3])).backward()
-    assert earlier[1].grad is None
-    assert all((side.grad.abs().sum(dim=1) > 0).all() for side in now)
 
 
 @pytest.mark.parametrize(

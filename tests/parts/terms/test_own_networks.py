@@ -116,13 +116,13 @@ def test_discriminator_and_encoder_learn_and_the_generator_does_not(tiny: Tiny) 
     one = built(tiny, DIFFCSE.format("") + "-infonce")
     term = rtd(one)
     before = {name: weights(part) for name, part in (("generator", term.generator), ("own", term.discriminator))}
-    start, told = weights(one.encoder.backbone), weights(term.told)
+    start, told = weights(one.encoder.backbone), weights(term.classifier)
     assert before["own"].keys() == start.keys()
     assert all(weight.equal(start[name]) for name, weight in before["own"].items())
     run(one)
     assert not moved(before["generator"], term.generator)
     assert moved(before["own"], term.discriminator)
-    assert moved(told, term.told)
+    assert moved(told, term.classifier)
     assert moved(start, one.encoder.backbone)  # through the vector that is told
 
 

@@ -1,0 +1,101 @@
+"""Students of a teacher from elsewhere: regression, relational distillation, ConGen and SCT."""
+
+from dataclasses import replace
+
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import part, preset
+
+TEACHER = "outside_teacher: it must be named, `+outside_teacher(encoder=FOLDER)`; rows are marked as having seen its data"
+WIDTH = (
+    "outside_teacher: vectors of another width than the encoder's keep the main directions of the subset's own vectors, or "
+    "get zeros; the teacher's own width is `+outside_teacher(width=own)+project(width=E)`"
+)
+BUDGET = (
+    "recipe: one epoch of 10^6 sentences, kept for every fraction; papers train 20 epochs of NLI sentences at this batch, "
+    "rate and share of warm-up. The papers look at the dev set every 64 to 512 steps, ours every 125"
+)
+VIEW = (
+    "delete: a tenth of the words is gone from the second view; the paper's main rows have back-translations, its table 6 "
+    "finds deletion as good for BERT-base"
+)
+
+DISTIL_L2 = replace(
+    SIMCSE,
+    name="distil-l2",
+    source="Limkonchotiwat et al., Findings of EMNLP 2022, section 4.2 (L2); Reimers & Gurevych, EMNLP 2020, "
+    "arXiv:2004.09813",
+    views=preset("identity"),
+    pooler=preset("mean"),
+    head=preset("none"),
+    stages=preset("outside_teacher"),
+    terms=(preset("regress"),),
+    recipe=preset(
+        "recipe", steps=7_813, batch_size=128, learning_rate=5e-5, warmup=781, optimizer="adamw_uncorrected",
+        max_length=128,
+    ),
+    deviations=(TEACHER, WIDTH, BUDGET, "recipe: trained in fp16; fp32 here"),
+)  # fmt: skip
+
+DISTIL_MSE = replace(
+    DISTIL_L2,
+    name="distil-mse",
+    source="Reimers & Gurevych, EMNLP 2020, arXiv:2004.09813; released code of sentence-transformers "
+    "(model_distillation.py, MSELoss)",
+    terms=(preset("regress", form="mse"),),
+    recipe=preset("recipe", steps=3_125, learning_rate=1e-4, warmup=312, optimizer="adamw", max_length=128),
+    deviations=(
+        TEACHER,
+        "outside_teacher: main directions are fitted on the subset's own vectors, the release takes 40,000 further texts",
+        "recipe: one epoch of 200,000 sentences, kept for every fraction; trained in fp16, fp32 here",
+    ),
+)
+
+SKD = replace(
+    DISTIL_L2,
+    name="skd",
+    source="Limkonchotiwat et al., Findings of EMNLP 2022, section 4.2 (SKD)",
+    views=preset("delete", rate=0.1),
+    terms=(preset("regress", students="each_other"),),
+    deviations=(*DISTIL_L2.deviations, VIEW),
+)
+
+DISTIL_RELATIONAL = replace(
+    DISTIL_L2,
+    name="distil-relational",
+    source="ours, in no paper: cosines within the batch as the teacher has them, after Park et al. 2019 (relational "
+    "distillation); recipe of Limkonchotiwat et al. 2022",
+    terms=(preset("relational"),),
+    deviations=(TEACHER, *DISTIL_L2.deviations[2:]),
+)
+
+CONGEN = replace(
+    DISTIL_L2,
+    name="congen",
+    source="Limkonchotiwat et al., Findings of EMNLP 2022 (ConGen): eq. 1 to 3; released code (BERT-base)",
+    views=preset("delete", rate=0.1),
+    head=preset("mlp", keep=True),
+    terms=(preset("bank_ce"),),
+    deviations=(
+        *DISTIL_L2.deviations,
+        VIEW,
+        "bank_ce: the bank is the whole subset, or 10,000 of it; the paper fills a queue of 65,536 with sentences that it "
+        "takes out of training",
+    ),
+)
+
+SCT = replace(
+    DISTIL_L2,
+    name="sct",
+    source="Limkonchotiwat et al., TACL 2023, arXiv:2311.03228 (SCT): eq. 4, distillation; released code (BERT-base)",
+    views=preset("delete", rate=0.1),
+    terms=(preset("cross_view_kl"),),
+    recipe=DISTIL_L2.recipe.updated(part("recipe", learning_rate=1e-4)),
+    deviations=(
+        *DISTIL_L2.deviations,
+        VIEW,
+        "cross_view_kl: banks are the whole subset, or 10,000 of it; the release fills queues of 65,536 from random unit "
+        "vectors",
+        "terms: the paper adds its loss without a teacher; the release starts from an encoder trained by that instead, "
+        "and has the distillation alone, as here",
+    ),
+)

@@ -1,0 +1,44 @@
+"""Methods that learn from rated pairs: CoSENT, AnglE, and SBERT's regression."""
+
+from dataclasses import replace
+
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import preset
+
+RATED = "rated_pairs: lines `left TAB right TAB score`; ratings are labels, so rows of this method are supervised"
+BUDGET = (
+    "recipe: four epochs of STS-B's 5,749 training pairs at batch 16, kept for every fraction, with a tenth of warm-up; "
+    "budget and rate are ours, as usual for SBERT on that set"
+)
+
+COSENT = replace(
+    SIMCSE,
+    name="cosent",
+    source="Huang et al., TASLP 2024, doi:10.1109/TASLP.2024.3402087; released code of sentence-transformers",
+    views=preset("rated_pairs"),
+    pooler=preset("mean"),
+    head=preset("none"),
+    terms=(preset("rank_scores"),),
+    recipe=preset("recipe", steps=1_437, batch_size=16, learning_rate=2e-5, warmup=144, max_length=75),
+    deviations=(RATED, BUDGET),
+)
+
+ANGLE = replace(
+    COSENT,
+    name="angle",
+    source="Li & Li, ACL 2024, arXiv:2309.12871 (AnglE); released code of sentence-transformers",
+    terms=(preset("rank_scores", similarity="angle"),),
+    deviations=(
+        RATED,
+        BUDGET,
+        "rank_scores: the paper adds CoSENT and InfoNCE, sentence-transformers has the angle alone, and so has this; it "
+        "is not symmetric in a pair, `+rank_scores(similarity=symmetric_angle)` is",
+    ),
+)
+
+SBERT_REGRESSION = replace(
+    COSENT,
+    name="sbert-regression",
+    source="Reimers & Gurevych, EMNLP 2019, arXiv:1908.10084: regression objective; released code (CosineSimilarityLoss)",
+    terms=(preset("score_mse"),),
+)

@@ -1,0 +1,82 @@
+"""Random runs of a sentence's own words as positives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from cseb.data.tokens import Tokens
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import Pieces, Shape
+from cseb.encoder.tokenizer import own_ids
+from cseb.errors import BadSpec, between
+from cseb.methods.option_types import Count, Rate
+from cseb.text import quantity
+
+
+def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, int]:
+    """First unit of a crop and the one behind its last, of `units` in all.
+
+    ratio: share of the units it holds, rounded half to even, but `shortest` at least. place: in [0, 1), which of the
+    possible starts. Source: Izacard et al. 2022 (Contriever), its released code; `shortest` is ours, for there a text
+    of three tokens can have an empty crop.
+    """
+    length = min(units, max(shortest, round(units * ratio)))
+    start = math.floor(place * (units - length + 1))
+    return start, start + length
+
+
+class Crop:
+    """The sentence, or a crop of it, and a crop of it: a random run of its words, drawn anew at every step.
+
+    first: what the first view is, "whole" or "crop". least, most: share of the units that a crop holds, drawn evenly
+    between the two. shortest: units that a crop holds at least; a sentence with no more than that stays whole. unit:
+    "word", or "token" where the tokenizer does not know words. A sentence is cropped before it is cut to the training
+    length, so that its end can be drawn too. Source: Izacard et al. 2022 (Contriever), random cropping; a crop of
+    one sentence is ours. Raises: BadSpec on an encoder whose tokenizer does not say where words start.
+    """
+
+    preset: ClassVar = {"first": "whole", "least": 0.3, "most": 0.7, "shortest": 3, "unit": "word"}
+    views = 2
+
+    def __init__(
+        self,
+        first: Literal["whole", "crop"],
+        least: Rate,
+        most: float,
+        shortest: Count,
+        unit: Literal["word", "token"],
+        shape: Shape,
+    ) -> None:
+        self.first, self.shortest, self.pieces = first, shortest, shape.pieces if unit == "word" else None
+        self.shares = (least, between(least, 1, most, "crop: most"))
+        self.notes: tuple[str, ...] = ()
+        if unit == "word" and shape.pieces is None:
+            raise BadSpec("crop: this encoder's tokenizer does not say where words start; take +crop(unit=token)")
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N sentences to the list twice; once where both views are drawn in its place."""
+        if self.pieces is not None:
+            whole = sum(len(sentence.split()) <= self.shortest for sentence in sentences)
+            self.notes = (f"crop: {whole} of {quantity(len(sentences), 'sentence')} are too short for a crop",)
+        return (sentences, sentences) if self.first == "whole" else (sentences,)
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of a crop of B texts; where the first view is one too, of another crop of each: 2 B rows."""
+        pieces = list(self._pieces(encoder, texts))
+        drawn = pieces * (1 if self.first == "whole" else 2)
+        return encoder.tokenise([self.cropped(piece, rng) for piece in drawn], longest)
+
+    def cropped(self, piece: Pieces, rng: np.random.Generator) -> list[int]:
+        """Token ids of a run of whole units."""
+        first, end = span(len(piece.starts), rng.uniform(*self.shares), rng.random(), self.shortest)
+        edges = [*piece.starts, len(piece.ids)]
+        return piece.ids[edges[first] : edges[end]]
+
+    def _pieces(self, encoder: Encoder, texts: Sequence[str]) -> Iterable[Pieces]:
+        if self.pieces is not None:
+            return self.pieces(texts)
+        return (Pieces(ids, list(range(len(ids)))) for ids in own_ids(encoder.tokenizer, texts))

@@ -1,0 +1,90 @@
+"""Terms taken of the first numbers of every vector as well, so that these are a vector by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from cseb.encoder.interface import EncodedView, Shape
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Count, Rate
+from cseb.parts import EVERYTHING, LossInputs, NeedsPrecomputedTargets, NeedsSetup, Queued, Term
+
+VECTORS = frozenset({"h", "z"})
+WHOLE = frozenset({"layers", "attentions", "language", "head", "peer"})  # a term that reads these knows full vectors
+
+
+def of_vectors(term: Term) -> bool:
+    """Whether a term's value is one of sentence vectors alone, of whatever width."""
+    made = getattr(term, "reads", EVERYTHING).made
+    bound = isinstance(term, NeedsSetup | NeedsPrecomputedTargets) or (
+        isinstance(term, nn.Module) and next(term.parameters(), None) is not None
+    )
+    return bool(made & VECTORS) and not made & WHOLE and not bound
+
+
+def narrowed(step: LossInputs, width: int, targets: bool) -> LossInputs:
+    """The step with the first `width` numbers of every vector: of views, edits and queue.
+
+    targets: those of frozen teachers too, which stand for the very same numbers.
+    """
+
+    def cut(view: EncodedView) -> EncodedView:
+        return replace(view, h=view.h[:, :width], z=view.z[:, :width])
+
+    queue = None if step.queue is None else Queued(step.queue.keys[:, :width], step.queue.allowed)
+    frozen = [[view[:, :width] for view in stage] for stage in step.frozen] if targets else step.frozen
+    return replace(
+        step, views=[cut(one) for one in step.views], edits=[cut(one) for one in step.edits], queue=queue, frozen=frozen
+    )
+
+
+class Matryoshka:
+    """Every term of sentence vectors is summed over several widths: the first numbers of each vector, and all of them.
+
+    widths: () is the full one, its half, quarter and eighth. weights: of each, () for 1 each. Terms that read layers,
+    attention maps or tokens, or that have weights or targets of their own, are taken once, at the full width. Vectors
+    are cut and not made length 1 again, which no term of angles feels. Source: Kusupati et al. 2022; the released code
+    of sentence-transformers (MatryoshkaLoss). Raises: BadSpec on a width beyond the encoder's, where no term can be
+    cut, or with a head that is dropped at test: its first numbers would be nobody's.
+    """
+
+    preset: ClassVar = {"widths": (), "weights": ()}
+
+    def __init__(self, widths: tuple[Count, ...], weights: tuple[Rate, ...], shape: Shape) -> None:
+        self.widths, self.weights = widths, weights
+        if len(set(widths)) < len(widths):
+            raise BadSpec(f"matryoshka: widths is {widths!r}; write different numbers, such as (128, 64)")
+        if weights and len(weights) != len(widths):
+            raise BadSpec(f"matryoshka: {len(weights)} weights for {len(widths)} widths; write one for each, or ()")
+        self.full = shape.width
+
+    def check(self, terms: Sequence[Term], head: Any) -> None:
+        """Raises: BadSpec, see the class."""
+        if not any(map(of_vectors, terms)):
+            raise BadSpec("matryoshka: no term of this method is one of vectors alone; take -matryoshka")
+        if type(head).__name__ != "NoHead" and not head.keep:
+            raise BadSpec(
+                "matryoshka: this head is dropped at test, so that the first numbers behind it are no vector; take +none"
+            )
+        with torch.no_grad():
+            full = head.eval()(torch.zeros(2, self.full)).shape[1]
+        if wide := [one for one in self.widths if one > full]:
+            raise BadSpec(f"matryoshka: widths has {wide[0]}, vectors have {full} numbers; take no more than that")
+
+    def __call__(self, term: Term, step: LossInputs) -> Tensor:
+        """A term's value, a scalar: summed over the widths where it can be."""
+        if not of_vectors(term):
+            return term(step)
+        full = step.views[0].z.shape[1]
+        widths = self.widths or tuple(full // part for part in (1, 2, 4, 8) if full >= part)
+        weights = self.weights or (1.0,) * len(widths)
+        targets = getattr(term, "same_width", False)
+        found = [
+            weight * term(narrowed(step, width, targets)) for width, weight in zip(widths, weights, strict=True)
+        ]
+        return torch.stack(found).sum()

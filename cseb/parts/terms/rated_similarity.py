@@ -1,0 +1,92 @@
+"""Pairs whose likeness people have rated: by rank (CoSENT, AnglE), or by the rating itself."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.methods.option_types import Positive
+from cseb.parts import LossInputs, Reads, reads
+
+
+def angle_scores(left: Tensor, right: Tensor) -> Tensor:
+    """Likeness of rows by angle difference in complex space: (B, D) both, D even, to (B,), at least 0.
+
+    The first half of each vector is the real part. It is |cosine + a|, where a changes sign when left and right
+    change places: so it is not symmetric, and opposed vectors can score high. Source: Li & Li 2024 (AnglE), the form
+    of sentence-transformers' released code.
+    """
+    a, b = left.chunk(2, dim=-1)
+    c, d = right.chunk(2, dim=-1)
+    real, imaginary = (a * c + b * d).sum(dim=-1), (b * c - a * d).sum(dim=-1)
+    return ((real + imaginary) / (left.norm(dim=-1) * right.norm(dim=-1))).abs()
+
+
+def rank_cost(scores: Tensor, ratings: Tensor, scale: float) -> Tensor:
+    """log(1 + sum of exp(scale (s_i - s_j)) over all pairs with rating i below rating j). scores, ratings: (B,).
+
+    Equal ratings give no summand. Source: Huang et al. 2024 (CoSENT).
+    """
+    gaps = scale * (scores[:, None] - scores[None])  # (B, B)
+    wrong = gaps[ratings[:, None] < ratings[None]]
+    return torch.cat([gaps.new_zeros(1), wrong]).logsumexp(dim=0)
+
+
+class RankScores(nn.Module):
+    """Pairs that people found more alike get a higher likeness: every two pairs of a batch are compared.
+
+    scale: of likenesses. similarity: "cosine" (CoSENT), "angle" (AnglE, see `angle_scores`), or "symmetric_angle", its
+    mean over both orders. One logarithm over the whole batch, so that its size grows with that. Source: Huang et al.
+    2024 (CoSENT); Li & Li 2024 (AnglE), its third summand alone; the symmetric form is ours.
+    """
+
+    preset: ClassVar = {"scale": 20.0, "similarity": "cosine"}  # sentence-transformers
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    ratings: ClassVar[bool] = True
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def __init__(self, scale: Positive, similarity: Literal["cosine", "angle", "symmetric_angle"]) -> None:
+        super().__init__()
+        self.scale, self.similarity = scale, similarity
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        left, right = step.views[0].z, step.views[1].z
+        assert step.scores is not None
+        return rank_cost(self.likeness(left, right), step.scores, self.scale)
+
+    def likeness(self, left: Tensor, right: Tensor) -> Tensor:
+        """Of pairs of rows (B, D): (B,)."""
+        if self.similarity == "cosine":
+            return F.cosine_similarity(left, right, dim=-1)
+        if self.similarity == "angle":
+            return angle_scores(left, right)
+        return (angle_scores(left, right) + angle_scores(right, left)) / 2
+
+
+class ScoreMSE(nn.Module):
+    """Mean squared difference of cosine and rating.
+
+    lowest, highest: ratings that a cosine of 0 and of 1 stand for. Source: Reimers & Gurevych 2019, regression
+    objective; cosine and rating over 5 as in sentence-transformers' released code (CosineSimilarityLoss).
+    """
+
+    preset: ClassVar = {"lowest": 0.0, "highest": 5.0}  # STS-B
+    needs: ClassVar[frozenset[str]] = frozenset()
+    views: ClassVar[int] = 2
+    ratings: ClassVar[bool] = True
+    reads: ClassVar[Reads] = reads("z", views=2)
+
+    def __init__(self, lowest: float, highest: float) -> None:
+        super().__init__()
+        self.lowest, self.span = lowest, highest - lowest
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        assert step.scores is not None
+        cosine = F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)
+        return (cosine - (step.scores - self.lowest) / self.span).square().mean()

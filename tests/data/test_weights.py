@@ -1,0 +1,59 @@
+"""A folder of an encoder: its identity, and what is missing in one that is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cseb.data.weights import find_encoder
+from cseb.errors import BadData
+from tests.conftest import save_lookalike
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    return save_lookalike(tmp_path / "encoder")
+
+
+def test_an_encoder_is_what_is_in_its_files(encoder: Path) -> None:
+    folder, first = find_encoder(str(encoder))
+    assert folder == encoder
+    (encoder / "README.md").write_text("no part of it")
+    assert find_encoder(str(encoder))[1] == first
+    hashes = {first}
+    for name in ("config.json", "tokenizer.json", "model.safetensors"):
+        (encoder / name).write_text("changed")
+        hashes.add(find_encoder(str(encoder))[1])
+    (encoder / "vocab.txt").write_text("new")
+    hashes.add(find_encoder(str(encoder))[1])
+    assert len(hashes) == 5
+
+
+def test_pickles_are_never_opened(encoder: Path) -> None:
+    (encoder / "model.safetensors").rename(encoder / "pytorch_model.bin")
+    with pytest.raises(BadData, match=r"pytorch_model.bin.*never opened.*save_pretrained"):
+        find_encoder(str(encoder))
+
+
+def test_a_folder_that_is_no_encoder_is_told_what_is_missing(
+    encoder: Path,
+) -> None:
+    (encoder / "model.safetensors").unlink()
+    with pytest.raises(BadData, match=r"has no model\.safetensors"):
+        find_encoder(str(encoder))
+    (encoder / "config.json").unlink()
+    with pytest.raises(BadData, match=r"no config.json"):
+        find_encoder(str(encoder))
+    with pytest.raises(BadData, match="is a file"):
+        find_encoder(str(encoder / "tokenizer.json"))
+    for name in ("", "a b", "a/b/c", "\x00", "../up", "x" * 5000):
+        with pytest.raises(BadData, match="no such folder"):
+            find_encoder(name)
+
+
+def test_without_a_network_the_hub_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(BadData, match=r"someone/no-such-model.*no such folder.*microworld") as caught:
+        find_encoder("someone/no-such-model@main")
+    assert "\n" not in str(caught.value)

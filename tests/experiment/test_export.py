@@ -1,0 +1,75 @@
+"""A trained encoder that is written out: it gives the vectors that were scored."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
+from cseb.errors import BadData
+from cseb.experiment.evaluate import evaluate
+from cseb.experiment.job import Job
+from cseb.experiment.run_job import run_job
+from cseb.records.store import Store
+from tests.experiment.conftest import SMALL, prepared, scores
+
+
+def test_saved_models_give_the_vectors_that_were_scored(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
+    (job,) = jobs(f"simcse+mean{SMALL}")
+    store = prepared(tmp_path / "results")
+    record = run_job(job, store, lambda look: None, models=tmp_path / "models")
+    folder = tmp_path / "models" / job.key
+    assert (folder / "modules.json").is_file()
+    how = EncoderOptions(results=tmp_path)
+    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
+    assert again is not None
+    assert (again.method, again.resolved, again.data_seen) == (record.method, record.resolved, ("subset",))
+    for score in again.scores:
+        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
+
+
+def test_an_export_holds_what_pooler_and_post_processor_need_at_test(
+    jobs: Callable[..., list[Job]], tmp_path: Path
+) -> None:
+    from safetensors.torch import load_file
+
+    store = prepared(tmp_path / "results")
+    text = f"isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6){SMALL}"
+    (job,) = jobs(text)
+    record = run_job(job, store, lambda look: None, models=tmp_path / "models")
+    assert record.status == "done"
+    folder = tmp_path / "models" / job.key
+    held = load_file(folder / "cseb.safetensors")
+    assert held["post.mean"].shape == (16,)
+    assert held["post.map"].shape == (16, 6)
+    assert held["pooler.convolutions.1.weight"].shape == (8, 16, 3)
+    assert not (folder / "modules.json").exists()
+    plain, whitened = jobs(f"simcse{SMALL},simcse+whiten(dimensions=6){SMALL}")
+    for one in (plain, whitened):
+        run_job(one, store, lambda look: None, models=tmp_path / "models")
+        is_plain = one is plain  # SentenceTransformer knows of no whitening
+        assert (tmp_path / "models" / one.key / "cseb.safetensors").exists() is not is_plain
+        assert (tmp_path / "models" / one.key / "modules.json").exists() is is_plain
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["isbert+cnn_mean(widths=(1,3))+whiten(dimensions=6)", "simcse+mlp(keep=true)+flow(levels=2,steps=4,every=2)"],
+)
+def test_what_is_exported_is_scored_again_as_it_was(jobs: Callable[..., list[Job]], tmp_path: Path, text: str) -> None:
+    store, models = Store(tmp_path / "results"), tmp_path / "models"
+    store.prepare()
+    (job,) = jobs(f"{text}{SMALL}")
+    record = run_job(job, store, lambda look: None, models=models)
+    how = EncoderOptions(results=tmp_path)
+    again = evaluate(find(job.key, how), how, "mw-captions,mw-relations", "", store).record
+    assert again is not None
+    for score in again.scores:
+        assert score.value == pytest.approx(scores(record)[score.task, "best"], abs=1e-3)
+    half = evaluate(find(job.key, EncoderOptions(results=tmp_path, dtype="bf16")), how, "mw-captions", "", store).record
+    assert half is not None
+    assert half.scores[0].value is not None
+    (models / job.key / "cseb.safetensors").unlink()
+    with pytest.raises(BadData, match=r"lacks cseb\.safetensors; [0-9]+ tensors of pooler, head or"):
+        evaluate(find(job.key, how), how, "mw-captions", "", store, fresh=True)

@@ -1,0 +1,100 @@
+"""A job's key: it changes with all that can change a number, and with nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cseb.data.weights import find_encoder
+from cseb.errors import BadData
+from cseb.experiment.benchmark import load, override
+from cseb.experiment.job import Job
+from cseb.experiment.plan import plan
+from tests.experiment.conftest import Make
+
+
+def test_the_key_changes_with_all_that_can_change_a_number_and_nothing_else(make: Make, encoder: Path) -> None:
+    def key(**changes: Any) -> str:
+        return plan(make(**({"methods": "simcse"} | changes)))[0].key
+
+    first = key()
+    assert key() == first
+    assert key(name="other", notes="x", seeds=5, fractions=[0.1, 1.0]) == first
+    assert key(fractions=(), sizes=[100]) == first  # the same sentences, asked for in another way
+    different = {
+        key(scale="recipe(steps=61, batch_size=32)"),
+        key(tasks="mw-captions"),
+        key(dev=""),
+        key(fractions=[0.2]),
+        key(methods="simcse+ami"),
+    }
+    (encoder / "model.safetensors").write_text("other weights")
+    different.add(key())
+    assert len(different | {first}) == 7
+
+
+def test_a_task_file_is_known_by_what_it_says_wherever_it_lies(make: Make, tmp_path: Path) -> None:
+    content = "one\tother\t1\na\tb\t2\nc\td\t3\n"
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "my.tsv").write_text(content)
+    here, there = (plan(make(tasks=str(tmp_path / folder / "my.tsv")))[0] for folder in ("here", "there"))
+    assert here.protocol.tasks == ("my.tsv@1",)
+    assert here.key == there.key
+    assert (here.tasks, here.dev) == (str(tmp_path / "here/my.tsv"), "mw-dev")
+    (tmp_path / "there/my.tsv").write_text(content.replace("3", "0"))
+    assert plan(make(tasks=str(tmp_path / "there/my.tsv")))[0].key != here.key
+    chosen = plan(make(dev=str(tmp_path / "here/my.tsv")))[0].protocol
+    assert (chosen.dev, chosen.dev_pairs) == ("my.tsv@1", 3)
+
+
+def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, tmp_path: Path) -> None:
+    """The content of a generator, a file of paraphrases, a translator's folder; not the files of other methods."""
+    model, translator, pairs = tmp_path / "generator", tmp_path / "translator", tmp_path / "pairs.tsv"
+    for folder in (model, translator):
+        folder.mkdir()
+        for name in ("config.json", "model.safetensors", "README.md"):
+            (folder / name).write_text(name)
+    pairs.write_text("a\tb\n")
+    texts = [
+        f"diffcse+rtd(generator='{model}')",
+        f"simcse+paraphrase(file='{pairs}')",
+        f"simcse+back_translation(forward='{translator}')",
+        "simcse",
+        "diffcse+rtd(generator=self)",
+    ]
+
+    def planned() -> list[Job]:
+        return plan(make(methods=",".join(texts), fractions=[0.5], seeds=1))
+
+    before = planned()
+    assert [[one.name for one in job.external_inputs] for job in before] == [
+        [str(model)],
+        [str(pairs)],
+        [str(translator)],
+        [],
+        [],
+    ]
+    assert before[0].external_inputs[0].sha256 == find_encoder(str(model))[1]
+    for change in (model / "model.safetensors", pairs, translator / "config.json"):
+        change.write_text("c\td\n")
+    (model / "README.md").write_text("more words")
+    after = planned()
+    assert [one.key == other.key for one, other in zip(before, after, strict=True)] == [False] * 3 + [True] * 2
+    with pytest.raises(BadData, match=r"rtd: generator: .*no such folder.*generator=self\) avoids the other model"):
+        plan(make(methods="diffcse+rtd(generator='./nowhere')"))
+
+
+def test_keys_of_the_microworld_stay_what_they_are() -> None:
+    """Whoever moves a key without raising a version orphans every record that users have."""
+    keys = [(job.label, job.size, job.key) for job in plan(override(load("microworld"), seeds=1))]
+    assert keys == [
+        ("simcse", 100, "773217d25d49fab1"),
+        ("micse", 100, "317c620fa01a4382"),
+        ("msse", 100, "b3208674cc1570ad"),
+        ("simcse", 1000, "6d9336338fb2adef"),
+        ("micse", 1000, "0b69cb5db9afdb13"),
+        ("msse", 1000, "6d91e100c250f60e"),
+    ]

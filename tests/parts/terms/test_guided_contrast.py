@@ -1,0 +1,109 @@
+"""The contrast with a guide: its equation in loops over published-form cases, the trap of equal texts, edges."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts.terms.guided_contrast import guided_nce, left_out
+from cseb.parts.terms.infonce import info_nce
+from cseb.training.build import check
+
+Tiny = Callable[[str], Path]
+ANCHORS = [[1.0, 0.2], [0.9, 0.5], [-0.3, 1.0]]
+POSITIVES = [[0.8, 0.3], [0.7, 0.8], [0.1, 1.0]]
+HARD = [[0.2, -1.0], [1.0, 0.1], [-1.0, 0.4]]
+GUIDE_ANCHORS = [[1.0, 0.0, 0.2], [0.95, 0.1, 0.1], [0.0, 1.0, 0.3]]
+GUIDE_POSITIVES = [[0.9, 0.2, 0.4], [0.6, 0.1, 0.8], [0.1, 0.9, 0.1]]
+GUIDE_HARD = [[-0.5, 0.3, 1.0], [0.99, 0.05, 0.15], [0.0, 0.6, 0.9]]
+SAME = [[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]  # what a guide says of two renderings of one text
+
+PLAIN = [[0, 0, 0, 1, 1, 0, 1, 0, 0], [1, 0, 0, 1, 1, 0, 1, 1, 0], [0, 0, 0, 0, 0, 1, 0, 0, 1]]
+CASES = [  # hard negatives, temperature, margin, strategy, further blocks, loss, what is left out
+    (False, 0.01, 0.0, "absolute", True, 1.4701781e-05, PLAIN),
+    (False, 0.5, 0.0, "absolute", True, 1.076904208141, PLAIN),
+    (False, 0.5, 0.1, "absolute", True, 0.979401125464, [[0, 0, 0, 1, 1, 0, 1, 1, 0], *PLAIN[1:]]),
+    (False, 0.5, 0.05, "relative", True, 1.076904208141, PLAIN),
+    (False, 0.5, 0.0, "absolute", False, 0.512761203773, [[0, 0, 0], [1, 0, 0], [0, 0, 0]]),
+    (True, 0.5, 0.0, "absolute", True, 1.174183049186, [[*PLAIN[0], 0, 1, 0], [*PLAIN[1], 0, 1, 0], [*PLAIN[2], 0, 0, 0]]),
+]  # fmt: skip
+
+
+def doubles(*sides: list[list[float]]) -> tuple[torch.Tensor, ...]:
+    return tuple(torch.tensor(side, dtype=torch.float64) for side in sides)
+
+
+def cosine(a: list[float], b: list[float]) -> float:
+    return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
+
+
+def by_hand(sides: list, guides: list, tau: float, margin: float, relative: bool, more: bool) -> float:
+    """The objective column by column; a text beside itself is no candidate."""
+    total = 0.0
+    for i in range(3):
+        own = cosine(guides[0][i], guides[1][i])
+        bar = own * (1 - margin) if relative else own - margin
+        blocks = [(0, 1), *([(0, 0), (1, 1)] if more else []), *([(0, 2)] if len(sides) > 2 else [])]
+        logits = []
+        for left, right in blocks:
+            for j in range(3):
+                positive = (left, right) == (0, 1) and i == j
+                itself = left == right and i == j
+                if positive or not (itself or cosine(guides[left][i], guides[right][j]) > bar):
+                    logits.append(cosine(sides[left][i], sides[right][j]) / tau)
+        wanted = cosine(sides[0][i], sides[1][i]) / tau
+        total += math.log(sum(math.exp(one - wanted) for one in logits))
+    return total / 3
+
+
+@pytest.mark.parametrize(("hard", "tau", "margin", "strategy", "more", "loss", "masked"), CASES)
+def test_loss_and_masks_worked_out_by_hand(
+    hard: bool, tau: float, margin: float, strategy: str, more: bool, loss: float, masked: list
+) -> None:
+    sides = [ANCHORS, POSITIVES, *([HARD] if hard else [])]
+    guides = [GUIDE_ANCHORS, GUIDE_POSITIVES, *([GUIDE_HARD] if hard else [])]
+    out = left_out(doubles(*guides), margin, strategy, more, more)
+    assert out.int().tolist() == masked
+    found = guided_nce(doubles(*sides), out, tau, more, more).item()
+    assert found == pytest.approx(loss, abs=1e-8)
+    assert found == pytest.approx(by_hand(sides, guides, tau, margin, strategy == "relative", more), abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("margin", "loss"), [(0.0, 1.426915486208), (0.1, 1.426915486208), (0.25, 1.11029825797), (0.45, 0.87285848842)]
+)
+def test_equal_texts_are_left_out_of_their_own_denominator(margin: float, loss: float) -> None:
+    out = left_out(doubles(SAME, SAME), margin, "absolute", True, True)
+    assert guided_nce(doubles(ANCHORS, POSITIVES), out, 0.5, True, True).item() == pytest.approx(loss, abs=1e-8)
+
+
+def test_a_guide_that_finds_all_orthogonal_leaves_plain_contrast() -> None:
+    sides, apart = doubles(ANCHORS, POSITIVES), torch.eye(3, dtype=torch.float64)
+    out = left_out((apart, apart), 0.0, "absolute", False, False)
+    assert guided_nce(sides, out, 0.05, False, False).item() == pytest.approx(info_nce(*sides, 0.05).item(), abs=1e-12)
+
+
+def test_without_negatives_there_is_no_loss_and_lengths_of_the_guide_do_not_count() -> None:
+    sides, guides = doubles(ANCHORS, POSITIVES), doubles(GUIDE_ANCHORS, GUIDE_POSITIVES)
+    nothing = left_out(guides, 1.0, "absolute", False, False)
+    assert nothing.int().sum() == 6
+    assert guided_nce(sides, nothing, 0.05, False, False).item() == 0.0
+    longer = left_out((guides[0] * 7, guides[1] * 3), 0.0, "absolute", True, True)
+    assert longer.int().tolist() == PLAIN
+
+
+def test_the_encoder_as_its_own_guide_gets_no_gradient_through_it() -> None:
+    z = torch.tensor(ANCHORS, dtype=torch.float64, requires_grad=True)
+    out = left_out((z.detach(), doubles(POSITIVES)[0]), 0.0, "absolute", False, False)
+    guided_nce((z, doubles(POSITIVES)[0]), out, 0.5, False, False).backward()
+    assert z.grad is not None
+    assert torch.isfinite(z.grad).all()
+
+
+def test_a_teacher_that_is_not_there_is_named(tiny: Tiny) -> None:
+    with pytest.raises(BadSpec, match=r"guided_nce: there are no frozen models .* \+outside_teacher"):
+        check(parse_method("gist-self+guided_nce(guide=teacher)").at(1.0), tiny("bert"))

@@ -1,0 +1,53 @@
+"""Terms of the low-shot baselines with small options, and steps of two views for them."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from cseb.encoder.interface import EncodedView
+from cseb.parts import LossInputs
+from cseb.parts.terms.debiased_contrast import DebiasedNCE
+from cseb.parts.terms.distillation import RankMSE
+from cseb.parts.terms.smoothed_contrast import Smooth
+from cseb.parts.terms.virtual_augment import VirtualNTXent
+
+Term = Callable[[LossInputs], torch.Tensor]
+
+
+def debiased(**options: object) -> DebiasedNCE:
+    settled = {"temperature": 0.5, "threshold": 0.3, "ascents": 0, "size": 0.1, "form": "released", **options}
+    return DebiasedNCE(**settled)  # type: ignore[arg-type]
+
+
+def virtual(**options: object) -> VirtualNTXent:
+    settled = {"temperature": 0.5, "neighbours": 2, "reach": 1.5, "detach": False, **options}
+    return VirtualNTXent(**settled)  # type: ignore[arg-type]
+
+
+def rank_mse() -> RankMSE:
+    term = RankMSE(corpus=10, low=-1.0, high=0.9999)
+    term.precompute_targets([[torch.randn(10, 4, generator=torch.Generator().manual_seed(9), dtype=torch.float64)]])
+    return term
+
+
+def smooth(**options: object) -> Smooth:
+    settled = {"size": 3, "neighbours": 2, "attention": 2.0, "temperature": 0.5, "exclude_same": False, **options}
+    return Smooth(**settled)  # type: ignore[arg-type]
+
+
+def step(
+    left: torch.Tensor, right: torch.Tensor, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = ()
+) -> LossInputs:
+    none = torch.zeros(len(left), 1, dtype=torch.long)
+    numbers = torch.arange(len(left)) if sids is None else torch.tensor(sids)
+    views, further = ([EncodedView(z, z, none, none, none) for z in some] for some in ((left, right), edits))
+    return LossInputs(views, torch.Generator(), sids=numbers, edits=further)
+
+
+def random(rows: int, seed: int = 0, width: int = 4) -> list[torch.Tensor]:
+    rng = torch.Generator().manual_seed(seed)
+    return [torch.randn(rows, width, generator=rng, dtype=torch.float64).requires_grad_() for _ in range(2)]
+
+
+def cosine(a: torch.Tensor, b: torch.Tensor) -> float:
+    return (a @ b / a.norm() / b.norm()).item()

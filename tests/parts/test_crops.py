@@ -1,0 +1,103 @@
+"""Crops: where they lie, what they must not do, and that both views can be drawn."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts.crops import Crop, span
+from cseb.training.batches import Feed
+from cseb.training.build import build, check
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+TEXT = "a man is playing the guitar in the park"
+
+
+def view(tiny: Tiny, text: str = "crops", **options: object) -> tuple[object, Crop]:
+    written = ",".join(f"{key}={value}" for key, value in options.items())
+    built = build(parse_method(f"{text}+crop({written})" if options else text).at(1.0), tiny("bert"), 0)
+    return built.encoder, built.views
+
+
+@pytest.mark.parametrize(
+    ("units", "low", "high", "u", "v", "expected"),
+    [
+        (10, 0.3, 0.7, 0.0, 0.0, (0, 3)),
+        (10, 0.3, 0.7, 1.0, 0.999, (3, 10)),
+        (4, 0.3, 0.7, 0.2, 0.6, (1, 4)),
+        (2, 0.3, 0.7, 0.2, 0.6, (0, 2)),
+        (20, 0.3, 0.7, 0.5, 0.5, (5, 15)),
+    ],
+)
+def test_spans_worked_out_by_hand(units: int, low: float, high: float, u: float, v: float, expected: tuple) -> None:
+    assert span(units, low + (high - low) * u, v, 3) == expected
+
+
+def test_every_place_is_drawn_as_often_as_counting_says() -> None:
+    """Ends of a sentence are drawn less often: shares of all places of a crop of 4 of 8 that hold each unit."""
+    places = [span(8, 0.5, (start + 0.5) / 5, 1) for start in range(5)]
+    held = [sum(first <= unit < end for first, end in places) / 5 for unit in range(8)]
+    assert held == pytest.approx([0.2, 0.4, 0.6, 0.8, 0.8, 0.6, 0.4, 0.2])
+
+
+@pytest.mark.parametrize("unit", ["word", "token"])
+def test_a_crop_is_a_run_of_whole_units_in_order(tiny: Tiny, unit: str) -> None:
+    encoder, maker = view(tiny, unit=unit)
+    own = encoder.tokenise([TEXT], 64).own(0).tolist()
+    for seed in range(30):
+        found = maker.redraw(encoder, [TEXT], 64, np.random.default_rng(seed)).own(0).tolist()
+        assert any(own[at : at + len(found)] == found for at in range(len(own)))
+        assert 3 <= len(found) < len(own)
+        if unit == "word":
+            words = encoder.tokenizer.convert_ids_to_tokens(found)
+            assert not words[0].startswith("##")
+
+
+def test_a_whole_share_is_the_sentence_and_the_same_generator_the_same_crop(tiny: Tiny) -> None:
+    encoder, maker = view(tiny, least=1.0, most=1.0)
+    assert maker.redraw(encoder, [TEXT], 64, np.random.default_rng(0)).flat.tolist() == encoder.tokenise(
+        [TEXT], 64
+    ).flat.tolist()
+    encoder, maker = view(tiny)
+    once, twice = (maker.redraw(encoder, SENTENCES, 64, np.random.default_rng(4)).flat.tolist() for _ in range(2))
+    assert once == twice
+
+
+def test_cropping_comes_before_cutting_to_length(tiny: Tiny) -> None:
+    encoder, maker = view(tiny)
+    last = encoder.tokenizer.convert_tokens_to_ids("park")
+    found = [maker.redraw(encoder, [TEXT], 6, np.random.default_rng(seed)).own(0).tolist() for seed in range(40)]
+    assert any(last in ids for ids in found)
+    assert max(map(len, found)) <= 4  # two places are for special tokens
+
+
+def test_both_views_can_be_crops(tiny: Tiny) -> None:
+    method = parse_method("crops+crop(first=crop)+recipe(steps=1,warmup=0,batch_size=8)").at(1.0)
+    built = build(method, tiny("bert"), 0)
+    (batch,) = Feed(built.views, built.encoder, built.recipe, SENTENCES, 0, built.encoder.device)
+    first, second = batch.fields[0].chunk(2)
+    whole = built.encoder.tokenise([SENTENCES[i] for i in batch.rows], 32).lengths()
+    assert batch.views == 2
+    assert not first.equal(second)
+    assert all((lengths < whole).any() for lengths in (half.sum(1).numpy() for half in batch.fields[1].chunk(2)))
+
+
+def test_short_sentences_are_counted(tiny: Tiny) -> None:
+    _, maker = view(tiny)
+    maker(["a dog", "the dog is eating", "one two three"])
+    assert maker.notes == ("crop: 2 of 3 sentences are too short for a crop",)
+
+
+def test_what_cannot_be_is_said(tiny: Tiny) -> None:
+    with pytest.raises(BadSpec, match="crop: most is 0.2"):
+        check(parse_method("crops+crop(most=0.2)").at(1.0), tiny("bert"))
+    shape = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
+    with pytest.raises(BadSpec, match=r"does not say where words start; take \+crop\(unit=token\)"):
+        Crop("whole", 0.3, 0.7, 3, "word", shape)
+    assert Crop("whole", 0.3, 0.7, 3, "token", replace(shape, layers=1)).views == 2
