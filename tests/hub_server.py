@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pytest
+from huggingface_hub import constants
+
 LARGE = (".safetensors", ".onnx", ".bin")  # files that the hub keeps in LFS
 COMMIT = "c" * 40
 
@@ -88,8 +91,8 @@ def _mode(path: str) -> dict[str, Any]:
 
 
 @contextmanager
-def serving() -> Iterator[Hub]:
-    """A hub that listens on a port of its own."""
+def serving(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub that listens on a port of its own, and that the client of this process takes for the real one."""
     hub = Hub()
 
     class Handler(BaseHTTPRequestHandler):
@@ -123,6 +126,11 @@ def serving() -> Iterator[Hub]:
     hub.address = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
+    monkeypatch.setattr(constants, "ENDPOINT", hub.address)
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)  # else large files go to a service beside the hub
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN", hub.token)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     try:
         yield hub
     finally:

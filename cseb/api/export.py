@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.api.card import written
-from cseb.errors import BadBenchmark, BadResults, one_of
+from cseb.errors import BadBenchmark, BadResults, first_line, one_of
 from cseb.progress import tell
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def export(
             return Exported(str(to), hub_upload.push(staged, push, private=private, message=message), drifts)
     except OSError as error:
         raise BadResults(
-            f"{error.filename or to} cannot be written: {error.strerror or error}; name another"
+            f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder it lies in, "
+            "or name another"
         ) from error
 
 

@@ -16,12 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    with serving() as found:
-        monkeypatch.setattr(constants, "ENDPOINT", found.address)
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)  # else large files go to a service beside the hub
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setenv("HF_TOKEN", found.token)
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serving(monkeypatch) as found:
         yield found
 
 
@@ -77,7 +72,7 @@ def test_what_the_hub_refuses_is_said_with_what_to_do(hub: Hub, folder: Path, mo
 
 def test_no_network_is_one_line(hub: Hub, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")  # the port that discards: nobody listens
-    with pytest.raises(BadResults, match="cannot be reached .*; with a network, run the same command again"):
+    with pytest.raises(BadResults, match=r"cannot be reached .*; with a network, run the same command again"):
         push(folder, "me/small")
     assert hub.asked == []
 
