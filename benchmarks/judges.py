@@ -80,12 +80,12 @@ def run(corpora: Sequence[str], records: Path, encoder: str, seeds: int, steps: 
         store.prepare()
         corpus = read_corpus(name)
         found = look(corpus, tokenizer.read(folder, False), 32, encoder)
-        parts = split(corpus, found.distinct, store.folder)
-        made.append((store, parts, _tasks(parts.held_out, store.folder)))
+        parts = split(corpus, found.distinct)
+        made.append((store, parts, parts.save(store.folder), _tasks(parts.held_out, store.folder)))
     for seed in range(seeds):  # stopped early, all corpora have the same seeds
-        for store, parts, tasks in made:
+        for store, parts, file, tasks in made:
             runs = Runs(
-                encoder, parts.file, tasks, "", steps, SCALE, store, Local(1), 1, 1, "cpu", "auto", False, False,
+                encoder, file, tasks, "", steps, SCALE, store, Local(1), 1, 1, "cpu", "auto", False, False,
                 lambda _: nullcontext(lambda event: print(type(event).__name__, getattr(event, "key", ""), flush=True)),
             )  # fmt: skip
             methods = [*UNTRAINED, *contestants(folder)]
