@@ -22,13 +22,17 @@ EVERY = {
     "isbert": 1_000,
     "vascl": 500,
 }
-OURS = {"arccse", "mirror", "mirror-avg"}  # no code was found, or the release chooses no checkpoint
+OURS = {  # no code was found, the release chooses no checkpoint, or looks as often as its own steps ask
+    *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
+    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
+}
 
 # Released with half precision.
 HALF = (
     *("simcse", "simcse-sup", "simcse-positives", "compcse", "compcse-large", "compcse-roberta", "informin-cl"),
     *("informin-cl-mlm", "scd", "diffcse", "pcl", "pcl-released", "rankcse", "rankcse-released", "rankencoder"),
     *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg", "esimcse"),
+    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
 )
 FULL = ("micse", "iscse", "mixcse", "mixcse-paper", "dclr", "sncse", "ct", "mocose", "sg-opt", "isbert", "vascl")
 

@@ -103,9 +103,9 @@ def check(
             _same_width(method, shape, terms, head, teacher_width)
         for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
-        for part in (method.tuning, method.mixer):
-            if part is not None:
-                _live(part, shape)
+        for named in (method.tuning, method.mixer):
+            if named is not None:
+                _live(named, shape)
         if method.wrapper is not None:
             _live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
     post: Post | None = None if method.post is None else _live(method.post, shape)
@@ -242,7 +242,10 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
-            raise BadSpec(f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or +outside_teacher")
+            raise BadSpec(
+                f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or "
+                "+outside_teacher"
+            )
         return (), None
     if not looking:
         raise BadSpec(f"{method.stages.name}: no term uses these models; add one such as +regulators, or remove them")
@@ -280,7 +283,7 @@ def _same_width(
     if own != taught:
         cure = f"+project(width={taught})" if taught != shape.width else "+none"
         raise BadSpec(
-            f"{bound[0]} compares vectors number by number: they have {own} numbers, the teacher's {taught}; take {cure}"
+            f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
             + (" or +outside_teacher(width=student)" if stage.own_width else "")
         )
 
