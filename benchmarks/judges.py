@@ -171,11 +171,15 @@ def _means(pairs: Mapping[str, list[tuple[float, float]]]) -> tuple[np.ndarray, 
 
 
 def _deviations(pairs: Mapping[str, list[tuple[float, float]]]) -> Floats:
-    """What runs differ by from the mean of their method, in standard deviations of all of them: (N, 2)."""
+    """What runs differ by from the mean of their method, in standard deviations of all of them: (N, 2).
+
+    None where a figure does not move with the seed, as those of untrained encoders do not.
+    """
     several = [np.array(values) - np.mean(values, axis=0) for values in pairs.values() if len(values) > 1]
     left = np.concatenate(several) if several else np.zeros((0, 2))
-    left = left[np.abs(left).sum(axis=1) > 0]  # an untrained encoder is the same under every seed
-    scaled: Floats = left / left.std(axis=0) if len(left) else left
+    left = left[np.abs(left).sum(axis=1) > 0]
+    spread = left.std(axis=0) if len(left) else np.zeros(2)
+    scaled: Floats = left / spread if spread.all() else np.zeros((0, 2))
     return scaled
 
 
