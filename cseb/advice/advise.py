@@ -254,7 +254,7 @@ class Advice:
             estimate=result,
             curve=curve,
             sizes=(self.few, self.size),
-            words=None if self.ask else _words(self.judge.decide, self.runs.data_dir),
+            words=None if self.ask or stopped else _words(self.judge.decide, self.runs.data_dir),
             answered=self._answered(),
             seconds=sum(record.cost.seconds for record in self.runs.made.values()),
             training=fmean(trained) if trained else 0.0,
