@@ -272,7 +272,7 @@ SLOTS = {
             "peer_encoder": "cseb.parts.networks:PeerEncoder",
         },
     ),
-    "tuning": Registry("tuning", {"last_layers": "cseb.parts.tuning:LastLayers"}),
+    "tuning": Registry("tuning", {"last_layers": "cseb.parts.tuning:LastLayers", "lora": "cseb.parts.lora:LoRA"}),
     "wrapper": Registry("wrapper", {"matryoshka": "cseb.parts.matryoshka:Matryoshka"}),
     "mixer": Registry("mixer", {"mix": "cseb.parts.weight_mixing:Mix"}),
     "post": Registry(
