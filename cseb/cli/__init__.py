@@ -24,6 +24,7 @@ from cseb.cli import (
     evaluate,
     overlap,
     plot,
+    recommend,
     report,
     rerun,
     run,
@@ -90,6 +91,7 @@ def _options(
 
 
 command = partial(app.command, cls=Command)
+command()(recommend.recommend)
 command()(run.run)
 command()(status.status)
 command()(report.report)
