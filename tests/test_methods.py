@@ -13,9 +13,9 @@ EVERY = {
     **dict.fromkeys(("rankcse", "rankcse-released", "rankencoder", "distillcse", "sncse", "promptbert"), 125),
     "whitenedcse": 125,
     "micse": 500,
-    **dict.fromkeys(("continued", "rcl", "rcl-literal", "rcl-unsup"), 431),  # a tenth of an epoch
+    **dict.fromkeys(("continued", "entropy-model", "rcl", "rcl-literal", "rcl-unsup"), 431),  # a tenth of an epoch
     "scd": 250,
-    "ct": 500,
+    **dict.fromkeys(("ct", "ct-sbert"), 500),
     "consert": 200,
     "mocose": 100,
     "sg-opt": 50,
@@ -24,7 +24,7 @@ EVERY = {
 }
 OURS = {  # no code was found, the release chooses no checkpoint, or looks as often as its own steps ask
     *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
-    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
+    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "declutr-sentence", "tsdae"),
 }
 
 # Released with half precision.

@@ -245,8 +245,16 @@ class Outside(Protocol):
 class Tuning(Protocol):
     """Which weights of the encoder are trained."""
 
+    adds_weights: bool  # it lays weights of its own over those of the backbone
+
     def attach(self, encoder: Encoder) -> None:
         """Called once with the encoder as loaded, before training. Raises: BadSpec."""
+
+    def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """A checkpoint of the encoder as one of an ordinary encoder."""
+
+    def detach(self, encoder: Encoder) -> None:
+        """Called once after training: the encoder is to be an ordinary one again."""
 
 
 class Wrapper(Protocol):

@@ -76,6 +76,7 @@ class Built:
     teacher: Embed | None = None
     wrapper: Wrapper | None = None
     mixer: Mixer | None = None
+    tuning: Tuning | None = None
 
 
 def check(
@@ -103,9 +104,10 @@ def check(
             _same_width(method, shape, terms, head, teacher_width)
         for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
-        for named in (method.tuning, method.mixer):
-            if named is not None:
-                _live(named, shape)
+        if method.tuning is not None:
+            _tuning(method, shape)
+        if method.mixer is not None:
+            _live(method.mixer, shape)
         if method.wrapper is not None:
             _live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
     post: Post | None = None if method.post is None else _live(method.post, shape)
@@ -141,8 +143,9 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
     if not staged:
         _read(method, shape, views, terms)
     stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
+    tuning: Tuning | None = None
     if method.tuning is not None:
-        tuning: Tuning = _live(method.tuning, shape)
+        tuning = _tuning(method, shape)
         with new_weights(seed, method.tuning.name):
             tuning.attach(encoder)
     further: Encoder | None = None
@@ -157,6 +160,7 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
         outside=first if isinstance(first, Outside) else None,
         wrapper=None if method.wrapper is None else _live(method.wrapper, shape),
         mixer=None if method.mixer is None else _live(method.mixer, shape),
+        tuning=tuning,
     )
 
 
@@ -260,6 +264,18 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     if not dict(method.recipe.options)["steps"]:
         return (), None
     return tuple(replace(one, mixer=None) for one in stages.methods(method)), stages.until
+
+
+def _tuning(method: Method, shape: Shape) -> Tuning:
+    """Raises: BadSpec if a copy would have to follow weights that only training has."""
+    assert method.tuning is not None
+    found: Tuning = _live(method.tuning, shape)
+    follows = next((part.name for part in method.parts() if facts(part.name).requires == "momentum copy"), "")
+    if found.adds_weights and follows:
+        raise BadSpec(
+            f"{follows} follows the weights of the encoder, and {method.tuning.name} trains others; take one of them out"
+        )
+    return found
 
 
 def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
