@@ -96,8 +96,8 @@ def export(
             return Exported(str(to), hub_upload.push(staged, push, private=private, message=message), drifts)
     except OSError as error:
         raise BadResults(
-            f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder it lies in, "
-            "or name another"
+            f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder it lies "
+            "in, or name another"
         ) from error
 
 

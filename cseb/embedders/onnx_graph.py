@@ -103,11 +103,12 @@ class _Graph(nn.Module):
 
 
 def _write(encoder: Encoder, file: Path) -> None:
-    example = torch.ones((2, 3), dtype=torch.int64)
+    ids = torch.ones((2, 3), dtype=torch.int64)
+    mask = torch.tensor([[1, 1, 1], [1, 1, 0]])  # where nothing is masked, transformers leaves masks out of the graph
     anything = torch.export.Dim.DYNAMIC
     torch.onnx.export(
         _States(encoder.backbone).eval(),
-        kwargs=dict.fromkeys(INPUTS, example),
+        kwargs=dict(zip(INPUTS, (ids, mask), strict=True)),
         f=file,
         input_names=list(INPUTS),
         output_names=[STATES],

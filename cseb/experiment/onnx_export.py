@@ -79,7 +79,7 @@ def section(form: str, drifts: Sequence[Drift], loads: bool) -> list[str]:
 
 def change(one: Drift) -> str:
     """Such as `-0.12`."""
-    return "--" if one.change is None else f"{one.change:+.2f}"
+    return "--" if one.change is None else f"{round(one.change, 2) + 0.0:+.2f}"  # no -0.00
 
 
 def _points(value: float | None) -> str:
