@@ -76,11 +76,9 @@ NOT_OFFERED: Mapping[str, str] = {
     "clsep": "its word-vector noise has been read in part only",
     "l2p-csr": "its start and its adversarial masks have been read in part only",
     "promcse": "tuned prefixes inside every layer, for which there is no part",
-    "declutr": "learns from spans of long documents; a corpus here is single sentences",
-    "ct-sbert": "`ct` from a supervised encoder: `--methods ct --encoder FOLDER`",
+    "declutr": "learns from spans of long documents; on single sentences it is `declutr-sentence`",
     "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",
     "skip-thought": "learns from books read in order, for days",
-    "entropy-model": "the pre-trained teacher of `rcl` alone: `continued+entropy(weight=PHI)`",
 }
 
 

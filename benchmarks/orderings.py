@@ -1,14 +1,14 @@
-"""Which orderings of the papers hold on the embedded world: the table in results/microworld/README.md.
+"""Which orderings of the papers hold here: the tables in results/microworld/README.md and results/real/README.md.
 
 Both numbers of a printed difference stand in one table of one paper, for one encoder and one share. Ours are paired by
-seed; points of every seed come from results/microworld/few-shot.csv and triples.csv (`cseb report --format csv`). Run
-it in the root of the repository after either has changed: python benchmarks/orderings.py
+seed; points of every seed come from few-shot.csv and triples.csv in the same folder (`cseb report --format csv`). Run
+it in the root of the repository after one of these has changed: python benchmarks/orderings.py
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,8 @@ from cseb.papers.scores import own_rows
 from cseb.statistics.intervals import t_interval
 
 ROOT = Path(__file__).parents[1]
-DEMO = Path("results") / "microworld"
+FOLDERS = tuple(ROOT / "results" / name for name in ("microworld", "real"))
+FILES = ("few-shot.csv", "triples.csv")
 MARKERS = ("<!-- orderings, by benchmarks/orderings.py -->\n", "<!-- end -->")
 BASELINE = "simcse"
 # What a method is held against where that is not the baseline.
@@ -78,36 +79,37 @@ def printed(method: str, base: str) -> str:
     return f"{said} ({', '.join(sorted({each[0] for each in common}))})"
 
 
-def table(root: Path = ROOT) -> str:
+def table(folder: Path) -> str:
     """Markdown: a row for each method held against another one, a column for each share."""
-    return "\n".join(_lines(root)) + "\n"
+    return "\n".join(_lines([points(folder / file) for file in FILES])) + "\n"
 
 
-def _lines(root: Path) -> Iterator[str]:
-    yield "| method | against | printed | smallest share | | | largest |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
-    for file in ("few-shot.csv", "triples.csv"):
-        found = points(root / DEMO / file)
-        shares = sorted({share for _, share in found})
+def _lines(files: Sequence[Points]) -> Iterator[str]:
+    shares = [sorted({share for _, share in found}) for found in files]
+    columns = max(2, *map(len, shares))
+    yield f"| method | against | printed | smallest share |{' |' * (columns - 2)} largest |"
+    yield f"| {' | '.join(['---'] * (columns + 3))} |"
+    for found, own in zip(files, shares, strict=True):
         for method in dict.fromkeys(name for name, _ in found):
             base = BASES.get(method, BASELINE)
-            cells = [verdict(found.get((method, x), {}), found.get((base, x), {})) for x in shares]
+            cells = [verdict(found.get((method, x), {}), found.get((base, x), {})) for x in own]
             if method != base and any(cells):
-                cells += [""] * (4 - len(cells))
+                cells += [""] * (columns - len(cells))
                 yield f"| `{method}` | `{base}` | {printed(method, base) or '--'} | {' | '.join(cells)} |"
 
 
-def replaced(text: str, root: Path = ROOT) -> str:
-    """`text` with a fresh table between the markers."""
+def replaced(text: str, folder: Path) -> str:
+    """`text` with a fresh table of the folder between the markers."""
     before, _, rest = text.partition(MARKERS[0])
     _, _, after = rest.partition(MARKERS[1])
-    return f"{before}{MARKERS[0]}{table(root)}{MARKERS[1]}{after}"
+    return f"{before}{MARKERS[0]}{table(folder)}{MARKERS[1]}{after}"
 
 
 def main() -> None:
-    """Write the table anew."""
-    readme = ROOT / DEMO / "README.md"
-    readme.write_text(replaced(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write the tables anew."""
+    for folder in FOLDERS:
+        readme = folder / "README.md"
+        readme.write_text(replaced(readme.read_text(encoding="utf-8"), folder), encoding="utf-8")
 
 
 if __name__ == "__main__":

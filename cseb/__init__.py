@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cseb.api.grid import run
     from cseb.api.overlap import overlap
     from cseb.api.plot import plot
+    from cseb.api.recommend import recommend
     from cseb.api.report import report
     from cseb.api.results import Results, load
     from cseb.api.sources import diff, rerun, sample, show, verify
@@ -51,6 +52,7 @@ __all__ = [
     "load",
     "overlap",
     "plot",
+    "recommend",
     "report",
     "rerun",
     "run",
@@ -72,6 +74,7 @@ _HOMES = {
     "card": "cseb.api.card",
     "overlap": "cseb.api.overlap",
     "plot": "cseb.api.plot",
+    "recommend": "cseb.api.recommend",
     "report": "cseb.api.report",
     "run": "cseb.api.grid",
     "train": "cseb.api.train",

@@ -1,7 +1,7 @@
 """What one of several processes does in encoder/test_distributed.py: gradients of one batch, then a short training."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,12 +24,18 @@ SENTENCES = [f"the {one} dog {two} a ball in the {three}" for one in ("old", "re
              for two in ("chased", "saw", "had") for three in ("park", "house", "sun")]  # fmt: skip
 
 
+def letters(texts: Sequence[str]) -> np.ndarray:
+    """A teacher from outside: sums of random vectors of letters, (N, 16)."""
+    table = np.random.default_rng(0).standard_normal((128, 16)).astype(np.float32) / 8
+    return np.stack([table[[ord(one) for one in text]].sum(axis=0) for text in texts])
+
+
 def still(built: Built) -> Built:
     """In float64 and with no dropout in copies of the encoder either, which have rates of their own."""
     for module in Objective(built).double().terms.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    return replace(built, stages=tuple(partial(still_stage, make) for make in built.stages))
+    return replace(built, stages=tuple(partial(still_stage, make) for make in built.stages), teacher=letters)
 
 
 def still_stage(make: Callable[[], Built]) -> Built:
@@ -57,7 +63,8 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
         ids, mask, _, anchor = (field[: len(first.rows)] for field in first.fields)
         built.memory.remember(built.encoder, ids, mask, anchor, first.sids, here)
         queue = built.memory.negatives(second.sids)
-    teachers = [[torch.sin(torch.arange(len(sentences) * 16.0)).view(-1, 16).double()] * 2] * len(built.stages)
+    teachers = [[torch.sin(torch.arange(len(sentences) * 16.0)).view(-1, 16).double()] * 2]
+    teachers *= len(built.stages) + (built.outside is not None)
     for weighted in built.terms:
         if isinstance(weighted.term, NeedsPrecomputedTargets):
             weighted.term.precompute_targets(teachers)
@@ -71,8 +78,9 @@ def main(folder: Path, out: Path, texts: list[str]) -> None:
     """One file for every method: loss and gradients, and the losses of a training."""
     for number, text in enumerate(texts):
         method = parse_method(text).at(1.0)
-        paired = method.views.name in ("triples", "pairs")
-        lines = [f"{a}\t{b}\t{c}" for a, b, c in zip(SENTENCES, SENTENCES[1:], SENTENCES[2:], strict=False)]
+        paired = method.views.name in ("triples", "pairs", "rated_pairs")
+        third = [str(len(one) % 5) for one in SENTENCES] if method.views.name == "rated_pairs" else SENTENCES[2:]
+        lines = [f"{a}\t{b}\t{c}" for a, b, c in zip(SENTENCES, SENTENCES[1:], third, strict=False)]
         sentences = lines if paired else SENTENCES
         held = gradients(still(build(method, folder, 0)), sentences)
         once = still(build(method, folder, 0))

@@ -22,6 +22,7 @@ from cseb.registry import LAUNCHERS, METHODS, SLOTS, TASKS
 from tests.conftest import SENTENCES, save_deep_encoder
 from tests.examples import Desk
 from tests.pages import PAGES, ROOT, agrees, blocks, commands, renew, renewed
+from tests.stderr_lines import without_progress
 
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "demo-seeds.svg"
@@ -81,7 +82,7 @@ def test_the_owners_commands_run_in_a_process_of_their_own(command: str, place: 
     done = subprocess.run(
         [sys.executable, "-m", *words], cwd=place, env=environment, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, without_progress(done.stderr)) == (0, [])  # a busy machine is slow to load PyTorch
     assert done.stdout.strip()
 
 

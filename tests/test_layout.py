@@ -13,6 +13,10 @@ GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.p
 
 # Tested in a file of another name, which imports the module.
 ELSEWHERE = {
+    "advice/hold_out": "advice/test_advise.py",
+    "advice/runs": "advice/test_advise.py",
+    "advice/trust": "advice/test_judges.py",
+    "api/recommend": "advice/test_advise.py",
     "analysis/comparable": "reports/test_tables.py",
     "methods/grammar": "methods/test_spec.py",
     "papers/printed": "papers/test_scores.py",
@@ -99,6 +103,7 @@ ELSEWHERE = {
 
 # Reached by commands or by functions above it; by coverage or by reading where no test imports the module.
 REACHED = {
+    "advice/model": "advice/test_advise.py",
     "explain/data_files": "test_cli_data.py",
     "papers/audit_report": "test_cli_audit.py",
     "api/compare": "test_compare.py",
@@ -119,6 +124,7 @@ REACHED = {
     "cli/overlap": "api/test_overlap.py",
     "cli/plot": "plots/test_plots.py",
     "cli/report": "test_report.py",
+    "cli/recommend": "advice/test_cli_recommend.py",
     "cli/rerun": "explain/test_rerun.py",
     "cli/run": "test_cli.py",
     "cli/sample": "test_cli.py",

@@ -13,22 +13,26 @@ EVERY = {
     **dict.fromkeys(("rankcse", "rankcse-released", "rankencoder", "distillcse", "sncse", "promptbert"), 125),
     "whitenedcse": 125,
     "micse": 500,
-    **dict.fromkeys(("continued", "rcl", "rcl-literal", "rcl-unsup"), 431),  # a tenth of an epoch
+    **dict.fromkeys(("continued", "entropy-model", "rcl", "rcl-literal", "rcl-unsup"), 431),  # a tenth of an epoch
     "scd": 250,
-    "ct": 500,
+    **dict.fromkeys(("ct", "ct-sbert"), 500),
     "consert": 200,
     "mocose": 100,
     "sg-opt": 50,
     "isbert": 1_000,
     "vascl": 500,
 }
-OURS = {"arccse", "mirror", "mirror-avg"}  # no code was found, or the release chooses no checkpoint
+OURS = {  # no code was found, the release chooses no checkpoint, or looks as often as its own steps ask
+    *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
+    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "declutr-sentence", "tsdae"),
+}
 
 # Released with half precision.
 HALF = (
     *("simcse", "simcse-sup", "simcse-positives", "compcse", "compcse-large", "compcse-roberta", "informin-cl"),
     *("informin-cl-mlm", "scd", "diffcse", "pcl", "pcl-released", "rankcse", "rankcse-released", "rankencoder"),
     *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg", "esimcse"),
+    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
 )
 FULL = ("micse", "iscse", "mixcse", "mixcse-paper", "dclr", "sncse", "ct", "mocose", "sg-opt", "isbert", "vascl")
 

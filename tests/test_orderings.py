@@ -17,9 +17,11 @@ def script() -> ModuleType:
     return script_of("orderings")
 
 
-def test_the_table_that_is_shown_is_fresh(script: ModuleType) -> None:
-    text = (ROOT / "results" / "microworld" / "README.md").read_text(encoding="utf-8")
-    assert script.replaced(text) == text, "run python benchmarks/orderings.py"
+@pytest.mark.parametrize("name", ["microworld", "real"])
+def test_the_table_that_is_shown_is_fresh(script: ModuleType, name: str) -> None:
+    folder = ROOT / "results" / name
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    assert script.replaced(text, folder) == text, "run python benchmarks/orderings.py"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from cseb.cli import (
     export,
     overlap,
     plot,
+    recommend,
     report,
     rerun,
     run,
@@ -91,6 +92,7 @@ def _options(
 
 
 command = partial(app.command, cls=Command)
+command()(recommend.recommend)
 command()(run.run)
 command()(status.status)
 command()(report.report)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from cseb.data import module_folders
+from cseb.data.bounded import is_file
 from cseb.data.checkpoint import CONFIG, PICKLES
 from cseb.data.weights import TOKENIZER, WEIGHTS, find_encoder, matching, sha256_of
 from cseb.errors import BadData
 from cseb.methods.part_facts import facts
+
+EMBEDDERS = "it may be a folder, a hub name, st:FOLDER, glove:FILE or a file of sentence vectors (.npz)"
 
 
 def contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
@@ -20,7 +24,13 @@ def contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     """
     found = {}
     for part, option, name in named:
-        if facts(part).external[option] == "encoder":
+        kind = facts(part).external[option]
+        if kind == "embedder":
+            try:
+                found[name] = _embedder(name)
+            except BadData as error:
+                raise BadData(f"{part}: {option}: {error}; {EMBEDDERS}") from None
+        elif kind == "encoder":
             try:
                 found[name] = find_encoder(name)[1]
             except BadData as error:
@@ -31,3 +41,15 @@ def contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
         elif path.is_dir():
             found[name] = sha256_of(matching(path, (CONFIG, *TOKENIZER, *WEIGHTS, *PICKLES)))
     return found
+
+
+def _embedder(name: str) -> str:
+    """Hash of a finished encoder: a file of vectors, a folder or a hub name. Raises: BadData."""
+    kind, colon, rest = name.partition(":")
+    if kind == "st" and colon:
+        return module_folders.sha256(module_folders.locate(rest))
+    if is_file(path := Path(rest if kind == "glove" and colon else name)):
+        return sha256_of([path])
+    if is_file(path / module_folders.MODULES):
+        return module_folders.sha256(path)
+    return find_encoder(name)[1]

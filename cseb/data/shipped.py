@@ -24,6 +24,11 @@ ENCODERS: Mapping[str, ShippedEncoder] = {
         "comes with cseb: BERT of 2 layers x 128, pre-trained on real English",
         "b237b7d687c89be99754b5c118ff5f4624538341480f1444959db2e192f2bef7",
     ),
+    "cseb-mini": ShippedEncoder(
+        _OPEN / "cseb-mini",
+        "comes with cseb: BERT of 4 layers x 256, pre-trained on real English",
+        "60b5759772441ebb35b61223076516fedb110690db5ff1ae0fb8f60b4fac02ac",
+    ),
     "microworld": ShippedEncoder(
         _PACKAGE / "microworld" / "encoder",
         "comes with cseb: BERT of 3 layers x 64, pre-trained on generated English",

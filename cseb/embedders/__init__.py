@@ -16,10 +16,10 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     """The encoder a user names; its files are hashed, its weights are not loaded yet.
 
     name, in the order in which it is tried: `st:FOLDER` (sentence-transformers), `glove:FILE` (word vectors),
-    `words:tf-idf` or `words:random`, `module:function`, the key of a record whose model was saved, a file of word
-    vectors, a folder or hub name. Raises: CsebError.
+    `words:tf-idf` or `words:random`, `module:function`, the key of a record whose model was saved, a file of sentence
+    or of word vectors, a folder or hub name. Raises: CsebError.
     """
-    from cseb.embedders import folders, functions, word_vectors
+    from cseb.embedders import folders, functions, sentence_vectors, word_vectors
 
     kind, colon, rest = name.partition(":")
     if kind == "st" and colon:
@@ -33,6 +33,8 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         found = word_vectors.baseline(rest)
     elif functions.NAME.fullmatch(name):
         found = functions.find(name)
+    elif name.endswith(sentence_vectors.SUFFIX) and is_file(name):
+        found = sentence_vectors.find(name)
     elif name.endswith(word_vectors.SUFFIXES) and is_file(name):
         found = word_vectors.find(name)
     if found is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from cseb.data import bounded
-from cseb.data.weights import HUB_NAME
+from cseb.data import bounded, module_folders
 from cseb.embedders import foreign_modules as foreign
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.records.record import Source
 from cseb.tasks.task import Embed, Vectors
 
-CONTENT = (".json", ".safetensors", ".txt", ".model", ".py")
 # Modules that look at no state of padding, and how many sentences they then get at once.
 BLIND = ("Pooling", "Normalize", "Dense", "Dropout", "LayerNorm")
 AT_ONCE = 256
@@ -29,44 +26,22 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     """A folder with modules.json, or a hub name. Raises: BadData without the library, or if weights are pickles."""
     if how.pooler:
         raise BadSpec(f"st:{name} is pooled by its own modules, so --pooler {how.pooler} does not apply; leave out st:")
-    folder = _folder(name)
-    if not (folder / "modules.json").is_file():
+    folder = module_folders.locate(name)
+    if not (folder / module_folders.MODULES).is_file():
         raise BadData(
             f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give --pooler"
         )
     modules = foreign.check(folder, how.trust_remote_code)
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in CONTENT)
-    total = hashlib.sha256()
-    for path in files:
-        total.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
-        with path.open("rb") as stream:
-            total.update(hashlib.file_digest(stream, "sha256").digest())
     kinds, prompt = tuple(module.kind for module in modules), _prompt(folder / "config_sentence_transformers.json")
     options = f"modules={kinds!r}, normalised={'Normalize' in kinds}, prompt={prompt!r}"
     dtype = "" if how.dtype == "fp32" else f", dtype={how.dtype!r}"
     return Embedder(
-        source=Source(name=name, sha256=total.hexdigest()),
+        source=Source(name=name, sha256=module_folders.sha256(folder)),
         method="its own modules",
         resolved=f"sentence_transformers({options}{dtype})@1",
         open=lambda: _load(folder, how),
         notes=(f"modules {', '.join(kinds)}" + (f"; prompt {prompt!r}" if prompt else ""),),
     )
-
-
-def _folder(name: str) -> Path:
-    if bounded.is_dir(name) or not HUB_NAME.fullmatch(name):
-        if not bounded.is_dir(name):
-            raise BadData(f"{name[:100]}: no such folder")
-        return Path(name).resolve()
-    from huggingface_hub import snapshot_download
-
-    try:
-        repository, _, revision = name.partition("@")
-        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=[f"*{s}" for s in CONTENT]))
-    except Exception as error:  # the hub client raises a dozen kinds; all mean "not here"
-        raise BadData(
-            f"{name}: no such folder, and it cannot be downloaded from the hub ({first_line(error)})"
-        ) from None
 
 
 def _prompt(file: Path) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 
 from cseb.data.external_inputs import contents
 from cseb.methods import fingerprints
-from cseb.methods.part_facts import facts
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
 from cseb.records.record import Foreign, Protocol, Source, Vary
@@ -85,16 +84,7 @@ def _fields(protocol: Protocol) -> dict[str, Any]:
 
 def external_inputs(method: Method) -> tuple[Source, ...]:
     """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
-    named = method.external_inputs()
-    embedder = {one for one in named if facts(one[0]).external[one[1]] == "embedder"}
-    found = contents(one for one in named if one not in embedder)
-    if embedder:
-        from cseb.experiment import outside_teacher  # torch, which no other identity needs
-
-    for part in method.parts():
-        for _, _, name in (one for one in embedder if one[0] == part.name):
-            found[name] = outside_teacher.find(name, str(dict(part.options).get("pooler", ""))).source.sha256
-    return tuple(Source(name=name, sha256=sha256) for name, sha256 in found.items())
+    return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.external_inputs()).items())
 
 
 def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:

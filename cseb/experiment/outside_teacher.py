@@ -35,7 +35,7 @@ def width_of(stage: Outside) -> int:
 
 @lru_cache(maxsize=8)
 def _width_of(encoder: str, pooler: str) -> int:
-    return int(find(encoder, pooler).open()(["a sentence"]).shape[1])
+    return int(find(encoder, pooler).open()([]).shape[1])
 
 
 def vectors(stage: Outside, device: str, threads: int, trust_remote_code: bool) -> Embed:

@@ -21,7 +21,7 @@ from cseb.methods.part_facts import facts
 from cseb.methods.spec import Edit, Method, part
 from cseb.progress import counted
 from cseb.records.record import Protocol, Record, Source, Vary
-from cseb.registry import scale_of, slot_of
+from cseb.registry import SLOTS, scale_of, slot_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -195,6 +195,9 @@ def check_columns(method: Method, corpus: Corpus) -> None:
     if not allowed or not method.terms:
         return
     columns = corpus.columns()
+    reader = getattr(SLOTS["views"][method.views.name], "check_lines", None)
+    if reader is not None and np.isin(columns, allowed).all():
+        reader(list(corpus))
     wrong = np.flatnonzero(~np.isin(columns, allowed))
     if len(wrong):
         line = corpus[int(wrong[0])]

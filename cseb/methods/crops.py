@@ -16,9 +16,9 @@ CROPS = replace(
     terms=(preset("infonce"),),
     recipe=preset("recipe", learning_rate=2e-5, warmup=1_562, optimizer="adamw"),
     deviations=(
-        "crop: the papers cut spans out of abstracts (two sentences each) or of 256 tokens; a sentence here is a line of "
-        "its own, so the crop is of that sentence, beside the whole; both views cropped is `+crop(first=crop)`",
-        "recipe: one epoch of 23,500 abstracts there, SimCSE's 15,625 steps here with the same tenth of warm-up; length "
-        "32 instead of 512; Adam without weight decay is AdamW with 0",
+        "crop: the papers cut spans out of abstracts (two sentences each) or of 256 tokens; a sentence here is a line "
+        "of its own, so the crop is of that sentence, beside the whole; both views cropped is `+crop(first=crop)`",
+        "recipe: one epoch of 23,500 abstracts there, SimCSE's 15,625 steps here with the same tenth of warm-up; "
+        "length 32 instead of 512; Adam without weight decay is AdamW with 0",
     ),
 )

@@ -1,5 +1,7 @@
 """CT: two encoders that must agree on equal sentences and disagree on different ones."""
 
+from dataclasses import replace
+
 from cseb.methods.spec import Method, preset
 
 CT = Method(
@@ -35,5 +37,16 @@ CT = Method(
         "recipe: maximum length 75 is the example's, the function's default is 200",
         "bce_pairs: the mean as in the code; sentence-transformers sums (`reduction=sum`)",
         "ami: `ct+ami` compares the two encoders on the positive pairs alone, 2 of 16; no source gives a weight",
+    ),
+)
+
+CT_SBERT = replace(
+    CT,
+    name="ct-sbert",
+    source="Carlsson et al., ICLR 2021 (CT) from a supervised SBERT; Gao, Yao & Chen, EMNLP 2021, table 5 (CT-SBERT)",
+    deviations=(
+        "the start is an SBERT trained on NLI (such as bert-base-nli-mean-tokens): give it with --encoder; without it "
+        "this is `ct`. The labels that it has seen are the encoder's, which a table does not mark",
+        *CT.deviations,
     ),
 )

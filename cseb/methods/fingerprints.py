@@ -6,6 +6,7 @@ of different code are never mixed without a word. What a record says is worked o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 
@@ -150,6 +151,8 @@ def _foreign_task(name: str) -> tuple[str, str, str, str] | None:
 
 
 def _task_module(name: str) -> str:
+    if name not in TASKS and (narrow := re.fullmatch("first[0-9]+:(.+)", name)):
+        return _task_module(narrow[1])
     if name in TASKS:
         return TASKS.targets[name].partition(":")[0]
     return MTEB_TASKS if name.startswith("mteb:") else OWN_TASKS

@@ -26,8 +26,8 @@ GIST = replace(
 GIST_SELF = replace(
     SIMCSE,
     name="gist-self",
-    source="ours, in no paper: SimCSE (Gao et al. 2021, eq. 1) with the masks of GISTEmbed (Solatorio 2024), the encoder "
-    "its own guide",
+    source="ours, in no paper: SimCSE (Gao et al. 2021, eq. 1) with the masks of GISTEmbed (Solatorio 2024), the "
+    "encoder its own guide",
     terms=(preset("guided_nce", anchors=False, positives=False),),
     deviations=(
         "guided_nce: what the encoder itself puts closer to a sentence than its other rendering is no negative; the "

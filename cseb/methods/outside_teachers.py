@@ -5,18 +5,20 @@ from dataclasses import replace
 from cseb.methods.simcse import SIMCSE
 from cseb.methods.spec import part, preset
 
-TEACHER = "outside_teacher: it must be named, `+outside_teacher(encoder=FOLDER)`; rows are marked as having seen its data"
+TEACHER = (
+    "outside_teacher: it must be named, `+outside_teacher(encoder=FOLDER)`; rows are marked as having seen its data"
+)
 WIDTH = (
-    "outside_teacher: vectors of another width than the encoder's keep the main directions of the subset's own vectors, or "
-    "get zeros; the teacher's own width is `+outside_teacher(width=own)+project(width=E)`"
+    "outside_teacher: vectors of another width than the encoder's keep the main directions of the subset's own "
+    "vectors, or get zeros; the teacher's own width is `+outside_teacher(width=own)+project(width=E)`"
 )
 BUDGET = (
-    "recipe: one epoch of 10^6 sentences, kept for every fraction; papers train 20 epochs of NLI sentences at this batch, "
-    "rate and share of warm-up. The papers look at the dev set every 64 to 512 steps, ours every 125"
+    "recipe: one epoch of 10^6 sentences, kept for every fraction; papers train 20 epochs of NLI sentences at this "
+    "batch, rate and share of warm-up. The papers look at the dev set every 64 to 512 steps, ours every 125"
 )
 VIEW = (
-    "delete: a tenth of the words is gone from the second view; the paper's main rows have back-translations, its table 6 "
-    "finds deletion as good for BERT-base"
+    "delete: a tenth of the words is gone from the second view; the paper's main rows have back-translations; its "
+    "table 6 finds deletion as good for BERT-base"
 )
 
 DISTIL_L2 = replace(
@@ -45,7 +47,7 @@ DISTIL_MSE = replace(
     recipe=preset("recipe", steps=3_125, learning_rate=1e-4, warmup=312, optimizer="adamw", max_length=128),
     deviations=(
         TEACHER,
-        "outside_teacher: main directions are fitted on the subset's own vectors, the release takes 40,000 further texts",
+        "outside_teacher: main directions are of the subset's vectors, the release fits them on 40,000 further texts",
         "recipe: one epoch of 200,000 sentences, kept for every fraction; trained in fp16, fp32 here",
     ),
 )
@@ -78,8 +80,8 @@ CONGEN = replace(
     deviations=(
         *DISTIL_L2.deviations,
         VIEW,
-        "bank_ce: the bank is the whole subset, or 10,000 of it; the paper fills a queue of 65,536 with sentences that it "
-        "takes out of training",
+        "bank_ce: the bank is the whole subset, or 10,000 of it; the paper fills a queue of 65,536 with sentences that "
+        "it takes out of training",
     ),
 )
 
@@ -93,8 +95,8 @@ SCT = replace(
     deviations=(
         *DISTIL_L2.deviations,
         VIEW,
-        "cross_view_kl: banks are the whole subset, or 10,000 of it; the release fills queues of 65,536 from random unit "
-        "vectors",
+        "cross_view_kl: banks are the whole subset, or 10,000 of it; the release fills queues of 65,536 from random "
+        "unit vectors",
         "terms: the paper adds its loss without a teacher; the release starts from an encoder trained by that instead, "
         "and has the distillation alone, as here",
     ),

@@ -7,7 +7,7 @@ from cseb.methods.spec import preset
 
 RATED = "rated_pairs: lines `left TAB right TAB score`; ratings are labels, so rows of this method are supervised"
 BUDGET = (
-    "recipe: four epochs of STS-B's 5,749 training pairs at batch 16, kept for every fraction, with a tenth of warm-up; "
+    "recipe: four epochs of STS-B's 5,749 training pairs at batch 16, kept for every fraction, a tenth of it warm-up; "
     "budget and rate are ours, as usual for SBERT on that set"
 )
 
@@ -31,14 +31,14 @@ ANGLE = replace(
     deviations=(
         RATED,
         BUDGET,
-        "rank_scores: the paper adds CoSENT and InfoNCE, sentence-transformers has the angle alone, and so has this; it "
-        "is not symmetric in a pair, `+rank_scores(similarity=symmetric_angle)` is",
+        "rank_scores: the paper adds CoSENT and InfoNCE, sentence-transformers has the angle alone, and so has this; "
+        "it is not symmetric in a pair, `+rank_scores(similarity=symmetric_angle)` is",
     ),
 )
 
 SBERT_REGRESSION = replace(
     COSENT,
     name="sbert-regression",
-    source="Reimers & Gurevych, EMNLP 2019, arXiv:1908.10084: regression objective; released code (CosineSimilarityLoss)",
+    source="Reimers & Gurevych, EMNLP 2019, arXiv:1908.10084: regression objective; released code",
     terms=(preset("score_mse"),),
 )

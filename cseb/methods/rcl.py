@@ -29,6 +29,19 @@ CONTINUED = replace(
     ),
 )
 
+ENTROPY_MODEL = replace(
+    CONTINUED,
+    name="entropy-model",
+    source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2, table 5",
+    terms=(preset("infonce"), preset("entropy")),
+    deviations=(
+        "one of the four models that `rcl` trains first, here with an epoch of its own; table 5 has phi 0.01 to 0.04, "
+        "`+entropy(weight=0.02)`",
+        "entropy: the paper has no temperature; 0.05 here. Its sum over all j adds i != j: the positive is left out",
+        *CONTINUED.deviations[1:],
+    ),
+)
+
 RCL = replace(
     CONTINUED,
     name="rcl",

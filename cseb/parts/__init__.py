@@ -106,8 +106,8 @@ class View(Protocol):
     views: how many views it gives besides edits. It may have `groups`: how many renderings in turn are composed into
     one view each, such as (1, 2); `notes`, filled by the call: what a reader of the record should know; `edits`: how
     many of its last renderings are edits (see Step); `renderings`: how every view is encoded, where views differ by
-    more than their tokens; `templates`: the prompt around each of its renderings, in place of the pooler's; `scores`, filled by
-    the call: (N,) ratings of the lines.
+    more than their tokens; `templates`: the prompt around each of its renderings, in place of the pooler's; `scores`,
+    filled by the call: (N,) ratings of the lines.
     """
 
     @property
@@ -245,8 +245,16 @@ class Outside(Protocol):
 class Tuning(Protocol):
     """Which weights of the encoder are trained."""
 
+    adds_weights: bool  # it lays weights of its own over those of the backbone
+
     def attach(self, encoder: Encoder) -> None:
         """Called once with the encoder as loaded, before training. Raises: BadSpec."""
+
+    def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """A checkpoint of the encoder as one of an ordinary encoder."""
+
+    def detach(self, encoder: Encoder) -> None:
+        """Called once after training: the encoder is to be an ordinary one again."""
 
 
 class Wrapper(Protocol):

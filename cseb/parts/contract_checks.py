@@ -24,7 +24,7 @@ METHODS = {
     "memory": ("fits", "start", "negatives", "remember"),
     "stages": ("methods",),
     "network": ("__call__",),
-    "tuning": ("attach",),
+    "tuning": ("attach", "plain", "detach"),
     "wrapper": ("check", "__call__"),
     "mixer": ("__call__",),
     "post": ("fits", "fit", "__call__"),

@@ -69,7 +69,7 @@ class Matryoshka:
             raise BadSpec("matryoshka: no term of this method is one of vectors alone; take -matryoshka")
         if type(head).__name__ != "NoHead" and not head.keep:
             raise BadSpec(
-                "matryoshka: this head is dropped at test, so that the first numbers behind it are no vector; take +none"
+                "matryoshka: this head is dropped at test, so the first numbers behind it are no vector; take +none"
             )
         with torch.no_grad():
             full = head.eval()(torch.zeros(2, self.full)).shape[1]
@@ -84,7 +84,5 @@ class Matryoshka:
         widths = self.widths or tuple(full // part for part in (1, 2, 4, 8) if full >= part)
         weights = self.weights or (1.0,) * len(widths)
         targets = getattr(term, "same_width", False)
-        found = [
-            weight * term(narrowed(step, width, targets)) for width, weight in zip(widths, weights, strict=True)
-        ]
+        found = [weight * term(narrowed(step, width, targets)) for width, weight in zip(widths, weights, strict=True)]
         return torch.stack(found).sum()

@@ -25,7 +25,8 @@ def main_directions(vectors: Tensor, kept: int) -> Tensor:
     _, found = torch.linalg.eigh(vectors.T @ vectors)
     found = found.flip(1)[:, :kept]
     largest = found.gather(0, found.abs().argmax(dim=0, keepdim=True))
-    return found * largest.sign()
+    signed: Tensor = found * largest.sign()
+    return signed
 
 
 def of_width(views: Sequence[Tensor], width: int) -> list[Tensor]:
@@ -42,7 +43,8 @@ def of_width(views: Sequence[Tensor], width: int) -> list[Tensor]:
 class OutsideTeacher:
     """The frozen teacher is an encoder from elsewhere; nothing is trained first.
 
-    encoder: a folder, a hub name, `st:FOLDER` or whatever else `cseb eval` takes. pooler: of a folder that says none.
+    encoder: a folder, a hub name, `st:FOLDER`, `glove:FILE`, or a file of sentence vectors (.npz). pooler: of a folder
+    that names none.
     width: "student" brings its vectors to the width of the encoder that is trained, by their main directions within
     the subset or by zeros, "own" leaves them as they are. They are computed once for each subset and kept in the
     user's cache. The teacher reads sentences as the corpus has them, whatever is drawn from them at a step. Source:

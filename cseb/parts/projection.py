@@ -18,7 +18,7 @@ class Project(nn.Module):
     released code: a linear layer to the teacher's width and tanh, behind mean pooling.
     """
 
-    preset: ClassVar = {"activation": "tanh"}  # ConGen release
+    preset: ClassVar = {"width": 1024, "activation": "tanh"}  # ConGen release, its RoBERTa-large
     keep = True
 
     def __init__(self, width: Count, activation: Literal["tanh", "none"], shape: Shape) -> None:

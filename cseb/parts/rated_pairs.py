@@ -44,5 +44,7 @@ def rating(score: str, line: str) -> float:
         found = math.nan
     if not math.isfinite(found):
         shown = line if len(line) <= 60 else f"{line[:57]}..."
-        raise BadData(f"a rated pair ends in {score[:30]!r}, which is no number: {shown!r}; take a corpus of rated pairs")
+        raise BadData(
+            f"a rated pair ends in {score[:30]!r}, which is no number: {shown!r}; take a corpus of rated pairs"
+        )
     return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Shape
@@ -29,6 +30,7 @@ class LastLayers:
     """
 
     preset: ClassVar = {"count": 2}
+    adds_weights = False
 
     def __init__(self, count: Count, shape: Shape) -> None:
         self.count, self.layers = count, shape.layers
@@ -48,3 +50,10 @@ class LastLayers:
         behind = [module for name, module in backbone.named_children() if name in AFTER]
         for module in (*layers[-self.count :], *behind):
             module.requires_grad_(True)
+
+    def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The checkpoint as it is."""
+        return dict(state)
+
+    def detach(self, encoder: Encoder) -> None:
+        """Nothing was added."""

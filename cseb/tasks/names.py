@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, UnknownName
@@ -9,6 +10,9 @@ from cseb.registry import MTEB_PREFIX, TASK_GROUPS, TASKS
 
 if TYPE_CHECKING:
     from cseb.tasks.task import Task
+
+
+FIRST = re.compile(r"(first[1-9][0-9]{0,4}:)(.+)")  # a task on the first numbers of every vector
 
 
 def parse_names(text: str) -> list[str]:
@@ -33,6 +37,9 @@ def _parse(text: str) -> dict[str, str]:
     """By the name of each task the word that says where it is: the name itself, or a path."""
     found: dict[str, str] = {}
     for word in filter(None, map(str.strip, text.split(","))):
+        if match := FIRST.fullmatch(word):
+            found |= {match[1] + name: match[1] + where for name, where in _parse(match[2]).items()}
+            continue
         if word in TASKS or word in TASK_GROUPS or word.startswith(MTEB_PREFIX):
             found |= {name: name for name in TASK_GROUPS.get(word, (word,))}
             continue
@@ -53,6 +60,10 @@ def _parse(text: str) -> dict[str, str]:
 
 
 def _task(word: str) -> Task:
+    if match := FIRST.fullmatch(word):
+        from cseb.tasks.first_numbers import FirstNumbers
+
+        return FirstNumbers(int(match[1].removeprefix("first").removesuffix(":")), _task(match[2]))
     if word in TASKS:
         task: Task = TASKS[word]
         return task

@@ -82,7 +82,9 @@ class Feed:
         """Tokens of the last view, or of the edits in its place, where they are drawn anew at every step."""
         if not isinstance(self.maker, Redrawn):
             return None
-        chosen = [text for text in (self.texts[-1][i] for i in rows) if isinstance(text, str)]  # redrawn is text, not ids
+        chosen = [
+            text for text in (self.texts[-1][i] for i in rows) if isinstance(text, str)
+        ]  # redrawn is text, not ids
         return self.maker.redraw(self.encoder, chosen, self.longest, self.rng)
 
     def _padded(self, rows: Rows, partners: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:

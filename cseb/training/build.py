@@ -76,6 +76,7 @@ class Built:
     teacher: Embed | None = None
     wrapper: Wrapper | None = None
     mixer: Mixer | None = None
+    tuning: Tuning | None = None
 
 
 def check(
@@ -103,9 +104,10 @@ def check(
             _same_width(method, shape, terms, head, teacher_width)
         for stage in stages:
             _parts(stage, _live(stage.recipe, None), shape)
-        for part in (method.tuning, method.mixer):
-            if part is not None:
-                _live(part, shape)
+        if method.tuning is not None:
+            _tuning(method, shape)
+        if method.mixer is not None:
+            _live(method.mixer, shape)
         if method.wrapper is not None:
             _live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
     post: Post | None = None if method.post is None else _live(method.post, shape)
@@ -141,8 +143,9 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
     if not staged:
         _read(method, shape, views, terms)
     stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
+    tuning: Tuning | None = None
     if method.tuning is not None:
-        tuning: Tuning = _live(method.tuning, shape)
+        tuning = _tuning(method, shape)
         with new_weights(seed, method.tuning.name):
             tuning.attach(encoder)
     further: Encoder | None = None
@@ -157,6 +160,7 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
         outside=first if isinstance(first, Outside) else None,
         wrapper=None if method.wrapper is None else _live(method.wrapper, shape),
         mixer=None if method.mixer is None else _live(method.mixer, shape),
+        tuning=tuning,
     )
 
 
@@ -242,7 +246,10 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     looking = [weighted.name for weighted in terms if FROZEN in weighted.term.needs]
     if method.stages is None:
         if looking:
-            raise BadSpec(f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or +outside_teacher")
+            raise BadSpec(
+                f"{looking[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or "
+                "+outside_teacher"
+            )
         return (), None
     if not looking:
         raise BadSpec(f"{method.stages.name}: no term uses these models; add one such as +regulators, or remove them")
@@ -257,6 +264,18 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
     if not dict(method.recipe.options)["steps"]:
         return (), None
     return tuple(replace(one, mixer=None) for one in stages.methods(method)), stages.until
+
+
+def _tuning(method: Method, shape: Shape) -> Tuning:
+    """Raises: BadSpec if a copy would have to follow weights that only training has."""
+    assert method.tuning is not None
+    found: Tuning = _live(method.tuning, shape)
+    follows = next((part.name for part in method.parts() if facts(part.name).requires == "momentum copy"), "")
+    if found.adds_weights and follows:
+        raise BadSpec(
+            f"{follows} follows the weights of the encoder, and {method.tuning.name} trains others; take one of them out"
+        )
+    return found
 
 
 def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
@@ -280,7 +299,7 @@ def _same_width(
     if own != taught:
         cure = f"+project(width={taught})" if taught != shape.width else "+none"
         raise BadSpec(
-            f"{bound[0]} compares vectors number by number: they have {own} numbers, the teacher's {taught}; take {cure}"
+            f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
             + (" or +outside_teacher(width=student)" if stage.own_width else "")
         )
 

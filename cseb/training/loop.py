@@ -117,6 +117,10 @@ def train(
             if last:
                 break
     trained = watcher.trained((*getattr(built.views, "notes", ()), *notes))
+    if built.tuning is not None:
+        for one in encoders:
+            built.tuning.detach(one)
+        start, trained = built.tuning.plain(start), _changed(trained, built.tuning.plain)
     return trained if built.mixer is None else _mixed(built, start, trained, sentences)
 
 
@@ -223,18 +227,23 @@ def _snapshot(encoder: Encoder) -> State:
     return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
 
 
+def _changed(trained: Trained, change: Callable[[State], State]) -> Trained:
+    """Both checkpoints as `change` makes them; where they are one, they stay one."""
+    last = change(trained.last)
+    return replace(trained, best=last if trained.best is trained.last else change(trained.best), last=last)
+
+
 def _mixed(built: Built, start: State, trained: Trained, sentences: Sequence[str]) -> Trained:
     """Both checkpoints as the method's mixer makes them, with the step after the encoder fitted once more."""
-    assert built.mixer is not None
+    mixer = built.mixer
+    assert mixer is not None
 
     def one(state: State) -> State:
-        assert built.mixer is not None
-        restore(built.encoder, built.mixer(start, state))
+        restore(built.encoder, mixer(start, state))
         built.encoder.fit(sentences)
         return _snapshot(built.encoder)
 
-    last = one(trained.last)
-    return replace(trained, best=last if trained.best is trained.last else one(trained.best), last=last)
+    return _changed(trained, one)
 
 
 def restore(encoder: Encoder, state: State) -> None:

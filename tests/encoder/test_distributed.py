@@ -16,6 +16,7 @@ from cseb.records.store import Store
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=2,batch_size=8,warmup=0,learning_rate=1e-3,eval_every=1,dropout=1e-9)"
 STILL = "+reconstruct(layers=1,inner=16,dropout=1e-9)"
+FROM_OUTSIDE = "outside_teacher(encoder=any)"
 METHODS = [  # terms that look at a whole batch, and everything else that a batch passes through
     f"simcse+{SMALL}",
     f"simcse+infonce(negatives=zeroed)+{SMALL}",
@@ -51,6 +52,20 @@ MORE = [  # the rest of what is trained, but for edits drawn in each process as 
     f"dclr+teacher(steps=2)+{SMALL}",
     f"distillcse+teacher(steps=2)+{SMALL}",
     f"rankencoder+teacher(steps=2)+{SMALL}",
+    f"crops+crop(first=crop)+{SMALL}",
+    f"gist+{FROM_OUTSIDE}+{SMALL}",
+    f"gist-self+{SMALL}",
+    f"declutr-sentence+{SMALL}",
+    f"tsdae+denoise(dropout=0.0)+{SMALL}",
+    f"entropy-model+{SMALL}",
+    f"cosent+{SMALL}",
+    f"angle+{SMALL}",
+    f"sbert-regression+{SMALL}",
+    *(
+        f"{name}+{FROM_OUTSIDE}+{SMALL}"
+        for name in ("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct")
+    ),
+    f"simcse+none+matryoshka(widths=(16,4))+last_layers(count=1)+mix+{SMALL}",
 ]
 
 FEW = METHODS[::4]  # for three processes, which a batch of eight does not fill evenly

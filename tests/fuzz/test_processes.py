@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 
 import pytest
 
-from tests.fuzz.harness import Ended, Fuzz, breaches
+from tests.fuzz.harness import SECONDS, Ended, Fuzz, breaches
 
 pytestmark = pytest.mark.slow
 COMMANDS: tuple[tuple[str, ...], ...] = (
@@ -24,13 +25,19 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 
 
+def _limited() -> None:
+    """By the CPU's time, as in the server: others that use this machine make a command wait, and two minutes passed."""
+    resource.setrlimit(resource.RLIMIT_CPU, (int(SECONDS), int(SECONDS) + 1))
+
+
 @pytest.mark.parametrize("number", range(len(COMMANDS)))
 def test_a_real_command(fuzz: Fuzz, number: int) -> None:
     fuzz.restore()
     argv = COMMANDS[number]
     command = [sys.executable, "-m", "cseb", *argv]
     done = subprocess.run(
-        command, cwd=fuzz.server.folder, env=fuzz.server.environment, capture_output=True, timeout=120, check=False
-    )
+        command, cwd=fuzz.server.folder, env=fuzz.server.environment, capture_output=True, check=False,
+        preexec_fn=_limited, timeout=30 * SECONDS,
+    )  # fmt: skip
     ended = Ended(argv, done.returncode, False, 0.0, 0.0, 0, done.stdout, done.stderr, "")
     assert not breaches(ended), done.stderr.decode("utf-8", "replace")

@@ -177,7 +177,7 @@ def test_unknown_parts_name_what_is_near() -> None:
         ("micse-litteral", "no part of micse is called 'litteral'"),
         ("msse-litteral", "nor a method 'msse-litteral'; did you mean msse-literal"),
         ("my-cosentt", "no method is called 'my-cosentt'"),
-        ("simcse-crop", "no part of simcse is called 'crop'; known: cls, dropout, infonce, mlp, recipe"),
+        ("simcse-trim", "no part of simcse is called 'trim'; known: cls, dropout, infonce, mlp, recipe"),
         ("simcse-dropout", r"without its views; put another in its place, such as \+paraphrase"),
         ("simcse-recipe", r"change it with \+recipe\("),
         ("infonce", "infonce is a part: such as simcse.infonce"),

@@ -61,9 +61,10 @@ def test_a_crop_is_a_run_of_whole_units_in_order(tiny: Tiny, unit: str) -> None:
 
 def test_a_whole_share_is_the_sentence_and_the_same_generator_the_same_crop(tiny: Tiny) -> None:
     encoder, maker = view(tiny, least=1.0, most=1.0)
-    assert maker.redraw(encoder, [TEXT], 64, np.random.default_rng(0)).flat.tolist() == encoder.tokenise(
-        [TEXT], 64
-    ).flat.tolist()
+    assert (
+        maker.redraw(encoder, [TEXT], 64, np.random.default_rng(0)).flat.tolist()
+        == encoder.tokenise([TEXT], 64).flat.tolist()
+    )
     encoder, maker = view(tiny)
     once, twice = (maker.redraw(encoder, SENTENCES, 64, np.random.default_rng(4)).flat.tolist() for _ in range(2))
     assert once == twice
@@ -95,7 +96,7 @@ def test_short_sentences_are_counted(tiny: Tiny) -> None:
 
 
 def test_what_cannot_be_is_said(tiny: Tiny) -> None:
-    with pytest.raises(BadSpec, match="crop: most is 0.2"):
+    with pytest.raises(BadSpec, match=r"crop: most is 0\.2"):
         check(parse_method("crops+crop(most=0.2)").at(1.0), tiny("bert"))
     shape = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
     with pytest.raises(BadSpec, match=r"does not say where words start; take \+crop\(unit=token\)"):

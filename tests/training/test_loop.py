@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,10 @@ FIT = {
     "vascl": "+virtual_nt_xent(neighbours=4)+relu_mlp(width=8,rate=1.0)",
     "rankencoder": "+teacher(steps=5)+rank_mse(weight=1.0)",
     "distillcse": "+teacher(steps=5)",
+    **dict.fromkeys(
+        ("gist", "distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
+        "+outside_teacher(encoder=any)",
+    ),
 }
 TRAINED = [name for name, method in METHODS.items() if method.terms]
 
@@ -55,6 +60,16 @@ LINES = {  # what a method trains on, where that is not sentences
            enumerate(zip(SENTENCES, SENTENCES[1:] + SENTENCES[:1], strict=True))]
     for name, method in METHODS.items() if method.views.name in ("triples", "pairs")
 }  # fmt: skip
+LINES |= {
+    name: [f"{anchor}\t{other}\t{at % 6}" for at, (anchor, other) in enumerate(pairwise(SENTENCES))]
+    for name, method in METHODS.items() if method.views.name == "rated_pairs"
+}  # fmt: skip
+
+
+def letters(texts: Sequence[str]) -> np.ndarray:
+    """A teacher from outside: sums of random vectors of letters, (N, 24)."""
+    table = np.random.default_rng(0).standard_normal((128, 24)).astype(np.float32) / 8
+    return np.stack([table[[ord(one) for one in text]].sum(axis=0) for text in texts])
 
 
 def method(name: str, recipe: str = SMALL):
@@ -63,7 +78,7 @@ def method(name: str, recipe: str = SMALL):
 
 
 def trained(tiny: Tiny, name: str, recipe: str = SMALL, seed: int = 0, select=None) -> Trained:
-    built = build(method(name, recipe), tiny("bert"), seed)
+    built = replace(build(method(name, recipe), tiny("bert"), seed), teacher=letters)
     return train(built, LINES.get(name, SENTENCES), seed, "cpu", select, lambda look: None)
 
 
@@ -127,7 +142,9 @@ def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
 @pytest.mark.parametrize("name", LINES)
 def test_labelled_methods_refuse_plain_sentences(tiny: Tiny, name: str) -> None:
     with pytest.raises(BadData, match=r"lines that are not .*: 64 of 64"):
-        train(build(method(name), tiny("bert"), 0), SENTENCES, 0, "cpu", None, lambda look: None)
+        train(
+            replace(build(method(name), tiny("bert"), 0), teacher=letters), SENTENCES, 0, "cpu", None, lambda look: None
+        )
 
 
 def test_other_jobs_before_it_change_no_bit(tiny: Tiny) -> None:
@@ -252,7 +269,7 @@ def test_restore_puts_a_checkpoint_back(tiny: Tiny) -> None:
 @pytest.mark.parametrize("name", TRAINED)
 def test_embeddings_do_not_depend_on_parts_of_training_alone(tiny: Tiny, name: str) -> None:
     trained_by = method(name)
-    built = build(trained_by, tiny("bert"), 0)
+    built = replace(build(trained_by, tiny("bert"), 0), teacher=letters)
     result = train(built, LINES.get(name, SENTENCES), 0, "cpu", None, lambda look: None)
     simcse, none = method("simcse"), dict.fromkeys(OPTIONAL)
     alone = replace(trained_by, views=simcse.views, terms=simcse.terms, recipe=simcse.recipe, **none)

@@ -109,9 +109,12 @@ def test_a_step_that_a_scaler_leaves_out_is_no_update() -> None:
 
 
 OWN = {
-    **dict.fromkeys(("mirror", "mirror-avg", "vascl"), "adamw"),
+    **dict.fromkeys(("mirror", "mirror-avg", "vascl", "crops", "distil-mse", "tsdae"), "adamw"),
     **dict.fromkeys(("consert", "isbert"), "adamw_uncorrected"),
-    "ct": "rmsprop",
+    **dict.fromkeys(
+        ("distil-l2", "distil-relational", "skd", "congen", "sct", "declutr-sentence"), "adamw_uncorrected"
+    ),
+    **dict.fromkeys(("ct", "ct-sbert"), "rmsprop"),
 }
 
 

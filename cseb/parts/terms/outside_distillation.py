@@ -45,9 +45,7 @@ class Regress(nn.Module):
     views: ClassVar[int] = 1
     same_width: ClassVar[bool] = True
 
-    def __init__(
-        self, form: Literal["mse", "l2", "cosine"], students: Literal["first", "both", "each_other"]
-    ) -> None:
+    def __init__(self, form: Literal["mse", "l2", "cosine"], students: Literal["first", "both", "each_other"]) -> None:
         super().__init__()
         self.form, self.students = form, students
         self.views = STUDENTS[students]  # type: ignore[misc]  # as many as this one compares
@@ -123,9 +121,7 @@ class BankCE(nn.Module):
         """Return a scalar in nats."""
         target = step.frozen[0][0]
         self.bank = self.bank.to(target.device, target.dtype)
-        control, other = (
-            bank_ce(view.z, target, self.bank, self.student, self.teacher) for view in step.views[:2]
-        )
+        control, other = (bank_ce(view.z, target, self.bank, self.student, self.teacher) for view in step.views[:2])
         return self.control * control + (1 - self.control) * other
 
 

@@ -22,7 +22,8 @@ def angle_scores(left: Tensor, right: Tensor) -> Tensor:
     a, b = left.chunk(2, dim=-1)
     c, d = right.chunk(2, dim=-1)
     real, imaginary = (a * c + b * d).sum(dim=-1), (b * c - a * d).sum(dim=-1)
-    return ((real + imaginary) / (left.norm(dim=-1) * right.norm(dim=-1))).abs()
+    scores: Tensor = (real + imaginary) / (left.norm(dim=-1) * right.norm(dim=-1))
+    return scores.abs()
 
 
 def rank_cost(scores: Tensor, ratings: Tensor, scale: float) -> Tensor:

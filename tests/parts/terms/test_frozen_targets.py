@@ -16,7 +16,8 @@ from cseb.parts.terms.local_mutual_information import jsd_local_global
 from cseb.parts.terms.similarity_margin import BidirMargin, bidir_margin
 from cseb.parts.terms.virtual_augment import neighbourhood, nt_xent_knn, told_from_neighbours
 from tests.conftest import check_options
-from tests.parts.terms.two_views import cosine, debiased, random, rank_mse, step, virtual
+from tests.parts.terms.test_lowshot import debiased, rank_mse, virtual
+from tests.parts.terms.two_views import cosine, random, step
 
 GRID = torch.tensor([[0.9, 0.4, 0.1], [0.2, 0.8, 0.7], [0.0, 0.6, 0.95]], dtype=torch.float64)
 

@@ -29,7 +29,8 @@ CASES = [  # hard negatives, temperature, margin, strategy, further blocks, loss
     (False, 0.5, 0.1, "absolute", True, 0.979401125464, [[0, 0, 0, 1, 1, 0, 1, 1, 0], *PLAIN[1:]]),
     (False, 0.5, 0.05, "relative", True, 1.076904208141, PLAIN),
     (False, 0.5, 0.0, "absolute", False, 0.512761203773, [[0, 0, 0], [1, 0, 0], [0, 0, 0]]),
-    (True, 0.5, 0.0, "absolute", True, 1.174183049186, [[*PLAIN[0], 0, 1, 0], [*PLAIN[1], 0, 1, 0], [*PLAIN[2], 0, 0, 0]]),
+    (True, 0.5, 0.0, "absolute", True, 1.174183049186,
+     [[*PLAIN[0], 0, 1, 0], [*PLAIN[1], 0, 1, 0], [*PLAIN[2], 0, 0, 0]]),
 ]  # fmt: skip
 
 

@@ -11,16 +11,18 @@ import torch.nn.functional as F
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.angular_margin import ArcNCE, Triplet, arc_nce, widened
+from cseb.parts.terms.debiased_contrast import DebiasedNCE
 from cseb.parts.terms.dimension_contrast import CrossCorrelation, MeanCos
-from cseb.parts.terms.distillation import ListwiseCE
+from cseb.parts.terms.distillation import ListwiseCE, RankMSE
 from cseb.parts.terms.frozen_copy import multi_layer_nce
 from cseb.parts.terms.infonce import EachNCE, cosines, info_nce
 from cseb.parts.terms.mixed_negatives import MixedInfoNCE, mixed, mixed_info_nce_paper
 from cseb.parts.terms.peer_networks import GroupSoftmaxBCE, KLPeers
 from cseb.parts.terms.rank_consistency import JSConsistency, NegEntropy
 from cseb.parts.terms.similarity_margin import BidirMargin
+from cseb.parts.terms.virtual_augment import VirtualNTXent
 from tests.conftest import check_options
-from tests.parts.terms.two_views import Term, cosine, debiased, random, rank_mse, smooth, step, virtual
+from tests.parts.terms.two_views import Term, cosine, random, smooth, step
 
 # Every term of two views, and whether it is symmetric in them and blind to the order of the batch.
 TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
@@ -44,6 +46,22 @@ TERMS: dict[str, tuple[Callable[[], Term], bool, bool]] = {
     "virtual_nt_xent": (lambda: with_peer(virtual()), False, False),
 }
 LOOSE = ("smooth", "mixed_infonce", "virtual_nt_xent")  # whose constants hang on the vectors themselves
+
+
+def debiased(**options: object) -> DebiasedNCE:
+    settled = {"temperature": 0.5, "threshold": 0.3, "ascents": 0, "size": 0.1, "form": "released", **options}
+    return DebiasedNCE(**settled)  # type: ignore[arg-type]
+
+
+def virtual(**options: object) -> VirtualNTXent:
+    settled = {"temperature": 0.5, "neighbours": 2, "reach": 1.5, "detach": False, **options}
+    return VirtualNTXent(**settled)  # type: ignore[arg-type]
+
+
+def rank_mse() -> RankMSE:
+    term = RankMSE(corpus=10, low=-1.0, high=0.9999)
+    term.precompute_targets([[torch.randn(10, 4, generator=torch.Generator().manual_seed(9), dtype=torch.float64)]])
+    return term
 
 
 def with_peer(term: Term) -> Term:

@@ -78,7 +78,9 @@ def test_the_bank_is_answered_as_the_teacher_answers_it() -> None:
     found = []
     for rows in (S, G):
         log = [[math.log(one) for one in row] for row in distribution(rows, bank, 0.7)]
-        by_hand = -sum(p * q for row, other in zip(targets, log, strict=True) for p, q in zip(row, other, strict=True)) / 2
+        by_hand = (
+            -sum(p * q for row, other in zip(targets, log, strict=True) for p, q in zip(row, other, strict=True)) / 2
+        )
         found.append(bank_ce(doubles(rows), doubles(T), doubles(bank), 0.7, 0.5).item())
         assert found[-1] == pytest.approx(by_hand, abs=1e-12)
     assert found == pytest.approx([1.317572805569, 1.385885031878], abs=1e-8)
@@ -103,7 +105,9 @@ def test_views_are_crossed() -> None:
     total = 0.0
     for student, teacher, bank in ((G, T, banks[0]), (S, T_B, banks[1])):
         wanted, given = distribution(teacher, bank, 0.4), distribution(student, bank, 0.5)
-        total += sum(p * math.log(p / q) for a, b in zip(wanted, given, strict=True) for p, q in zip(a, b, strict=True)) / 2
+        total += (
+            sum(p * math.log(p / q) for a, b in zip(wanted, given, strict=True) for p, q in zip(a, b, strict=True)) / 2
+        )
     found = term(step(S, G, T, T_B)).item()
     assert found == pytest.approx(total, abs=1e-10)
     assert found == pytest.approx(0.234596359851, abs=1e-8)

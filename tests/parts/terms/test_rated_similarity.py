@@ -43,7 +43,8 @@ def complex_angle(u: list[float], v: list[float]) -> float:
 
 
 @pytest.mark.parametrize(
-    ("similarity", "scale", "loss"), [("cosine", 20.0, 1.918736273412), ("cosine", 1.0, 1.091742064382), ("angle", 20.0, 12.918476408154)]
+    ("similarity", "scale", "loss"),
+    [("cosine", 20.0, 1.918736273412), ("cosine", 1.0, 1.091742064382), ("angle", 20.0, 12.918476408154)],
 )  # fmt: skip
 def test_ranks_cost_what_the_sum_over_pairs_of_pairs_says(similarity: str, scale: float, loss: float) -> None:
     scores = RankScores(scale, similarity).likeness(doubles(U), doubles(V))
@@ -113,6 +114,9 @@ def test_rating_and_cosine_on_one_scale() -> None:
 
     views = [EncodedView(doubles(x), doubles(x), *[torch.zeros(4, 1)] * 3) for x in (U, V)]
     found = ScoreMSE(1.0, 5.0)(LossInputs(views, torch.Generator(), scores=doubles(RATINGS))).item()
-    cosines = [sum(a * b for a, b in zip(u, v, strict=True)) / math.hypot(*u) / math.hypot(*v) for u, v in zip(U, V, strict=True)]
+    cosines = [
+        sum(a * b for a, b in zip(u, v, strict=True)) / math.hypot(*u) / math.hypot(*v)
+        for u, v in zip(U, V, strict=True)
+    ]
     expected = sum((c - (r - 1) / 4) ** 2 for c, r in zip(cosines, RATINGS, strict=True)) / 4
     assert found == pytest.approx(expected, abs=1e-12)

@@ -1,0 +1,288 @@
+"""The steps of a recommendation, one after the other: what is run, what it costs, and what may be said at the end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from cseb.advice.candidates import UNTRAINED, fitting
+from cseb.advice.estimate import FRESH, Estimate, estimate
+from cseb.advice.judges import Judge
+from cseb.advice.look import Look
+from cseb.advice.questions import PARTS, Answers, Part, draw
+from cseb.advice.race import ROUNDS, standing
+from cseb.advice.runs import Runs
+from cseb.advice.verdict import Recommendation, Row
+from cseb.analysis.paired import Sample
+from cseb.errors import BadBenchmark
+from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.words import tf_idf
+from cseb.text import duration, quantity
+
+TENTH = 10  # how many times fewer sentences the learning curve begins with
+FEWEST = 64  # sentences of that beginning: two batches
+
+Say = Callable[[str], None]
+Pairs = Sequence[tuple[str, str]]
+Asker = Callable[[Answers, Pairs], None]  # asks what has no answer yet; raises KeyboardInterrupt if the user stops
+
+
+@dataclass(slots=True)
+class Advice:
+    """A recommendation in the making.
+
+    methods: that race, as typed. size: sentences to train on. budget: seconds for everything, calls before this one
+    included. started: when this call began, by time.monotonic(). train: seconds that the final model will take after
+    all runs, as a multiple of one of them; 0 where none is wanted. ask: how many questions the user answers after the
+    first round, asker: who asks them; 0 where the judge needs no answers.
+    """
+
+    runs: Runs
+    look: Look
+    judge: Judge
+    methods: Sequence[str]
+    size: int
+    budget: float
+    started: float
+    say: Say
+    train: float = 0.0
+    trust: str = ""
+    ask: int = 0
+    asker: Asker | None = None
+    answers: Answers | None = None
+    unfit: dict[str, str] = field(default_factory=dict)
+    fates: dict[str, str] = field(default_factory=dict)
+    seeds: int = 0  # of the race so far
+    winner: str = ""
+    cut: str = ""
+
+    @property
+    def few(self) -> int:
+        """Sentences that the learning curve begins with; 0 where there are too few for one."""
+        return few if (few := self.size // TENTH) >= FEWEST else 0
+
+    def fit(self, named: bool) -> None:
+        """Leave out methods that do not fit the encoder. named: the user has named them, and wants to know.
+
+        Raises: BadBenchmark if none is left, or one that was named does not fit.
+        """
+        grid = self.runs.grid(self.methods, [0], [self.size])
+        fit, unfit = fitting(grid.jobs)
+        if unfit and (named or not fit):
+            label, why = next(iter(unfit.items()))
+            raise BadBenchmark(f"{label} does not fit {self.runs.encoder}: {why}")
+        self.methods, self.unfit = fit, unfit
+
+    def outlook(self) -> tuple[float | None, float | None]:
+        """Seconds that the first round takes, and those of a whole race with its estimate; None if nobody knows."""
+        first = self.runs.expected(self.runs.grid([*UNTRAINED, *self.methods], range(ROUNDS[0]), [self.size]))
+        if first is None:
+            return None, None
+        job = self._longest(self.methods)
+        more, count, before = 0.0, len(self.methods), ROUNDS[0]
+        for seeds in ROUNDS[1:]:
+            count = max(2, (count + 1) // 2)
+            more += count * (seeds - before) * job / self.runs.workers
+            before = seeds
+        return first, first + more + self._reserve()
+
+    def run(self) -> None:
+        """The race and the estimate; whatever is done has a record, and the same call goes on.
+
+        Raises: BadBenchmark if the budget has no room for a first round, KeyboardInterrupt.
+        """
+        first, _ = self.outlook()
+        left = self.deadline - time.monotonic()
+        if first is not None and first + self._reserve() > left and not self.runs.made:
+            least = first + self._reserve()
+            raise BadBenchmark(
+                f"--budget of {duration(self.budget)} is too short: a first round of "
+                f"{quantity(len(self.methods), 'method')} and an estimate take about "
+                f"{duration(least)}; take --budget {1.2 * least / 60 + 0.5:.0f}, fewer "
+                "--methods or fewer --steps"
+            )
+        self._race()
+        if self.winner:
+            self._settle()
+
+    @property
+    def deadline(self) -> float:
+        """When the budget is spent, by time.monotonic(); what earlier calls have spent is gone."""
+        return self.started + self.budget - self._spent
+
+    def __post_init__(self) -> None:
+        store = self.runs.store
+        held = store.load()[0] if store.exists() else []
+        self._spent = sum(record.cost.seconds for record in held) / self.runs.workers
+
+    _spent: float = field(init=False, default=0.0)
+
+    def _race(self) -> None:
+        """Rounds of more seeds, until one is left, the rounds are over or the time is up."""
+        active = list(self.methods)
+        tests = len(ROUNDS) * max(1, len(active) - 1)
+        for number, seeds in enumerate(ROUNDS, 1):
+            grid = self.runs.grid([*(UNTRAINED if number == 1 else ()), *active], range(self.seeds, seeds), [self.size])
+            expected = self.runs.expected(grid)
+            likely = expected if expected is not None and number > 1 else 0.0
+            if likely and time.monotonic() + likely + self._reserve() > self.deadline:
+                self.cut = f"the budget had no room for round {number}, which takes about {duration(likely)}"
+                return
+            whole = self.runs.run(grid, self.deadline - self._reserve())
+            if self.ask and number == 1:
+                self._ask()
+            active = self._after(number, active, seeds, tests)
+            if not whole:
+                self.cut = f"the budget ended in round {number}"
+                return
+            if len(active) < 2:
+                return
+
+    def _ask(self) -> None:
+        """Have the user answer what contestants of the first round disagree on; the clock stands still meanwhile."""
+        began, folder = time.monotonic(), self.runs.store.folder
+        self.answers = Answers.read(folder)
+        if self.answers is None:
+            items = self.runs.items([*UNTRAINED, *self.methods], [0], self.size, self.judge.choose)
+            cosines = {method: each[0] for method, each in items.items()}
+            self.answers = Answers.new(folder, draw(cosines, self.ask))
+        if self.answers.next is not None and self.asker is not None:
+            self.asker(self.answers, self.runs.pairs(self.judge.choose))
+        self.started += time.monotonic() - began
+
+    def _after(self, number: int, active: list[str], seeds: int, tests: int) -> list[str]:
+        """Who goes on after a round; says who leads and who leaves."""
+        samples = self._samples(active, range(seeds), "choose")
+        for label in [one for one in active if one not in samples]:
+            self.fates[label] = self.runs.broken.get(label, "failed or collapsed, or was not reached")
+        shared = sorted(set.intersection(*(set(one.points) for one in samples.values()))) if samples else []
+        if not shared:
+            return []
+        self.seeds = seeds
+        labels = list(samples)
+        scores = np.array([[samples[label].points[seed] for seed in shared] for label in labels])
+        whole = all(seed in samples[label].contributions for label in labels for seed in shared)
+        items = [[samples[label].contributions[seed] for seed in shared] for label in labels] if whole else None
+        found = standing(scores, items, tests)
+        self.winner = labels[found.order[0]]
+        for place in found.worse:
+            self.fates[labels[place]] = f"worse than the leader, round {number}"
+        for place in found.halved:
+            self.fates[labels[place]] = f"lower half, round {number}"
+        stay = [labels[place] for place in found.stay]
+        points = float(scores[found.order[0]].mean())
+        self.say(
+            f"round {number}: {quantity(len(labels), 'method')}, {quantity(len(shared), 'seed')}; {self.winner} leads "
+            f"with {points:.2f}; {len(found.worse)} left as worse, {len(found.halved)} in the lower half"
+        )
+        return stay
+
+    def _settle(self) -> None:
+        """Fresh seeds for the winner and the untrained baseline, then the winner at a tenth of the sentences."""
+        until = self.deadline - self.train * self._longest([self.winner])
+        pair = [self.baseline, self.winner]
+        self.say(f"estimate: {self.winner} against the untrained {self.baseline}, {quantity(len(FRESH), 'fresh seed')}")
+        if not self.runs.run(self.runs.grid(pair, FRESH, [self.size]), until):
+            self.cut = "the budget ended in the estimate"
+        elif self.few and not self.runs.run(self.runs.grid([self.winner], FRESH, [self.few]), until):
+            self.cut = "the budget ended in the learning curve"
+
+    def _longest(self, methods: Sequence[str]) -> float:
+        """Seconds of the longest job of these methods; 0 if nobody knows."""
+        return max((self.runs.likely(method) or 0.0 for method in methods), default=0.0)
+
+    def _reserve(self) -> float:
+        """Seconds that the estimate, the learning curve and the final model take after the race."""
+        job, fresh = self._longest(self.methods), len(FRESH) * (2 if self.few else 1)
+        return job * (-(-fresh // self.runs.workers) + self.train) + len(FRESH) * self._longest(UNTRAINED)
+
+    @property
+    def baseline(self) -> str:
+        """The best of what is not trained, by the items of the race."""
+        samples = self._samples(UNTRAINED, range(ROUNDS[-1]), "choose")
+        return max(samples, key=lambda label: samples[label].mean) if samples else UNTRAINED[0]
+
+    def _samples(self, methods: Sequence[str], seeds: Sequence[int], part: Part, size: int = 0) -> dict[str, Sample]:
+        """Points of methods on the part of the judge that chooses, or the one that decides."""
+        tasks = self.judge.choose if part == "choose" else self.judge.decide
+        if not self.ask:
+            return self.runs.samples(methods, seeds, size or self.size, tasks)
+        if self.answers is None:
+            return {}
+        items = self.runs.items(methods, seeds, size or self.size, tasks)
+        found = {method: self.answers.sample(method, each, part) for method, each in items.items()}
+        return {method: sample for method, sample in found.items() if sample is not None}
+
+    def found(self, stopped: bool = False) -> Recommendation:
+        """What can be said now, from the records that there are."""
+        labels = [*UNTRAINED, *self.methods]
+        race = self._samples(labels, range(ROUNDS[-1]), "choose")
+        pair = [self.baseline, self.winner] if self.winner else []
+        fresh = self._samples(pair, FRESH, "decide")
+        result: Estimate | None = None
+        if len(fresh) == 2 and set(fresh[pair[0]].points) & set(fresh[pair[1]].points):
+            result = estimate(fresh[pair[0]], fresh[pair[1]])
+        curve: Estimate | None = None
+        if result is not None and self.few:
+            at_few = self._samples([self.winner], FRESH, "decide", self.few).get(self.winner)
+            if at_few is not None and set(at_few.points) & set(fresh[self.winner].points):
+                curve = estimate(at_few, fresh[self.winner])
+        rows = [
+            Row(
+                label,
+                len(race[label].points) if label in race else 0,
+                race[label].mean if label in race else None,
+                fresh[label].mean if label in fresh else None,
+                "untrained" if label in UNTRAINED else self._fate(label),
+            )
+            for label in labels
+        ]
+        rows.sort(key=lambda row: (-row.seeds if row.fate not in ("untrained",) else -ROUNDS[-1], -(row.choose or 0.0)))
+        trained = [r.cost.train_seconds for r in self.runs.made.values() if r.method == self.winner]
+        return Recommendation(
+            look=self.look,
+            judge=self.judge,
+            rows=tuple(rows),
+            winner=self.winner,
+            baseline=self.baseline,
+            estimate=result,
+            curve=curve,
+            sizes=(self.few, self.size),
+            words=None if self.ask or stopped else _words(self.judge.decide, self.runs.data_dir),
+            answered=self._answered(),
+            seconds=sum(record.cost.seconds for record in self.runs.made.values()),
+            training=fmean(trained) if trained else 0.0,
+            trust=self.trust,
+            cut=self.cut,
+            stopped=stopped,
+            unfit=self.unfit,
+            broken=self.runs.broken,
+        )
+
+    def _answered(self) -> str:
+        """How many answers count, and how consistent they are."""
+        if self.answers is None:
+            return ""
+        alike, twice = self.answers.consistent()
+        count = sum(len(self.answers.counted(part)) for part in PARTS)
+        return f"{quantity(count, 'answer')}; {alike} of {quantity(twice, 'repeated question')} answered alike"
+
+    def _fate(self, label: str) -> str:
+        return "winner of the race" if label == self.winner else self.fates.get(label, "")
+
+
+def _words(tasks: str, data_dir: str) -> float | None:
+    """Points of TF-IDF, tasks averaged; None where one of them has none."""
+    folder = Path(data_dir) if data_dir else None
+    found = [
+        outcome.value
+        for outcome, _ in score_all([(task, load_task(task, folder)) for task in parse_tasks(tasks)], tf_idf)
+    ]
+    known = [value for value in found if value is not None]
+    return fmean(known) if known and len(known) == len(found) else None

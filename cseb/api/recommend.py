@@ -1,0 +1,343 @@
+"""Sentences in, advice out: which method, how much does it help, and the trained model."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cseb.advice import judges, questions, trust
+from cseb.advice.candidates import UNTRAINED
+from cseb.advice.estimate import FRESH
+from cseb.advice.race import ROUNDS
+from cseb.api.arguments import joined
+from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, between, number, whole
+from cseb.methods.recipe import Recipe
+from cseb.progress import tell
+from cseb.records.store import Store
+from cseb.text import duration
+
+if TYPE_CHECKING:
+    from cseb.advice.advise import Advice, Asker
+    from cseb.advice.judges import Judge
+    from cseb.advice.verdict import Recommendation
+    from cseb.experiment.grid import Grid
+    from cseb.launchers.events import Watch
+
+STEPS = 100  # of every training of a race: a short one, so that a verdict on a CPU takes minutes
+# What a short race on few sentences replaces in the methods' own recipes, which are made for a million sentences.
+SCALE = "recipe(batch_size=32, eval_every=10), queue(size=64)"
+MINUTES = 30.0
+FEWEST_ASKED, MOST_ASKED = 20, 1000  # questions
+FIXED = ("st:", "glove:", "words:")  # encoders that can be scored and not trained
+
+
+def recommend(
+    corpus: str,
+    *,
+    encoder: str = "cseb-tiny",
+    budget: float = MINUTES,
+    judge: str | Path = "",
+    tasks: str | Sequence[str] = "",
+    teacher: str = "",
+    ask: int = 0,
+    asker: Asker | None = None,
+    methods: str | Sequence[str] = "",
+    steps: int = STEPS,
+    out: str | Path | None = None,
+    results: str | Path | None = None,
+    data_dir: str | Path = "",
+    column: str = "",
+    workers: int | str = "auto",
+    threads: int = 1,
+    linear: str = "auto",
+    device: str = "auto",
+    probe: bool = True,
+    trust_remote_code: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+    show: Callable[[Grid], AbstractContextManager[Watch]] | None = None,
+) -> Recommendation:
+    """Race methods on a corpus and say which one to use, if any, as `cseb recommend` does.
+
+    A fifth of the distinct sentences is held out; nothing trains on it. Every run is an ordinary record in `results`,
+    so that the same call goes on where an earlier one was stopped. In a script with more than one worker, call it under
+    ``if __name__ == "__main__":``.
+
+    Args:
+        corpus: a file with one sentence a line, a table, or a corpus by name; see `cseb.run`.
+        encoder: what to start from: a folder, a hub name, or one that comes with cseb.
+        budget: minutes for everything, earlier calls with the same `results` included.
+        judge: your own task file, best of all rated pairs: two sentences and a score a line.
+        tasks: tasks by name that judge instead, such as ``["snli", "clinc150"]``.
+        teacher: a better encoder, whose similarities on held-out sentences judge instead.
+        ask: how many questions about pairs of your sentences are answered instead, after the first round.
+        asker: asks them: is given the answers so far, whose `answer` it calls for each, and the pairs of sentences.
+        methods: that race; by default some that need nothing but sentences.
+        steps: of every training.
+        out: folder for the chosen model, trained on all distinct sentences.
+        results: folder of records; by default ``my.recommend`` beside ``my.txt``.
+        data_dir: folder of task files in SentEval's layout.
+        column: the column of the sentences, if the corpus is a table.
+        workers: jobs at a time; ``auto`` is one for each core or GPU.
+        threads: CPU threads of each job.
+        linear: library of the linear layers on a CPU: ``blas``, ``onednn`` or ``auto``.
+        device: ``auto``, ``cpu`` or ``cuda``.
+        probe: time some steps of methods that no record is like, to keep the budget.
+        trust_remote_code: run Python code that comes with the encoder.
+        say: is told one line after each step.
+        show: makes what is told of every event of a round.
+
+    Returns:
+        The winner, its gain over the best untrained pooling with an interval, and the table behind it.
+
+    Raises:
+        CsebError: for what cannot be judged, raced or read, before anything trains.
+        KeyboardInterrupt: if it is stopped before there is anything to say; later `Recommendation.stopped` says so.
+    """
+    options = Options(
+        corpus=corpus,
+        encoder=encoder,
+        budget=budget,
+        judge=str(judge),
+        tasks=joined(tasks),
+        teacher=teacher,
+        ask=ask,
+        methods=joined(methods),
+        steps=steps,
+        out=None if out is None else Path(out),
+        results=None if results is None else Path(results),
+        data_dir=str(data_dir),
+        column=column,
+        workers=workers,
+        threads=threads,
+        linear=linear,
+        device=device,
+        probe=probe,
+        trust_remote_code=trust_remote_code,
+    )
+    return advise(options, say, show, asker)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What `recommend` is asked, checked as far as that needs no file; see there. Raises: BadSpec, BadBenchmark."""
+
+    corpus: str
+    encoder: str
+    budget: float
+    judge: str
+    tasks: str
+    teacher: str
+    ask: int
+    methods: str
+    steps: int
+    out: Path | None
+    results: Path | None
+    data_dir: str
+    column: str
+    workers: int | str
+    threads: int
+    linear: str
+    device: str
+    probe: bool
+    trust_remote_code: bool
+
+    def __post_init__(self) -> None:
+        if number(self.budget, "--budget") <= 0:
+            raise BadSpec(f"--budget is {self.budget:g}; minutes above 0 are needed, such as 30")
+        whole(1, self.steps, "--steps")
+        if len(given := [f"--{name}" for name in ("judge", "tasks", "teacher", "ask") if getattr(self, name)]) > 1:
+            raise BadBenchmark(f"{' and '.join(given)} are given; one judge decides, so leave the others out")
+        if self.ask:
+            between(FEWEST_ASKED, MOST_ASKED, self.ask, "--ask")
+        if self.encoder.startswith(FIXED):
+            raise BadData(
+                f"encoder {self.encoder!r} cannot be trained; give a Transformer's folder or hub name, or cseb-tiny"
+            )
+
+    @property
+    def folder(self) -> Path:
+        """Of the records: `my.recommend` beside `my.txt`, or in this folder for a corpus that is no file."""
+        if self.results is not None:
+            return self.results
+        path = Path(self.corpus)
+        name = re.sub(r"[^\w.-]+", "-", path.name.partition(".")[0] if path.is_file() else self.corpus)
+        return (path.parent if path.is_file() else Path()) / f"{name}.recommend"
+
+    def command(self) -> str:
+        """The command line that asks the same."""
+        words = ["cseb", "recommend", self.corpus]
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name not in ("corpus", "probe", "trust_remote_code") and value not in ("", None, 0):
+                words += [f"--{one.name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+        return shlex.join([*words, *(["--trust-remote-code"] if self.trust_remote_code else [])])
+
+
+def advise(
+    options: Options,
+    say: Callable[[str], None] = lambda _: None,
+    show: Callable[[Grid], AbstractContextManager[Watch]] | None = None,
+    asker: Asker | None = None,
+) -> Recommendation:
+    """As `recommend`, which says what the arguments are."""
+    started = time.monotonic()
+    if options.ask and asker is None:
+        raise BadBenchmark("ask is given and nobody who asks; give asker, or run cseb recommend in a terminal")
+    if options.out is not None:
+        _refuse_taken(options.out)
+    store = Store(options.folder)
+    advice, sentences = _prepared(options, store, started, say, show)
+    advice.asker = asker
+    try:
+        advice.run()
+    except KeyboardInterrupt:
+        return advice.found(stopped=True)
+    found = advice.found()
+    if options.out is not None:
+        from cseb.advice.model import train_and_export
+
+        say(f"training {found.chosen} on all {len(sentences):,} distinct sentences")
+        train_and_export(found, sentences, advice.runs, advice.judge.decide, options.out, options.command())
+    return found
+
+
+def forecast(options: Options, say: Callable[[str], None]) -> list[str]:
+    """What a call would run and how long that takes, without leaving anything in the folder of records."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        advice, _ = _prepared(options, store, time.monotonic(), say, None)
+        first, whole = advice.outlook()
+    rounds = ", ".join(map(str, ROUNDS))
+    lines = [
+        f"races: {', '.join(advice.methods)}",
+        f"rounds of {rounds} seeds in all, {options.steps} steps each, on {advice.size:,} sentences; untrained beside "
+        f"them: {', '.join(UNTRAINED)}",
+        f"then {len(FRESH)} fresh seeds of the winner, judged by {advice.judge.by}",
+        *(f"left out: {label}: {why}" for label, why in advice.unfit.items()),
+    ]
+    if first is None or whole is None:
+        return [*lines, "nobody knows how long that takes; without --no-probe some steps are timed"]
+    said = f"about {duration(first)} for the first round, {duration(whole)} for all, of {options.budget:g} min"
+    return [*lines, said]
+
+
+def _prepared(
+    options: Options,
+    store: Store,
+    started: float,
+    say: Callable[[str], None],
+    show: Callable[[Grid], AbstractContextManager[Watch]] | None,
+) -> tuple[Advice, list[str]]:
+    """Everything up to the race, and the distinct sentences of the corpus. Raises: CsebError."""
+    tell("loading PyTorch")
+    from cseb.advice.advise import Advice
+    from cseb.advice.candidates import contestants
+    from cseb.advice.hold_out import split
+    from cseb.advice.look import look
+    from cseb.advice.runs import Runs
+    from cseb.api import hosts
+    from cseb.data.read_corpus import read_corpus
+    from cseb.data.weights import find_encoder
+    from cseb.encoder import tokenizer
+    from cseb.methods.grammar import labels
+
+    device = hosts.device_of(options.device)
+    at_once = hosts.workers_of(str(options.workers), options.threads, device)
+    if options.tasks:
+        judges.named(options.tasks)
+    folder, _ = find_encoder(options.encoder)
+    corpus = read_corpus(options.corpus, options.column, options.data_dir)
+    limit = int(str(Recipe.preset["max_length"]))
+    seen = look(corpus, tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
+    for line in seen.lines():
+        say(line)
+    parts = split(corpus, seen.distinct)
+    judge, trust = _judge(options, parts.held_out, store.folder, device)
+    say(f"{len(parts.train):,} sentences to train on, {len(parts.held_out):,} held out; judge: {judge.by}")
+    if options.judge or options.tasks:
+        for line in _overlap(judge.tasks, options.data_dir, parts.train):
+            say(line)
+    runs = Runs(
+        encoder=options.encoder,
+        corpus=parts.save(store.folder),
+        tasks=judge.tasks,
+        data_dir=options.data_dir,
+        steps=options.steps,
+        scale=SCALE,
+        store=store,
+        launcher=hosts.launcher_of("local", at_once, "", (), "auto"),
+        workers=at_once,
+        threads=options.threads,
+        device=device,
+        linear=options.linear,
+        trust_remote_code=options.trust_remote_code,
+        probe=options.probe,
+        show=show or (lambda _: nullcontext(lambda _: None)),
+    )
+    advice = Advice(
+        runs=runs,
+        look=seen,
+        judge=judge,
+        methods=labels(options.methods) if options.methods else contestants(folder),
+        size=len(parts.train),
+        budget=60 * options.budget,
+        started=started,
+        say=say,
+        train=1.0 if options.out is not None else 0.0,
+        trust=trust,
+        ask=options.ask,
+    )
+    advice.fit(named=bool(options.methods))
+    return advice, corpus.take(seen.distinct)
+
+
+def _judge(options: Options, held_out: Sequence[str], folder: Path, device: str) -> tuple[Judge, str]:
+    """The judge that was asked for, or the label-free one that is trusted most; and what is known of it."""
+    if options.judge:
+        return judges.rated(options.judge, folder), ""
+    if options.tasks:
+        return judges.named(options.tasks), ""
+    if options.ask:
+        task = questions.pool(held_out, folder)
+        return judges.Judge(task, task, "agreement with your answers"), ""
+    known = trust.measured()
+    if options.teacher:
+        from cseb.embedders import find
+        from cseb.embedders.interface import EncoderOptions
+
+        how = EncoderOptions(device=device, trust_remote_code=options.trust_remote_code)
+        made = judges.teacher(options.teacher, find(options.teacher, how).open(), held_out, folder)
+        return made, str(known.get("teacher", "nothing of this teacher"))
+    name = trust.best_label_free(known)
+    return judges.LABEL_FREE[name](held_out, folder), str(known[name])
+
+
+def _overlap(tasks: str, data_dir: str, sentences: Sequence[str]) -> list[str]:
+    """One line for each task that has texts among the sentences to train on."""
+    from cseb.data.overlap import TaskTexts
+    from cseb.tasks.evaluate import load_task
+    from cseb.tasks.names import parse_tasks
+
+    folder = Path(data_dir) if data_dir else None
+    texts = TaskTexts.of({task.name: load_task(task, folder).sentences() for task in parse_tasks(tasks)})
+    return [
+        f"overlap: {one.exact:,} of {one.texts:,} texts of {one.task} are among the sentences to train on, "
+        f"{one.near:,} more nearly so (without their labels)"
+        for one in texts.overlap(sentences)
+        if one.exact or one.near
+    ]
+
+
+def _refuse_taken(out: Path) -> None:
+    """A model takes the place of an older one of ours, and of nothing else. Raises: BadResults."""
+    if out.exists() and not (out / "cseb.json").is_file() and not (out.is_dir() and not any(out.iterdir())):
+        raise BadResults(f"{out} is there and holds no encoder that cseb has saved; name another --out")
+    if not out.parent.is_dir():
+        raise BadResults(f"{out} cannot be made: {out.parent} is missing; make it, or correct --out")

@@ -1,0 +1,103 @@
+"""The command that says which method to use for one's own sentences."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cseb.cli.options import Device, Linear, Quiet, Threads, Trust, Workers
+from cseb.cli.screen import say
+from cseb.cli.waiting import telling
+
+if TYPE_CHECKING:
+    from cseb.experiment.grid import Grid
+    from cseb.launchers.events import Watch
+
+INTERRUPTED = 130
+
+
+def recommend(
+    corpus: Annotated[str, typer.Argument(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")],
+    *,
+    encoder: Annotated[
+        str, typer.Option(help="A folder, cseb-tiny, cseb-mini, microworld, or a hub name.")
+    ] = "cseb-tiny",
+    budget: Annotated[float, typer.Option(help="Minutes for everything.")] = 30,
+    judge: Annotated[str, typer.Option(help="Your file that decides, best of all rated pairs.")] = "",
+    tasks: Annotated[str, typer.Option(help="Tasks that decide instead, such as snli,clinc150.")] = "",
+    teacher: Annotated[str, typer.Option(help="A better encoder, agreement with which decides instead.")] = "",
+    ask: Annotated[int, typer.Option(help="So many questions to you decide instead, such as 60.")] = 0,
+    methods: Annotated[str, typer.Option(help="Those that race, such as simcse,micse; quote it.")] = "",
+    steps: Annotated[int, typer.Option(min=1, help="Optimiser steps of every training.")] = 100,
+    out: Annotated[Path | None, typer.Option(help="Folder for the model, trained on all sentences.")] = None,
+    results: Annotated[Path | None, typer.Option(help="Folder of records; my.recommend beside my.txt.")] = None,
+    data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
+    column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
+    workers: Workers = "auto",
+    threads: Threads = 1,
+    linear: Linear = "auto",
+    device: Device = "auto",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and how long, store nothing.")] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe/--no-probe", envvar="CSEB_PROBE", help="Time some steps, to keep the budget.")
+    ] = True,
+    quiet: Quiet = False,
+    trust_remote_code: Trust = False,
+) -> None:
+    """Race methods on your own sentences: which one to use, how much it helps, and the model.
+
+    Every run is an ordinary record; stopped, the same command goes on.
+    """
+    from cseb.api.recommend import Options, advise, forecast
+    from cseb.cli.ask import ask as asked
+
+    options = Options(
+        corpus=corpus,
+        encoder=encoder,
+        budget=budget,
+        judge=judge,
+        tasks=tasks,
+        teacher=teacher,
+        ask=ask,
+        methods=methods,
+        steps=steps,
+        out=out,
+        results=results,
+        data_dir=data_dir,
+        column=column,
+        workers=workers,
+        threads=threads,
+        linear=linear,
+        device=device,
+        probe=probe,
+        trust_remote_code=trust_remote_code,
+    )
+
+    def told(line: str) -> None:
+        if not quiet:
+            say(line, err=True)
+
+    if dry_run:
+        with telling(quiet):
+            lines = forecast(options, told)
+        say("\n".join(lines))
+        return
+    with telling(quiet):
+        found = advise(options, told, lambda grid: _watching(grid, quiet), asked)
+    say(found.verdict())
+    if not quiet:
+        say(f"\n{found.table()}")
+        say(f"records: {options.folder}; cseb report, compare and verify read them")
+        if out is not None and not found.stopped:
+            say(f"model: {out}, {found.chosen} on all distinct sentences")
+    if found.stopped:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _watching(grid: Grid, quiet: bool) -> AbstractContextManager[Watch]:
+    from cseb.cli.run import watching
+
+    return watching(grid, quiet)

@@ -1,0 +1,75 @@
+"""A file of sentences with their vectors, as whoever has asked a paid service for them once would keep them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.data.bounded import open_regular
+from cseb.embedders.interface import Embedder
+from cseb.errors import BadData, first_line
+from cseb.records.record import Source
+from cseb.tasks.task import Embed, Vectors
+from cseb.text import quantity
+
+SUFFIX = ".npz"
+HOW = "write it with np.savez(file, sentences=list_of_strings, vectors=array)"
+
+
+def find(name: str) -> Embedder:
+    """`FILE.npz` with the arrays `sentences` (N,) and `vectors` (N, D). Raises: BadData."""
+    try:
+        with open_regular(Path(name)) as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise BadData(f"sentence vectors {name} cannot be read: {error.strerror}") from None
+    _read(name)  # a bad file is answered now
+
+    return Embedder(
+        source=Source(name=name, sha256=sha256),
+        method="vectors",
+        resolved="sentence_vectors()@1",
+        open=lambda: _opened(name),
+        notes=("vectors are those of a file; what made them is not known",),
+    )
+
+
+def _opened(name: str) -> Embed:
+    sentences, vectors = _read(name)
+    rows = {sentence: row for row, sentence in reversed(list(enumerate(sentences)))}  # of equal ones, the first
+
+    def embed(asked: Sequence[str]) -> Vectors:
+        lacking = [sentence for sentence in asked if sentence not in rows]
+        if lacking:
+            raise BadData(
+                f"{name} lacks vectors of {len(lacking)} of {quantity(len(asked), 'sentence')}, such as "
+                f"{lacking[0][:60]!r}; add them to the file"
+            )
+        return vectors[[rows[sentence] for sentence in asked]]
+
+    return embed
+
+
+def _read(name: str) -> tuple[list[str], npt.NDArray[np.float32]]:
+    try:
+        with np.load(name, allow_pickle=False) as held:
+            sentences, vectors = held["sentences"], held["vectors"]
+    except KeyError as error:
+        raise BadData(f"sentence vectors {name} lack the array {first_line(error)}; {HOW}") from None
+    except Exception as error:  # damaged bytes are answered with half a dozen different exceptions
+        raise BadData(f"sentence vectors {name} cannot be read: {first_line(error)}; {HOW}") from None
+    if sentences.dtype.kind != "U" or sentences.ndim != 1:
+        raise BadData(f"sentence vectors {name}: sentences are {sentences.dtype}, not strings in one row; {HOW}")
+    if vectors.ndim != 2 or vectors.dtype.kind != "f" or len(vectors) != len(sentences) or 0 in vectors.shape:
+        raise BadData(
+            f"sentence vectors {name}: vectors are {vectors.dtype} of shape {vectors.shape} for "
+            f"{quantity(len(sentences), 'sentence')}; {HOW}"
+        )
+    found = vectors.astype(np.float32)
+    if not np.isfinite(found).all():
+        raise BadData(f"sentence vectors {name}: some numbers are not finite; take these sentences out")
+    return sentences.tolist(), found

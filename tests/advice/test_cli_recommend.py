@@ -1,0 +1,50 @@
+"""The command as typed: its verdict, its dry run, and one line for what cannot be."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from cseb.advice import advise as steps
+from cseb.cli import app
+from cseb.cli.recommend import recommend  # noqa: F401  # what is tested
+from tests.conftest import OBJECTS, SENTENCES
+
+LINES = [f"{sentence} and {other}" for sentence in SENTENCES for other in OBJECTS]
+
+
+@pytest.fixture
+def typed(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setattr(steps, "ROUNDS", (1,))
+    monkeypatch.setattr(steps, "FRESH", range(100, 102))
+    (tmp_path / "my.txt").write_text("\n".join(LINES))
+    rows = [f"{LINES[n]}\t{LINES[n + 64]}\t{n % 4}" for n in range(40)]
+    (tmp_path / "mine.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
+    monkeypatch.chdir(tmp_path)
+    return ["recommend", "my.txt", "--encoder", str(tiny("bert")), "--judge", "mine.tsv", "--methods", "simcse+mean",
+            "--steps", "1", "--workers", "1", "--linear", "blas", "--no-probe"]  # fmt: skip
+
+
+def test_a_recommendation_is_one_sentence_and_its_table(typed: list[str]) -> None:
+    done = CliRunner().invoke(app, typed)
+    assert done.exit_code == 0, done.output
+    assert "by agreement with 40 rated pairs" in done.stdout
+    assert "winner of the race" in done.stdout
+    assert "records: my.recommend" in done.stdout
+    quiet = CliRunner().invoke(app, [*typed, "--quiet"])
+    assert len(quiet.stdout.splitlines()) == 1
+
+
+def test_a_dry_run_stores_nothing(typed: list[str]) -> None:
+    done = CliRunner().invoke(app, [*typed, "--dry-run"])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("races: simcse+mean\n")
+    assert not Path("my.recommend").exists()
+
+
+def test_a_mistake_is_one_line_and_nothing_is_left(typed: list[str]) -> None:
+    done = CliRunner().invoke(app, [*typed, "--tasks", "snli"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("cseb: --judge and --tasks are given")
+    assert not Path("my.recommend").exists()

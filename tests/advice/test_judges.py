@@ -1,0 +1,92 @@
+"""Judges: two parts without a common item, made of files that are ordinary tasks."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.advice import judges
+from cseb.advice.trust import best_label_free, measured
+from cseb.errors import BadBenchmark, BadData
+from cseb.tasks.evaluate import load_task
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Loaded
+
+SENTENCES = [" ".join(f"{word}{n}" for word in "abcdefghij") for n in range(120)]
+
+
+def parts(judge: judges.Judge) -> tuple[Loaded, Loaded]:
+    first, second = (load_task(parse_tasks(words)[0], None) for words in (judge.choose, judge.decide))
+    return first, second
+
+
+def ratings(path: Path, count: int, score: str = "") -> str:
+    """Pairs of which every third shares a sentence with the one before it."""
+    rows = [f"left {n - (n % 3 == 1)}\tright {n}\t{score or n % 5}" for n in range(count)]
+    path.write_text("\n".join(["sentence1\tsentence2\tscore", *rows]) + "\n")
+    return str(path)
+
+
+def test_rated_pairs_are_split_without_a_common_sentence(tmp_path: Path) -> None:
+    judge = judges.rated(ratings(tmp_path / "mine.tsv", 90), tmp_path)
+    first, second = parts(judge)
+    assert not set(first.sentences()) & set(second.sentences())
+    assert len(first.clusters()) + len(second.clusters()) == 90
+    assert 20 <= len(first.clusters()) <= 30
+    assert "90 rated pairs" in judge.by
+
+
+@pytest.mark.parametrize(("count", "score", "said"), [(1, "", "has 1 rated pair; 20"), (40, "3", "rates every pair 3")])
+def test_pairs_that_cannot_judge_are_refused(tmp_path: Path, count: int, score: str, said: str) -> None:
+    with pytest.raises(BadData, match=said):
+        judges.rated(ratings(tmp_path / "mine.tsv", count, score), tmp_path)
+
+
+@pytest.mark.parametrize("kind", judges.LABEL_FREE)
+def test_judges_without_labels_are_retrieval_tasks_on_disjoint_sentences(tmp_path: Path, kind: str) -> None:
+    judge = judges.LABEL_FREE[kind](SENTENCES, tmp_path)
+    first, second = parts(judge)
+    assert not set(first.sentences()) & set(second.sentences())
+    assert judge.name == kind
+    again = judges.LABEL_FREE[kind](SENTENCES, tmp_path)
+    assert again == judge
+
+
+def test_too_few_held_out_sentences_cannot_judge(tmp_path: Path) -> None:
+    with pytest.raises(BadData, match="too few to judge by"):
+        judges.crops(SENTENCES[:20], tmp_path)
+
+
+def test_a_teacher_rates_pairs_of_all_degrees_and_no_sentence_twice(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    vectors = {sentence: rng.normal(size=8).astype(np.float32) for sentence in SENTENCES}
+    judge = judges.teacher("T", lambda texts: np.stack([vectors[text] for text in texts]), SENTENCES, tmp_path)
+    first, second = parts(judge)
+    sentences = [*first.sentences(), *second.sentences()]
+    assert len(sentences) == len(set(sentences)) == len(SENTENCES)
+    own = [load_task(parse_tasks(words)[0], None) for words in (judge.choose, judge.decide)]
+    for each in own:  # the teacher agrees with itself
+        items = each.items(lambda texts: np.stack([vectors[text] for text in texts]))
+        assert each.outcome(items).value == pytest.approx(100, abs=0.1)
+
+
+def test_named_tasks_choose_by_their_development_sets_where_all_have_one() -> None:
+    assert judges.named("snli").choose == "snli-dev"
+    assert judges.named("mw-captions,mw-forum").same_items
+    with pytest.raises(BadBenchmark, match="measured in different ways"):
+        judges.named("snli,clinc150")
+    with pytest.raises(BadBenchmark, match="lower is better"):
+        judges.named("mw-uniformity")
+
+
+def figures(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join(["judge,human,rho,low,high,methods,origin", *rows]) + "\n")
+    return path
+
+
+def test_a_judge_whose_interval_includes_zero_gives_no_advice(tmp_path: Path) -> None:
+    known = measured(figures(tmp_path / "a.csv", "crops,all,0.3,-0.1,0.6,12,here", "crops,snli,0.9,0.8,1,12,here"))
+    with pytest.raises(BadBenchmark, match=r"0\.30 \(-0\.10 to 0\.60\).*--ask 60"):
+        best_label_free(known)
+    known = measured(figures(tmp_path / "b.csv", "crops,all,0.6,0.2,0.8,12,x", "edits,all,0.9,0.1,0.95,12,x"))
+    assert best_label_free(known) == "crops"

@@ -1,0 +1,89 @@
+"""A teacher from elsewhere in a job: found and hashed when it is planned, its vectors kept, the record marked."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.data.corpus import pack
+from cseb.errors import BadData
+from cseb.experiment import outside_teacher
+from cseb.experiment.single_job import single_job
+from cseb.experiment.train_job import JobTraining
+from cseb.parts.outside_teacher import OutsideTeacher
+from tests.conftest import SENTENCES
+
+STEPS = "recipe(steps=2,warmup=0,batch_size=8,eval_every=1)"
+
+
+@pytest.fixture
+def teacher(tmp_path: Path) -> str:
+    """A file of vectors of all sentences, 5 numbers each."""
+    vectors = np.array([[len(one), one.count("a"), one.count("i"), one.count("p"), 1.0] for one in SENTENCES])
+    np.savez(tmp_path / "teacher.npz", sentences=SENTENCES, vectors=vectors)
+    return str(tmp_path / "teacher.npz")
+
+
+def job_of(teacher: str, more: str = ""):
+    text = f"distil-l2+outside_teacher(encoder={teacher!r}){more}+{STEPS}"
+    return single_job(text, pack("mine", SENTENCES), "microworld")
+
+
+def test_the_content_of_a_teacher_is_part_of_the_identity(teacher: str) -> None:
+    once = job_of(teacher)
+    (source,) = once.external_inputs
+    assert source.name == teacher
+    np.savez(teacher, sentences=SENTENCES, vectors=np.ones((len(SENTENCES), 5)))
+    assert job_of(teacher).key != once.key
+    assert once.method.data_seen() == ("external", "subset")
+
+
+def test_a_job_trains_with_its_teacher_and_gives_the_same_bits_from_kept_vectors(
+    teacher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside_teacher, "kept_in", lambda: tmp_path / "kept")
+    job = job_of(teacher)
+    curves = []
+    for _ in range(2):
+        training = JobTraining.of(job, pack("mine", SENTENCES))
+        curves.append(training.run(lambda look: None).curve)
+    assert curves[0] == curves[1]
+    assert len(list((tmp_path / "kept").rglob("*.vectors"))) == 1
+
+
+def test_vectors_are_kept_for_the_same_list_of_texts_alone(
+    teacher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outside_teacher, "kept_in", lambda: tmp_path / "kept")
+    asked: list[int] = []
+    found = outside_teacher.find(teacher, "")
+
+    def counting() -> object:
+        def embed(texts: Sequence[str]) -> np.ndarray:
+            asked.append(len(texts))
+            return found.open()(texts)
+
+        return embed
+
+    monkeypatch.setattr(outside_teacher, "find", lambda *a, **k: replace(found, open=counting))
+    stage = JobTraining.of(job_of(teacher), pack("mine", SENTENCES)).built.outside
+    assert isinstance(stage, OutsideTeacher)
+    embed = outside_teacher.vectors(stage, "cpu", 1, False)
+    once, again = embed(SENTENCES[:6]), embed(SENTENCES[:6])
+    embed(SENTENCES[:7])
+    assert asked == [6, 7]
+    assert np.array_equal(once, again)
+    monkeypatch.setattr(outside_teacher, "kept_in", lambda: tmp_path / "teacher.npz")  # a file is no folder
+    assert np.array_equal(embed(SENTENCES[:6]), once)
+
+
+def test_a_teacher_that_is_not_there_is_named_before_anything_trains() -> None:
+    with pytest.raises(BadData, match=r"outside_teacher: encoder: .* no such folder.*; it may be a folder, a hub name"):
+        job_of("st:no/such/folder/here")
+
+
+def test_its_width_is_asked_of_the_teacher_itself(teacher: str) -> None:
+    stage = JobTraining.of(job_of(teacher, "+outside_teacher(width=own)+project(width=5)"), pack("mine", SENTENCES))
+    assert outside_teacher.width_of(stage.built.outside) == 5

@@ -1,0 +1,97 @@
+"""A teacher from outside as a stage: its targets, their width, and what is refused."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts.outside_teacher import main_directions, of_width
+from cseb.training.build import build, check
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+NAMED = "outside_teacher(encoder=any)"
+T = [[2.0, 0.5, 0.1], [-1.0, 0.3, 0.4], [0.5, -1.2, 0.2], [-1.5, 0.1, -0.3], [0.0, 0.3, -0.4]]
+
+
+def lengths(texts: Sequence[str]) -> np.ndarray:
+    return np.array([[len(text), 1.0, text.count("a")] for text in texts], dtype=np.float32)
+
+
+def test_main_directions_keep_inner_products_best() -> None:
+    """Against power iteration, written out, of the sum of outer products."""
+    rows = torch.tensor(T, dtype=torch.float64)
+    spread = sum(torch.outer(row, row) for row in rows)
+    found = main_directions(rows, 2)
+    for column in range(2):
+        vector = torch.ones(3, dtype=torch.float64)
+        for _ in range(500):
+            vector = spread @ vector
+            vector = vector / vector.norm()
+        spread = spread - (vector @ spread @ vector) * torch.outer(vector, vector)
+        assert torch.allclose(found[:, column] * found[:, column].dot(vector).sign(), vector, atol=1e-9)
+        assert found[:, column].abs().max() == found[:, column].max()
+
+
+def test_narrow_vectors_keep_every_inner_product() -> None:
+    rows = torch.tensor(T)
+    assert of_width([rows], 3)[0].equal(rows)
+    padded = of_width([rows, rows], 5)
+    assert padded[1].shape == (5, 5)
+    assert torch.allclose(padded[0] @ padded[0].T, rows @ rows.T)
+
+
+def test_few_sentences_lose_nothing_in_a_narrower_student() -> None:
+    wide = torch.randn(4, 20, generator=torch.Generator().manual_seed(0))
+    found = of_width([wide], 6)[0]
+    assert found.shape == (4, 6)
+    assert torch.allclose(found @ found.T, wide @ wide.T, atol=1e-4)
+
+
+def test_every_text_is_asked_for_once_and_a_drawn_view_counts_as_its_sentence(tiny: Tiny) -> None:
+    stage = build(parse_method(f"congen+{NAMED}+outside_teacher(width=own)").at(1.0), tiny("bert"), 0).outside
+    asked: list[list[str]] = []
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        asked.append(list(texts))
+        return lengths(texts)
+
+    targets = stage.targets(embed, [SENTENCES, SENTENCES])
+    assert asked == [SENTENCES]
+    assert targets[0] is targets[1]
+    assert targets[0].numpy().tolist() == lengths(SENTENCES).tolist()
+    assert len(stage.targets(embed, [SENTENCES])) == 2
+
+
+def test_vectors_that_are_not_finite_and_views_of_tokens_are_refused(tiny: Tiny) -> None:
+    stage = build(parse_method(f"congen+{NAMED}").at(1.0), tiny("bert"), 0).outside
+    with pytest.raises(BadSpec, match="vectors of any are not finite"):
+        stage.targets(lambda texts: lengths(texts) * np.nan, [SENTENCES])
+    with pytest.raises(BadSpec, match="cut into tokens, which it cannot read"):
+        stage.targets(lengths, [[[1, 2], [3]]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("congen", r"outside_teacher: encoder is missing; write outside_teacher\(encoder="),
+        (f"distil-l2+{NAMED}+outside_teacher(width=own)",
+         r"regress compares vectors number by number: they have 16, the teacher's 50; take \+project\(width=50\)"),
+        (f"distil-l2+{NAMED}+project(width=20)", r"they have 20, the teacher's 16; take \+none"),
+        (f"simcse+{NAMED}", "outside_teacher: no term uses these models"),
+        (f"ct+{NAMED}+relational", "outside_teacher: frozen models embed views once, random_pairs draws them anew"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_said(tiny: Tiny, text: str, message: str) -> None:
+    with pytest.raises(BadSpec, match=message):
+        check(parse_method(text).at(1.0), tiny("bert"), teacher_width=lambda stage: 50)
+
+
+def test_any_width_goes_with_terms_of_angles_and_with_a_map_to_it(tiny: Tiny) -> None:
+    for text in ("distil-relational", "simcse+listwise_ce", "distil-l2+project(width=50)"):
+        method = parse_method(f"{text}+{NAMED}+outside_teacher(width=own)").at(1.0)
+        check(method, tiny("bert"), teacher_width=lambda stage: 50)

@@ -1,0 +1,47 @@
+"""Tasks on the first numbers of every vector: what is compared, how they are called, and what is refused."""
+
+import numpy as np
+import pytest
+
+from cseb.errors import CsebError, UnknownName
+from cseb.methods.fingerprints import tasks_code
+from cseb.tasks.evaluate import load_task, score_all
+from cseb.tasks.names import parse_names, parse_tasks
+
+
+def embed(sentences):
+    """Letter counts of the first six letters."""
+    return np.array([[one.count(letter) + 0.1 for letter in "etaoin"] for one in sentences], dtype=np.float32)
+
+
+def test_scores_are_those_of_vectors_cut_by_hand() -> None:
+    (narrow,), (plain,) = parse_tasks("first3:mw-headlines"), parse_tasks("mw-headlines")
+    ((outcome, items),) = score_all([(narrow, load_task(narrow, None))], embed)
+    ((by_hand, expected),) = score_all([(plain, load_task(plain, None))], lambda some: embed(some)[:, :3])
+    ((whole, _),) = score_all([(plain, load_task(plain, None))], embed)
+    assert outcome == by_hand
+    assert np.array_equal(items, expected)
+    assert outcome.value != whole.value
+
+
+def test_names_groups_versions_and_protocols() -> None:
+    assert parse_names("first8:open, snli") == ["first8:snli", "first8:banking77", "first8:clinc150", "snli"]
+    (narrow,), (plain,) = parse_tasks("first8:snli"), parse_tasks("snli")
+    assert (narrow.name, narrow.version) == ("first8:snli", plain.version)
+    kind, version = plain.protocol.rsplit("@", 1)
+    assert narrow.protocol == f"{kind}(first 8 numbers)@{version}"
+    assert tasks_code(["first8:snli@1"]) == tasks_code(["snli@1"])
+    widths = {load_task(f"{first}mw-headlines", None).sha256() for first in ("", "first8:", "first4:")}
+    assert len(widths) == 3
+
+
+@pytest.mark.parametrize("word", ["first0:snli", "first8:snlli", "first:snli"])
+def test_other_names_are_unknown(word: str) -> None:
+    with pytest.raises(UnknownName):
+        parse_names(word)
+
+
+def test_shorter_vectors_are_refused() -> None:
+    (narrow,) = parse_tasks("first7:mw-headlines")
+    with pytest.raises(CsebError, match="vectors have 6 numbers, the first 7 are asked for; take fewer"):
+        score_all([(narrow, load_task(narrow, None))], embed)
