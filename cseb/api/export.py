@@ -116,4 +116,4 @@ def _onnx(
     if not data_dir and (ran := as_it_was_run(results, record.benchmark)) is not None:
         data_dir = ran.data_dir
     drifts = export_onnx(folder, format, record, data_dir)
-    return drifts, section(format, drifts, (folder / "modules.json").is_file())
+    return drifts, section(format, drifts)

@@ -20,7 +20,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS, POOLED
 from cseb.errors import BadData, BadSpec, first_line
 
-# As sentence-transformers and optimum look for them below a model's folder, names of inputs and outputs included.
+# Where sentence-transformers looks for them below a model's folder, with the names of inputs and outputs it expects.
 FILES: Final = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 INPUTS: Final = ("input_ids", "attention_mask")
 STATES: Final = "last_hidden_state"
