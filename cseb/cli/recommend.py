@@ -51,7 +51,8 @@ def recommend(
 
     Every run is an ordinary record; stopped, the same command goes on.
     """
-    from cseb.api.recommend import Options, advise, forecast
+    from cseb.advice.options import Options
+    from cseb.api.recommend import advise, forecast
     from cseb.cli.ask import ask as asked
 
     options = Options(

@@ -7,10 +7,11 @@ import pytest
 
 from cseb.advice import advise as steps
 from cseb.advice.hold_out import HELD_OUT
+from cseb.advice.options import Options
 from cseb.advice.questions import Answers
 from cseb.advice.race import ROUNDS
 from cseb.advice.runs import Runs
-from cseb.api.recommend import Options, advise, forecast
+from cseb.api.recommend import advise, forecast
 from cseb.errors import CsebError
 from cseb.records.store import Store
 from tests.conftest import OBJECTS, SENTENCES
