@@ -140,7 +140,7 @@ def advise(
     except KeyboardInterrupt:
         return advice.found(stopped=True)
     found = advice.found()
-    if options.out is not None:
+    if options.out is not None and found.estimate is not None:
         from cseb.advice.model import train_and_export
 
         say(f"training {found.chosen} on all {len(sentences):,} distinct sentences")
