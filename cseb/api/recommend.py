@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -144,7 +145,10 @@ def advise(
         from cseb.advice.model import train_and_export
 
         say(f"training {found.chosen} on all {len(sentences):,} distinct sentences")
-        train_and_export(found, sentences, advice.runs, advice.judge.decide, options.out, options.command())
+        try:
+            train_and_export(found, sentences, advice.runs, advice.judge.decide, options.out, options.command())
+        except KeyboardInterrupt:
+            return replace(found, stopped=True)
     return found
 
 

@@ -110,6 +110,18 @@ def test_stopped_in_the_race_it_says_who_leads_and_goes_on(asked: Asked, monkeyp
     assert advise(asked()).estimate is not None
 
 
+def test_stopped_while_the_model_is_trained_the_verdict_is_given(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cseb.advice.model.train_and_export", stopped)
+    found = advise(asked(out=tmp_path / "model"))
+    assert found.stopped
+    assert str(found.estimate) in found.verdict()
+
+
 def test_a_budget_that_ends_in_the_race_leaves_what_was_raced(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Runs, "run", lambda *_: False)
     found = advise(asked())
