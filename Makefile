@@ -37,7 +37,7 @@ test: lint  ## style, types, import rules and all tests but the slow ones
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
 
 slow: $(READY)  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
-	$(BIN)/pytest -n 2 --dist loadgroup -m slow $(if $(WITHOUT),--ignore=$(WITHOUT))
+	$(BIN)/pytest -n 2 --dist loadgroup -m slow $(addprefix --ignore=,$(WITHOUT))
 
 $(VENV)/.docs: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -80,12 +80,12 @@ def run(corpora: Sequence[str], records: Path, encoder: str, seeds: int, steps: 
         store.prepare()
         corpus = read_corpus(name)
         found = look(corpus, tokenizer.read(folder, False), 32, encoder)
-        parts = split(corpus, found.distinct, store.folder)
-        made.append((store, parts, _tasks(parts.held_out, store.folder)))
+        parts = split(corpus, found.distinct)
+        made.append((store, parts, parts.save(store.folder), _tasks(parts.held_out, store.folder)))
     for seed in range(seeds):  # stopped early, all corpora have the same seeds
-        for store, parts, tasks in made:
+        for store, parts, file, tasks in made:
             runs = Runs(
-                encoder, parts.file, tasks, "", steps, SCALE, store, Local(1), 1, 1, "cpu", "auto", False, False,
+                encoder, file, tasks, "", steps, SCALE, store, Local(1), 1, 1, "cpu", "auto", False, False,
                 lambda _: nullcontext(lambda event: print(type(event).__name__, getattr(event, "key", ""), flush=True)),
             )  # fmt: skip
             methods = [*UNTRAINED, *contestants(folder)]
@@ -171,11 +171,15 @@ def _means(pairs: Mapping[str, list[tuple[float, float]]]) -> tuple[np.ndarray, 
 
 
 def _deviations(pairs: Mapping[str, list[tuple[float, float]]]) -> Floats:
-    """What runs differ by from the mean of their method, in standard deviations of all of them: (N, 2)."""
+    """What runs differ by from the mean of their method, in standard deviations of all of them: (N, 2).
+
+    None where a figure does not move with the seed, as those of untrained encoders do not.
+    """
     several = [np.array(values) - np.mean(values, axis=0) for values in pairs.values() if len(values) > 1]
     left = np.concatenate(several) if several else np.zeros((0, 2))
-    left = left[np.abs(left).sum(axis=1) > 0]  # an untrained encoder is the same under every seed
-    scaled: Floats = left / left.std(axis=0) if len(left) else left
+    left = left[np.abs(left).sum(axis=1) > 0]
+    spread = left.std(axis=0) if len(left) else np.zeros(2)
+    scaled: Floats = left / spread if spread.all() else np.zeros((0, 2))
     return scaled
 
 

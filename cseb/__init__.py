@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cseb.api.compare import Comparison, compare
     from cseb.api.encoders import TrainedEncoder
     from cseb.api.evaluate import Scores, evaluate
+    from cseb.api.export import Exported, export
     from cseb.api.grid import run
     from cseb.api.overlap import overlap
     from cseb.api.plot import plot
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "CsebError",
+    "Exported",
     "Results",
     "Scores",
     "TrainedEncoder",
@@ -46,6 +48,7 @@ __all__ = [
     "compare",
     "diff",
     "evaluate",
+    "export",
     "load",
     "overlap",
     "plot",
@@ -62,6 +65,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("Comparison", "compare"), "cseb.api.compare"),
     **dict.fromkeys(("Scores", "evaluate"), "cseb.api.evaluate"),
+    **dict.fromkeys(("Exported", "export"), "cseb.api.export"),
     **dict.fromkeys(("Results", "load"), "cseb.api.results"),
     **dict.fromkeys(("diff", "rerun", "sample", "show", "verify"), "cseb.api.sources"),
     "CsebError": "cseb.errors",

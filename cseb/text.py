@@ -87,9 +87,10 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.{DIGITS}g} %"
 
 
-def quantity(count: int, noun: str) -> str:
-    """`1 record`, `2,000 records`. noun: in the singular, its plural one `s` longer."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def quantity(count: float, noun: str) -> str:
+    """`1 record`, `2,000 records`, `0.5 points`. noun: in the singular, its plural one `s` longer."""
+    number = f"{count:,}" if isinstance(count, int) else f"{count:g}"
+    return f"{number} {noun}{'' if count == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

@@ -59,6 +59,7 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     assert call("compare", results, "--methods", "micse,simcse", "--format", "json").stdout == found.stdout
     twice = call("compare", results, "--fraction", "0.001,0.001", "--format", "json")
     assert twice.stdout == found.stdout
+    assert call("compare", results, "--sizes", "100", "--format", "json").stdout == found.stdout
     shown = call("compare", results, "--all-pairs", "--single-tasks", "--fraction", "0.001", "--tasks", "mw-captions")
     assert shown.exit_code == 0, shown.output
     assert "simcse - micse" in shown.stdout
@@ -95,6 +96,8 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
         (["--methods", "msse"], "no record is of the method 'msse'"),
         (["--fraction", "a"], "0.001,0.01"),
         (["--fraction", "0.7"], "known: 0.001"),
+        (["--sizes", "70"], "no record has the size 70; known: 100"),
+        (["--sizes", "1e2"], "100,1000"),
         (["--select", "first"], "'last'"),
         (["--format", "word"], "'latex'"),
         (["--select", "best"], "no dev set"),

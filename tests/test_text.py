@@ -39,6 +39,9 @@ def test_fractions_are_printed_as_percent(fraction: float, printed: str) -> None
     assert percent(fraction) == printed
 
 
-@pytest.mark.parametrize(("count", "printed"), [(0, "0 jobs"), (1, "1 job"), (2, "2 jobs"), (2000, "2,000 jobs")])
-def test_one_thing_is_singular(count: int, printed: str) -> None:
+@pytest.mark.parametrize(
+    ("count", "printed"),
+    [(0, "0 jobs"), (1, "1 job"), (2, "2 jobs"), (2000, "2,000 jobs"), (1.0, "1 job"), (0.5, "0.5 jobs")],
+)
+def test_one_thing_is_singular(count: float, printed: str) -> None:
     assert quantity(count, "job") == printed

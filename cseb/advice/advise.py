@@ -84,13 +84,13 @@ class Advice:
         first = self.runs.expected(self.runs.grid([*UNTRAINED, *self.methods], range(ROUNDS[0]), [self.size]))
         if first is None:
             return None, None
-        job = self._longest()
+        job = self._longest(self.methods)
         more, count, before = 0.0, len(self.methods), ROUNDS[0]
         for seeds in ROUNDS[1:]:
             count = max(2, (count + 1) // 2)
             more += count * (seeds - before) * job / self.runs.workers
             before = seeds
-        return first.likely, first.likely + more + self._reserve()
+        return first, first + more + self._reserve()
 
     def run(self) -> None:
         """The race and the estimate; whatever is done has a record, and the same call goes on.
@@ -130,7 +130,7 @@ class Advice:
         for number, seeds in enumerate(ROUNDS, 1):
             grid = self.runs.grid([*(UNTRAINED if number == 1 else ()), *active], range(self.seeds, seeds), [self.size])
             expected = self.runs.expected(grid)
-            likely = expected.likely if expected is not None and number > 1 and grid.todo else 0.0
+            likely = expected if expected is not None and number > 1 else 0.0
             if likely and time.monotonic() + likely + self._reserve() > self.deadline:
                 self.cut = f"the budget had no room for round {number}, which takes about {duration(likely)}"
                 return
@@ -193,16 +193,13 @@ class Advice:
         elif self.few and not self.runs.run(self.runs.grid([self.winner], FRESH, [self.few]), until):
             self.cut = "the budget ended in the learning curve"
 
-    def _longest(self, methods: Sequence[str] = ()) -> float:
-        """Seconds of the longest job of these methods, or of all that race; 0 if nobody knows."""
-        grid = self.runs.grid(methods or self.methods, [0], [self.size])
-        found = self.runs.expected(grid) if grid.untimed else None
-        spans = [span.likely for span in grid.spans.values() if span is not None]
-        return max(spans, default=found.likely if found else 0.0)
+    def _longest(self, methods: Sequence[str]) -> float:
+        """Seconds of the longest job of these methods; 0 if nobody knows."""
+        return max((self.runs.likely(method) or 0.0 for method in methods), default=0.0)
 
     def _reserve(self) -> float:
         """Seconds that the estimate, the learning curve and the final model take after the race."""
-        job, fresh = self._longest(), len(FRESH) * (2 if self.few else 1)
+        job, fresh = self._longest(self.methods), len(FRESH) * (2 if self.few else 1)
         return job * (-(-fresh // self.runs.workers) + self.train) + len(FRESH) * self._longest(UNTRAINED)
 
     @property
@@ -257,7 +254,7 @@ class Advice:
             estimate=result,
             curve=curve,
             sizes=(self.few, self.size),
-            words=None if self.ask else _words(self.judge.decide, self.runs.data_dir),
+            words=None if self.ask or stopped else _words(self.judge.decide, self.runs.data_dir),
             answered=self._answered(),
             seconds=sum(record.cost.seconds for record in self.runs.made.values()),
             training=fmean(trained) if trained else 0.0,

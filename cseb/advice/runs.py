@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from cseb.analysis.paired import Sample
 from cseb.analysis.stats import score
 from cseb.encoder.linear_choice import resolved
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.expected_time import Span, makespan
+from cseb.experiment.expected_time import makespan
 from cseb.experiment.grid import RERUN, Grid
 from cseb.experiment.plan import plan, versioned
 from cseb.launchers import Launcher, launch
@@ -40,7 +41,8 @@ class Runs:
     """Runs methods under given seeds, unless the store has their records, and reads their points.
 
     encoder, corpus, tasks, data_dir, steps, scale: as in a benchmark. models: where trained encoders are kept, if
-    anywhere. broken: why jobs left no record, by method. made: all records of jobs that were asked for, by key.
+    anywhere. timed: seconds of a job that was timed, by method. broken: why jobs left no record, by method. made: all
+    records of jobs that were asked for, by key.
     """
 
     encoder: str
@@ -59,6 +61,7 @@ class Runs:
     probe: bool
     show: Show
     models: Path | None = None
+    timed: dict[str, float] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
     made: dict[str, Record] = field(default_factory=dict)
 
@@ -88,15 +91,23 @@ class Runs:
         self.made |= {job.key: grid.records[job.key] for job in wanted if job.key in grid.records}
         return grid
 
-    def expected(self, grid: Grid) -> Span | None:
-        """Seconds until the jobs of a grid have run; None where nobody knows. Methods like none before are timed."""
-        if self.probe and grid.untimed:
+    def expected(self, grid: Grid) -> float | None:
+        """Seconds until the jobs of a grid have run; None where nobody knows. Trained methods like none are timed."""
+        if self.probe and (
+            unknown := [job for job in grid.todo if job.recipe.steps and self.likely(job.label) is None]
+        ):
             grid.check()
-            grid = replace(grid, timed=estimates(grid.untimed, self.workers))
-        known = [span for job in grid.todo if (span := grid.spans[job.key]) is not None]
-        if len(known) < len(grid.todo):
-            return None
-        return Span(*(makespan(ends, self.workers) for ends in zip(*known, strict=True))) if known else Span(0, 0, 0)
+            first = list({job.label: job for job in unknown}.values())
+            spans = estimates(first, self.workers).spans
+            self.timed |= {job.label: spans[job.key].likely for job in first if job.key in spans}
+        # what is not trained has never been timed: it is scored as the others are, and takes less than any of them
+        known = [self.likely(job.label) or (0.0 if job.recipe.steps == 0 else None) for job in grid.todo]
+        return None if None in known else makespan([one for one in known if one is not None], self.workers)
+
+    def likely(self, method: str) -> float | None:
+        """Seconds of a job of this method: what those took that have a record, or what was timed; None for neither."""
+        took = [record.cost.seconds for record in self.made.values() if record.method == method]
+        return fmean(took) if took else self.timed.get(method)
 
     def run(self, grid: Grid, until: float) -> bool:
         """Run what has no record; False if the clock stopped it. until: by time.monotonic().

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cseb.progress import tell
+
+if TYPE_CHECKING:
+    from cseb.records.record import Record
+    from cseb.records.store import Store
 
 
 def card(
@@ -26,24 +32,32 @@ def card(
     Raises:
         BadResults: if there is no such record.
     """
+    from cseb.records.find import find
+
+    return written(*find(record, Path(results)), data_dir=str(data_dir), licence=licence, name=name)
+
+
+def written(
+    store: Store, record: Record, *, data_dir: str, licence: str, name: str, further: Sequence[str] = ()
+) -> str:
+    """The card of a record that has been read. further: paragraphs of Markdown behind its scores."""
     from cseb.data.shipped import ENCODERS
     from cseb.data.weights import locate
     from cseb.experiment.card import licence_of, model_card
     from cseb.experiment.load_item_scores import load_item_scores
-    from cseb.records.find import find
 
-    store, found = find(record, Path(results))
     tell("reading records")
     others, _ = store.summaries()
-    began = found.encoder.name
+    began = record.encoder.name
     if not licence and (began in ENCODERS or Path(began).is_dir()):  # nothing is fetched for a line of a card
         licence = licence_of(locate(began))
-    model = store.folder / "models" / found.key
+    model = store.folder / "models" / record.key
     return model_card(
-        found,
-        load_item_scores(store, [found], str(data_dir)),
+        record,
+        load_item_scores(store, [record], data_dir),
         name=name or str(model),
         licence=licence,
         loads=(model / "modules.json").is_file(),
         others=others,
+        further=further,
     )

@@ -65,6 +65,7 @@ def compare(
     all_pairs: bool = False,
     methods: str | Sequence[str] = (),
     fractions: float | Sequence[float] = (),
+    sizes: int | Sequence[int] = (),
     tasks: str | Sequence[str] = (),
     checkpoint: str = "",
     margin: float = 0.5,
@@ -83,7 +84,8 @@ def compare(
         baseline: the method to compare with; simcse where there is one.
         all_pairs: every two methods in place of a baseline.
         methods: those to compare.
-        fractions: of the corpus; all by default.
+        fractions: of the corpus, those to compare; all by default.
+        sizes: numbers of sentences to compare.
         tasks: tasks to average; by default all that are scored alike.
         checkpoint: ``best`` on the dev set or ``last``; by default best where there is one.
         margin: points below which a difference does not matter.
@@ -125,7 +127,8 @@ def compare(
     chosen = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
     shown: list[Sheet] = []
-    for group in groups(choose(trained, methods_of(methods))) or [records]:
+    parts = tuple(map(float, listed(fractions))), tuple(map(int, listed(sizes)))
+    for group in groups(choose(trained, methods_of(methods), *parts)) or [records]:
         if variance:
             shown += [sources(group, chosen)]
             continue
@@ -133,7 +136,6 @@ def compare(
         wanted = Wanted(
             baseline="" if all_pairs else baseline_of(study, baseline),
             select=chosen,
-            fractions=tuple(dict.fromkeys(map(float, listed(fractions)))),
             tasks=_named(joined(tasks), study.tasks),
             margin=margin,
             singles=single_tasks,

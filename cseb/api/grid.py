@@ -204,7 +204,8 @@ def run(
         fractions: of the corpus, each in (0, 1]; or `sizes`, numbers of sentences.
         sizes: see `fractions`.
         seeds: how many, counted from 0.
-        encoder: a folder, a hub name, or one that comes with cseb: ``cseb-tiny``, ``microworld``.
+        encoder: a folder, a hub name, or one that comes with cseb: ``cseb-tiny``, ``cseb-mini``,
+            ``microworld``.
         corpus: a file with one sentence a line, a table, ``wikipedia``, ``microworld:COUNT`` or
             ``hub:OWNER/NAME/FILE``.
         column: the column of the sentences, if the corpus is a table.

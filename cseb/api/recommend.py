@@ -20,7 +20,6 @@ from cseb.api.arguments import joined
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, between, number, whole
 from cseb.methods.recipe import Recipe
 from cseb.progress import tell
-from cseb.records.bookkeeping import hide
 from cseb.records.store import Store
 from cseb.text import duration
 
@@ -194,8 +193,6 @@ def advise(
     if options.out is not None:
         _refuse_taken(options.out)
     store = Store(options.folder)
-    store.prepare()
-    hide(store.folder)
     advice, sentences = _prepared(options, store, started, say, show)
     advice.asker = asker
     try:
@@ -261,7 +258,7 @@ def _prepared(
     seen = look(corpus, tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
     for line in seen.lines():
         say(line)
-    parts = split(corpus, seen.distinct, store.folder)
+    parts = split(corpus, seen.distinct)
     judge, trust = _judge(options, parts.held_out, store.folder, device)
     say(f"{len(parts.train):,} sentences to train on, {len(parts.held_out):,} held out; judge: {judge.by}")
     if options.judge or options.tasks:
@@ -269,7 +266,7 @@ def _prepared(
             say(line)
     runs = Runs(
         encoder=options.encoder,
-        corpus=parts.file,
+        corpus=parts.save(store.folder),
         tasks=judge.tasks,
         data_dir=options.data_dir,
         steps=options.steps,

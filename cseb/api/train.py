@@ -41,7 +41,7 @@ def train(
         sentences: a list of strings; methods that learn from pairs or triples read them joined by TABs. Or a corpus by
             name: a file, ``wikipedia``, ``microworld:COUNT``, ``hub:OWNER/NAME/FILE``.
         encoder: what to start from: a folder, a hub name, or one that comes with cseb: ``cseb-tiny``,
-            ``microworld``.
+            ``cseb-mini``, ``microworld``.
         seed: of everything random, 0 or more.
         steps: optimiser steps, in place of the method's own.
         scale: options that replace the method's own wherever it has such a part: ``"recipe(batch_size=32),

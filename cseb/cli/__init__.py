@@ -22,6 +22,7 @@ from cseb.cli import (
     data,
     diff,
     evaluate,
+    export,
     overlap,
     plot,
     recommend,
@@ -100,6 +101,7 @@ command()(compare.compare)
 command(name="list")(listing.list_)
 command()(show.show)
 command()(card.card)
+command()(export.export)
 command()(sample.sample)
 command()(overlap.overlap)
 command(name="eval")(evaluate.evaluate)

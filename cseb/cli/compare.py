@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Format, Hushed, Methods, Mixed, Named, Results, folder_of, numbers
+from cseb.cli.options import Format, Fractions, Hushed, Methods, Mixed, Named, Results, Sizes, folder_of, numbers
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 
@@ -19,7 +19,8 @@ def compare(
     baseline: Annotated[str, typer.Option(help="The method to compare with; simcse where there is one.")] = "",
     all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every two methods in place of a baseline.")] = False,
     methods: Methods = "",
-    fraction: Annotated[str, typer.Option(help="Fractions of the corpus, such as 0.001,0.01; all by default.")] = "",
+    fractions: Fractions = "",
+    sizes: Sizes = "",
     tasks: Annotated[str, typer.Option(help="Tasks to average; by default all that are scored alike.")] = "",
     select: Annotated[
         str, typer.Option(help="The checkpoint: best on the dev set or last; best where there is one.")
@@ -53,7 +54,8 @@ def compare(
             baseline=baseline,
             all_pairs=all_pairs,
             methods=methods,
-            fractions=numbers(fraction, float, "--fraction"),
+            fractions=numbers(fractions, float, "--fractions"),
+            sizes=numbers(sizes, int, "--sizes"),
             tasks=tasks,
             checkpoint=select,
             margin=margin,

@@ -16,7 +16,9 @@ from cseb.errors import one_of
 def evaluate(
     encoder: Annotated[
         str,
-        typer.Argument(help="A folder, hub name, run's key, module:function, glove:FILE, words:tf-idf, cseb-tiny."),
+        typer.Argument(
+            help="A folder, hub name, run's key, module:function, glove:FILE, words:tf-idf, cseb-tiny, cseb-mini."
+        ),
     ],
     *,
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr or mteb:Banking77Classification.")] = "sts",

@@ -22,7 +22,9 @@ INTERRUPTED = 130
 def recommend(
     corpus: Annotated[str, typer.Argument(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")],
     *,
-    encoder: Annotated[str, typer.Option(help="A folder, cseb-tiny, microworld, or a hub name.")] = "cseb-tiny",
+    encoder: Annotated[
+        str, typer.Option(help="A folder, cseb-tiny, cseb-mini, microworld, or a hub name.")
+    ] = "cseb-tiny",
     budget: Annotated[float, typer.Option(help="Minutes for everything.")] = 30,
     judge: Annotated[str, typer.Option(help="Your file that decides, best of all rated pairs.")] = "",
     tasks: Annotated[str, typer.Option(help="Tasks that decide instead, such as snli,clinc150.")] = "",

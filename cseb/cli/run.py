@@ -42,7 +42,7 @@ def run(
         typer.Option(help="Run its grid with the encoder, corpus, tasks and scale of another benchmark, such as demo."),
     ] = "",
     methods: Annotated[str, typer.Option(help="Such as simcse,micse+recipe(steps=500); quote it.")] = "",
-    encoder: Annotated[str, typer.Option(help="A folder, cseb-tiny, microworld, or a hub name.")] = "",
+    encoder: Annotated[str, typer.Option(help="A folder, cseb-tiny, cseb-mini, microworld, or a hub name.")] = "",
     corpus: Annotated[str, typer.Option(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")] = "",
     column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
     data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",

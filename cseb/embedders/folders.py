@@ -76,11 +76,25 @@ def _run(path: str, how: EncoderOptions) -> Embedder:
         seen = parse_method(label).data_seen()
     except CsebError:  # a method of a later version or of another package: its name is shown all the same
         seen = ("subset",)
+    method = _at_test(folder, parts)
+    found = _embedder(Source(name=path, sha256=sha256), folder, label, method, how, seen, of_ours=True)
+    return replace(found, resolved=_with_dtype(resolved, how))
+
+
+def saved_encoder(folder: Path) -> Encoder:
+    """The encoder in a folder that `--save-models` wrote, as it was scored. Raises: BadData."""
+    about = _about(folder / OURS)
+    parts = [about.get("pooler"), about.get("head") if about.get("head_at_test") else None, about.get("post")]
+    method = _at_test(folder, [str(one) for one in parts if one])
+    return _loaded(method, folder, EncoderOptions(), of_ours=True)
+
+
+def _at_test(folder: Path, parts: list[str]) -> Method:
+    """What a saved model is at test: nothing that trains. Raises: BadData."""
     method = parse_method("+".join([untrained.CLS.name, *parts])).at(1.0)
     if method.terms or dict(method.recipe.options)["steps"]:
         raise BadData(f"{folder / OURS} lists more than pooler, head and post-processor; save the model again")
-    found = _embedder(Source(name=path, sha256=sha256), folder, label, method, how, seen, of_ours=True)
-    return replace(found, resolved=_with_dtype(resolved, how))
+    return method
 
 
 def _about(file: Path) -> dict[str, Any]:
@@ -102,14 +116,7 @@ def _embedder(
     """of_ours: the folder may hold weights of pooler, head and post-processor as well."""
 
     def load() -> Embed:
-        import torch
-
-        encoder = building.build(method, folder, 0, how.trust_remote_code).encoder.to(how.device)
-        if how.dtype == "bf16":
-            encoder = encoder.to(torch.bfloat16)
-        if of_ours:
-            _put_back(encoder, folder)
-        return encoder.embed
+        return _loaded(method, folder, how, of_ours).embed
 
     building.check(method, folder, how.trust_remote_code)
     return Embedder(
@@ -120,6 +127,17 @@ def _embedder(
         data_seen=data_seen,
         notes=("code of the encoder's own was trusted",) if how.trust_remote_code else (),
     )
+
+
+def _loaded(method: Method, folder: Path, how: EncoderOptions, of_ours: bool) -> Encoder:
+    import torch
+
+    encoder = building.build(method, folder, 0, how.trust_remote_code).encoder.to(how.device)
+    if how.dtype == "bf16":
+        encoder = encoder.to(torch.bfloat16)
+    if of_ours:
+        _put_back(encoder, folder)
+    return encoder
 
 
 def _put_back(encoder: Encoder, folder: Path) -> None:

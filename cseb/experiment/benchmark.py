@@ -33,6 +33,11 @@ def _numbers(value: object) -> object:
     return tuple(_number(item) for item in items)
 
 
+def _nothing(value: object) -> object:
+    """`none`, which the command line and a file may say alike, is no dev set."""
+    return "" if value == "none" else value
+
+
 def _number(item: object) -> object:
     for kind in (int, float):
         try:
@@ -45,6 +50,7 @@ def _number(item: object) -> object:
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]  # part of a file name
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]*$")]
 Filled = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
+Dev = Annotated[Line, BeforeValidator(_nothing)]
 Texts = Annotated[Filled, BeforeValidator(_joined)]
 Layout = Annotated[str, StringConstraints(pattern=r"^(few-shot|tasks|(ablation|sensitivity)( \S+)?)?$")]
 Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers)]
@@ -78,7 +84,7 @@ class Benchmark(BaseModel):
     length of every method that trains, its warm-up shortened or stretched in proportion, of each model it trains first,
     and of a flow; what a method's own text says wins over both.
     fractions or sizes: of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
-    pairs that choose the `best` checkpoint, or "". tolerance: points an average may move in
+    pairs that choose the `best` checkpoint, or none. tolerance: points an average may move in
     `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).
     check: the cells that `cseb check` trains again, where the whole grid would take too long.
     table: how `cseb report` lays it out: few-shot, tasks, ablation METHOD or sensitivity OPTION.
@@ -98,7 +104,7 @@ class Benchmark(BaseModel):
     sizes: Counts = _setting((), replaces=("fractions",))
     seeds: Annotated[int, Field(ge=1, le=10_000)]
     tasks: Texts = _setting(borrowed=True)
-    dev: Line = _setting("", borrowed=True)
+    dev: Dev = _setting("", borrowed=True)
     data_dir: Line = _setting("", borrowed=True)
     scale: Line = _setting("", borrowed=True)
     per_method: dict[Filled, Filled] = _setting({}, borrowed=True)
@@ -147,8 +153,6 @@ def override(benchmark: Benchmark, **given: object) -> Benchmark:
     changes = {field: value for field, value in given.items() if value not in ("", None)}
     if "fractions" in changes and "sizes" in changes:
         raise BadBenchmark("both --fractions and --sizes are given; choose one")
-    if changes.get("dev") == "none":
-        changes["dev"] = ""
     for field in list(changes):  # what an option takes the place of besides its own field
         for other in _extra(field).get(REPLACES, ()):
             changes.setdefault(other, Benchmark.model_fields[other].get_default())

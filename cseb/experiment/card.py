@@ -46,13 +46,15 @@ def model_card(
     loads: bool = False,
     others: Sequence[RecordSummary] = (),
     processor: str = "",
+    further: Sequence[str] = (),
 ) -> str:
     """YAML that the hub reads, and what a person has to know before using the encoder that this run has trained.
 
     scores: items of the record and the data of its tasks, for intervals; where they are missing the card says why.
     name: folder or hub name, as users load it. licence: as the hub names them, "" for unknown. loads: whether
     SentenceTransformer reads the folder. others: records of the same folder, for runs that differ in the seed alone.
-    processor: what the run was computed on, where that is known better than the record says.
+    processor: what the run was computed on, where that is known better than the record says. further: paragraphs
+    behind the scores.
     """
     known = base_model(record)
     data = ModelCardData(
@@ -87,6 +89,7 @@ def model_card(
         else f"sentence-transformers does not know its pooling; {code(f'cseb eval {name} --tasks ...')} scores it.",
         "## Scores",
         *_scores(record, scores, others),
+        *further,
         "## What it has seen",
         "\n".join(f"- {line}" for line in _seen(record, licence)),
         "## Training",

@@ -113,6 +113,17 @@ def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], se
     )
 
 
+def not_shown(study: Study, tasks: Sequence[str]) -> Iterator[str]:
+    """Tasks that a user who named none may not know of: those of other protocols, which no average mixes."""
+    further: dict[str, list[str]] = {}
+    for task, protocol in study.tasks.items():
+        if task not in tasks:
+            further.setdefault(plain(protocol) or "no protocol yet", []).append(plain(task).partition("@")[0])
+    if further:
+        named = "; ".join(f"{', '.join(names)} ({protocol})" for protocol, names in further.items())
+        yield f"Not shown, as they are scored by another protocol: {named}. Choose them with --tasks."
+
+
 def _overlap(study: Study) -> list[str]:
     """For each task of which a run has seen texts, the largest overlap of a run."""
     most: dict[str, Overlap] = {}

@@ -86,7 +86,7 @@ def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> 
         lines=tuple(_chance(one, found, about, line.values, aso=aso) for one, line in both),
         notes=(
             f"P: posterior probability of the true difference (reference prior), for {_scopes(pairs)}; margin "
-            f"{margin} points.",
+            f"{quantity(found.margin, 'point')}.",
             f"P(run above run): probability of outperforming, over all pairs of runs; from {MEANINGFUL:g} on "
             "Bouthillier et al. "
             "2021 call a difference meaningful.",
@@ -247,7 +247,7 @@ def _judged(found: Family, about: About) -> Iterator[str]:
         yield (
             f"p: two-sided, for {_scopes(judged)}, n = {_listed(sorted({one.found.n for one in judged}))}, Holm over "
             f"the {quantity(found.tests, 'comparison')} {about.where}. better, worse: significant, p at most "
-            f"{LEVEL:g}; equivalent: 90 % interval within the margin of {found.margin:g} points (TOST); "
+            f"{LEVEL:g}; equivalent: 90 % interval within the margin of {quantity(found.margin, 'point')} (TOST); "
             "inconclusive: neither."
         )
     if any(n == 1 for n in seeds):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import isclose
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from cseb.analysis.significance import MOST
 from cseb.analysis.study import Study
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.record import Select
-from cseb.reports.captions import signature
+from cseb.reports.captions import not_shown, signature
 from cseb.reports.comparison import About, chances, clusters_in_words, effects
 from cseb.reports.document import Value
 from cseb.reports.ranking import ranks, single_tasks, where_curves_cross
@@ -32,14 +31,12 @@ DEFAULT_BASELINE = "simcse"  # the baseline where none is named and the study ha
 class Wanted:
     """What is to be compared.
 
-    baseline: a method as typed, "" for all pairs. fractions: () for all. tasks: as records name them, () for those that
-    share the first one's protocol. singles: whether single tasks are shown as well. aso: almost
-    stochastic order.
+    baseline: a method as typed, "" for all pairs. tasks: as records name them, () for those that share the first one's
+    protocol. singles: whether single tasks are shown as well. aso: almost stochastic order.
     """
 
     baseline: str
     select: Select
-    fractions: Sequence[float] = ()
     tasks: Sequence[str] = ()
     margin: float = MARGIN
     singles: bool = False
@@ -49,13 +46,13 @@ class Wanted:
 def sheets(study: Study, wanted: Wanted, item_scores: ItemScores) -> list[Sheet]:
     """Comparisons, probabilities and ranks at every fraction, then single tasks, then the curve over fractions.
 
-    Raises: BadResults for a baseline or a fraction that no record has, or if there is nothing to compare.
+    Raises: BadResults for a baseline that no record has, or if there is nothing to compare.
     """
     if wanted.baseline and wanted.baseline not in study.methods:
         raise BadResults(f"no record is of {wanted.baseline!r}; {did_you_mean(wanted.baseline, study.methods)}")
     if wanted.select == "best" and not study.records[0].protocol.dev:
         raise BadResults("no dev set has chosen a best checkpoint in these records; compare the last one instead")
-    tasks, sizes = study.chosen(wanted.tasks), _sizes(study, wanted.fractions)
+    tasks, sizes = study.chosen(wanted.tasks), list(study.sizes)
     found = {size: paired.samples(study, size, tasks, wanted.select, item_scores) for size in sizes}
     shown: list[Sheet] = []
     for size in sizes:
@@ -117,7 +114,7 @@ def _curve(
     study: Study, wanted: Wanted, tasks: Sequence[str], by_size: Sequence[Sequence[Sample]], sizes: Sequence[int]
 ) -> list[Sheet]:
     found = paired.curve(sizes, by_size)
-    what = f"{_average(tasks)}, mean over the curve from {sizes[0]:,} to {sizes[-1]:,} sentences (log scale)"
+    what = f"{_average(tasks)}, mean over the curve from {sizes[0]:,} to {quantity(sizes[-1], 'sentence')} (log scale)"
     known: dict[str, Value] = {"encoder": study.encoder, "corpus": study.corpus, "sizes": " ".join(map(str, sizes))}
     known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     lacking = next((one.lacking for one in found if one.lacking), "")
@@ -163,7 +160,7 @@ def _about(study: Study, wanted: Wanted, tasks: Sequence[str], size: int, found:
     known |= {"select": wanted.select, "tasks": " ".join(tasks)}
     return About(
         what=f"{_average(tasks)}, {wanted.select} checkpoint",
-        where=f"at {percent(fraction)} of the corpus ({size:,} sentences)",
+        where=f"at {percent(fraction)} of the corpus ({quantity(size, 'sentence')})",
         baseline=wanted.baseline,
         known=known,
         lacking=next((one.lacking for one in found if one.lacking), ""),
@@ -200,20 +197,10 @@ def _origin(
             f"Best: the checkpoint with the highest score on the dev set {plain(first.protocol.dev)} "
             f"({quantity(first.protocol.dev_pairs, 'labelled item')})."
         )
+    if not wanted.tasks:
+        yield from not_shown(study, tasks)
     yield f"Encoder {tag(first.encoder)}; corpus {tag(first.corpus)}."
     yield signature(study, {size: study.sizes[size] for size in sizes}, tasks, [wanted.select])
-
-
-def _sizes(study: Study, fractions: Sequence[float]) -> list[int]:
-    """The sizes of the fractions that were asked for, rising. Raises: BadResults."""
-    chosen = []
-    for fraction in fractions:
-        near = [size for size, known in study.sizes.items() if isclose(known, fraction, rel_tol=1e-3)]
-        if not near:
-            known = ", ".join(f"{one:g}" for one in study.sizes.values())
-            raise BadResults(f"no record has the fraction {fraction:g}; known: {known}")
-        chosen += near
-    return sorted(chosen) if fractions else list(study.sizes)
 
 
 def _average(tasks: Sequence[str]) -> str:

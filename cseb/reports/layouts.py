@@ -21,7 +21,7 @@ from cseb.reports.tables import (
     tabulate,
     task_headings,
 )
-from cseb.text import percent, plain
+from cseb.text import percent, plain, quantity
 
 
 def few_shot(
@@ -58,7 +58,7 @@ def per_task(
     ((size, fraction),) = study.sizes.items()
     columns = each_select(task_headings(study, ask), ask)
     sides = _sides(method_headings(study, study.methods), columns, turned=ask.by == "task")
-    where = f"{percent(fraction)} of the corpus ({size:,} sentences)" if size else "encoders as they stand"
+    where = f"{percent(fraction)} of the corpus ({quantity(size, 'sentence')})" if size else "encoders as they stand"
     title = f"Single tasks, {where}"
     rest = Heading(title="", size=size, fraction=fraction)
     return tabulate("per-task", title, study, ask, *sides, problems=problems, rest=rest)

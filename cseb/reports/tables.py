@@ -11,7 +11,7 @@ from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import Select
 from cseb.records.record_file import Problem
-from cseb.reports.captions import caption, footnotes, signature
+from cseb.reports.captions import caption, footnotes, not_shown, signature
 from cseb.statistics.paired import FEWEST_TESTED
 from cseb.text import percent, plain
 
@@ -153,7 +153,7 @@ def tabulate(
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(cells)) for row, cells in zip(rows, found, strict=True)),
         caption=caption(study, tasks, selects, ask.spread, marked=_legend(study, ask, marked)),
-        notes=(*extra, *notes),
+        notes=(*extra, *notes, *(() if ask.tasks else not_shown(study, tasks))),
         signature=signature(study, sizes, tasks, selects),
         study=study,
         spread=ask.spread,

@@ -69,6 +69,15 @@ def test_a_race_ends_in_a_verdict_a_model_and_records_that_are_not_made_twice(
     assert again.table() == found.table()
 
 
+def test_a_budget_without_room_for_a_first_round_is_refused_and_leaves_no_record(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Runs, "likely", lambda *_: 60.0)  # seconds of a job
+    with pytest.raises(CsebError, match=r"--budget of 10 s is too short.*take --budget \d+, fewer --methods"):
+        advise(asked(budget=1 / 6))
+    assert not (tmp_path / "my.recommend" / "runs").exists()
+
+
 def test_held_out_sentences_are_not_trained_on(asked: Asked, tmp_path: Path) -> None:
     forecast(asked(), lambda _: None)
     assert not (tmp_path / "my.recommend").exists()

@@ -1,15 +1,23 @@
-"""A folder of results like the demo's, with two steps of training in place of fifty."""
+"""A folder of results like the demo's, with two steps of training in place of fifty; and two runs with their models."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import cseb
+from cseb.experiment.benchmark import load, override
+from cseb.experiment.plan import plan
+from cseb.experiment.run_job import run_job
+from cseb.records.record import Record
+from cseb.records.store import Store
+from tests.conftest import SENTENCES
 
 ROOT = Path(__file__).parents[2]
+SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2)"
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +42,17 @@ def folder(_demo: Path, tmp_path: Path) -> Path:
     """A copy of one's own: commands that read may note that they have looked."""
     shutil.copytree(_demo, tmp_path / "results")
     return tmp_path / "results"
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -> tuple[Store, list[Record]]:
+    """Two seeds of a run with their models."""
+    folder = tmp_path_factory.mktemp("card")
+    (folder / "corpus.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    settled = {"encoder": str(tiny("bert")), "corpus": str(folder / "corpus.txt"), "fractions": "", "sizes": "16",
+               "methods": f"simcse+{SMALL}", "seeds": 2, "tasks": "mw-captions,mw-relations"}  # fmt: skip
+    store = Store(folder / "results")
+    models = store.folder / "models"
+    store.prepare(models)
+    jobs = plan(override(load("microworld"), **settled))
+    return store, [run_job(job, store, lambda _: None, models) for job in jobs]

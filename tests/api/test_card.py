@@ -1,7 +1,6 @@
 """The model card of a run: what the hub reads of it, what a person reads, and the command that repeats the run."""
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,27 +12,9 @@ from cseb.cli import app
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.card import base_model, command, licence_of
 from cseb.experiment.plan import plan
-from cseb.experiment.run_job import run_job
 from cseb.records.record import Overlap, Record
 from cseb.records.store import Store
-from tests.conftest import SENTENCES
 from tests.factory import record, source
-
-SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2)"
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -> tuple[Store, list[Record]]:
-    """Two seeds of a run with their models."""
-    folder = tmp_path_factory.mktemp("card")
-    (folder / "corpus.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
-    settled = {"encoder": str(tiny("bert")), "corpus": str(folder / "corpus.txt"), "fractions": "", "sizes": "16",
-               "methods": f"simcse+{SMALL}", "seeds": 2, "tasks": "mw-captions,mw-relations"}  # fmt: skip
-    store = Store(folder / "results")
-    models = store.folder / "models"
-    store.prepare(models)
-    jobs = plan(override(load("microworld"), **settled))
-    return store, [run_job(job, store, lambda _: None, models) for job in jobs]
 
 
 def test_the_hub_reads_scores_of_the_exported_checkpoint(saved: tuple[Store, list[Record]]) -> None:

@@ -114,6 +114,13 @@ def test_the_last_word_is_the_command_line_s() -> None:
     assert benchmarks.override(sized, fractions="0.5").sizes == ()
 
 
+def test_a_file_says_none_as_the_command_line_does(tmp_path: Path) -> None:
+    loaded = benchmarks.load(written(tmp_path, dev="none"))
+    assert loaded.dev == ""
+    assert loaded == benchmarks.override(benchmarks.load(written(tmp_path, dev="mw-captions")), dev="none")
+    assert "dev" not in benchmarks.text(loaded)
+
+
 def test_another_corpus_drops_the_column_of_the_file(tmp_path: Path) -> None:
     loaded = benchmarks.load(written(tmp_path, column="text"))
     assert benchmarks.override(loaded, seeds=1).column == "text"

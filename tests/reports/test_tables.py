@@ -99,6 +99,15 @@ def test_two_protocols_are_never_averaged() -> None:
     assert titles == ["sts12", "sts13", "average simcse-sts@1", "mr", "cr", "average senteval-transfer@1"]
 
 
+def test_tasks_that_no_average_of_the_table_holds_are_named() -> None:
+    tasks = ("sts12@1", "mr@1", "cr@1")
+    runs = [record(tasks=tasks, measures={"mr@1": "accuracy@1", "cr@1": "accuracy@1"}, benchmark="b")]
+    said = "Not shown, as they are scored by another protocol: mr, cr (accuracy@1). Choose them with --tasks."
+    assert said in few_shot(runs).notes
+    assert said not in few_shot(runs, (), StudyQuery(tasks=("sts12",))).notes
+    assert not [note for note in per_task(runs).notes if note.startswith("Not shown")]
+
+
 @pytest.mark.parametrize(
     ("other", "what"),
     [

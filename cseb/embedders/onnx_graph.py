@@ -1,0 +1,131 @@
+"""The backbone of an encoder as an ONNX graph, written by torch.onnx and computed by onnxruntime."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from transformers.modeling_outputs import BaseModelOutput
+
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import LAYERS, POOLED
+from cseb.errors import BadData, BadSpec, first_line
+
+# As sentence-transformers and optimum look for them below a model's folder, names of inputs and outputs included.
+FILES: Final = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
+INPUTS: Final = ("input_ids", "attention_mask")
+STATES: Final = "last_hidden_state"
+PACKAGES: Final = ("onnx", "onnxruntime", "onnxscript")
+
+
+def check() -> None:
+    """Whether the packages are there. Raises: BadSpec."""
+    if lacking := [name for name in PACKAGES if find_spec(name) is None]:
+        raise BadSpec(f"ONNX needs {', '.join(lacking)}, not installed here; pip install 'cseb[onnx]'")
+
+
+def write(encoder: Encoder, folder: Path, form: str) -> Path:
+    """Write the backbone below the folder of its model, and return the file.
+
+    The graph takes token ids and mask (B, T), any B and T, and gives the last layer's states (B, T, D). form: "onnx",
+    in 32 bits, or "onnx-int8": weights of matrix products in 8 bits, activations too, with a range chosen for each
+    batch (dynamic quantisation). Raises: BadSpec where packages are missing or the pooler reads more than the last
+    layer; BadData for a backbone that cannot be written.
+    """
+    check()
+    if more := encoder.needs & {LAYERS, POOLED}:
+        raise BadSpec(f"the pooler of this model reads {', '.join(sorted(more))}; ONNX files have the last layer alone")
+    from onnxruntime import quantization
+
+    file = folder / FILES[form]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    whole = file if form == "onnx" else file.with_name(f".{file.name}.tmp")
+    try:
+        with _hushed():
+            _write(encoder, whole)
+            if whole != file:
+                # unsigned weights: with signed ones, processors without VNNI may overflow 16 bits
+                quantization.quantize_dynamic(whole, file, weight_type=quantization.QuantType.QUInt8)
+    except Exception as error:  # torch and onnx raise whatever a module of theirs stumbles over
+        raise BadData(f"{folder} cannot be written as ONNX: {first_line(error)}") from error
+    finally:
+        if whole != file:
+            whole.unlink(missing_ok=True)
+    return file
+
+
+def through(encoder: Encoder, file: Path, threads: int = 1) -> Encoder:
+    """A copy of the encoder whose states are computed by onnxruntime from a file that `write` has written."""
+    found = copy.copy(encoder)
+    found._modules = dict(encoder._modules)  # a copy shares it, and the backbone of the other one stays
+    found.backbone = _Graph(file, threads)
+    return found
+
+
+class _States(nn.Module):
+    def __init__(self, backbone: nn.Module) -> None:
+        super().__init__()
+        self.backbone = backbone
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        states: Tensor = self.backbone(
+            input_ids=input_ids, attention_mask=attention_mask, return_dict=True
+        ).last_hidden_state
+        return states
+
+
+class _Graph(nn.Module):
+    """In place of a backbone."""
+
+    def __init__(self, file: Path, threads: int) -> None:
+        super().__init__()
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self.config = SimpleNamespace(model_type="onnx")
+        self.place = nn.Parameter(torch.empty(0), requires_grad=False)  # says where the backbone is
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, **_: Any) -> BaseModelOutput:
+        given = (input_ids.long().numpy(), attention_mask.long().numpy())
+        (states,) = self.session.run([STATES], dict(zip(INPUTS, given, strict=True)))
+        return BaseModelOutput(last_hidden_state=torch.from_numpy(states))
+
+
+def _write(encoder: Encoder, file: Path) -> None:
+    example = torch.ones((2, 3), dtype=torch.int64)
+    anything = torch.export.Dim.DYNAMIC
+    torch.onnx.export(
+        _States(encoder.backbone).eval(),
+        kwargs=dict.fromkeys(INPUTS, example),
+        f=file,
+        input_names=list(INPUTS),
+        output_names=[STATES],
+        dynamic_shapes={name: {0: anything, 1: anything} for name in INPUTS},
+        external_data=False,
+        dynamo=True,
+        verbose=False,
+    )
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Without what the exporters say to those who develop them."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

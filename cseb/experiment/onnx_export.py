@@ -1,0 +1,86 @@
+"""A saved model as ONNX, and what that costs in points on the tasks of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cseb.embedders import onnx_graph
+from cseb.embedders.folders import saved_encoder
+from cseb.errors import BadData
+from cseb.experiment.card import CHECKPOINT
+from cseb.experiment.plan import versioned
+from cseb.records.record import Record
+from cseb.reports.formats.markdown import code, pipe
+from cseb.tasks.evaluate import data_sha256, load_task, score_all
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.task import Task
+from cseb.text import quantity
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Points of one task, of the model that was trained and of its ONNX file; None where all vectors are equal."""
+
+    task: str
+    trained: float | None
+    onnx: float | None
+
+    @property
+    def change(self) -> float | None:
+        """Points of the file minus those of the model."""
+        return None if self.trained is None or self.onnx is None else self.onnx - self.trained
+
+
+def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple[Drift, ...]:
+    """Write the ONNX file of a saved model into its folder, and score it on the tasks of its record.
+
+    Raises: BadSpec, BadData where it cannot be written, or where the data of a task are missing or others than those
+    of the record.
+    """
+    place = Path(data_dir) if data_dir else None
+    tasks, dev = _named(*record.protocol.tasks), _named(record.protocol.dev)
+    if data_sha256((*tasks, *dev), place) != record.protocol.data:
+        raise BadData(f"the data of the tasks are others than those of the record {record.key}; give its --data-dir")
+    loaded = [(task, load_task(task, place)) for task in tasks]
+    encoder = saved_encoder(folder)
+    file = onnx_graph.write(encoder, folder, form)
+    found = score_all(loaded, onnx_graph.through(encoder, file, record.protocol.threads).embed)
+    points = record.points(CHECKPOINT)
+    return tuple(
+        Drift(versioned(task), points.get(versioned(task)), outcome.value)
+        for (task, _), (outcome, _) in zip(loaded, found, strict=True)
+    )
+
+
+def _named(*tasks: str) -> tuple[Task, ...]:
+    """Tasks from their names in a record."""
+    return tuple(parse_tasks(",".join(task.partition("@")[0] for task in tasks))) if any(tasks) else ()
+
+
+def section(form: str, drifts: Sequence[Drift], loads: bool) -> list[str]:
+    """What a model card says of the file. loads: whether SentenceTransformer reads the folder."""
+    file = onnx_graph.FILES[form]
+    kind = "weights and activations in 8 bits (dynamic quantisation)" if form == "onnx-int8" else "32 bits"
+    rows = [f"| {pipe(one.task)} | {_points(one.trained)} | {_points(one.onnx)} | {change(one)} |" for one in drifts]
+    how = (
+        f'`SentenceTransformer(..., backend="onnx", model_kwargs={{"file_name": "{file}"}})` reads it; '
+        if loads
+        else "Token states come out of it; pooling and what follows are for the reader to add; "
+    )
+    return [
+        "## ONNX",
+        f"{code(file)}: the backbone, {kind}. {how}scored with onnxruntime on the "
+        f"{quantity(len(drifts), 'task')} of the run:",
+        "\n".join(["| task | trained model | ONNX | drift, points |", "| --- | --- | --- | --- |", *rows]),
+    ]
+
+
+def change(one: Drift) -> str:
+    """Such as `-0.12`."""
+    return "--" if one.change is None else f"{one.change:+.2f}"
+
+
+def _points(value: float | None) -> str:
+    return "collapsed" if value is None else f"{value:.2f}"

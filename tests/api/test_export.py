@@ -1,0 +1,161 @@
+"""A saved model on its way: a folder with its card, the hub, an ONNX file with what it costs."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from huggingface_hub import ModelCard
+from typer.testing import CliRunner, Result
+
+import cseb
+from cseb.cli import app
+from cseb.embedders import onnx_graph
+from cseb.embedders.folders import saved_encoder
+from cseb.errors import BadData, BadSpec
+from cseb.experiment.onnx_export import Drift, change, export_onnx, section
+from cseb.records.record import Record
+from cseb.records.store import Store
+from tests.conftest import SENTENCES
+from tests.hub_server import serving
+
+Saved = tuple[Store, list[Record]]
+
+
+def export(saved: Saved, *options: object, key: str = "") -> Result:
+    store, (first, _) = saved
+    given = ["export", key or first.key, "--results", store.folder, *options]
+    return CliRunner().invoke(app, list(map(str, given)))
+
+
+def test_a_folder_has_the_saved_files_and_a_card_that_knows_the_other_seeds(saved: Saved, tmp_path: Path) -> None:
+    store, (first, _) = saved
+    found = export(saved, "--to", tmp_path / "mine", "--license", "mit")
+    assert (found.exit_code, found.stdout) == (0, f"written to {tmp_path / 'mine'}\n"), found.output
+    model = store.folder / "models" / first.key
+    for path in (path for path in model.rglob("*") if path.is_file() and path.name != "README.md"):
+        assert (tmp_path / "mine" / path.relative_to(model)).read_bytes() == path.read_bytes()
+    text = (tmp_path / "mine" / "README.md").read_text("utf-8")
+    assert ModelCard(text).data.license == "mit"
+    assert "mean of 2 seeds" in text
+    assert f"SentenceTransformer('{tmp_path / 'mine'}')" in text
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]  # nothing half made lies beside it
+
+
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+def test_a_push_sends_the_folder_under_its_own_name(
+    saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, (first, _) = saved
+    with serving(monkeypatch) as hub:
+        found = export(saved, "--push", "me/small", "--private", "--license", "mit")
+        assert found.exit_code == 0, found.output
+        assert found.stdout == f"written to {hub.address}/me/small\n"
+        assert hub.private == {"me/small": True}
+        held = hub.files["me/small"]
+        model = store.folder / "models" / first.key
+        assert set(held) == {str(path.relative_to(model)) for path in model.rglob("*") if path.is_file()}
+        assert b"SentenceTransformer('me/small')" in held["README.md"]
+        assert ModelCard(held["README.md"].decode()).data.model_name == "small"
+        both = cseb.export(first.key, store.folder, to=tmp_path / "here", push="me/both")
+        assert (both.folder, both.address) == (str(tmp_path / "here"), f"{hub.address}/me/both")
+        assert (tmp_path / "here" / "README.md").read_bytes() == hub.files["me/both"]["README.md"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ((), "give a new folder with --to"),
+        (("--to", "new", "--private"), "--private is about the hub"),
+        (("--to", "new", "--format", "gguf"), "allowed: 'transformers', 'onnx', 'onnx-int8'"),
+        (("--to", "."), "is there already"),
+        (("--to", "no/such/place"), "no/such/place cannot be written: No such file or directory"),
+        (("--push", "small"), "OWNER/NAME is needed"),
+    ],
+)
+def test_what_cannot_be_exported_is_one_line(
+    saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = export(saved, *options)
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1), found.output
+    assert words in found.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_without_a_model_says_how_one_is_saved(saved: Saved, tmp_path: Path) -> None:
+    _, (first, _) = saved
+    bare = Store(tmp_path / "bare")
+    bare.prepare()
+    bare.write(first, {})
+    found = CliRunner().invoke(app, ["export", first.key, "--results", str(bare.folder), "--to", str(tmp_path / "x")])
+    assert (found.exit_code, "`cseb run --save-models` saves them" in found.stderr) == (2, True)
+
+
+def test_an_onnx_file_needs_packages_that_are_named(
+    saved: Saved, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_graph, "PACKAGES", ("json", "no_such_runtime"))
+    found = export(saved, "--to", tmp_path / "x", "--format", "onnx")
+    assert (found.exit_code, list(tmp_path.iterdir())) == (2, [])
+    assert "ONNX needs no_such_runtime, not installed here; pip install 'cseb[onnx]'" in found.stderr
+
+
+def test_the_card_says_what_an_onnx_file_costs() -> None:
+    drifts = [Drift("a@1", 50.0, 49.5), Drift("b@1", 50.0, None)]
+    assert [one.change for one in drifts] == [-0.5, None]
+    assert [change(one) for one in drifts] == ["-0.50", "--"]
+    said = "\n".join(section("onnx-int8", drifts, loads=True))
+    assert "| a@1 | 50.00 | 49.50 | -0.50 |\n| b@1 | 50.00 | collapsed | -- |" in said
+    assert 'backend="onnx", model_kwargs={"file_name": "onnx/model_int8.onnx"}' in said
+    assert "SentenceTransformer" not in "\n".join(section("onnx", drifts, loads=False))
+
+
+@pytest.fixture(scope="module")
+def with_onnx(saved: Saved, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    for name in onnx_graph.PACKAGES:
+        pytest.importorskip(name, reason="cseb[onnx] is not installed")
+    store, (first, _) = saved
+    folder = tmp_path_factory.mktemp("onnx")
+    for form in onnx_graph.FILES:
+        found = cseb.export(first.key, store.folder, to=folder / form, format=form)
+        (folder / form / "drifts.json").write_text(json.dumps([one.change for one in found.drifts]))
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the exporters' own making
+def test_vectors_of_the_onnx_file_are_those_of_the_model(with_onnx: Path) -> None:
+    encoder = saved_encoder(with_onnx / "onnx")
+    expected = encoder.embed(SENTENCES)
+    found = onnx_graph.through(encoder, with_onnx / "onnx" / onnx_graph.FILES["onnx"]).embed(SENTENCES)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_array_equal(encoder.embed(SENTENCES), expected)  # which is as it was
+    short = onnx_graph.through(encoder, with_onnx / "onnx-int8" / onnx_graph.FILES["onnx-int8"]).embed(SENTENCES)
+    assert 1e-5 < np.abs(short - expected).max() < 0.2 * np.abs(expected).max()
+    assert [np.abs(json.loads((with_onnx / form / "drifts.json").read_text())).max() < limit
+            for form, limit in (("onnx", 0.01), ("onnx-int8", 10))] == [True, True]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_card_of_an_onnx_folder_has_its_table(with_onnx: Path, saved: Saved) -> None:
+    _, (first, _) = saved
+    text = (with_onnx / "onnx" / "README.md").read_text("utf-8")
+    table = text[text.index("## ONNX") : text.index("## What it has seen")]
+    for task in first.protocol.tasks:
+        assert f"| {task} |" in table
+    with pytest.raises(BadData, match="others than those of the record"):
+        other = first.model_copy(update={"protocol": replace(first.protocol, data="0" * 64)})
+        export_onnx(with_onnx / "onnx", "onnx", other, "")
+
+
+@pytest.mark.slow
+def test_a_pooler_that_reads_more_than_the_last_layer_is_refused(saved: Saved, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="cseb[onnx] is not installed")
+    store, (first, _) = saved
+    encoder = saved_encoder(store.folder / "models" / first.key)
+    encoder.needs |= {"layers"}
+    with pytest.raises(BadSpec, match="reads layers; ONNX files have the last layer alone"):
+        onnx_graph.write(encoder, tmp_path, "onnx")
