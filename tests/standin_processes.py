@@ -35,6 +35,9 @@ def still(built: Built) -> Built:
     for module in Objective(built).double().terms.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
+    if built.outside is not None:  # its vectors, which are kept in float32, count as float64 too
+        kept = built.outside.targets
+        built.outside.targets = lambda *asked: [one.double() for one in kept(*asked)]  # type: ignore[method-assign]
     return replace(built, stages=tuple(partial(still_stage, make) for make in built.stages), teacher=letters)
 
 

@@ -80,6 +80,7 @@ ELSEWHERE = {
     "plots/profiles": "plots/test_plots.py",
     "plots/runs": "plots/test_plots.py",
     "plots/scores": "plots/test_plots.py",
+    "parts/rated_pairs": "parts/terms/test_rated_similarity.py",
     "plots/style": "plots/test_plots.py",
     "records/record": "test_report.py",
     "regression/bitwise": "regression/test_reference.py",
@@ -105,6 +106,8 @@ ELSEWHERE = {
 # Reached by commands or by functions above it; by coverage or by reading where no test imports the module.
 REACHED = {
     "advice/model": "advice/test_advise.py",
+    "parts/projection": "parts/test_outside_teacher.py",
+    "data/module_folders": FOLDERS,
     "explain/data_files": "test_cli_data.py",
     "papers/audit_report": "test_cli_audit.py",
     "api/compare": "test_compare.py",

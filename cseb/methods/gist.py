@@ -15,7 +15,7 @@ GIST = replace(
     terms=(preset("guided_nce", temperature=0.01, guide="teacher"),),
     recipe=preset("recipe", steps=15_625, batch_size=16, learning_rate=5e-6, warmup=1_562, max_length=512),
     deviations=(
-        "outside_teacher: the guide must be named, `+outside_teacher(encoder=FOLDER)`; the release has UAE-Large",
+        "outside_teacher: the guide must be named, `+outside_teacher(encoder='FOLDER')`; the release has UAE-Large",
         "guided_nce: a text beside itself is always left out; in the release it stays where guide and rounding find it "
         "no closer than the positive",
         "pairs: the release trains on the pairs of MEDI and MTEB's training sets for 40 epochs; 15,625 steps here",

@@ -6,7 +6,7 @@ from cseb.methods.simcse import SIMCSE
 from cseb.methods.spec import part, preset
 
 TEACHER = (
-    "outside_teacher: it must be named, `+outside_teacher(encoder=FOLDER)`; rows are marked as having seen its data"
+    "outside_teacher: it must be named, `+outside_teacher(encoder='FOLDER')`; rows are marked as having seen its data"
 )
 WIDTH = (
     "outside_teacher: vectors of another width than the encoder's keep the main directions of the subset's own "

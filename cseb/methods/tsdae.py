@@ -16,10 +16,10 @@ TSDAE = replace(
         "recipe", batch_size=8, schedule="constant", optimizer="adamw", max_length=75, eval_every=500,
     ),
     deviations=(
-        "denoise: a decoder of one new layer, of every encoder; in the release encoder and decoder are one set of weights "
-        "(BERT's family alone), with attention onto the one vector in each layer: an affine map of it, as here",
+        "denoise: a decoder of one new layer, of every encoder; in the release encoder and decoder are one set of "
+        "weights (BERT's family alone), with attention onto the one vector in each layer: an affine map of it, as here",
         "delete: six in ten tokens exactly; the release draws each word, and its newer scripts keep six in ten",
         "delete: the clean sentence is encoded too, which nothing reads but its tokens: a step costs more than it must",
-        "recipe: rate 3e-5, batch 8, length 75 are the release's; steps and looks at the dev set are ours, for all shares",
+        "recipe: rate 3e-5, batch 8, length 75 are the release's; steps and looks at the dev set are ours",
     ),
 )  # fmt: skip

@@ -97,7 +97,8 @@ class LoRA:
         backbone.requires_grad_(False)
         for module in found:
             out, into = module.weight.shape
-            parametrize.register_parametrization(module, "weight", LowRank(out, into, self.rank, self.scale))
+            change = LowRank(out, into, self.rank, self.scale).to(module.weight.dtype)
+            parametrize.register_parametrization(module, "weight", change)
 
     def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """A checkpoint of the changed encoder as one of an ordinary encoder, the changes added."""

@@ -273,7 +273,7 @@ def _tuning(method: Method, shape: Shape) -> Tuning:
     follows = next((part.name for part in method.parts() if facts(part.name).requires == "momentum copy"), "")
     if found.adds_weights and follows:
         raise BadSpec(
-            f"{follows} follows the weights of the encoder, and {method.tuning.name} trains others; take one of them out"
+            f"{follows} follows the weights of the encoder, and {method.tuning.name} trains others; take one out"
         )
     return found
 

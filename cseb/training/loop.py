@@ -117,11 +117,7 @@ def train(
             if last:
                 break
     trained = watcher.trained((*getattr(built.views, "notes", ()), *notes))
-    if built.tuning is not None:
-        for one in encoders:
-            built.tuning.detach(one)
-        start, trained = built.tuning.plain(start), _changed(trained, built.tuning.plain)
-    return trained if built.mixer is None else _mixed(built, start, trained, sentences)
+    return _finished(built, start, trained, sentences)
 
 
 def _first_stages(
@@ -233,10 +229,15 @@ def _changed(trained: Trained, change: Callable[[State], State]) -> Trained:
     return replace(trained, best=last if trained.best is trained.last else change(trained.best), last=last)
 
 
-def _mixed(built: Built, start: State, trained: Trained, sentences: Sequence[str]) -> Trained:
-    """Both checkpoints as the method's mixer makes them, with the step after the encoder fitted once more."""
-    mixer = built.mixer
-    assert mixer is not None
+def _finished(built: Built, start: State, trained: Trained, sentences: Sequence[str]) -> Trained:
+    """Both checkpoints as those of an ordinary encoder, and then as the method's mixer makes them."""
+    mixer, tuning = built.mixer, built.tuning
+    if tuning is not None:
+        for encoder in filter(None, (built.encoder, built.second)):
+            tuning.detach(encoder)
+        start, trained = tuning.plain(start), _changed(trained, tuning.plain)
+    if mixer is None:
+        return trained
 
     def one(state: State) -> State:
         restore(built.encoder, mixer(start, state))

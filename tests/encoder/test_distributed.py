@@ -66,6 +66,7 @@ MORE = [  # the rest of what is trained, but for edits drawn in each process as 
         for name in ("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct")
     ),
     f"simcse+none+matryoshka(widths=(16,4))+last_layers(count=1)+mix+{SMALL}",
+    f"simcse+lora+{SMALL}",
 ]
 
 FEW = METHODS[::4]  # for three processes, which a batch of eight does not fill evenly

@@ -1,4 +1,4 @@
-"""Low-rank changes: the sum by hand, what moves and what does not, plain checkpoints, and targets that are not there."""
+"""Low-rank changes: the sum by hand, what moves and what does not, plain checkpoints, and absent targets."""
 
 from collections.abc import Callable
 from pathlib import Path

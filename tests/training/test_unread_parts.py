@@ -121,6 +121,7 @@ def given(heard: Heard, language: Callable[[Tensor], Tensor], read: Callable[...
         read=read,
         edits=[view(10_000 * number) for number in range(1, EDITS + 1)],
         sids=torch.arange(ROWS),
+        scores=torch.arange(ROWS) % 3 * 1.0,
         head=heard.saying("head", lambda h: h @ weights),
     )
     peer = replace(
