@@ -277,7 +277,7 @@ class Advice:
         return f"{quantity(count, 'answer')}; {alike} of {quantity(twice, 'repeated question')} answered alike"
 
     def _fate(self, label: str) -> str:
-        return "winner of the race" if label == self.winner else self.fates.get(label, "")
+        return "winner of the race" if label == self.winner else self.fates.get(label, "not worse so far")
 
 
 def _words(tasks: str, data_dir: str) -> float | None:
