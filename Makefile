@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: $(READY)  ## the main job on the embedded default: no network, three to four minutes on two cores
+demo: $(READY)  ## the main job on the embedded default: no network, under three minutes on two cores
 	$(BIN)/cseb run
 	$(BIN)/cseb report
 

@@ -14,6 +14,7 @@ GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.p
 # Tested in a file of another name, which imports the module.
 ELSEWHERE = {
     "advice/hold_out": "advice/test_advise.py",
+    "advice/options": "advice/test_advise.py",
     "advice/runs": "advice/test_advise.py",
     "advice/trust": "advice/test_judges.py",
     "api/recommend": "advice/test_advise.py",

@@ -61,6 +61,7 @@ class Advice:
     seeds: int = 0  # of the race so far
     winner: str = ""
     cut: str = ""
+    words: float | None = None  # points of TF-IDF on what decides
 
     @property
     def few(self) -> int:
@@ -107,6 +108,8 @@ class Advice:
                 f"{duration(least)}; take --budget {1.2 * least / 60 + 0.5:.0f}, fewer "
                 "--methods or fewer --steps"
             )
+        if not self.ask:
+            self.words = _words(self.judge.decide, self.runs.data_dir)
         self._race()
         if self.winner:
             self._settle()
@@ -254,7 +257,7 @@ class Advice:
             estimate=result,
             curve=curve,
             sizes=(self.few, self.size),
-            words=None if self.ask or stopped else _words(self.judge.decide, self.runs.data_dir),
+            words=self.words,
             answered=self._answered(),
             seconds=sum(record.cost.seconds for record in self.runs.made.values()),
             training=fmean(trained) if trained else 0.0,

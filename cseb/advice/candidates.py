@@ -12,8 +12,8 @@ from cseb.experiment.job import Job
 
 # Nothing of these is trained on the corpus by steps: what a training has to beat.
 UNTRAINED = ("cls", "mean", "first_last")
-# Methods that need nothing but sentences and fit encoders of any depth. Most are pooled by the mean, which is the better
-# start for an encoder that nobody has fine-tuned.
+# Methods that need nothing but sentences and fit encoders of any depth. Most are pooled by the mean, the better start
+# for an encoder that nobody has fine-tuned.
 TRAINED = ("simcse+mean", "esimcse+mean", "crops", "ct", "simcse")
 # Adam's learning rate scales with 1 / width (Yang et al. 2021, muP); SimCSE's 3e-5 is for 768. A short training of a
 # small encoder takes more (benchmarks/demo.yaml): so the papers' rate and ten times that compete.

@@ -96,8 +96,8 @@ def export(
             return Exported(str(to), hub_upload.push(staged, push, private=private, message=message), drifts)
     except OSError as error:
         raise BadResults(
-            f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder it lies in, "
-            "or name another"
+            f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder it lies "
+            "in, or name another"
         ) from error
 
 
@@ -116,4 +116,4 @@ def _onnx(
     if not data_dir and (ran := as_it_was_run(results, record.benchmark)) is not None:
         data_dir = ran.data_dir
     drifts = export_onnx(folder, format, record, data_dir)
-    return drifts, section(format, drifts, (folder / "modules.json").is_file())
+    return drifts, section(format, drifts)

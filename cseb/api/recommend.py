@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.advice import judges, questions, trust
 from cseb.advice.candidates import UNTRAINED
 from cseb.advice.estimate import FRESH
+from cseb.advice.options import Options, refuse_taken
 from cseb.advice.race import ROUNDS
 from cseb.api.arguments import joined
-from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, between, number, whole
+from cseb.errors import BadBenchmark
 from cseb.methods.recipe import Recipe
 from cseb.progress import tell
 from cseb.records.store import Store
@@ -34,8 +33,6 @@ STEPS = 100  # of every training of a race: a short one, so that a verdict on a 
 # What a short race on few sentences replaces in the methods' own recipes, which are made for a million sentences.
 SCALE = "recipe(batch_size=32, eval_every=10), queue(size=64)"
 MINUTES = 30.0
-FEWEST_ASKED, MOST_ASKED = 20, 1000  # questions
-FIXED = ("st:", "glove:", "words:")  # encoders that can be scored and not trained
 
 
 def recommend(
@@ -124,62 +121,6 @@ def recommend(
     return advise(options, say, show, asker)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What `recommend` is asked, checked as far as that needs no file; see there. Raises: BadSpec, BadBenchmark."""
-
-    corpus: str
-    encoder: str
-    budget: float
-    judge: str
-    tasks: str
-    teacher: str
-    ask: int
-    methods: str
-    steps: int
-    out: Path | None
-    results: Path | None
-    data_dir: str
-    column: str
-    workers: int | str
-    threads: int
-    linear: str
-    device: str
-    probe: bool
-    trust_remote_code: bool
-
-    def __post_init__(self) -> None:
-        if number(self.budget, "--budget") <= 0:
-            raise BadSpec(f"--budget is {self.budget:g}; minutes above 0 are needed, such as 30")
-        whole(1, self.steps, "--steps")
-        if len(given := [f"--{name}" for name in ("judge", "tasks", "teacher", "ask") if getattr(self, name)]) > 1:
-            raise BadBenchmark(f"{' and '.join(given)} are given; one judge decides, so leave the others out")
-        if self.ask:
-            between(FEWEST_ASKED, MOST_ASKED, self.ask, "--ask")
-        if self.encoder.startswith(FIXED):
-            raise BadData(
-                f"encoder {self.encoder!r} cannot be trained; give a Transformer's folder or hub name, or cseb-tiny"
-            )
-
-    @property
-    def folder(self) -> Path:
-        """Of the records: `my.recommend` beside `my.txt`, or in this folder for a corpus that is no file."""
-        if self.results is not None:
-            return self.results
-        path = Path(self.corpus)
-        name = re.sub(r"[^\w.-]+", "-", path.name.partition(".")[0] if path.is_file() else self.corpus)
-        return (path.parent if path.is_file() else Path()) / f"{name}.recommend"
-
-    def command(self) -> str:
-        """The command line that asks the same."""
-        words = ["cseb", "recommend", self.corpus]
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if one.name not in ("corpus", "probe", "trust_remote_code") and value not in ("", None, 0):
-                words += [f"--{one.name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
-        return shlex.join([*words, *(["--trust-remote-code"] if self.trust_remote_code else [])])
-
-
 def advise(
     options: Options,
     say: Callable[[str], None] = lambda _: None,
@@ -191,7 +132,7 @@ def advise(
     if options.ask and asker is None:
         raise BadBenchmark("ask is given and nobody who asks; give asker, or run cseb recommend in a terminal")
     if options.out is not None:
-        _refuse_taken(options.out)
+        refuse_taken(options.out)
     store = Store(options.folder)
     advice, sentences = _prepared(options, store, started, say, show)
     advice.asker = asker
@@ -200,11 +141,14 @@ def advise(
     except KeyboardInterrupt:
         return advice.found(stopped=True)
     found = advice.found()
-    if options.out is not None:
+    if options.out is not None and found.estimate is not None:
         from cseb.advice.model import train_and_export
 
         say(f"training {found.chosen} on all {len(sentences):,} distinct sentences")
-        train_and_export(found, sentences, advice.runs, advice.judge.decide, options.out, options.command())
+        try:
+            train_and_export(found, sentences, advice.runs, advice.judge.decide, options.out, options.command())
+        except KeyboardInterrupt:
+            return replace(found, stopped=True)
     return found
 
 
@@ -333,11 +277,3 @@ def _overlap(tasks: str, data_dir: str, sentences: Sequence[str]) -> list[str]:
         for one in texts.overlap(sentences)
         if one.exact or one.near
     ]
-
-
-def _refuse_taken(out: Path) -> None:
-    """A model takes the place of an older one of ours, and of nothing else. Raises: BadResults."""
-    if out.exists() and not (out / "cseb.json").is_file() and not (out.is_dir() and not any(out.iterdir())):
-        raise BadResults(f"{out} is there and holds no encoder that cseb has saved; name another --out")
-    if not out.parent.is_dir():
-        raise BadResults(f"{out} cannot be made: {out.parent} is missing; make it, or correct --out")

@@ -51,7 +51,8 @@ def recommend(
 
     Every run is an ordinary record; stopped, the same command goes on.
     """
-    from cseb.api.recommend import Options, advise, forecast
+    from cseb.advice.options import Options
+    from cseb.api.recommend import advise, forecast
     from cseb.cli.ask import ask as asked
 
     options = Options(
@@ -92,7 +93,8 @@ def recommend(
         say(f"\n{found.table()}")
         say(f"records: {options.folder}; cseb report, compare and verify read them")
         if out is not None and not found.stopped:
-            say(f"model: {out}, {found.chosen} on all distinct sentences")
+            made = f"{out}, {found.chosen} on all distinct sentences"
+            say(f"model: {'none before there is a verdict' if found.estimate is None else made}")
     if found.stopped:
         raise typer.Exit(INTERRUPTED)
 

@@ -22,7 +22,8 @@ def check(name: str) -> None:
     Raises: BadSpec for what is no OWNER/NAME; BadResults where nobody is logged in, or the hub is switched off.
     """
     from huggingface_hub import constants, get_token
-    from huggingface_hub.utils import HFValidationError, validate_repo_id
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]  # public, and not in its __all__
 
     try:
         validate_repo_id(name)
@@ -77,7 +78,7 @@ def push(folder: Path, name: str, *, private: bool = False, message: str = "") -
 @contextmanager
 def _without_bars() -> Iterator[None]:
     """The client draws bars wherever it runs; what listens here draws its own."""
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     if are_progress_bars_disabled():
         yield

@@ -20,7 +20,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS, POOLED
 from cseb.errors import BadData, BadSpec, first_line
 
-# As sentence-transformers and optimum look for them below a model's folder, names of inputs and outputs included.
+# Where sentence-transformers looks for them below a model's folder, with the names of inputs and outputs it expects.
 FILES: Final = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 INPUTS: Final = ("input_ids", "attention_mask")
 STATES: Final = "last_hidden_state"
@@ -103,11 +103,12 @@ class _Graph(nn.Module):
 
 
 def _write(encoder: Encoder, file: Path) -> None:
-    example = torch.ones((2, 3), dtype=torch.int64)
+    ids = torch.ones((2, 3), dtype=torch.int64)
+    mask = torch.tensor([[1, 1, 1], [1, 1, 0]])  # where nothing is masked, transformers leaves masks out of the graph
     anything = torch.export.Dim.DYNAMIC
     torch.onnx.export(
         _States(encoder.backbone).eval(),
-        kwargs=dict.fromkeys(INPUTS, example),
+        kwargs=dict(zip(INPUTS, (ids, mask), strict=True)),
         f=file,
         input_names=list(INPUTS),
         output_names=[STATES],

@@ -59,19 +59,15 @@ def _named(*tasks: str) -> tuple[Task, ...]:
     return tuple(parse_tasks(",".join(task.partition("@")[0] for task in tasks))) if any(tasks) else ()
 
 
-def section(form: str, drifts: Sequence[Drift], loads: bool) -> list[str]:
-    """What a model card says of the file. loads: whether SentenceTransformer reads the folder."""
+def section(form: str, drifts: Sequence[Drift]) -> list[str]:
+    """What a model card says of the file."""
     file = onnx_graph.FILES[form]
     kind = "weights and activations in 8 bits (dynamic quantisation)" if form == "onnx-int8" else "32 bits"
     rows = [f"| {pipe(one.task)} | {_points(one.trained)} | {_points(one.onnx)} | {change(one)} |" for one in drifts]
-    how = (
-        f'`SentenceTransformer(..., backend="onnx", model_kwargs={{"file_name": "{file}"}})` reads it; '
-        if loads
-        else "Token states come out of it; pooling and what follows are for the reader to add; "
-    )
     return [
         "## ONNX",
-        f"{code(file)}: the backbone, {kind}. {how}scored with onnxruntime on the "
+        f"{code(file)}: the backbone, {kind}. From {code('input_ids')} and {code('attention_mask')} it makes "
+        f"{code('last_hidden_state')}; what follows is that of the model. Scored with onnxruntime on the "
         f"{quantity(len(drifts), 'task')} of the run:",
         "\n".join(["| task | trained model | ONNX | drift, points |", "| --- | --- | --- | --- |", *rows]),
     ]
@@ -79,7 +75,7 @@ def section(form: str, drifts: Sequence[Drift], loads: bool) -> list[str]:
 
 def change(one: Drift) -> str:
     """Such as `-0.12`."""
-    return "--" if one.change is None else f"{one.change:+.2f}"
+    return "--" if one.change is None else f"{round(one.change, 2) + 0.0:+.2f}"  # no -0.00
 
 
 def _points(value: float | None) -> str:

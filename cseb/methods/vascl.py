@@ -23,7 +23,8 @@ VASCL = Method(
         "virtual_nt_xent: in the code the vectors that are pushed are detached, so that this term trains the head "
         "alone; the text trains the encoder with it (`detach=false`)",
         "virtual_nt_xent: a push of 15 fits the length of RoBERTa's mean vectors; other encoders' differ",
-        "relu_mlp: the head learns 100 times as fast, the code's default; its README says 100,000",
+        "relu_mlp: the head learns 100 times as fast, the code's default; its README says 100,000; times a rate "
+        "far above the released 5e-6 that is too fast, and `relu_mlp(rate=N)` sets it",
         "recipe: batch 1,024 needs as many sentences; in a smaller subset take `+recipe(batch_size=N)`, one step is "
         "then the whole subset",
         "recipe: steps are five epochs; repeated lines of the corpus are taken out by the release, not by ours, and "

@@ -7,10 +7,11 @@ import pytest
 
 from cseb.advice import advise as steps
 from cseb.advice.hold_out import HELD_OUT
+from cseb.advice.options import Options
 from cseb.advice.questions import Answers
 from cseb.advice.race import ROUNDS
 from cseb.advice.runs import Runs
-from cseb.api.recommend import Options, advise, forecast
+from cseb.api.recommend import advise, forecast
 from cseb.errors import CsebError
 from cseb.records.store import Store
 from tests.conftest import OBJECTS, SENTENCES
@@ -107,6 +108,18 @@ def test_stopped_in_the_race_it_says_who_leads_and_goes_on(asked: Asked, monkeyp
     assert found.chosen == found.baseline
     monkeypatch.setattr(Runs, "run", whole)
     assert advise(asked()).estimate is not None
+
+
+def test_stopped_while_the_model_is_trained_the_verdict_is_given(
+    asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cseb.advice.model.train_and_export", stopped)
+    found = advise(asked(out=tmp_path / "model"))
+    assert found.stopped
+    assert str(found.estimate) in found.verdict()
 
 
 def test_a_budget_that_ends_in_the_race_leaves_what_was_raced(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
