@@ -73,8 +73,8 @@ WORDS = (
 # Printed in tables of the five papers, and no method here.
 NOT_OFFERED: Mapping[str, str] = {
     "osscse": "no code was found and its abstract leaves generators, loss and every number open",
-    "clsep": "its word-vector noise has been read in part only",
-    "l2p-csr": "its start and its adversarial masks have been read in part only",
+    "clsep": "its release does not run as it is; its noise on word vectors is not built",
+    "l2p-csr": "its masks, learnt against the loss, cost six passes a step and are not built",
     "promcse": "tuned prefixes inside every layer, for which there is no part",
     "declutr": "learns from spans of long documents; on single sentences it is `declutr-sentence`",
     "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",

@@ -53,7 +53,7 @@ def linear_layers(backbone: nn.Module, layers: int) -> Iterator[tuple[str, nn.Li
 def _names(folder: Path, layers: int) -> tuple[str, ...]:
     """What an encoder calls its linear layers; no weights are read."""
     with torch.device("meta"):
-        backbone = AutoModel.from_config(AutoConfig.from_pretrained(folder))
+        backbone: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder))  # type: ignore[no-untyped-call]
     return tuple(dict.fromkeys(name for name, _ in linear_layers(backbone, layers)))
 
 

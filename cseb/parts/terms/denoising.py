@@ -46,7 +46,7 @@ class Decoder(nn.Module):
     def forward(self, words: Tensor, z: Tensor) -> Tensor:
         """Embeddings (B, T, D) of the words so far and vectors (B, D) to states (B, T, D)."""
         places = torch.arange(words.shape[1], device=words.device)
-        states = words + self.positions(places)
+        states: Tensor = words + self.positions(places)
         ahead = torch.ones(len(places), len(places), dtype=torch.bool, device=words.device).triu(1)  # not to be seen
         for told, layer in zip(self.told, self.layers, strict=True):
             states = layer(states + told(z)[:, None], src_mask=ahead)
