@@ -4,8 +4,7 @@ A part, built in or of another package, is a class with these class attributes, 
 
     version: int = 1               raised when its numbers change: older records then count as stale
     data_seen = "external"         what it looks at besides subset and pre-training: external, or labels
-    external = {"file": "file"}    options that name what lies elsewhere: a file, a model, an encoder (of the
-                                   hub), or an embedder, as `cseb eval` takes one
+    external = {"file": "file"}    options that name a file, a model, an encoder of the hub, or an embedder
     own = {"generator": "self"}    values of these options with which it looks at nothing but the subset
     columns = (2, 3)               texts that a line of the corpus may hold, joined by TABs
     requires = "a decoder"         what it asks for besides sentences and one encoder, in words
