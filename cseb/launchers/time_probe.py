@@ -74,12 +74,15 @@ def estimates(jobs: Sequence[Job], workers: int, folder: Path | None = None) -> 
         if (one := known.get(kinds[job.key])) is not None:
             spans[job.key] = expected(job, one, *_sentences(job)).times(crowded, 1 - DRIFT, 1 + DRIFT)
     left = [kind for kind in first if kind not in known and kind not in unknown]
-    if known and left:
-        rate = fmean(_rows(job, spans[job.key]) for job in jobs if job.key in spans)
-        for job in jobs:
-            if kinds[job.key] in left:
+    for trained in (True, False):  # a row of an untrained method costs its whole scoring
+        alike = [job for job in jobs if bool(job.recipe.steps) is trained]
+        rates = [_rows(job, spans[job.key]) for job in alike if job.key in spans]
+        for job in alike:
+            if kinds[job.key] in left and rates:
                 rows = job.recipe.steps * job.recipe.batch_size
-                spans[job.key] = Span(*[rate * max(1, rows)] * 3).times(1.0, 1 / GUESSED, GUESSED)
+                spans[job.key] = Span(*[fmean(rates) * max(1, rows)] * 3).times(1.0, 1 / GUESSED, GUESSED)
+
+    nothing_alike = {kind: "no like method was timed" for kind in left if first[kind].key not in spans}
 
     def labels(kinds: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(first[kind].label for kind in kinds))
@@ -87,8 +90,8 @@ def estimates(jobs: Sequence[Job], workers: int, folder: Path | None = None) -> 
     return Estimates(
         spans,
         labels(kind for kind in first if kind in known),
-        labels(left),
-        {first[kind].label: why for kind, why in unknown.items()},
+        labels(kind for kind in left if kind not in nothing_alike),
+        {first[kind].label: why for kind, why in (unknown | nothing_alike).items()},
     )
 
 

@@ -104,6 +104,25 @@ def test_methods_left_over_are_judged_by_the_others_with_a_wide_range(
     assert guess.high == pytest.approx(4 * guess.likely)
 
 
+def test_untrained_methods_say_nothing_of_trained_ones(
+    make: Make, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    jobs = {job.label: job for job in make("simcse,micse,mean", seeds=1)}
+    simcse, micse, mean = (jobs[name] for name in ("simcse", "micse", "mean"))
+    times = {"simcse": TIMED, "mean": replace(TIMED, tasks=1000.0)}
+    monkeypatch.setattr(
+        time_probe,
+        "_measured",
+        lambda asked, _: ({kind: times[job.label] for kind, job in asked.items() if job.label in times}, {}),
+    )
+    found = estimates([simcse, micse, mean], 1, tmp_path / "all")
+    assert found.spans[micse.key].likely == pytest.approx(found.spans[simcse.key].likely)
+    del times["simcse"]
+    alone = estimates([mean, micse], 1, tmp_path / "untrained")
+    assert (alone.guessed, set(alone.unknown)) == ((), {"micse"})
+    assert micse.key not in alone.spans
+
+
 def test_processes_of_their_own_time_what_is_asked(make: Make, tmp_path: Path) -> None:
     """For once without a stand-in: two processes, one method that trains and one that cannot be timed."""
     good, bad = make("simcse,cls", seeds=1)
