@@ -54,7 +54,7 @@ class Decoder(nn.Module):
 
 
 class Denoise(nn.Module):
-    """A new causal decoder names every next word of the first view from the vector of the second one, a noised copy.
+    """A new causal decoder names every next word of the first view from the pooled vector of the second, a noised copy.
 
     layers, inner, dropout: of the decoder; inner is a number or times the encoder's width ("4x"). It has as many heads
     as the encoder, reads the encoder's word embeddings, which are trained along, and writes with the masked-LM head of
@@ -67,7 +67,7 @@ class Denoise(nn.Module):
     requires: ClassVar[str] = "decoder"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 2
-    reads: ClassVar[Reads] = reads("z", "language", views=2)
+    reads: ClassVar[Reads] = reads("h", "language", views=2)
 
     def __init__(
         self, layers: Count, inner: Count | str, dropout: Annotated[float, Between(0, 0.999)], shape: Shape
@@ -90,5 +90,5 @@ class Denoise(nn.Module):
         assert step.language is not None
         clean, noised = step.views[0], step.views[1]
         targets, real = next_tokens(clean.ids, clean.mask)
-        states = self.decoder(self.widen(self.words[0](clean.ids[:, :-1])), noised.z)
+        states = self.decoder(self.widen(self.words[0](clean.ids[:, :-1])), noised.h)
         return F.cross_entropy(step.language(states[real]), targets[real])
