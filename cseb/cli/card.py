@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import DEFAULT, DataDir, Hushed, Records
+from cseb.cli.options import DEFAULT, DataDir, Hushed, Licence, Records
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 
@@ -16,9 +16,7 @@ def card(
     *,
     results: Records = DEFAULT,
     data_dir: DataDir = "",
-    licence: Annotated[
-        str, typer.Option("--license", help="As the hub names it, such as apache-2.0; else that of the first encoder.")
-    ] = "",
+    licence: Licence = "",
     quiet: Hushed = False,
 ) -> None:
     """Print the model card of a run: YAML for the Hugging Face hub, scores with intervals, data seen, how to repeat it.

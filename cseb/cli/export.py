@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import DEFAULT, DataDir, Hushed, Records
+from cseb.cli.options import DEFAULT, DataDir, Hushed, Licence, Records
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.text import plain
@@ -26,9 +26,7 @@ def export(
     ] = "",
     private: Annotated[bool, typer.Option("--private", help="A new repository is visible to its owner alone.")] = False,
     data_dir: DataDir = "",
-    licence: Annotated[
-        str, typer.Option("--license", help="As the hub names it, such as apache-2.0; else that of the first encoder.")
-    ] = "",
+    licence: Licence = "",
     quiet: Hushed = False,
 ) -> None:
     """Copy a saved model with its card into a folder, or push it to the Hugging Face hub.

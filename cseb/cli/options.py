@@ -19,6 +19,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 Hushed = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show how far it is.")]
 Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the encoder.")]
 DataDir = Annotated[str, typer.Option(help="Folder of task files in SentEval's layout; else the benchmark's.")]
+Licence = Annotated[
+    str, typer.Option("--license", help="As the hub names it, such as apache-2.0; else that of the first encoder.")
+]
 
 Workers = Annotated[str, typer.Option(help="Jobs at a time; auto is one for each core, or for each GPU.")]
 Threads = Annotated[
