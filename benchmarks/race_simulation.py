@@ -57,8 +57,8 @@ class Outcome(NamedTuple):
 class World:
     """Contestants whose true points are `truth` above an untrained encoder; seeds and items move what is measured.
 
-    sd: of a run over seeds; items: standard error of a score over judge items. Half of either variance is shared, by all
-    runs of a seed and by all encoders.
+    sd: of a run over seeds; items: standard error of a score over judge items. Half of either variance is shared, by
+    all runs of a seed and by all encoders.
     """
 
     truth: tuple[float, ...]
