@@ -41,7 +41,7 @@ SMALLER = 4  # times, when memory has run out
 # Which entries of a configuration are dropout rates; families spell them differently.
 DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
-    "mlp_dropout",
+    "mlp_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop",
 )  # fmt: skip
 
 
@@ -133,14 +133,20 @@ class Encoder(nn.Module):
         return full[:start], full[start + len(bare) :]
 
     def _prompt(self, before: int, after: int, template: str) -> tuple[list[int], list[int], int]:
-        """Ids of the prompt before and after the sentence, and where its mask token stands (Tokens.anchor)."""
+        """Ids of the prompt before and after the sentence, and where its mask token stands (Tokens.anchor).
+
+        In a template without [MASK] it is its last token that is read.
+        """
         if not template:
             return [], [], 0
-        template = template.replace("[MASK]", self.tokenizer.mask_token)
+        masked = "[MASK]" in template
+        template = template.replace("[MASK]", self.tokenizer.mask_token or "")
         left, right = (
             self.tokenizer(piece, add_special_tokens=False)["input_ids"] if piece else []
             for piece in template.split("[X]")
         )
+        if not masked:
+            return left, right, -1 - after
         mask = self.tokenizer.mask_token_id
         return left, right, before + left.index(mask) if mask in left else right.index(mask) - len(right) - after
 
@@ -215,7 +221,7 @@ class Encoder(nn.Module):
         order = np.argsort(-lengths, kind="stable")
         at = 0
         while at < len(order):
-            width = max(int(lengths[order[at]]), self.shortest)
+            width = max(int(lengths[order[at]]), self.shortest, 1)  # a text may have no token at all
             yield order[at : (at := at + max(at_once // width, 1))]
 
     def _some(self, padded: Padded, with_head: bool) -> npt.NDArray[np.float32]:

@@ -39,7 +39,7 @@ from cseb.parts import (
     View,
     Wrapper,
 )
-from cseb.parts.contract_checks import kept
+from cseb.parts.contract_checks import kept, served
 from cseb.registry import SLOTS, slot_of
 from cseb.seeds import INIT, Seed, distinct, stream_seed
 from cseb.training.unread_parts import unread, untrained
@@ -343,9 +343,11 @@ def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), 
     offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
     plain = made.__init__ is object.__init__ or made.__init__ is nn.Module.__init__
     wanted = {} if plain else inspect.signature(made).parameters
+    served(slot, part.name, made, shape)  # before the constructor, which may stumble over what is not there
     try:
         live = made(**options, **{name: offered[name] for name in offered if name in wanted})
     except (TypeError, ValueError, OverflowError) as error:
         raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
     kept(slot, part.name, live)
+    served(slot, part.name, live, shape)
     return live
