@@ -123,7 +123,7 @@ def _folder(folder: Path) -> tuple[Table, dict[str, Any]]:
         if name := next((one for one in held if one.endswith(WORD_EMBEDDINGS)), ""):
             return _matrix(file, name), _tokenizer(place)
     raise BadData(
-        f"{bounded.shown(folder)} holds no table of token vectors: none of its tensors is called {', '.join(TABLES)} or "
+        f"{bounded.shown(folder)} holds no table of token vectors: no tensor of it is called {', '.join(TABLES)} or "
         f"ends in {', '.join(WORD_EMBEDDINGS)}"
     )
 

@@ -71,6 +71,7 @@ COMPUTES_NOTHING = (
         "cseb.registry",
     ),
     *("cseb.data.bounded", "cseb.data.checkpoint", "cseb.data.tensors", "cseb.encoder.architecture"),
+    *("cseb.data.static_tables", "cseb.data.word_vector_files", "cseb.data.packaged_vectors"),
     *("cseb.encoder.interface", "cseb.encoder.families"),
     *("cseb.methods.option_types", "cseb.methods.part_facts", "cseb.methods.source_code", "cseb.methods.spec"),
     *("cseb.records", "cseb.records.progress"),
