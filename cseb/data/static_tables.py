@@ -102,7 +102,7 @@ def _words(name: str) -> tuple[Table, dict[str, Any]]:
         words, table = word_vector_files.table(Path(name), reachable)
     vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
     split = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
-    tokenizer = {
+    tokenizer: dict[str, Any] = {
         "version": "1.0",
         "added_tokens": [],
         "normalizer": {"type": "Lowercase"},
@@ -167,11 +167,11 @@ def _rows(tokenizer: dict[str, Any]) -> int:
     """How many rows a table over this tokenizer needs. Raises: BadData."""
     model = tokenizer.get("model")
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
-    ids = list(vocabulary.values()) if isinstance(vocabulary, dict) else [*range(len(vocabulary or ()))]
+    ids: list[Any] = list(vocabulary.values()) if isinstance(vocabulary, dict) else [*range(len(vocabulary or ()))]
     ids += [one.get("id") for one in tokenizer.get("added_tokens") or () if isinstance(one, dict)]
     if not ids or not all(type(one) is int and 0 <= one < checkpoint.LARGEST for one in ids):
         raise BadData(f"{TOKENIZER} lists no tokens with ids, so a table over it has no size")
-    return max(ids) + 1
+    return int(max(ids)) + 1
 
 
 def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:

@@ -57,6 +57,11 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
             raise BadData(
                 f"encoder {folder}: its config.json {fault}: {name} is {str(value)[:50]}; 1 to {most:,} is allowed"
             )
+    if (projected := getattr(config, "word_embed_proj_dim", None) or config.hidden_size) != config.hidden_size:
+        raise BadData(
+            f"encoder {folder}: its states are projected from {config.hidden_size} numbers to {projected} behind the "
+            "last layer, as in opt-350m, which is not supported; take another size of its family"
+        )
     if trust_remote_code:  # its own code may build what it likes
         rows = config.vocab_size
     else:

@@ -221,7 +221,7 @@ class Encoder(nn.Module):
         order = np.argsort(-lengths, kind="stable")
         at = 0
         while at < len(order):
-            width = max(int(lengths[order[at]]), self.shortest, 1)  # a text may have no token at all
+            width = max(int(lengths[order[at]]), self.shortest)
             yield order[at : (at := at + max(at_once // width, 1))]
 
     def _some(self, padded: Padded, with_head: bool) -> npt.NDArray[np.float32]:
@@ -231,8 +231,8 @@ class Encoder(nn.Module):
 
     @property
     def shortest(self) -> int:
-        """Positions that the pooler reads even where a sentence has fewer tokens; 0 for most poolers."""
-        return getattr(self.pooler, "pad_to", 0)
+        """Positions that the pooler reads even where a sentence has fewer tokens, perhaps none; 1 for most poolers."""
+        return getattr(self.pooler, "pad_to", 1)
 
     @property
     def device(self) -> torch.device:

@@ -16,7 +16,7 @@ from transformers.modeling_outputs import BaseModelOutput
 from cseb.data.static_tables import LONGEST, MODEL_TYPE
 
 
-class StaticEmbeddingConfig(PretrainedConfig):
+class StaticEmbeddingConfig(PretrainedConfig):  # type: ignore[no-untyped-call]  # the library's own subclassing
     """V tokens, width D.
 
     dropout: rate on the numbers of each token's row, as BERT has it behind its embeddings; 0 unless a recipe says so.
@@ -32,7 +32,7 @@ class StaticEmbeddingConfig(PretrainedConfig):
         super().__init__(**rest)
 
 
-class StaticEmbedding(PreTrainedModel):
+class StaticEmbedding(PreTrainedModel):  # type: ignore[no-untyped-call]
     """Token ids (B, T) to their rows (B, T, D)."""
 
     config_class = StaticEmbeddingConfig
@@ -42,7 +42,7 @@ class StaticEmbedding(PreTrainedModel):
         super().__init__(config)
         self.embedding = nn.Embedding(config.vocab_size, config.hidden_size)
         self.dropout = nn.Dropout(config.dropout)
-        self.post_init()
+        self.post_init()  # type: ignore[no-untyped-call]
 
     @property
     def embeddings(self) -> nn.Embedding:

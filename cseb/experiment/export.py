@@ -19,7 +19,7 @@ from cseb.errors import BadResults, first_line
 from cseb.experiment.job import Job
 
 # Our poolers, and the pooling modes of sentence-transformers that mean the same.
-POOLING = {"cls": "cls_token", "mean": "mean_tokens"}
+POOLING = {"cls": "cls_token", "mean": "mean_tokens", "last": "lasttoken", "weighted_mean": "weightedmean_tokens"}
 
 
 KEPT = "its record is there, and the same command makes the model once that is fixed"  # of a job of a grid

@@ -77,7 +77,7 @@ def kept(slot: str, name: str, live: Any) -> None:
 
 def served(slot: str, name: str, part: Any, shape: Shape | None) -> None:
     """Raise BadSpec if the family of this encoder lacks what a part, or its class, says that it needs."""
-    needs = getattr(part, "needs", frozenset())
+    needs: object = getattr(part, "needs", None)
     if shape is None or not isinstance(needs, frozenset):
         return
     lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives - {FROZEN}]
