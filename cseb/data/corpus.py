@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from cseb.data.provenance import Provenance
 from cseb.errors import BadData
 from cseb.text import quantity
 
@@ -23,7 +24,8 @@ class Corpus:
 
     name: what the user typed. sha256: of the kept sentences, each in UTF-8 and followed by a line feed. blank: how many
     blank lines were dropped. text: the hashed bytes. starts: (N + 1,) offsets into them; sentence i ends with its line
-    feed at `starts[i + 1]`.
+    feed at `starts[i + 1]`. provenance: of sentences that a language model wrote, where a file
+    beside the corpus says it.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Corpus:
     blank: int
     text: bytearray
     starts: npt.NDArray[np.int64]
+    provenance: Provenance | None = None
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -36,6 +36,16 @@ class Triples:
         return tuple(columns(sentences, (3,), "triples (anchor TAB positive TAB hard negative)"))
 
 
+class GeneratedTriples(Triples):
+    """The same lines, written by a language model; the corpus says which one, when and from what prompt.
+
+    Source: Zhang et al. 2023 (SynCSE), Wang et al. 2024 (MultiCSR), Lai et al. 2024 (GCSE). Raises: BadData.
+    """
+
+    data_seen: ClassVar[str] = "generated"
+    requires: ClassVar[str] = "triples that a language model wrote"
+
+
 class Pairs:
     """Lines "anchor TAB positive": question and answer, or a triple whose hard negative is left out.
 
