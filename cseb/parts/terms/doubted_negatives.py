@@ -9,7 +9,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cseb.encoder.interface import FROZEN
-from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.terms.debiased_contrast import softmax_bce
@@ -54,14 +53,6 @@ def filtered_bce(views: tuple[Tensor, ...], frozen: tuple[Tensor, ...], temperat
     return softmax_bce(logits, kept)
 
 
-def frozen_triple(step: LossInputs, name: str) -> tuple[Tensor, ...]:
-    """The frozen model's vectors (B, D) of anchors, positives and hard negatives. Raises: BadSpec if two are there."""
-    found = tuple(step.frozen[0])
-    if len(found) < 3:
-        raise BadSpec(f"{name} asks a frozen model about hard negatives, and it has seen none; add +outside_teacher")
-    return found[:3]
-
-
 class GaussianNCE(nn.Module):
     """First view against the second and the third; an anchor's own hard negative counts less if it may be none.
 
@@ -73,6 +64,7 @@ class GaussianNCE(nn.Module):
     preset: ClassVar = {"temperature": 0.05, "alpha": 0.17}  # GCSE release, BERT
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 3
+    hard_frozen: ClassVar[bool] = True
     reads: ClassVar[Reads] = reads("z", "frozen", views=3, models=1)
 
     def __init__(self, temperature: Positive, alpha: Positive) -> None:
@@ -82,7 +74,7 @@ class GaussianNCE(nn.Module):
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
         anchors, positives, negatives = (view.z for view in step.views[:3])
-        seen, _, hard = frozen_triple(step, "gaussian_nce")
+        seen, _, hard = step.frozen[0][:3]
         frozen = F.cosine_similarity(seen, hard, dim=-1)
         return gaussian_nce(anchors, positives, negatives, frozen, self.temperature, self.alpha)
 
@@ -97,6 +89,7 @@ class FilteredBCE(nn.Module):
     preset: ClassVar = {"temperature": 0.05, "threshold": 0.95}  # MultiCSR release, its example
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 3
+    hard_frozen: ClassVar[bool] = True
     reads: ClassVar[Reads] = reads("z", "frozen", views=3, models=1)
 
     def __init__(self, temperature: Positive, threshold: Annotated[float, Between(-1, 1)]) -> None:
@@ -106,4 +99,4 @@ class FilteredBCE(nn.Module):
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
         views = tuple(view.z for view in step.views[:3])
-        return filtered_bce(views, frozen_triple(step, "filtered_bce"), self.temperature, self.threshold)
+        return filtered_bce(views, tuple(step.frozen[0][:3]), self.temperature, self.threshold)
