@@ -60,6 +60,8 @@ def sidecar(path: Path) -> Path:
 
 def provenance_of(path: Path, needed: bool = False) -> Provenance | None:
     """What stands beside a corpus file, None where there is nothing. Raises: BadData, also for nothing if `needed`."""
+    if not path.name:
+        return None
     beside = sidecar(path)
     if is_file(beside):
         return read_provenance(beside)

@@ -1,6 +1,8 @@
-"""Does a corpus hold what a method learns from? Said before anything trains."""
+"""What a method reads of a corpus, and whether it is there: said before anything trains."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -36,19 +38,38 @@ def _check_provenance(method: Method, corpus: Corpus) -> None:
 
 
 def _check_columns(method: Method, corpus: Corpus) -> None:
-    """Raises: BadData if a method that learns from pairs or triples has a corpus of something else."""
-    allowed = facts(method.views.name).columns
-    if not allowed:
-        return
-    columns = corpus.columns()
+    known = facts(method.views.name)
     reader = getattr(SLOTS["views"][method.views.name], "check_lines", None)
-    if reader is not None and np.isin(columns, allowed).all():
+    if corpus.roles:
+        _check_roles(method, known.roles, corpus)
+        if reader is not None:
+            reader(read_by(method, corpus, range(len(corpus))))
+        return
+    if not known.columns:
+        return
+    fits = np.isin(corpus.columns(), known.columns)
+    if reader is not None and fits.all():
         reader(list(corpus))
-    wrong = np.flatnonzero(~np.isin(columns, allowed))
+    wrong = np.flatnonzero(~fits)
     if len(wrong):
         line = corpus[int(wrong[0])]
         raise BadData(
-            f"{method} reads {' or '.join(map(str, allowed))} texts joined by TABs from a line of the corpus; "
+            f"{method} reads {' or '.join(map(str, known.columns))} texts joined by TABs from a line of the corpus; "
             f"{len(wrong):,} of {quantity(len(corpus), 'line')} of {corpus.name} have another number, such as "
             f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
         )
+
+
+def _check_roles(method: Method, wanted: tuple[str, ...], corpus: Corpus) -> None:
+    """Raises: BadData if the corpus lacks a named column that the method reads."""
+    if not set(wanted) <= set(corpus.roles):
+        named = ",".join(f"{role}=NAME" for role in wanted)
+        raise BadData(
+            f"{method} reads the columns {', '.join(wanted)}; of {corpus.name} --column names "
+            f"{', '.join(corpus.roles)}; write --column {named}"
+        )
+
+
+def read_by(method: Method, corpus: Corpus, places: Iterable[int]) -> list[str]:
+    """What a method reads of these lines of the corpus: by the names of columns, where they have names."""
+    return corpus.texts(places, facts(method.views.name).roles)

@@ -28,6 +28,7 @@ class Triples:
 
     data_seen: ClassVar[str] = "labels"
     columns: ClassVar[tuple[int, ...]] = (3,)
+    roles: ClassVar[tuple[str, ...]] = ("anchor", "positive", "negative")
     requires: ClassVar[str] = "labelled triples"
     views = 3
 
@@ -55,6 +56,7 @@ class Pairs:
 
     data_seen: ClassVar[str] = "labels"
     columns: ClassVar[tuple[int, ...]] = (2, 3)
+    roles: ClassVar[tuple[str, ...]] = ("anchor", "positive")
     requires: ClassVar[str] = "labelled pairs"
     views = 2
 
