@@ -57,7 +57,7 @@ def sample(
         fraction: of the corpus, in (0, 1]; or `size`.
         size: number of sentences.
         seed: the seed that draws them.
-        column: the column of the sentences, if the corpus is a table.
+        column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
 
     Returns:
         The sentences, in the order drawn; those of a smaller fraction come first in a larger one.
