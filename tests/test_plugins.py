@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cseb.records.store import Store
+from tests.forked import forked
 from tests.stderr_lines import without_progress
 
 ROOT = Path(__file__).parents[1]
@@ -89,11 +90,13 @@ class Kit:
         (info / "entry_points.txt").write_text(entries)
 
     def call(self, *arguments: object, installed: bool = True) -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join([*([str(self.folder)] if installed else []), str(self.home)])
+        path = [self.folder] if installed else []
+        if self.home == ROOT:
+            return forked(["cseb", *map(str, arguments)], self.folder, path)
+        environment = {"PYTHONPATH": os.pathsep.join(map(str, [*path, self.home])), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(
             [sys.executable, "-m", "cseb", *map(str, arguments)],
-            capture_output=True, text=True, check=False, cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True, text=True, check=False, cwd=self.folder, env={**os.environ, **environment},
         )  # fmt: skip
 
     def said(self, *arguments: object) -> str:
