@@ -8,7 +8,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TERMS = "parts/terms/test_lowshot.py"  # the terms of low-shot methods, each against its equation
-FOLDERS, VECTORS = "test_foreign_folders.py", "test_foreign_vectors.py"
+VECTORS, FOLDERS = "test_foreign_vectors.py", "foreign/test_modules.py"
+CONFIGURATION, WEIGHTS = "foreign/test_configuration.py", "foreign/test_weights.py"
 GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.py", "microworld/test_tasks.py"
 
 # Tested in a file of another name, which imports the module.
@@ -35,7 +36,7 @@ ELSEWHERE = {
     "data/places": "data/test_fetch.py",
     "data/read_corpus": "data/test_corpus.py",
     "data/shipped": "data/test_shipped_encoders.py",
-    "data/tensors": FOLDERS,
+    "data/tensors": WEIGHTS,
     "data/yaml_files": "data/test_hostile_files.py",
     "embedders/foreign_modules": FOLDERS,
     "embedders/onnx_graph": "api/test_export.py",
@@ -135,18 +136,18 @@ REACHED = {
     "cli/screen": "test_outputs.py",
     "cli/show": "test_cli.py",
     "cli/verify": "explain/test_verify.py",
-    "data/checkpoint": FOLDERS,
+    "data/checkpoint": WEIGHTS,
     "data/external_inputs": "experiment/test_job.py",
     "data/gzip_files": "data/test_hostile_files.py",
     "embedders/folders": "test_eval.py",
     "embedders/functions": VECTORS,
     "embedders/modules": "test_eval.py",
     "embedders/word_vectors": VECTORS,
-    "encoder/architecture": FOLDERS,
+    "encoder/architecture": CONFIGURATION,
     "encoder/autocast": "parts/test_precision.py",
     "encoder/mlm_heads": "encoder/test_encoder.py",
     "encoder/side_by_side": "encoder/test_encoder.py",
-    "encoder/tokenizer": FOLDERS,
+    "encoder/tokenizer": CONFIGURATION,
     "experiment/evaluate": "test_eval.py",
     "experiment/job_overlap": "experiment/test_run_job.py",
     "experiment/load_item_scores": "test_compare.py",
