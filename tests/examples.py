@@ -161,13 +161,11 @@ class Desk:
             if found.exception is not None and not isinstance(found.exception, SystemExit):
                 raise found.exception
             return found.exit_code, found.stdout, found.stderr
-        if not self.inside and words[0] in ("cseb", "pytest"):
+        if words[0] in ("cseb", "pytest"):
             ran = forked(words, self.folder, [self.folder])
             return ran.returncode, ran.stdout, ran.stderr
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "80"}
-        modules = {"cseb": ["-m", "cseb"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}
         done = subprocess.run(
-            [sys.executable, *modules[words[0]], *words[1:]],
-            cwd=self.folder, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, *words[1:]], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
         return done.returncode, done.stdout, done.stderr

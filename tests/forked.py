@@ -1,4 +1,7 @@
-"""Commands in processes of their own that need not load torch again: forks of one that has done nothing but that."""
+"""Commands in processes of their own that need not load torch again: forks of one that has done nothing but that.
+
+Python's own end, with what it flushes and calls, is left out: where that matters, start a process.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ LOADED = ["torch", "transformers", "accelerate", "pytest", "cseb.experiment.run_
 
 
 def forked(words: Sequence[str], folder: Path, path: Sequence[Path] = ()) -> CompletedProcess[str]:
-    """`cseb` or `pytest` with its arguments, in a folder, with more places to import from."""
+    """`cseb` or `pytest` with its arguments, in a folder, with more places to import from, perhaps another cseb."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(LOADED)
     with TemporaryDirectory() as held:
@@ -33,6 +36,9 @@ def _child(words: Sequence[str], folder: Path, path: Sequence[Path], written: Se
     os.environ["COLUMNS"] = "80"
     sys.path[:0] = map(str, path)
     sys.dont_write_bytecode = True  # a file that is changed within a second would be read as it was
+    if any(Path(place, "cseb").is_dir() for place in path):
+        for name in [one for one in sys.modules if one.partition(".")[0] == "cseb"]:
+            del sys.modules[name]
     if words[0] == "pytest":
         import pytest
 

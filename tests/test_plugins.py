@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -89,15 +87,9 @@ class Kit:
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: cosent-kit\nVersion: {version}\n")
         (info / "entry_points.txt").write_text(entries)
 
-    def call(self, *arguments: object, installed: bool = True) -> subprocess.CompletedProcess[str]:
-        path = [self.folder] if installed else []
-        if self.home == ROOT:
-            return forked(["cseb", *map(str, arguments)], self.folder, path)
-        environment = {"PYTHONPATH": os.pathsep.join(map(str, [*path, self.home])), "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(
-            [sys.executable, "-m", "cseb", *map(str, arguments)],
-            capture_output=True, text=True, check=False, cwd=self.folder, env={**os.environ, **environment},
-        )  # fmt: skip
+    def call(self, *arguments: object, installed: bool = True) -> CompletedProcess[str]:
+        path = [*([self.folder] if installed else []), *([self.home] if self.home != ROOT else [])]
+        return forked(["cseb", *map(str, arguments)], self.folder, path)
 
     def said(self, *arguments: object) -> str:
         """The one line of what a user can mend."""
