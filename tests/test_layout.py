@@ -101,11 +101,16 @@ ELSEWHERE = {
     "tasks/transfer/logistic": "tasks/transfer/test_microworld_transfer.py",
     "tasks/transfer/senteval_reference": "tasks/transfer/test_linear.py",
     "training/batches": "training/test_loop.py",
+    "training/checkpoints": "parts/test_weight_mixing.py",
+    "training/live_parts": "training/test_build.py",
     "training/objective": "training/test_loop.py",
+    "training/schedule": "training/test_optimisers.py",
 }
 
 # Reached by commands or by functions above it; by coverage or by reading where no test imports the module.
 REACHED = {
+    "training/compatibility": "training/test_build.py",
+    "training/early_stopping": "parts/test_pretrained_stages.py",
     "advice/model": "advice/test_advise.py",
     "parts/projection": "parts/test_outside_teacher.py",
     "data/module_folders": FOLDERS,

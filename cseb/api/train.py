@@ -119,7 +119,8 @@ def _trained(
     from cseb.experiment.single_job import single_job
     from cseb.experiment.train_job import JobTraining
     from cseb.training import build
-    from cseb.training.loop import Diverged, restore
+    from cseb.training.checkpoints import restore
+    from cseb.training.loop import Diverged
 
     job = single_job(
         method,

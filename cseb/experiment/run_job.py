@@ -43,7 +43,8 @@ from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256
 from cseb.tasks.names import parse_tasks
 from cseb.text import plain
-from cseb.training.loop import Diverged, Trained, restore
+from cseb.training.checkpoints import Trained, restore
+from cseb.training.loop import Diverged
 from cseb.version import __version__
 
 LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")

@@ -18,7 +18,7 @@ from cseb.records.record import Score, Select, Source
 from cseb.tasks.evaluate import score_all
 from cseb.tasks.task import Loaded, Outcome, Task
 from cseb.training.build import Built
-from cseb.training.loop import Trained, restore
+from cseb.training.checkpoints import Trained, restore
 
 Scored = tuple[list[Score], dict[str, Items]]
 

@@ -18,7 +18,7 @@ from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Loaded, Outcome, Task
 from cseb.training import loop
 from cseb.training.build import Built, build
-from cseb.training.loop import Trained
+from cseb.training.checkpoints import Trained
 
 
 @dataclass(slots=True)

@@ -28,7 +28,11 @@ CORE: Mapping[str, tuple[str, ...]] = {
             "cseb.training.objective",
             "cseb.training.batches",
             "cseb.training.build",
+            "cseb.training.live_parts",
+            "cseb.training.checkpoints",
+            "cseb.training.early_stopping",
             "cseb.training.optimisers",
+            "cseb.training.schedule",
             "cseb.methods.recipe",
             "cseb.encoder.distributed",
         ),
@@ -70,6 +74,7 @@ COMPUTES_NOTHING = (
     *("cseb.methods.option_types", "cseb.methods.part_facts", "cseb.methods.source_code", "cseb.methods.spec"),
     *("cseb.records", "cseb.records.progress"),
     *CONTRACT,
+    "cseb.training.compatibility",
     "cseb.training.unread_parts",
 )
 OWN_TASKS, MTEB_TASKS = "cseb.tasks.own", "cseb.tasks.mteb_tasks"

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
-from torch import nn
 
 from cseb.encoder import loading as pretrained
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import FROZEN, Post, Shape
 from cseb.encoder.random_streams import new_weights
-from cseb.errors import BadSpec, first_line, number
+from cseb.errors import BadSpec
 from cseb.methods.part_facts import facts
 from cseb.methods.recipe import Recipe
-from cseb.methods.spec import Method, Part
+from cseb.methods.spec import Method
 from cseb.parts import (
     Composer,
     EarlyStopping,
@@ -34,26 +32,13 @@ from cseb.parts import (
     Redrawn,
     Regulariser,
     Stages,
-    Term,
     Tuning,
     View,
     Wrapper,
 )
-from cseb.parts.contract_checks import kept
-from cseb.registry import SLOTS, slot_of
 from cseb.seeds import INIT, Seed, distinct, stream_seed
-from cseb.training.unread_parts import unread, untrained
-
-Made = TypeVar("Made")
-
-
-@dataclass(frozen=True, slots=True)
-class Weighted:
-    """A term and its factor in the loss."""
-
-    name: str
-    weight: float
-    term: Term
+from cseb.training.compatibility import check_needs, check_read, check_views, check_width
+from cseb.training.live_parts import Weighted, groups, live, live_term, new
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +76,7 @@ def check(
     sentences: how many the subset has, where that is known. teacher_width: numbers of a vector of a teacher from
     outside, asked only where it matters.
     """
-    recipe: Recipe = _live(method.recipe, None)
+    recipe: Recipe = live(method.recipe, None)
     shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         views, pooler, head, memory, terms, _ = _parts(method, recipe, shape)
@@ -99,18 +84,18 @@ def check(
             if isinstance(weighted.term, Pooled):
                 weighted.term.pools(pooler)
         stages, _ = _stages(method, shape, terms)
-        _read(method, shape, views, terms)
+        check_read(method, shape, views, terms)
         if teacher_width is not None:
-            _same_width(method, shape, terms, head, teacher_width)
+            check_width(method, shape, terms, head, teacher_width)
         for stage in stages:
-            _parts(stage, _live(stage.recipe, None), shape)
+            _parts(stage, live(stage.recipe, None), shape)
         if method.tuning is not None:
             _tuning(method, shape)
         if method.mixer is not None:
-            _live(method.mixer, shape)
+            live(method.mixer, shape)
         if method.wrapper is not None:
-            _live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
-    post: Post | None = None if method.post is None else _live(method.post, shape)
+            live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
+    post: Post | None = None if method.post is None else live(method.post, shape)
     for part in (memory, post):
         if part is not None and sentences is not None:
             part.fits(sentences)
@@ -121,12 +106,12 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
 
     staged: it is a model of another method's first stage, which has that method's views and network, read or not.
     """
-    recipe: Recipe = _live(method.recipe, None)
+    recipe: Recipe = live(method.recipe, None)
     shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
     with torch.random.fork_rng():
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape, seed)
-        network: Network | None = None if method.network is None else _live(method.network, shape)
+        network: Network | None = None if method.network is None else live(method.network, shape)
         needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms), network.needs if network else ())
         encoder, notes = pretrained.load(folder, pooler, head, needs, recipe.dropout, trust_remote_code)
         for name, weighted in zip(distinct(one.name for one in terms), terms, strict=True):
@@ -135,13 +120,13 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
                     weighted.term.setup(encoder)
         if method.post is not None:
             with new_weights(seed, method.post.name):
-                encoder.post = _live(method.post, shape, seed=stream_seed(seed, f"{INIT}/{method.post.name}"))
+                encoder.post = live(method.post, shape, seed=stream_seed(seed, f"{INIT}/{method.post.name}"))
     if method.regulariser is not None:
-        regulariser: Regulariser = _live(method.regulariser, shape)
+        regulariser: Regulariser = live(method.regulariser, shape)
         regulariser.attach(encoder.attentions())
     methods, until = _stages(method, shape, terms)
     if not staged:
-        _read(method, shape, views, terms)
+        check_read(method, shape, views, terms)
     stages = tuple(partial(_staged, stage, folder, seed, trust_remote_code, until) for stage in methods)
     tuning: Tuning | None = None
     if method.tuning is not None:
@@ -153,13 +138,13 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
         with new_weights(seed, method.network.name):
             further = network(encoder)
     second, peer = (None, further) if network is not None and network.peer else (further, None)
-    first: Stages | None = None if method.stages is None else _live(method.stages, shape)
+    first: Stages | None = None if method.stages is None else live(method.stages, shape)
     return Built(
         *(recipe, encoder, views, terms, memory, tuple(notes), compose, stages, second, peer),
         frozen_head=first is None or first.with_head,
         outside=first if isinstance(first, Outside) else None,
-        wrapper=None if method.wrapper is None else _live(method.wrapper, shape),
-        mixer=None if method.mixer is None else _live(method.mixer, shape),
+        wrapper=None if method.wrapper is None else live(method.wrapper, shape),
+        mixer=None if method.mixer is None else live(method.mixer, shape),
         tuning=tuning,
     )
 
@@ -178,67 +163,30 @@ def _parts(
         raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
     memory: Memory | None = None
     if method.memory is not None:
-        memory = _new(seed, method.memory.name, partial(_live, method.memory, shape))
+        memory = new(seed, method.memory.name, partial(live, method.memory, shape))
     terms = tuple(
-        _new(seed, name, partial(_weighted, part, shape, recipe.steps))
+        new(seed, name, partial(live_term, part, shape, recipe.steps))
         for name, part in zip(distinct(part.name for part in method.terms), method.terms, strict=True)
     )
     needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
-    views = _new(seed, method.views.name, partial(_live, method.views, shape, needs)) if trained else _NoViews()
-    pooler, head = (_new(seed, part.name, partial(_live, part, shape)) for part in (method.pooler, method.head))
+    views = new(seed, method.views.name, partial(live, method.views, shape, needs)) if trained else _NoViews()
+    pooler, head = (new(seed, part.name, partial(live, part, shape)) for part in (method.pooler, method.head))
     compose: Composer | None = None
     if method.compose is not None and trained:
-        compose = _new(seed, method.compose.name, partial(_live, method.compose, shape))
+        compose = new(seed, method.compose.name, partial(live, method.compose, shape))
         compose.check(groups(views), [weighted.term for weighted in terms], memory is not None)
         if method.network is not None:
             raise BadSpec(f"{method.network.name} encodes whole sentences, not parts of them; remove compose")
     elif groups(views):
         raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing composes them; add +compose")
     if trained:
-        _compare(terms, len(groups(views)) or views.views, method.views.name)
+        check_views(terms, len(groups(views)) or views.views, method.views.name)
     if method.regulariser is not None:
-        _live(method.regulariser, shape)
-    network: Network | None = None if method.network is None else _live(method.network, shape)
+        live(method.regulariser, shape)
+    network: Network | None = None if method.network is None else live(method.network, shape)
     if trained:
-        _fit(method, views, terms, network)
+        check_needs(method, views, terms, network)
     return views, pooler, head, memory, terms, compose
-
-
-def _fit(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
-    """Raises: BadSpec if a term needs something that this method does not have."""
-    peer = network is not None and network.peer
-    for weighted in terms:
-        if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
-            raise BadSpec(f"{weighted.name} needs edited views: {needed}; {method.views.name} gives {there}")
-        if getattr(weighted.term, "networks", 1) > 1 and not peer:
-            raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
-        if peer and isinstance(weighted.term, NeedsSetup):
-            raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
-        if getattr(weighted.term, "ratings", False) and not hasattr(views, "scores"):
-            raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
-    if hasattr(views, "scores") and not any(getattr(weighted.term, "ratings", False) for weighted in terms):
-        raise BadSpec(f"{method.views.name}: no term reads its ratings; add +rank_scores, or take +pairs")
-    if method.regulariser is not None and hasattr(views, "renderings"):
-        raise BadSpec(f"{method.views.name} sets the noise of its views itself; remove {method.regulariser.name}")
-    if peer and method.memory is not None:
-        raise BadSpec(f"{method.memory.name} holds vectors of one network; remove it or the second network")
-
-
-def _read(method: Method, shape: Shape, views: View, terms: Sequence[Weighted]) -> None:
-    """Raises: BadSpec if the method has a part whose output no term reads."""
-    if not method.terms:
-        untrained(method, _live(method.head, shape).keep)
-    elif dict(method.recipe.options)["steps"]:
-        network: Network | None = None if method.network is None else _live(method.network, shape)
-        stages: Stages | None = None if method.stages is None else _live(method.stages, shape)
-        unread(
-            method,
-            [weighted.term for weighted in terms],
-            len(groups(views)) or views.views,
-            getattr(views, "edits", 0),
-            None if network is None else network.peer,
-            0 if stages is None else len(stages.methods(method)) or 1,
-        )
 
 
 def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tuple[Method, ...], EarlyStopping | None]:
@@ -257,9 +205,9 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
         raise BadSpec(
             f"{method.stages.name}: frozen models embed whole sentences, not parts; remove compose and halves"
         )
-    stages: Stages = _live(method.stages, shape)
+    stages: Stages = live(method.stages, shape)
     # A teacher from outside reads sentences as they are, whatever is drawn from them for the student.
-    if isinstance(_live(method.views, shape), Paired if isinstance(stages, Outside) else Redrawn | Paired):
+    if isinstance(live(method.views, shape), Paired if isinstance(stages, Outside) else Redrawn | Paired):
         raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
     if not dict(method.recipe.options)["steps"]:
         return (), None
@@ -269,44 +217,13 @@ def _stages(method: Method, shape: Shape, terms: Sequence[Weighted]) -> tuple[tu
 def _tuning(method: Method, shape: Shape) -> Tuning:
     """Raises: BadSpec if a copy would have to follow weights that only training has."""
     assert method.tuning is not None
-    found: Tuning = _live(method.tuning, shape)
+    found: Tuning = live(method.tuning, shape)
     follows = next((part.name for part in method.parts() if facts(part.name).requires == "momentum copy"), "")
     if found.adds_weights and follows:
         raise BadSpec(
             f"{follows} follows the weights of the encoder, and {method.tuning.name} trains others; take one out"
         )
     return found
-
-
-def _compare(terms: Sequence[Weighted], views: int, maker: str) -> None:
-    """Raises: BadSpec if a term compares more views than there are."""
-    for weighted in terms:
-        if (needed := getattr(weighted.term, "views", 1)) > views:
-            raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
-
-
-def _same_width(
-    method: Method, shape: Shape, terms: Sequence[Weighted], head: Any, teacher_width: Callable[[Outside], int]
-) -> None:
-    """Raises: BadSpec if a term compares vectors of two widths number by number."""
-    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
-    stage = None if method.stages is None else _live(method.stages, shape)
-    if not bound or not isinstance(stage, Outside):
-        return
-    taught = teacher_width(stage) if stage.own_width else shape.width
-    with torch.no_grad():
-        own = head.eval()(torch.zeros(2, shape.width)).shape[1]
-    if own != taught:
-        cure = f"+project(width={taught})" if taught != shape.width else "+none"
-        raise BadSpec(
-            f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
-            + (" or +outside_teacher(width=student)" if stage.own_width else "")
-        )
-
-
-def groups(views: View) -> tuple[int, ...]:
-    """How many renderings in turn make one view; () if each is one."""
-    return getattr(views, "groups", ())
 
 
 class _NoViews:
@@ -316,36 +233,3 @@ class _NoViews:
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         return (sentences,)
-
-
-def _new(seed: Seed, name: str, make: Callable[[], Made]) -> Made:
-    """What `make` makes, its weights from the stream of its own."""
-    with new_weights(seed, name):
-        return make()
-
-
-def _weighted(part: Part, shape: Shape, steps: int) -> Weighted:
-    options = dict(part.options)
-    weight = number(options.pop("weight", 1.0), f"{part.name}: weight")
-    return Weighted(part.name, weight, _live(Part(part.name, tuple(options.items())), shape, steps=steps))
-
-
-def _live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), steps: int = 0, seed: int = 0) -> Any:
-    """The object a part names, built from its options, and from what its constructor asks for by name.
-
-    It may ask for `shape`; a view maker for `needs`, what the terms want of the encoder; a term for `run_steps`; what
-    is fitted after training for `run_seed`.
-    """
-    slot = slot_of(part.name)
-    made = SLOTS[slot][part.name]
-    options = dict(part.options)
-    facts(part.name).check(options)
-    offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
-    plain = made.__init__ is object.__init__ or made.__init__ is nn.Module.__init__
-    wanted = {} if plain else inspect.signature(made).parameters
-    try:
-        live = made(**options, **{name: offered[name] for name in offered if name in wanted})
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
-    kept(slot, part.name, live)
-    return live

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 from torch import Tensor
-from torch.optim import AdamW, Optimizer, RMSprop
 from torch.optim.lr_scheduler import LambdaLR
 
 from cseb.data.tokens import Tokens
@@ -20,17 +17,17 @@ from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.random_streams import Choices, Draws, apart
 from cseb.methods.recipe import Recipe
-from cseb.parts import EarlyStopping, NeedsPrecomputedTargets
+from cseb.parts import NeedsPrecomputedTargets
 from cseb.records.progress import Progress
 from cseb.seeds import Seed
-from cseb.training.batches import Batch, Feed
+from cseb.training.batches import Feed
 from cseb.training.build import Built
+from cseb.training.checkpoints import State, Trained, finished, restore, snapshot
+from cseb.training.early_stopping import EarlyStopper, held_out
 from cseb.training.objective import Objective
-from cseb.training.optimisers import RELEASED, ReleasedAdamW
+from cseb.training.schedule import optimizer_of, rate
 
 LOOK = 10  # steps between two reads of the loss; each read waits for the device
-
-State = dict[str, Tensor]
 
 
 class Diverged(Exception):
@@ -39,17 +36,6 @@ class Diverged(Exception):
     def __init__(self, step: int, reason: str) -> None:
         super().__init__(reason)
         self.step, self.reason = step, reason
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """Two checkpoints of one run: `best` by the dev set (the last one where there is none), and `last`."""
-
-    best: State
-    last: State
-    best_step: int
-    curve: tuple[tuple[int, float, float | None], ...]  # one entry per evaluation interval
-    notes: tuple[str, ...] = ()  # what the views found in these sentences, and how the first training stage ended
 
 
 def train(
@@ -68,10 +54,10 @@ def train(
     recipe, encoder = built.recipe, built.encoder
     if recipe.steps == 0:
         encoder.fit(sentences)
-        state = _snapshot(encoder)
+        state = snapshot(encoder)
         return Trained(state, state, 0, ())
-    held, sentences = _held_out(sentences, built.until)
-    start = _snapshot(encoder) if built.mixer is not None else {}
+    held, sentences = held_out(sentences, built.until)
+    start = snapshot(encoder) if built.mixer is not None else {}
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # such as a pooler that nobody asks
     accelerator = Accelerator(
@@ -87,13 +73,13 @@ def train(
         if isinstance(weighted.term, NeedsPrecomputedTargets) and stages:
             weighted.term.precompute_targets(stages)
     objective = Objective(built, here).to(accelerator.device).train()
-    optimizer = _optimizer(objective, recipe)
+    optimizer = optimizer_of(objective, recipe)
     schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
     if built.memory is not None:
         built.memory.start(encoder, feed.sentences)
     model, optimizer = accelerator.prepare(objective, optimizer)
     choices = Choices(seed, accelerator.device)
-    patience = None if built.until is None else _EarlyStopper(built, objective, held, seed, accelerator.device)
+    patience = None if built.until is None else EarlyStopper(built, objective, held, seed, accelerator.device)
     with Draws(seed, accelerator.device, here.rank):
         encoders = [encoder] if built.second is None else [encoder, built.second]
         watcher = _Watcher(recipe, select, encoders, watch, here, sentences)
@@ -117,7 +103,7 @@ def train(
             if last:
                 break
     trained = watcher.trained((*getattr(built.views, "notes", ()), *notes))
-    return _finished(built, start, trained, sentences)
+    return finished(built, start, trained, sentences)
 
 
 def _first_stages(
@@ -146,110 +132,6 @@ def _first_stages(
         stages.append([found[id(view)] for view in tokens])
         notes.append(f"{name}: final loss {trained.curve[-1][1]:.4g}, checkpoint of step {trained.best_step}")
     return stages, notes
-
-
-def _held_out(sentences: Sequence[str], until: EarlyStopping | None) -> tuple[Sequence[str], Sequence[str]]:
-    """Held-out sentences for early stopping, at most a tenth of all, and the others."""
-    count = 0 if until is None else min(until.held_out, len(sentences) // 10)
-    return sentences[:count], sentences[count:]
-
-
-class _EarlyStopper:
-    """Early stopping on the loss of held-out sentences, or of the batches where there are none."""
-
-    def __init__(
-        self, built: Built, objective: Objective, held: Sequence[str], seed: Seed, device: torch.device
-    ) -> None:
-        assert built.until is not None
-        self.until, self.objective, self.seed, self.device = built.until, objective, seed, device
-        self.lowest, self.waited = math.inf, 0
-        self.batches: list[Batch] = []
-        if held:
-            recipe = replace(built.recipe, steps=-(-len(held) // built.recipe.batch_size), last_batch="keep")
-            self.batches = list(Feed(built.views, built.encoder, recipe, held, seed, device))
-
-    def stops_at(self, step: int, loss: Tensor) -> bool:
-        """Whether training shall end after this step."""
-        if step % self.until.every:
-            return False
-        now = float(self.objective.distributed.mean(self._held_loss() if self.batches else loss))
-        self.lowest, self.waited = (now, 0) if now < self.lowest else (self.lowest, self.waited + 1)
-        return self.waited >= self.until.patience
-
-    @torch.no_grad()
-    def _held_loss(self) -> Tensor:
-        """Mean over the held-out sentences.
-
-        Dropout stays on, which may be all that tells two views apart; its masks are the same at every check.
-        """
-        total, count = torch.zeros((), device=self.device), 0
-        with Draws(self.seed, self.device):
-            choices = Choices(self.seed, self.device)
-            for batch in self.batches:
-                loss = self.objective(batch, None, choices)
-                total, count = total + loss * len(batch.rows), count + len(batch.rows)
-        return total / count
-
-
-def _optimizer(objective: Objective, recipe: Recipe) -> Optimizer:
-    rate, decay = recipe.learning_rate, recipe.weight_decay
-    weights: Any = objective.parameters()
-    own: Any = objective.encoder.head
-    if (faster := getattr(own, "rate", 1.0)) != 1:
-        head = list(own.parameters())
-        rest = [weight for weight in weights if all(weight is not one for one in head)]
-        weights = [{"params": rest}, {"params": head, "lr": rate * faster}]
-    if recipe.optimizer == "rmsprop":
-        return RMSprop(weights, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)
-    if recipe.optimizer in RELEASED:
-        return ReleasedAdamW(weights, rate, decay, RELEASED[recipe.optimizer])
-    return AdamW(weights, lr=rate, weight_decay=decay, fused=True)
-
-
-def rate(recipe: Recipe, step: int) -> float:
-    """The factor of the learning rate for update `step` (from 0): a ramp, then what the schedule says."""
-    if step < recipe.warmup:
-        return step / recipe.warmup
-    if recipe.schedule == "constant":
-        return 1.0
-    if recipe.schedule == "piecewise":
-        return [factor for start, factor in recipe.pieces if start <= step][-1]
-    return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))
-
-
-def _snapshot(encoder: Encoder) -> State:
-    """What `embed` depends on, copied; the MLM head and other weights used only in training are left out."""
-    kept = {"backbone", "pooler", "head", "post"}
-    return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
-
-
-def _changed(trained: Trained, change: Callable[[State], State]) -> Trained:
-    """Both checkpoints as `change` makes them; where they are one, they stay one."""
-    last = change(trained.last)
-    return replace(trained, best=last if trained.best is trained.last else change(trained.best), last=last)
-
-
-def _finished(built: Built, start: State, trained: Trained, sentences: Sequence[str]) -> Trained:
-    """Both checkpoints as those of an ordinary encoder, and then as the method's mixer makes them."""
-    mixer, tuning = built.mixer, built.tuning
-    if tuning is not None:
-        for encoder in filter(None, (built.encoder, built.second)):
-            tuning.detach(encoder)
-        start, trained = tuning.plain(start), _changed(trained, tuning.plain)
-    if mixer is None:
-        return trained
-
-    def one(state: State) -> State:
-        restore(built.encoder, mixer(start, state))
-        built.encoder.fit(sentences)
-        return _snapshot(built.encoder)
-
-    return _changed(trained, one)
-
-
-def restore(encoder: Encoder, state: State) -> None:
-    """Put a checkpoint of `Trained` back into its encoder."""
-    encoder.load_state_dict(state, strict=False)
 
 
 class _Watcher:
@@ -300,12 +182,12 @@ class _Watcher:
         self.curve.append((step, sum(self.interval) / len(self.interval), dev))
         self.interval = []
         if dev is not None and (self.best is None or dev > self.best[0]):
-            self.best = (dev, step, _snapshot(encoder))
+            self.best = (dev, step, snapshot(encoder))
         return dev
 
     def trained(self, notes: tuple[str, ...]) -> Trained:
         """Both checkpoints."""
-        last = _snapshot(self.encoders[-1])
+        last = snapshot(self.encoders[-1])
         _, step, best = self.best or (0.0, self.step, last)
         shared = step == self.step and len(self.encoders) == 1  # one copy in memory is enough
         return Trained(best, best if shared else last, step, tuple(self.curve), notes)

@@ -19,7 +19,8 @@ from cseb.parts import Hiding, LossInputs, Queued, Rendering
 from cseb.parts.contract_checks import scalar
 from cseb.seeds import distinct
 from cseb.training.batches import Batch
-from cseb.training.build import Built, Weighted, groups
+from cseb.training.build import Built
+from cseb.training.live_parts import Weighted, groups
 
 
 class Objective(nn.Module):

@@ -14,7 +14,8 @@ from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.lora import LowRank
 from cseb.training.build import build, check
-from cseb.training.loop import restore, train
+from cseb.training.checkpoints import restore
+from cseb.training.loop import train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]

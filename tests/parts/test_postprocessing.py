@@ -14,7 +14,8 @@ from cseb.experiment.plan import settled_method
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.parts.postprocessing import RankMix, Whiten, average_ranks, whitening
 from cseb.training.build import build, check
-from cseb.training.loop import restore, train
+from cseb.training.checkpoints import restore
+from cseb.training.loop import train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]

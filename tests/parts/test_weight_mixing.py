@@ -10,7 +10,8 @@ import torch
 from cseb.methods.grammar import parse_method
 from cseb.parts.weight_mixing import mixed
 from cseb.training.build import build
-from cseb.training.loop import Trained, restore, train
+from cseb.training.checkpoints import Trained, restore
+from cseb.training.loop import train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]

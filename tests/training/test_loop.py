@@ -22,8 +22,10 @@ from cseb.seeds import ORDER, stream_seed
 from cseb.training import batches as feeding
 from cseb.training.batches import Feed, batches
 from cseb.training.build import build, check
-from cseb.training.loop import Diverged, Trained, _optimizer, rate, restore, train
+from cseb.training.checkpoints import Trained, restore
+from cseb.training.loop import Diverged, train
 from cseb.training.objective import Objective
+from cseb.training.schedule import optimizer_of, rate
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
@@ -344,7 +346,7 @@ def test_rate_ramps_then_falls_or_stays() -> None:
 
 def test_a_head_may_learn_faster_than_the_encoder(tiny: Tiny) -> None:
     built = build(parse_method("vascl").at(1.0), tiny("bert"), 0)
-    rest, head = _optimizer(Objective(built), built.recipe).param_groups
+    rest, head = optimizer_of(Objective(built), built.recipe).param_groups
     assert (rest["lr"], head["lr"]) == (5e-6, pytest.approx(5e-4))
     assert {id(weight) for weight in head["params"]} == {id(weight) for weight in built.encoder.head.parameters()}
     assert len(rest["params"]) + len(head["params"]) == len(list(built.encoder.parameters()))

@@ -13,9 +13,9 @@ from torch.optim import AdamW
 from cseb.methods.grammar import parse_method
 from cseb.registry import METHODS
 from cseb.training.build import build
-from cseb.training.loop import _optimizer
 from cseb.training.objective import Objective
 from cseb.training.optimisers import RELEASED, Released, ReleasedAdamW
+from cseb.training.schedule import optimizer_of
 
 Tiny = Callable[[str], Path]
 RATES = (0.0, 0.1, 0.3, 0.2, 0.1, 0.05, 0.02)  # a warm-up starts at 0
@@ -128,6 +128,6 @@ def test_every_method_has_the_optimiser_of_its_own_trainer(name: str) -> None:
 )
 def test_the_recipe_chooses(tiny: Tiny, name: str, kind: type) -> None:
     built = build(parse_method("vascl").at(1.0), tiny("bert"), 0)
-    rest, head = (made := _optimizer(Objective(built), replace(built.recipe, optimizer=name))).param_groups
+    rest, head = (made := optimizer_of(Objective(built), replace(built.recipe, optimizer=name))).param_groups
     assert type(made) is kind
     assert head["lr"] == pytest.approx(100 * rest["lr"])

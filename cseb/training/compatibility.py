@@ -1,0 +1,78 @@
+"""Do the parts of a method go together? Refusals before anything is trained; nothing here decides a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec
+from cseb.methods.spec import Method
+from cseb.parts import NeedsSetup, Network, Outside, Stages, View
+from cseb.training.live_parts import Weighted, groups, live
+from cseb.training.unread_parts import unread, untrained
+
+
+def check_needs(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
+    """Raises: BadSpec if a term needs something that this method does not have."""
+    peer = network is not None and network.peer
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
+            raise BadSpec(f"{weighted.name} needs edited views: {needed}; {method.views.name} gives {there}")
+        if getattr(weighted.term, "networks", 1) > 1 and not peer:
+            raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
+        if peer and isinstance(weighted.term, NeedsSetup):
+            raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
+        if getattr(weighted.term, "ratings", False) and not hasattr(views, "scores"):
+            raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
+    if hasattr(views, "scores") and not any(getattr(weighted.term, "ratings", False) for weighted in terms):
+        raise BadSpec(f"{method.views.name}: no term reads its ratings; add +rank_scores, or take +pairs")
+    if method.regulariser is not None and hasattr(views, "renderings"):
+        raise BadSpec(f"{method.views.name} sets the noise of its views itself; remove {method.regulariser.name}")
+    if peer and method.memory is not None:
+        raise BadSpec(f"{method.memory.name} holds vectors of one network; remove it or the second network")
+
+
+def check_read(method: Method, shape: Shape, views: View, terms: Sequence[Weighted]) -> None:
+    """Raises: BadSpec if the method has a part whose output no term reads."""
+    if not method.terms:
+        untrained(method, live(method.head, shape).keep)
+    elif dict(method.recipe.options)["steps"]:
+        network: Network | None = None if method.network is None else live(method.network, shape)
+        stages: Stages | None = None if method.stages is None else live(method.stages, shape)
+        unread(
+            method,
+            [weighted.term for weighted in terms],
+            len(groups(views)) or views.views,
+            getattr(views, "edits", 0),
+            None if network is None else network.peer,
+            0 if stages is None else len(stages.methods(method)) or 1,
+        )
+
+
+def check_views(terms: Sequence[Weighted], views: int, maker: str) -> None:
+    """Raises: BadSpec if a term compares more views than there are."""
+    for weighted in terms:
+        if (needed := getattr(weighted.term, "views", 1)) > views:
+            raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
+
+
+def check_width(
+    method: Method, shape: Shape, terms: Sequence[Weighted], head: Any, teacher_width: Callable[[Outside], int]
+) -> None:
+    """Raises: BadSpec if a term compares vectors of two widths number by number."""
+    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
+    stage = None if method.stages is None else live(method.stages, shape)
+    if not bound or not isinstance(stage, Outside):
+        return
+    taught = teacher_width(stage) if stage.own_width else shape.width
+    with torch.no_grad():
+        own = head.eval()(torch.zeros(2, shape.width)).shape[1]
+    if own != taught:
+        cure = f"+project(width={taught})" if taught != shape.width else "+none"
+        raise BadSpec(
+            f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
+            + (" or +outside_teacher(width=student)" if stage.own_width else "")
+        )
