@@ -13,7 +13,10 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryDirectory
 
+import pytest
+
 LOADED = ["torch", "transformers", "accelerate", "pytest", "cseb.experiment.run_job", "cseb.cli"]
+TOGETHER = pytest.mark.xdist_group("forked")  # in one process, which starts but one that forks
 
 
 def forked(words: Sequence[str], folder: Path, path: Sequence[Path] = ()) -> CompletedProcess[str]:

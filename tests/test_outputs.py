@@ -23,9 +23,10 @@ from cseb.records.store import Store
 from cseb.text import csv_row, json_text, message, plain, shown
 from tests.conftest import script_of
 from tests.factory import record
-from tests.forked import forked
+from tests.forked import TOGETHER, forked
 from tests.stderr_lines import without_progress
 
+pytestmark = TOGETHER
 ROOT = Path(__file__).parents[1]
 HOSTILE = "\x1b[31m\x1b]0;owned\x07red\u202egnp.exe\x9b2J"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
