@@ -16,7 +16,7 @@ from cseb.advice.estimate import FRESH
 from cseb.advice.options import Options, refuse_taken
 from cseb.advice.race import ROUNDS
 from cseb.api.arguments import joined
-from cseb.errors import BadBenchmark
+from cseb.errors import BadBenchmark, BadData
 from cseb.methods.recipe import Recipe
 from cseb.progress import tell
 from cseb.records.store import Store
@@ -199,6 +199,8 @@ def _prepared(
         judges.named(options.tasks)
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus, options.column, options.data_dir)
+    if corpus.roles:
+        raise BadData(f"column is {options.column!r}; methods are raced on sentences, so name one column")
     limit = int(str(Recipe.preset["max_length"]))
     seen = look(corpus, tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
     for line in seen.lines():

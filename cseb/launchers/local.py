@@ -179,9 +179,9 @@ def _started(runner: JobRunner, job: Job, gpu: str) -> _Worker:
         os.environ.setdefault(name, value)  # read when a process starts
     resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
     process = context.Process(target=_work, args=(theirs, runner, job.protocol.threads, gpu), daemon=True)
-    with signals_wait() as heard:
+    with signals_wait() as received:
         process.start()
-    if heard:
+    if received:
         process.terminate()
         raise Stop
     theirs.close()
