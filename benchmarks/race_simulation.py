@@ -10,7 +10,6 @@ has seen. No encoder is trained. Run it in the repository's root.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,8 +52,7 @@ class Outcome(NamedTuple):
     runs: int
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     """Contestants whose true points are `truth` above an untrained encoder; seeds and items move what is measured.
 
     sd: of a run over seeds; items: standard error of a score over judge items. Half of either variance is shared, by
