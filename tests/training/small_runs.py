@@ -19,7 +19,7 @@ from cseb.training.loop import train
 from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
-SMALL = "recipe(steps=20,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=5)"
+SMALL = "recipe(steps=12,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=3)"
 FIT = {
     "micse": "+ami(layers=(0,1))+queue(size=16)",
     "msse": "+reconstruct(layers=1,inner=16)",
