@@ -70,6 +70,8 @@ def _job(record: Record, store: Store) -> Iterator[Row]:
     yield "benchmark", plain(record.benchmark)
     yield "encoder", f"{plain(record.encoder.name)}, sha256 {record.encoder.sha256}"
     yield "corpus", f"{plain(record.corpus.name)}, sha256 {record.corpus.sha256}"
+    if record.generated is not None:
+        yield "written by", plain(str(record.generated))
     for one in record.outside:
         yield "read too", f"{plain(one.name)}, sha256 {one.sha256}"
     for other in record.foreign:

@@ -42,6 +42,12 @@ def check_read(method: Method, shape: Shape, views: View, terms: Sequence[Weight
     elif dict(method.recipe.options)["steps"]:
         network: Network | None = None if method.network is None else live(method.network, shape)
         stages: Stages | None = None if method.stages is None else live(method.stages, shape)
+        asking = [weighted.name for weighted in terms if getattr(weighted.term, "hard_frozen", False)]
+        if asking and method.stages is not None and not isinstance(stages, Outside):
+            raise BadSpec(
+                f"{asking[0]} needs frozen vectors of hard negatives, and {method.stages.name} has none; take "
+                '+outside_teacher(encoder="FOLDER")'
+            )
         unread(
             method,
             [weighted.term for weighted in terms],

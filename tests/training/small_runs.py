@@ -41,7 +41,7 @@ FIT = {
     "rankencoder": "+teacher(steps=5)+rank_mse(weight=1.0)",
     "distillcse": "+teacher(steps=5)",
     **dict.fromkeys(
-        ("gist", "distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
+        ("gist", "gcse", "multicsr", "distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
         "+outside_teacher(encoder=any)",
     ),
 }
@@ -49,7 +49,7 @@ TRAINED = [name for name, method in METHODS.items() if method.terms]
 LINES = {  # what a method trains on, where that is not sentences
     name: [f"{anchor}\t{positive}\t{SENTENCES[-1 - at]}" for at, (anchor, positive) in
            enumerate(zip(SENTENCES, SENTENCES[1:] + SENTENCES[:1], strict=True))]
-    for name, method in METHODS.items() if method.views.name in ("triples", "pairs")
+    for name, method in METHODS.items() if method.views.name in ("triples", "pairs", "generated_triples")
 }  # fmt: skip
 LINES |= {
     name: [f"{anchor}\t{other}\t{at % 6}" for at, (anchor, other) in enumerate(pairwise(SENTENCES))]
