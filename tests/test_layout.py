@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,7 @@ PLAIN = {
 }
 
 
+@cache
 def imported(test: Path) -> set[str]:
     """Modules and names that a test file imports, with dots."""
     found: set[str] = set()
@@ -205,6 +207,7 @@ def has_functions(module: str) -> bool:
     return any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for node in ast.walk(tree))
 
 
+@cache
 def modules() -> list[str]:
     """Modules of cseb by path, without packages, and without those that have no function."""
     found = (path.relative_to(ROOT / "cseb").with_suffix("") for path in sorted((ROOT / "cseb").rglob("*.py")))
