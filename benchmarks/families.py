@@ -1,8 +1,8 @@
 """The table of encoder families and the views and parts that go with them, in docs/guide/encoders.md.
 
 Every family is a random encoder of two layers with the dropout rates that its configuration has by default. A cell says
-what the check before a grid says, and every cell that passes it has been trained for a step here. Run it in the root of
-the repository after a family, a view or a check has changed: python benchmarks/families.py
+what the check before a grid says; with `--train` every one that passes is trained for a step as well, in some minutes.
+Run it in the root of the repository after a family, a view or a check has changed: python benchmarks/families.py
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ COLUMNS: Mapping[str, str] = {
     "`denoise`": "+delete+denoise",
     "`drophead`": "+delete+drophead",
     "`last_layers`": "+delete+last_layers(count=1)",
-    "`lora`": "+delete+lora",
+    "`lora`": "+delete+lora(targets='all')",
 }
 
 
@@ -90,7 +90,7 @@ def made(name: str, below: Path) -> Path:
         backend.post_processor = None
         tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", eos_token="[SEP]")
     tokenizer.model_max_length = 64
-    folder = below / name.split(",")[0]
+    folder = below / name.split(",", maxsplit=1)[0]
     with warnings.catch_warnings(), torch.random.fork_rng():
         warnings.simplefilter("ignore")
         torch.manual_seed(0)
@@ -139,19 +139,26 @@ def with_table(page: str, made: str) -> str:
     return f"{before}{START}{made}\n{END}{rest.partition(END)[2]}"
 
 
-def main() -> None:
-    """Train every cell that passes the check, and write the table."""
+def made_table(below: Path, train: bool) -> str:
+    """The table, from encoders that are put below this folder; train: raise RuntimeError where a cell does not."""
     cells: dict[str, list[str]] = {}
-    with tempfile.TemporaryDirectory() as below:
-        for name in (*families(), STATIC):
-            folder = made(name, Path(below))
-            cells[name] = [verdict(folder, edits) for edits in COLUMNS.values()]
-            for edits, said in zip(COLUMNS.values(), cells[name], strict=True):
-                if said != "no" and not trained(folder, edits, said):
-                    sys.exit(f"{name} does not train with simcse+mean{edits}")
-            print(name, *cells[name])  # noqa: T201  # progress of a script
+    for name in (*families(), STATIC):
+        folder = made(name, below)
+        cells[name] = [verdict(folder, edits) for edits in COLUMNS.values()]
+        for edits, said in zip(COLUMNS.values(), cells[name], strict=True):
+            if train and said != "no" and not trained(folder, edits, said):
+                raise RuntimeError(f"{name} does not train with simcse+mean{edits}")
+        if train:
+            print(name, *cells[name], flush=True)  # progress of a script
+    return table(cells)
+
+
+def main() -> None:
+    """Write the table into the page."""
     page = ROOT / PAGE
-    page.write_text(with_table(page.read_text(encoding="utf-8"), table(cells)), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as below:
+        found = made_table(Path(below), "--train" in sys.argv)
+    page.write_text(with_table(page.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 
 if __name__ == "__main__":
