@@ -31,6 +31,7 @@ from tests.conftest import SENTENCES
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=20,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=5)"
 FIT = {
+    **dict.fromkeys(("promcse", "promcse-sup"), "+prefix(length=4)"),
     "micse": "+ami(layers=(0,1))+queue(size=16)",
     "msse": "+reconstruct(layers=1,inner=16)",
     "compcse": "+compose(first=5)",
@@ -126,10 +127,13 @@ def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, 
     assert last < first  # of both seeds together: masks may favour the first batches of one
 
 
+AT_TEST_TOO = ("promcse", "promcse-sup")  # what they add to the encoder is needed at test
 OWN_DROPOUT = ("scd", "mocose")  # views and networks with rates of their own, whose draws follow the encoder's
 
 
-@pytest.mark.parametrize("name", [*sorted({*TRAINED} - {*OWN_DROPOUT}), "simcse+ami", "simcse+ami(valid='square')"])
+@pytest.mark.parametrize(
+    "name", [*sorted({*TRAINED} - {*OWN_DROPOUT, *AT_TEST_TOO}), "simcse+ami", "simcse+ami(valid='square')"]
+)
 def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
