@@ -238,6 +238,9 @@ SLOTS = {
             "mean_last": "cseb.parts.poolers:MeanLast",
             "padded_mean": "cseb.parts.poolers:PaddedMean",
             "cnn_mean": "cseb.parts.poolers:CNNMean",
+            "last": "cseb.parts.decoder_poolers:Last",
+            "weighted_mean": "cseb.parts.decoder_poolers:WeightedMean",
+            "end_prompt": "cseb.parts.decoder_poolers:EndPrompt",
         },
     ),
     "head": Registry(

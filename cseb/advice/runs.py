@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from statistics import fmean
 
@@ -20,8 +21,9 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.expected_time import makespan
 from cseb.experiment.grid import RERUN, Grid
 from cseb.experiment.plan import plan, versioned
-from cseb.launchers import Launcher, launch
-from cseb.launchers.events import Broken, Event, Watch
+from cseb.launchers import launch
+from cseb.launchers.events import Broken, Event, Finished, Watch
+from cseb.launchers.local import Local
 from cseb.launchers.signals import Stop
 from cseb.launchers.time_probe import estimates
 from cseb.progress import unheard
@@ -52,7 +54,6 @@ class Runs:
     steps: int
     scale: str
     store: Store
-    launcher: Launcher
     workers: int
     threads: int
     device: str
@@ -109,37 +110,48 @@ class Runs:
         took = [record.cost.seconds for record in self.made.values() if record.method == method]
         return fmean(took) if took else self.timed.get(method)
 
-    def run(self, grid: Grid, until: float) -> bool:
-        """Run what has no record; False if the clock stopped it. until: by time.monotonic().
+    def run(self, grid: Grid, deadline: float = inf, reserve: Callable[[], float] = lambda: 0.0) -> bool:
+        """Run what has no record; False if the clock stopped it.
 
-        Raises: KeyboardInterrupt for Ctrl-C and SIGTERM, CsebError before anything trains.
+        deadline: by time.monotonic(). reserve: seconds before it that belong to what comes after this grid, asked again
+        at every event, for each job that ends says more of them. Raises: KeyboardInterrupt for Ctrl-C and SIGTERM,
+        CsebError before anything trains.
         """
         if not grid.todo:
             return True
+        late = False
+
+        def is_late() -> bool:
+            return time.monotonic() + reserve() >= deadline
+
+        if is_late():
+            return False
         grid.check()
         self.store.prepare(*[self.models] if self.models else [])
         hide(self.store.folder)
-        late = False
         labels = {job.key: job.label for job in grid.jobs}
         with unheard(), self.show(grid) as watch:
 
             def hear(event: Event) -> None:
                 nonlocal late
                 watch(event)
-                if isinstance(event, Broken):
+                if isinstance(event, Finished):
+                    self.made[event.key] = event.record
+                elif isinstance(event, Broken):
                     self.broken[labels[event.key]] = event.reason
-                if time.monotonic() > until:
+                if is_late():
                     late = True
                     raise Stop
 
             again = frozenset(grid.records) & {job.key for job in grid.todo}
-            summary = launch(grid.todo, self.store, self.launcher, hear, models=self.models, again=again)
+            local = Local(self.workers, deadline - reserve())
+            summary = launch(grid.todo, self.store, local, hear, models=self.models, again=again)
         for job in grid.jobs:
             if (record := self.store.find(job.key)) is not None:
                 self.made[job.key] = record
-        if summary.stopped and not late:
+        if summary.stopped and not late and not is_late():
             raise KeyboardInterrupt
-        return not late
+        return not summary.stopped or all(job.key in self.made for job in grid.jobs)
 
     def samples(self, methods: Iterable[str], seeds: Iterable[int], size: int, tasks: str) -> dict[str, Sample]:
         """Points of each method that has any, on these tasks, with what the clusters of their items contribute."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from cseb.advice.estimate import Estimate
 from cseb.advice.judges import Judge
 from cseb.advice.look import Look
+from cseb.analysis.learning_curve import times_as_many
 from cseb.reports.text_table import aligned
 from cseb.statistics.paired import MARGIN
 from cseb.text import duration, quantity
@@ -100,10 +101,7 @@ class Recommendation:
         few, many = self.sizes
         if self.curve is None:
             return ""
-        return (
-            f"{many / few:.3g} times as many sentences ({few:,} to {many:,}) brought {self.curve}, and what more than "
-            f"{many:,} bring was not measured"
-        )
+        return f"{times_as_many(few, many)} brought {self.curve}, and what more than {many:,} bring was not measured"
 
     def table(self) -> str:
         """Methods, the best first, and what each line means."""

@@ -181,7 +181,8 @@ def _prepared(
 ) -> tuple[Advice, list[str]]:
     """Everything up to the race, and the distinct sentences of the corpus. Raises: CsebError."""
     tell("loading PyTorch")
-    from cseb.advice.advise import Advice
+    from cseb.advice.advise import Advice, beginning
+    from cseb.advice.budget import Budget
     from cseb.advice.candidates import contestants
     from cseb.advice.hold_out import split
     from cseb.advice.look import look
@@ -218,7 +219,6 @@ def _prepared(
         steps=options.steps,
         scale=SCALE,
         store=store,
-        launcher=hosts.launcher_of("local", at_once, "", (), "auto"),
         workers=at_once,
         threads=options.threads,
         device=device,
@@ -227,16 +227,16 @@ def _prepared(
         probe=options.probe,
         show=show or (lambda _: nullcontext(lambda _: None)),
     )
+    few = beginning(len(parts.train))
     advice = Advice(
         runs=runs,
         look=seen,
         judge=judge,
         methods=labels(options.methods) if options.methods else contestants(folder),
         size=len(parts.train),
-        budget=60 * options.budget,
-        started=started,
+        few=few,
+        budget=Budget(runs, 60 * options.budget, started, 0 if options.out is None else 1, few > 0),
         say=say,
-        train=1.0 if options.out is not None else 0.0,
         trust=trust,
         ask=options.ask,
     )

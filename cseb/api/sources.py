@@ -243,7 +243,7 @@ def _replaced(benchmark: str, method: str) -> str:
     found: dict[str, None] = {}
     for fraction in loaded.fractions or (1.0,):
         rows = replaced(parsed.at(fraction).resolved(), scaled(loaded, parsed, fraction).resolved())
-        found |= dict.fromkeys(f"  {name}: {said}" for name, said in rows)
+        found |= dict.fromkeys(f"  {name}: {message}" for name, message in rows)
     return "\n".join([f"replaced by the scale and steps of {loaded.name}", *(found or ["  nothing"])])
 
 

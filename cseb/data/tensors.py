@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from cseb.data.bounded import open_regular, parse_json, shown
 from cseb.errors import BadData
@@ -32,6 +33,12 @@ EXPONENTS = {
     "F16": ("<u2", 0x7C00),
     "BF16": ("<u2", 0x7F80),
 }
+# How numpy calls them; it has no bfloat16, which is the upper half of a float32.
+NUMBERS = {
+    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"},
+    **{"I64": "<i8", "U64": "<u8", "I32": "<i4", "U32": "<u4", "I16": "<i2", "U16": "<u2", "I8": "i1", "U8": "u1"},
+    "BOOL": "?",
+}
 PIECE = 1 << 22  # bytes looked at together
 
 
@@ -49,6 +56,15 @@ def stored(path: Path) -> dict[str, Stored]:
     """Name to tensor of a safetensors file whose header agrees with its size. Raises: BadData."""
     with _open(path) as file:
         return _header(path, file)
+
+
+def read(path: Path, name: str) -> npt.NDArray[Any]:
+    """One tensor of a file, which has it; bfloat16 as float32. Raises: BadData."""
+    with _open(path) as file:
+        tensor = _header(path, file)[name]
+        file.seek(tensor.start)
+        found = np.frombuffer(file.read(tensor.end - tensor.start), dtype=NUMBERS[tensor.kind]).reshape(tensor.shape)
+    return (found.astype("<u4") << 16).view("<f4") if tensor.kind == "BF16" else found
 
 
 def check_finite(path: Path) -> None:

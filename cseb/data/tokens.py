@@ -51,8 +51,9 @@ class Tokens:
         where = np.where(mask, self.starts[rows][:, None] + columns, 0)
         content = (columns >= self.prefix) & (columns < (sizes - self.suffix)[:, None])
         anchor = np.full(len(rows), self.anchor) if self.anchor >= 0 else sizes + self.anchor
+        flat = self.flat if len(self.flat) else np.array([self.pad])  # where no text has any token
         return Padded(
-            np.where(mask, self.flat[where], self.pad).astype(np.int64),
+            np.where(mask, flat[where], self.pad).astype(np.int64),
             mask.astype(np.int64),
             content.astype(np.int64),
             anchor.astype(np.int64),

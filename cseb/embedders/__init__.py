@@ -6,6 +6,7 @@ No weights are loaded before `open` is called, so that an encoder whose record e
 from __future__ import annotations
 
 from cseb.data.bounded import is_file
+from cseb.data.static_tables import PREFIX
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadSpec
 from cseb.records.record import Source as Source
@@ -15,9 +16,9 @@ from cseb.tasks.task import Embed as Embed
 def find(name: str, how: EncoderOptions) -> Embedder:
     """The encoder a user names; its files are hashed, its weights are not loaded yet.
 
-    name, in the order in which it is tried: `st:FOLDER` (sentence-transformers), `glove:FILE` (word vectors),
-    `words:tf-idf` or `words:random`, `module:function`, the key of a record whose model was saved, a file of sentence
-    or of word vectors, a folder or hub name. Raises: CsebError.
+    name, in the order in which it is tried: `st:FOLDER` (sentence-transformers), `static:SOURCE` (a table of token
+    vectors), `glove:FILE` (word vectors), `words:tf-idf` or `words:random`, `module:function`, the key of a record
+    whose model was saved, a file of sentence or of word vectors, a folder or hub name. Raises: CsebError.
     """
     from cseb.embedders import folders, functions, sentence_vectors, word_vectors
 
@@ -26,6 +27,8 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         from cseb.embedders import modules
 
         return modules.find(rest, how)
+    if name.startswith(PREFIX):
+        return folders.find(name, how)
     found: Embedder | None = None
     if kind == "glove" and colon:
         found = word_vectors.find(rest)

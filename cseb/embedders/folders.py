@@ -15,7 +15,9 @@ from cseb.data import tensors
 from cseb.data.bounded import is_dir, is_file, read_object
 from cseb.data.weights import find_encoder
 from cseb.embedders.interface import HELD, Embedder, EncoderOptions
+from cseb.encoder.architecture import configuration
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.families import family_of
 from cseb.errors import BadData, BadResults, CsebError
 from cseb.methods import untrained
 from cseb.methods.grammar import parse_method
@@ -32,7 +34,7 @@ LONGEST = 10_000  # characters of a method written out
 
 
 def find(name: str, how: EncoderOptions) -> Embedder:
-    """A saved run, a folder or a hub name. Without a pooler the folder's own files decide; the default is `cls`.
+    """A saved run, a folder or a hub name. Without a pooler the folder's own files decide, or the family.
 
     Raises: CsebError.
     """
@@ -48,9 +50,14 @@ def find(name: str, how: EncoderOptions) -> Embedder:
 
         return modules.find(path, how)
     folder, sha256 = find_encoder(path)
-    method = _untrained(how.pooler or "cls")
+    method = _untrained(how.pooler or default_pooler(folder, how.trust_remote_code))
     headless = replace(method.at(1.0), head=preset("none"))
     return _embedder(Source(name=name, sha256=sha256), folder, str(method), headless, how, ())
+
+
+def default_pooler(folder: Path, trust_remote_code: bool = False) -> str:
+    """How an encoder of this family is pooled where nobody says: `cls` for most. Raises: BadData."""
+    return family_of(configuration(folder, trust_remote_code).model_type).pooler
 
 
 def _untrained(pooler: str) -> Method:

@@ -7,32 +7,25 @@ known, the empty one included, is the zero vector. Source: the bag-of-words base
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import os
 import re
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
+from cseb.data import packaged_vectors, word_vector_files
 from cseb.data.bounded import is_file, open_regular
-from cseb.embedders import packaged_vectors
 from cseb.embedders.interface import Embedder
-from cseb.errors import BadData, first_line, one_of
+from cseb.errors import BadData, one_of
 from cseb.records.record import Source
 from cseb.tasks import words
 from cseb.tasks.task import Embed, Vectors
 from cseb.text import quantity
 
 SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
-WIDEST = 16_384  # numbers a word
-LONGEST = 1 << 20  # bytes a line
-LARGEST = 1e15  # beyond, sums of squares leave the range of 32-bit numbers
-PACKED = 50  # times that a gzipped file may grow; vectors as text shrink to a third or a half
 PIECES = re.compile(r"\w+|[^\w\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
 VERSIONS = {"tf-idf": 2, "random": 1}  # 1 of TF-IDF counted over the tasks of all protocols together
@@ -55,13 +48,15 @@ def find(name: str) -> Embedder:
             f"word vectors {name[:200]}: no such file; one of GloVe's or word2vec's text format is needed, "
             f"or {installed}"
         )
-    width = _width(path)  # first: what is no such file may be of any size, and a hash takes a second for each half GB
+    # First: what is no such file may be of any size, and a hash takes a second for each half GB.
+    width = word_vector_files.width_of(path)
     try:
         with open_regular(path) as stream:
             sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise BadData(f"word vectors {path} cannot be read: {error.strerror}") from None
-    return _averaged(Source(name=path.name, sha256=sha256), width, lambda: partial(_look_up, path, width))
+    source = Source(name=path.name, sha256=sha256)
+    return _averaged(source, width, lambda: partial(word_vector_files.look_up, path, width))
 
 
 def _averaged(source: Source, width: int, open_vectors: Callable[[], LookUp]) -> Embedder:
@@ -113,63 +108,3 @@ class WordVectors:
         if missing := wanted - self.asked:
             self.known |= self.look_up(missing)
             self.asked |= missing
-
-
-def _look_up(path: Path, width: int, wanted: set[str]) -> dict[str, Vectors]:
-    """One pass through a file; of a word that stands there twice the first vector counts."""
-    found: dict[str, Vectors] = {}
-    for number, line in _lines(path):
-        word, _, numbers = line.partition(" ")
-        if word in wanted and word not in found:
-            found[word] = _vector(path, number, numbers, width)
-    return found
-
-
-def _width(path: Path) -> int:
-    """How many numbers stand behind the first word. Raises: BadData if none do."""
-    number, line = next(_lines(path), (1, ""))
-    width = len(line.split()) - 1
-    if width < 2:
-        raise BadData(f"word vectors {path}: line {number} is not a word and its vector; is it GloVe's text format?")
-    if width > WIDEST:
-        raise BadData(
-            f"word vectors {path}: line {number} holds a vector of {width:,} dimensions; at most {WIDEST:,} are allowed"
-        )
-    _vector(path, number, line.partition(" ")[2], width)
-    return width
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers; word2vec's first line, the counts of words and columns, is left out."""
-    try:
-        with open_regular(path) as file:
-            packed = path.suffix == ".gz"
-            stream = gzip.GzipFile(fileobj=file) if packed else file
-            most = PACKED * max(os.fstat(file.fileno()).st_size, LONGEST)
-            for number in count(1):
-                raw = stream.readline(LONGEST + 1)
-                if not raw:
-                    break
-                most -= len(raw) * packed
-                if len(raw) > LONGEST:
-                    raise BadData(f"word vectors {path}: line {number} is longer than {LONGEST:,} bytes")
-                if most < 0:
-                    raise BadData(f"word vectors {path}: it decompresses to more than {PACKED} times its size")
-                line = raw.decode("utf-8", errors="replace").rstrip()
-                if line and not (number == 1 and re.fullmatch(r"\d+ \d+", line)):
-                    yield number, line
-    except (OSError, EOFError, zlib.error) as error:
-        raise BadData(f"word vectors {path} cannot be read: {first_line(error)}") from None
-
-
-def _vector(path: Path, number: int, text: str, width: int) -> Vectors:
-    try:
-        found = np.array(text.split(), dtype=np.float64)
-    except ValueError:
-        found = np.zeros(0, dtype=np.float64)
-    if len(found) != width or not (np.abs(found) <= LARGEST).all():
-        raise BadData(
-            f"word vectors {path}: line {number} is not a word and {quantity(width, 'finite number')} of at most "
-            f"{LARGEST:g}"
-        )
-    return found.astype(np.float32)

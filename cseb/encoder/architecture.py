@@ -19,6 +19,7 @@ from transformers import AutoConfig, AutoModel
 from cseb.data import checkpoint, tensors
 from cseb.data.tensors import Stored
 from cseb.encoder import tokenizer as tokenizers
+from cseb.encoder.families import family_of
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 
@@ -48,12 +49,19 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
     for file in checkpoint.weight_files(folder):
         tensors.check_finite(file)
     for name, most in MOST.items():
-        value = getattr(config, name, None)
-        if type(value) is not int or not 1 <= value <= most:
+        value, least = getattr(config, name, None), 1
+        if name == "num_hidden_layers" and not family_of(config.model_type).layers:
+            least = 0
+        if type(value) is not int or not least <= value <= most:
             fault = "does not describe a Transformer encoder" if value is None else "does not define an encoder"
             raise BadData(
                 f"encoder {folder}: its config.json {fault}: {name} is {str(value)[:50]}; 1 to {most:,} is allowed"
             )
+    if (projected := getattr(config, "word_embed_proj_dim", None) or config.hidden_size) != config.hidden_size:
+        raise BadData(
+            f"encoder {folder}: its states are projected from {config.hidden_size} numbers to {projected} behind the "
+            "last layer, as in opt-350m, which is not supported; take another size of its family"
+        )
     if trust_remote_code:  # its own code may build what it likes
         rows = config.vocab_size
     else:

@@ -41,7 +41,7 @@ SMALLER = 4  # times, when memory has run out
 # Which entries of a configuration are dropout rates; families spell them differently.
 DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
-    "mlp_dropout",
+    "mlp_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop",
 )  # fmt: skip
 
 
@@ -133,14 +133,20 @@ class Encoder(nn.Module):
         return full[:start], full[start + len(bare) :]
 
     def _prompt(self, before: int, after: int, template: str) -> tuple[list[int], list[int], int]:
-        """Ids of the prompt before and after the sentence, and where its mask token stands (Tokens.anchor)."""
+        """Ids of the prompt before and after the sentence, and where its mask token stands (Tokens.anchor).
+
+        In a template without [MASK] it is its last token that is read.
+        """
         if not template:
             return [], [], 0
-        template = template.replace("[MASK]", self.tokenizer.mask_token)
+        masked = "[MASK]" in template
+        template = template.replace("[MASK]", self.tokenizer.mask_token or "")
         left, right = (
             self.tokenizer(piece, add_special_tokens=False)["input_ids"] if piece else []
             for piece in template.split("[X]")
         )
+        if not masked:
+            return left, right, -1 - after
         mask = self.tokenizer.mask_token_id
         return left, right, before + left.index(mask) if mask in left else right.index(mask) - len(right) - after
 
@@ -225,8 +231,8 @@ class Encoder(nn.Module):
 
     @property
     def shortest(self) -> int:
-        """Positions that the pooler reads even where a sentence has fewer tokens; 0 for most poolers."""
-        return getattr(self.pooler, "pad_to", 0)
+        """Positions that the pooler reads even where a sentence has fewer tokens, perhaps none; 1 for most poolers."""
+        return getattr(self.pooler, "pad_to", 1)
 
     @property
     def device(self) -> torch.device:

@@ -21,6 +21,9 @@ Rows = npt.NDArray[np.int64]
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
 PADDING = "padding"  # states and maps of padding too, which is else left out of all arithmetic and reads 0
 
+# Properties that cost nothing: states depend on tokens before, or on both sides; its embedding layer can be reached.
+CONTEXT, BOTH_SIDES, EMBEDDINGS = "context", "both_sides", "embeddings"
+GIVEN = frozenset({LAYERS, ATTENTIONS, POOLED, LANGUAGE, PADDING, CONTEXT, BOTH_SIDES, EMBEDDINGS})
 
 FROZEN = "frozen"  # vectors of the batch by the frozen teachers of the first training stage
 
@@ -34,6 +37,22 @@ class Pieces:
 
     ids: list[int]
     starts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """What a family of encoders has.
+
+    gives: which of `GIVEN`. pooler: of an encoder as it stands. what: it is, in messages. layers: whether it has any.
+    module: of sentence-transformers that reads its folder; `pools` if that pools as well, then by the mean.
+    """
+
+    gives: frozenset[str] = GIVEN
+    pooler: str = "cls"
+    what: str = "an encoder"
+    layers: bool = True
+    module: str = "Transformer"
+    pools: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +72,7 @@ class Shape:
     language: bool = False  # carries its pre-trained masked-LM head
     first_position: int | None = None  # id of a sentence's first position, None where positions cannot be chosen
     folder: Path | None = None  # where its files lie
+    family: Family = Family()
 
 
 @dataclass(frozen=True, slots=True)

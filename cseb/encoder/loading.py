@@ -17,6 +17,7 @@ from cseb.data import checkpoint, tensors
 from cseb.encoder import architecture
 from cseb.encoder import tokenizer as tokenizers
 from cseb.encoder.encoder import DROPOUTS, Encoder
+from cseb.encoder.families import family_of
 from cseb.encoder.interface import ATTENTIONS, LANGUAGE, POOLED, Head, Pieces, Pooler, Shape
 from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.errors import BadData, first_line
@@ -70,6 +71,7 @@ def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bo
             language=LANGUAGE_MARKS.get(config.model_type) in weights,
             first_position=_first_position(config),
             folder=folder,
+            family=family_of(config.model_type),
         )
     except (AttributeError, TypeError) as error:
         raise BadData(f"encoder {folder}: its config.json does not describe a Transformer encoder ({error})") from None

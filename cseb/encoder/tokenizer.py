@@ -28,6 +28,8 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
         bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
         limit = tokenizer.model_max_length
+        if tokenizer.pad_token is None and tokenizer.eos_token is not None:
+            tokenizer.pad_token = tokenizer.eos_token  # decoders often have none; what stands there is never attended
     except BaseException as error:  # transformers raises whatever its parsers do, and Rust's panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise

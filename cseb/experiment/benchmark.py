@@ -240,7 +240,7 @@ def _checked(values: dict[str, Any], where: str, run: bool = True) -> Benchmark:
         if known != [method]:
             raise BadBenchmark(f"{where}: per_method has {method!r}; write it as tables do: {', '.join(known)}")
     axis = benchmark.fractions or benchmark.sizes
-    if (jobs := len(parse_methods(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
+    if (jobs := len(labels(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
         raise BadBenchmark(
             f"{where}: methods x fractions x seeds are {jobs:,} jobs; at most {JOBS:,} can be planned at once"
         )

@@ -14,12 +14,13 @@ from torch import nn
 
 from cseb.embedders.interface import HELD
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.families import family_of
 from cseb.errors import BadResults, first_line
 from cseb.experiment.job import Job
 from cseb.registry import SLOTS
 
-# The pooling modes of sentence-transformers that mean the same as ours.
-POOLING = {"cls": "cls", "mean": "mean"}
+# Our poolers, and the pooling modes of sentence-transformers that mean the same.
+POOLING = {"cls": "cls_token", "mean": "mean_tokens", "last": "lasttoken", "weighted_mean": "weightedmean_tokens"}
 
 
 KEPT = "its record is there, and the same command makes the model once that is fixed"  # of a job of a grid
@@ -61,7 +62,9 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: s
 
 def loads(encoder: Encoder, job: Job) -> bool:
     """Whether SentenceTransformer can load the folder and give the vectors that were scored."""
-    return job.method.pooler.name in POOLING and not encoder.head.keep and encoder.post is None
+    pooler, family = job.method.pooler.name, family_of(encoder.config.model_type)
+    known = pooler == "mean" if family.pools else pooler in POOLING
+    return known and not encoder.head.keep and encoder.post is None
 
 
 def _write(encoder: Encoder, job: Job, folder: Path) -> None:
@@ -79,7 +82,7 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
         "head": str(job.method.head),
         "post": str(job.method.post) if job.method.post else None,
     }
-    (folder / "cseb.json").write_text(json.dumps(about, indent=2) + "\n")
+    _json(folder / "cseb.json", about)
     held = {
         f"{name}.{key}": value.contiguous()
         for name in ("pooler", "post", *(["head"] if encoder.head.keep else []))
@@ -90,20 +93,21 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
         save_file(held, folder / HELD)
     if not loads(encoder, job):
         return
-    pooling = POOLING[job.method.pooler.name]
-    limit = encoder.limit()
-    parts = [("", "Transformer"), ("1_Pooling", "Pooling")]
+    family = family_of(encoder.config.model_type)
+    parts = [("", family.module)] if family.pools else [("", family.module), ("1_Pooling", "Pooling")]
     modules = [
         {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
         for index, (path, kind) in enumerate(parts)
     ]
-    width = encoder.config.hidden_size
+    _json(folder / "modules.json", modules)
+    if family.pools:
+        return
+    chosen = POOLING[job.method.pooler.name]
+    flags = {f"pooling_mode_{mode}": mode == chosen for mode in POOLING.values()}
     (folder / "1_Pooling").mkdir(exist_ok=True)
-    flags = {f"pooling_mode_{name}": mode == pooling for name, mode in (("cls_token", "cls"), ("mean_tokens", "mean"))}
-    (folder / "1_Pooling" / "config.json").write_text(
-        json.dumps({"word_embedding_dimension": width, **flags}, indent=2) + "\n"
-    )
-    (folder / "modules.json").write_text(json.dumps(modules, indent=2) + "\n")
-    (folder / "sentence_bert_config.json").write_text(
-        json.dumps({"max_seq_length": limit, "do_lower_case": False}, indent=2) + "\n"
-    )
+    _json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": encoder.config.hidden_size, **flags})
+    _json(folder / "sentence_bert_config.json", {"max_seq_length": encoder.limit(), "do_lower_case": False})
+
+
+def _json(file: Path, held: object) -> None:
+    file.write_text(json.dumps(held, indent=2) + "\n")

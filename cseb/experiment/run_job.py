@@ -141,8 +141,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
 
 def _too_little(error: BaseException) -> str:
     """Why a job failed that had too little memory. Its batch is part of the method, so only its place can change."""
-    said = plain(str(error)) or type(error).__name__
-    return f"{OUT_OF_MEMORY}: {said}; take fewer jobs at a time or more memory, and run it with --retry-failed"
+    message = plain(str(error)) or type(error).__name__
+    return f"{OUT_OF_MEMORY}: {message}; take fewer jobs at a time or more memory, and run it with --retry-failed"
 
 
 def _smaller(encoder: Encoder) -> list[str]:

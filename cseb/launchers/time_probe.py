@@ -191,9 +191,9 @@ def _measured(jobs: Mapping[str, Job], at_once: int) -> tuple[dict[str, Timed], 
             with contextlib.suppress(OSError):  # it has died: no answer is heard
                 pipe.send(work)
         while workers:
-            for heard in wait(list(workers)):
-                assert isinstance(heard, Connection)
-                pipe = heard
+            for ready in wait(list(workers)):
+                assert isinstance(ready, Connection)
+                pipe = ready
                 try:
                     kind, answer = pipe.recv()
                 except (EOFError, OSError):
@@ -221,10 +221,10 @@ def _started(threads: int, gpu: str) -> tuple[Connection, BaseProcess]:
         os.environ.setdefault(name, value)
     resource_tracker.ensure_running()
     process = context.Process(target=_work, args=(theirs, threads, gpu), daemon=True)
-    with signals_wait() as heard:
+    with signals_wait() as received:
         process.start()
     theirs.close()
-    if heard:
+    if received:
         process.kill()
         raise Stop
     return ours, process

@@ -7,10 +7,32 @@ from typing import Any
 
 from torch import Tensor
 
-from cseb.encoder.interface import ATTENTIONS, FROZEN, LANGUAGE, LAYERS, PADDING, POOLED
+from cseb.encoder.interface import (
+    ATTENTIONS,
+    BOTH_SIDES,
+    CONTEXT,
+    EMBEDDINGS,
+    FROZEN,
+    LANGUAGE,
+    LAYERS,
+    PADDING,
+    POOLED,
+    Shape,
+)
 from cseb.errors import BadSpec, shortened
 
-NEEDS = (LAYERS, ATTENTIONS, PADDING, POOLED, LANGUAGE, FROZEN)
+# What a part may need of the backbone, in words; FROZEN is of the first training stage.
+NEEDS = {
+    LAYERS: "states of several layers",
+    ATTENTIONS: "attention maps",
+    PADDING: "states of padding",
+    POOLED: "a pre-trained pooler",
+    LANGUAGE: "a map from states to words",
+    CONTEXT: "states that depend on the tokens around them",
+    BOTH_SIDES: "a first token that sees the whole sentence",
+    EMBEDDINGS: "an embedding layer that can be reached",
+    FROZEN: "a first training stage",
+}
 NEEDING = ("terms", "pooler", "network")  # slots whose parts say what they want of the backbone
 COUNTING = ("terms", "views")  # slots whose parts count views
 # What else the parts of a slot must be able to do.
@@ -51,6 +73,19 @@ def kept(slot: str, name: str, live: Any) -> None:
             raise BadSpec(
                 f"{name}: its class has no method {method}; see cseb.parts for what belongs in the slot {slot}"
             )
+
+
+def served(slot: str, name: str, part: Any, shape: Shape | None) -> None:
+    """Raise BadSpec if the family of this encoder lacks what a part, or its class, says that it needs."""
+    needs: object = getattr(part, "needs", None)
+    if shape is None or not isinstance(needs, frozenset):
+        return
+    lacking = [NEEDS[need] for need in NEEDS if need in needs - shape.family.gives - {FROZEN}]
+    if lacking:
+        cure = {"pooler": f"take +{shape.family.pooler}", "views": "take another view, such as +delete"}
+        raise BadSpec(
+            f"{name} needs {lacking[0]}, and the encoder is {shape.family.what}; {cure.get(slot, 'take it out')}"
+        )
 
 
 def scalar(name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ from torch.nn.utils import parametrize
 from transformers import AutoConfig, AutoModel
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import Shape
+from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec, did_you_mean
 from cseb.methods.option_types import Count, Positive
 from cseb.parts.tuning import layers_of
@@ -68,6 +68,7 @@ class LoRA:
     """
 
     preset: ClassVar = {"rank": 8, "alpha": 16.0, "targets": "qv"}
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     adds_weights = True
 
     def __init__(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import ATTENTIONS, Shape
+from cseb.encoder.interface import ATTENTIONS, CONTEXT, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Rate, Size
 from cseb.parts.views import Twice
@@ -43,6 +43,8 @@ class Shuffle(Twice):
 
     Source: MSSE, figure 8 (the view "shuffle").
     """
+
+    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})  # else both views have the same mean
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Tokens of B texts, those of each sentence shuffled."""

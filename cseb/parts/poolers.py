@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor, nn
 
-from cseb.encoder.interface import LAYERS, PADDING, POOLED, Shape, States
+from cseb.encoder.interface import BOTH_SIDES, LAYERS, PADDING, POOLED, Shape, States
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count
 
@@ -33,7 +33,7 @@ class CLS(nn.Module):
     Source: Gao et al. 2021, section 6.3 ("[CLS]", before any pooler).
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[str]] = frozenset({BOTH_SIDES})
     template = ""
 
     def forward(self, states: States) -> Tensor:

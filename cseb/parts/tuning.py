@@ -8,7 +8,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import Shape
+from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count
 
@@ -30,6 +30,7 @@ class LastLayers:
     """
 
     preset: ClassVar = {"count": 2}
+    needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     adds_weights = False
 
     def __init__(self, count: Count, shape: Shape) -> None:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from cseb.data.bounded import read_lines
-from cseb.encoder.interface import Rows, Shape
+from cseb.encoder.interface import EMBEDDINGS, Rows, Shape
 from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import Rendering
@@ -76,6 +76,7 @@ class EmbeddingEdits(Twice):
     """
 
     preset: ClassVar = {"first": "feature_cutoff", "second": "position_shuffle", "rate": 0.2}  # ConSERT
+    needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
     version: ClassVar[int] = 2
 
     def __init__(self, first: EmbeddingEdit | None, second: EmbeddingEdit | None, rate: Rate, shape: Shape) -> None:

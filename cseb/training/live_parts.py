@@ -15,7 +15,7 @@ from cseb.errors import BadSpec, first_line, number
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Part
 from cseb.parts import Term, View
-from cseb.parts.contract_checks import kept
+from cseb.parts.contract_checks import kept, served
 from cseb.registry import SLOTS, slot_of
 from cseb.seeds import Seed
 
@@ -44,11 +44,13 @@ def live(part: Part, shape: Shape | None, needs: frozenset[str] = frozenset(), s
     offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": seed}
     plain = made.__init__ is object.__init__ or made.__init__ is nn.Module.__init__
     wanted = {} if plain else inspect.signature(made).parameters
+    served(slot, part.name, made, shape)  # before the constructor, which may stumble over what is not there
     try:
         found = made(**options, **{name: offered[name] for name in offered if name in wanted})
     except (TypeError, ValueError, OverflowError) as error:
         raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
     kept(slot, part.name, found)
+    served(slot, part.name, found, shape)
     return found
 
 

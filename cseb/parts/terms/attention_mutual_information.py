@@ -89,6 +89,7 @@ class AMI(nn.Module):
         "scale_by_valid": True,
     }
     version: ClassVar[int] = 2
+    needs: frozenset[str] = frozenset({ATTENTIONS})
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("attentions", views=2)
 

@@ -25,7 +25,7 @@ def next_tokens(ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class Decoder(nn.Module):
-    """Causal layers over a sentence's own words, each told the sentence's vector.
+    """Causal layers over a sentence's own words, each given the sentence's vector.
 
     In the release every layer attends to that one vector, and a softmax over one key is 1: so it adds the same affine
     map of the vector at every position, which is all that stands here.
@@ -35,7 +35,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.positions = nn.Embedding(longest, width)
         nn.init.normal_(self.positions.weight, std=INITIAL_SPREAD)
-        self.told = nn.ModuleList(new_linear(width) for _ in range(layers))
+        self.sentence_maps = nn.ModuleList(new_linear(width) for _ in range(layers))
         self.layers = nn.ModuleList(
             nn.TransformerEncoderLayer(width, heads, inner, dropout, F.gelu, batch_first=True) for _ in range(layers)
         )
@@ -48,8 +48,8 @@ class Decoder(nn.Module):
         places = torch.arange(words.shape[1], device=words.device)
         states: Tensor = words + self.positions(places)
         ahead = torch.ones(len(places), len(places), dtype=torch.bool, device=words.device).triu(1)  # not to be seen
-        for told, layer in zip(self.told, self.layers, strict=True):
-            states = layer(states + told(z)[:, None], src_mask=ahead)
+        for sentence_map, layer in zip(self.sentence_maps, self.layers, strict=True):
+            states = layer(states + sentence_map(z)[:, None], src_mask=ahead)
         return states
 
 

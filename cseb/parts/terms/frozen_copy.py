@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from cseb.encoder.autocast import in_full
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import CONTEXT, EMBEDDINGS
 from cseb.methods.option_types import Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.poolers import masked_mean
@@ -42,7 +43,7 @@ class MultiLayerNCE(nn.Module):
     preset: ClassVar = {"temperature": 0.01, "anchor_dropout": True}  # SG-OPT release
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "frozen copy"
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("z", "head", views=1)
 
@@ -79,7 +80,7 @@ class L2ToInit(nn.Module):
 
     preset: ClassVar = {"weight": 0.1, "freeze_embeddings": True}  # SG-OPT release
     requires: ClassVar[str] = "frozen copy"
-    needs: ClassVar[frozenset[str]] = frozenset()
+    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads(views=0)
 

@@ -1,4 +1,4 @@
-"""RTD: a network that is told the sentence's vector finds the words that were replaced (DiffCSE)."""
+"""RTD: a network that is given the sentence's vector finds the words that were replaced (DiffCSE)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RTD(nn.Module):
 
     rate: share of the sentence's own tokens that a frozen generator has to guess, anew at every step. generator:
     "self", the encoder's own files with their masked-LM head, or a folder or hub name. fill: "argmax_all" puts its best
-    guess everywhere, "argmax_masked" at the selected tokens alone, "sample" draws there. on: the vector that is told,
+    guess everywhere, "argmax_masked" at the selected tokens alone, "sample" draws there. on: the vector it is given,
     "z" after the head or "h" before it. count: "all" positions, padding included, or the "real" ones. Source: Chuang et
     al. 2022 (DiffCSE); released code. Raises: BadSpec on an encoder without a mask token, or, for "self", without that
     head, and on a generator of another vocabulary; BadData if there is no generator of this name.

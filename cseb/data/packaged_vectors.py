@@ -12,13 +12,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from cseb.data.bounded import open_regular
 from cseb.errors import BadData, first_line
-from cseb.tasks.task import Vectors
 from cseb.text import quantity
 
 LARGEST = 1e15  # of a number, as in files of text
+
+Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,13 @@ def find(name: str) -> tuple[str, int, Callable[[], LookUp]]:
     sha256 = hashlib.sha256("".join(map(_sha256, (vectors, words))).encode()).hexdigest()
     width = int(_array(vectors).shape[1])
     return sha256, width, lambda: _opened(vectors, words)
+
+
+def table(name: str) -> tuple[list[str], Vectors]:
+    """All words of one of PACKAGES and their vectors (N, D), mapped and not read. Raises: BadData."""
+    package = PACKAGES[name]
+    root = _root(package, name)
+    return _matching(root / package.vectors, root / package.words)
 
 
 def _root(package: Package, name: str) -> Path:
@@ -103,12 +112,17 @@ def _words(path: Path) -> list[str]:
     return found
 
 
-def _opened(vectors: Path, words: Path) -> LookUp:
+def _matching(vectors: Path, words: Path) -> tuple[list[str], Vectors]:
     array, listed = _array(vectors), _words(words)
     if len(array) != len(listed):
         raise BadData(
             f"word vectors {vectors} have {quantity(len(array), 'row')}, {words.name} {quantity(len(listed), 'word')}"
         )
+    return listed, array
+
+
+def _opened(vectors: Path, words: Path) -> LookUp:
+    listed, array = _matching(vectors, words)
     rows = {word: row for row, word in reversed(list(enumerate(listed)))}  # of a word that is there twice, the first
 
     def look_up(wanted: set[str]) -> dict[str, Vectors]:

@@ -12,9 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from cseb.cli import app
-from cseb.embedders import find, packaged_vectors
+from cseb.data import packaged_vectors
+from cseb.data.packaged_vectors import PACKAGES
+from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
-from cseb.embedders.packaged_vectors import PACKAGES
 from cseb.errors import CsebError
 
 PACKAGE = PACKAGES["6b-50d"]

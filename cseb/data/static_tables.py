@@ -1,0 +1,204 @@
+"""`static:SOURCE`: a table of token vectors as the folder of an encoder, made once and kept in the user's cache.
+
+SOURCE, in the order in which it is tried:
+- `glove:6b-50d` or `glove:FILE`: word vectors of a package, or of a file in the text format of GloVe or word2vec;
+- `random-WIDTH:ENCODER`: independent standard normal numbers for every token of an encoder's tokenizer, as
+  torch.nn.Embedding starts;
+- `ENCODER`, a folder or a hub name: the table of a model2vec or StaticEmbedding folder, or the word embeddings of any
+  other encoder, without its layers.
+
+What is written are `model.safetensors` with the one tensor `embedding.weight` (V, D), the tokenizer without special
+tokens, and a configuration that `cseb.encoder.static_embedding` reads. Formats: model2vec, persistence.py;
+sentence-transformers, StaticEmbedding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from platformdirs import user_cache_path
+from safetensors.numpy import save_file
+
+from cseb.data import bounded, checkpoint, packaged_vectors, tensors, word_vector_files
+from cseb.data.checkpoint import CONFIG, WHOLE
+from cseb.errors import BadData
+
+PREFIX = "static:"
+FORMAT = 1  # of what is written: a new one is made beside the old ones
+MODEL_TYPE = "static-embedding"
+LONGEST = 1_000_000  # tokens of a sentence: as good as no limit, for no position has a vector
+TOKENIZER = "tokenizer.json"
+UNKNOWN = "[UNK]"
+RANDOM = re.compile(r"random-(?P<width>[1-9][0-9]{0,4}):(?P<encoder>.+)")
+WORD = r"\w+|[^\w\s]"  # a run of letters and digits, or one sign
+TABLES = ("embeddings", "embedding.weight")  # of model2vec, and of StaticEmbedding
+BELOW = ("", "0_StaticEmbedding")  # where a folder of sentence-transformers has it
+# How families call their word embeddings, at the end of a tensor's name.
+WORD_EMBEDDINGS = (
+    "word_embeddings.weight",
+    "tok_embeddings.weight",
+    "embed_tokens.weight",
+    "wte.weight",
+    "embed_in.weight",
+)
+
+Table = npt.NDArray[np.float32]  # (V, D)
+Locate = Callable[[str], Path]  # the folder of an encoder by its name
+
+
+def folder_of(source: str, locate: Locate) -> Path:
+    """The folder made of SOURCE, see above. locate: finds the folder of another encoder. Raises: BadData."""
+    table, tokenizer = _read(source, locate)
+    digest = hashlib.sha256(f"{FORMAT} {table.shape}".encode())
+    digest.update(table.data)
+    digest.update(json.dumps(tokenizer, sort_keys=True).encode())
+    folder = user_cache_path("cseb") / f"static-{digest.hexdigest()[:16]}"
+    if not folder.is_dir():
+        _write(folder, table, tokenizer)
+    return folder
+
+
+def _read(source: str, locate: Locate) -> tuple[Table, dict[str, Any]]:
+    kind, colon, name = source.partition(":")
+    if kind == "glove" and colon:
+        return _words(name)
+    if kind.startswith("random") and colon:
+        drawn = RANDOM.fullmatch(source)
+        if drawn is None:
+            raise BadData(
+                f"encoder {PREFIX + source!r}: write static:random-WIDTH:ENCODER, such as static:random-256:cseb-tiny"
+            )
+        tokenizer = _tokenizer(locate(drawn["encoder"]))
+        shape = (_rows(tokenizer), int(drawn["width"]))
+        return np.random.default_rng(0).standard_normal(shape, dtype=np.float32), tokenizer
+    if not source:
+        raise BadData(
+            f"encoder {PREFIX!r}: say of what: static:glove:6b-50d, static:glove:FILE, static:random-256:ENCODER or "
+            "static:ENCODER"
+        )
+    return _folder(locate(source))
+
+
+def _words(name: str) -> tuple[Table, dict[str, Any]]:
+    """Word vectors; only words that the rule of the tokenizer can give are kept, and an unknown one is the zero row."""
+
+    def reachable(word: str) -> bool:
+        return word == word.lower() and re.fullmatch(WORD, word) is not None and word != UNKNOWN
+
+    if name in packaged_vectors.PACKAGES and not bounded.is_file(name):
+        every, vectors = packaged_vectors.table(name)
+        rows = {word: row for row, word in reversed(list(enumerate(every))) if reachable(word)}
+        words, table = list(rows), vectors[list(rows.values())]
+    else:
+        words, table = word_vector_files.table(Path(name), reachable)
+    vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
+    split = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
+    tokenizer: dict[str, Any] = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": split,
+        "decoder": None,
+        "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": UNKNOWN},
+    }
+    return np.concatenate([np.zeros((1, table.shape[1]), dtype=np.float32), table]), tokenizer
+
+
+def _folder(folder: Path) -> tuple[Table, dict[str, Any]]:
+    """The table of a folder of any of three kinds."""
+    place = next((folder / below for below in BELOW if (folder / below / WHOLE).is_file()), folder)
+    for file in checkpoint.weight_files(place):
+        held = tensors.stored(file)
+        if name := next((one for one in TABLES if one in held), ""):
+            return _folded(file, name), _tokenizer(place)
+        if name := next((one for one in held if one.endswith(WORD_EMBEDDINGS)), ""):
+            return _matrix(file, name), _tokenizer(place)
+    raise BadData(
+        f"{bounded.shown(folder)} holds no table of token vectors: no tensor of it is called {', '.join(TABLES)} or "
+        f"ends in {', '.join(WORD_EMBEDDINGS)}"
+    )
+
+
+def _folded(file: Path, name: str) -> Table:
+    """The table, with model2vec's mapping of tokens to rows and its weights of tokens, where the file has them."""
+    held, table = tensors.stored(file), _matrix(file, name)
+    if "mapping" in held:
+        rows = tensors.read(file, "mapping").astype(np.int64)
+        if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= len(table):
+            raise BadData(f"{bounded.shown(file)}: mapping names rows that its table of {len(table)} rows lacks")
+        table = table[rows]
+    if "weights" in held:
+        weights = tensors.read(file, "weights").astype(np.float32)
+        if weights.shape != (len(table),):
+            raise BadData(f"{bounded.shown(file)}: {weights.shape} weights for a table of {len(table)} tokens")
+        table = table * weights[:, None]
+    return np.ascontiguousarray(table)
+
+
+def _matrix(file: Path, name: str) -> Table:
+    tensors.check_finite(file)
+    found = tensors.read(file, name)
+    if found.ndim != 2 or 0 in found.shape:
+        raise BadData(f"{bounded.shown(file)}: {name} has the shape {found.shape}; (tokens, width) is needed")
+    return found.astype(np.float32)
+
+
+def _tokenizer(folder: Path) -> dict[str, Any]:
+    """tokenizer.json as it is, but without special tokens around a sentence, cutting and padding. Raises: BadData."""
+    if not (folder / TOKENIZER).is_file():
+        raise BadData(
+            f"{bounded.shown(folder)} has no {TOKENIZER}; save one there: "
+            "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
+        )
+    found = bounded.read_object(folder / TOKENIZER, checkpoint.LARGEST)
+    return found | {"post_processor": None, "truncation": None, "padding": None}
+
+
+def _rows(tokenizer: dict[str, Any]) -> int:
+    """How many rows a table over this tokenizer needs. Raises: BadData."""
+    model = tokenizer.get("model")
+    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    ids: list[Any] = list(vocabulary.values()) if isinstance(vocabulary, dict) else [*range(len(vocabulary or ()))]
+    ids += [one.get("id") for one in tokenizer.get("added_tokens") or () if isinstance(one, dict)]
+    if not ids or not all(type(one) is int and 0 <= one < checkpoint.LARGEST for one in ids):
+        raise BadData(f"{TOKENIZER} lists no tokens with ids, so a table over it has no size")
+    return int(max(ids)) + 1
+
+
+def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:
+    """All files of the folder, complete or not at all. Raises: BadData."""
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    config = {
+        "model_type": MODEL_TYPE,
+        "architectures": ["StaticEmbedding"],
+        "vocab_size": len(table),
+        "hidden_size": table.shape[1],
+    }
+    settings: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": LONGEST}
+    unknown = tokenizer.get("model", {}).get("unk_token")
+    settings |= {"unk_token": unknown} if isinstance(unknown, str) else {}
+    try:
+        part.mkdir(parents=True)
+        save_file({"embedding.weight": table}, part / WHOLE, metadata={"format": "pt"})
+        for name, held in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
+            (part / name).write_text(json.dumps(held, ensure_ascii=False, sort_keys=True), encoding="utf-8")
+        try:
+            part.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
+    except OSError as error:
+        raise BadData(
+            f"the table {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

@@ -1,0 +1,69 @@
+"""A table of token vectors as a backbone: the state of a token is its row, whatever stands around it.
+
+It is a model of transformers like any other: importing this module makes its configuration and class known to
+AutoConfig and AutoModel, and all that loads, trains, saves and hashes encoders works as it is. Its one tensor is called
+`embedding.weight`, as in sentence-transformers' StaticEmbedding, which can therefore read the same folder.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+from cseb.data.static_tables import LONGEST, MODEL_TYPE
+
+
+class StaticEmbeddingConfig(PretrainedConfig):  # type: ignore[no-untyped-call]  # the library's own subclassing
+    """V tokens, width D.
+
+    dropout: rate on the numbers of each token's row, as BERT has it behind its embeddings; 0 unless a recipe says so.
+    """
+
+    model_type = MODEL_TYPE
+
+    def __init__(self, vocab_size: int = 1, hidden_size: int = 1, dropout: float = 0.0, **rest: Any) -> None:
+        self.vocab_size, self.hidden_size, self.dropout = vocab_size, hidden_size, dropout
+        self.num_hidden_layers = 0
+        self.num_attention_heads = 1  # of networks that parts put beside the encoder
+        self.max_position_embeddings = LONGEST
+        super().__init__(**rest)
+
+
+class StaticEmbedding(PreTrainedModel):  # type: ignore[no-untyped-call]
+    """Token ids (B, T) to their rows (B, T, D)."""
+
+    config_class = StaticEmbeddingConfig
+    base_model_prefix = ""
+
+    def __init__(self, config: StaticEmbeddingConfig) -> None:
+        super().__init__(config)
+        self.embedding = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.dropout = nn.Dropout(config.dropout)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    @property
+    def embeddings(self) -> nn.Embedding:
+        """The embedding layer, under the name that other families have."""
+        return self.embedding
+
+    def get_input_embeddings(self) -> nn.Module:
+        """The table."""
+        return self.embedding
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Another table."""
+        assert isinstance(value, nn.Embedding)
+        self.embedding = value
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
+        """States (B, T, D); what else may be asked of other families is not there."""
+        return BaseModelOutput(last_hidden_state=self.dropout(self.embedding(input_ids)))
+
+
+__all__ = ["MODEL_TYPE", "StaticEmbedding", "StaticEmbeddingConfig"]
+
+AutoConfig.register(MODEL_TYPE, StaticEmbeddingConfig)
+AutoModel.register(StaticEmbeddingConfig, StaticEmbedding)

@@ -1,0 +1,201 @@
+"""Decoder-only encoders of two layers: poolers, padding, prompts, training, and the exported folder."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import cseb
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import States
+from cseb.encoder.loading import shape_of
+from cseb.errors import BadData, BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts.decoder_poolers import EndPrompt, Last, WeightedMean
+from cseb.training.build import build, check
+from tests.conftest import SENTENCES, WORDS
+
+FAMILIES = ["opt", "llama", "qwen3", "gpt_neox", "gpt2"]
+Decoder = Callable[[str], Path]
+
+
+def save_tokenizer(folder: Path, *, begins: bool = True) -> int:
+    """A tokenizer as small decoders have it: perhaps a beginning, an end, and neither padding nor a mask."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["<s>", "</s>", "<unk>", *WORDS, "cat", "This", "sentence", "means", "one", "word", ":", '"']
+    vocabulary = {word: row for row, word in enumerate(words)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    if begins:
+        tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="<unk>", bos_token="<s>", eos_token="</s>", model_max_length=64
+    ).save_pretrained(folder)
+    return len(vocabulary)
+
+
+def config_of(family: str, vocabulary: int) -> Any:
+    import transformers as t
+
+    ids = {"vocab_size": vocabulary, "bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
+    common = ids | {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 80}
+    wide = {"intermediate_size": 48}
+    return {
+        "opt": lambda: t.OPTConfig(**common, ffn_dim=48, word_embed_proj_dim=32),
+        "llama": lambda: t.LlamaConfig(**common, **wide),
+        "qwen3": lambda: t.Qwen3Config(**common, **wide, head_dim=16, num_key_value_heads=1),
+        "gpt_neox": lambda: t.GPTNeoXConfig(**common, **wide),
+        "gpt2": lambda: t.GPT2Config(**ids, n_embd=32, n_layer=2, n_head=2, n_positions=80),
+    }[family]()
+
+
+@pytest.fixture(scope="module")
+def decoder(tmp_path_factory: pytest.TempPathFactory) -> Decoder:
+    made: dict[str, Path] = {}
+
+    def folder(family: str) -> Path:
+        if family not in made:
+            from transformers import AutoModelForCausalLM
+
+            path = tmp_path_factory.mktemp(family)
+            with torch.random.fork_rng():
+                torch.manual_seed(0)
+                AutoModelForCausalLM.from_config(config_of(family, save_tokenizer(path))).save_pretrained(path)
+            made[family] = path
+        return made[family]
+
+    return folder
+
+
+def encoder(folder: Path, method: str) -> Encoder:
+    return build(parse_method(method).at(1.0), folder, seed=0).encoder
+
+
+STATES = torch.tensor(
+    [[[1.0, 0.0], [0.5, 0.5], [-0.2, 0.8], [9.0, 9.0]], [[0.3, -0.4], [0.7, 0.1], [0.2, 0.2], [0.6, -0.9]]]
+)
+
+
+def test_poolers_by_hand() -> None:
+    given = States((STATES,), torch.tensor([[1, 1, 1, 0], [1, 1, 1, 1]]), torch.tensor([1, 2]))
+    assert torch.allclose(Last()(given), torch.tensor([[-0.2, 0.8], [0.6, -0.9]]))
+    expected = [
+        [(1 * 1.0 + 2 * 0.5 + 3 * -0.2) / 6, (2 * 0.5 + 3 * 0.8) / 6],
+        [(0.3 + 2 * 0.7 + 3 * 0.2 + 4 * 0.6) / 10, (-0.4 + 2 * 0.1 + 3 * 0.2 + 4 * -0.9) / 10],
+    ]
+    assert torch.allclose(WeightedMean()(given), torch.tensor(expected))
+    assert torch.equal(EndPrompt('"[X]" means')(given), torch.tensor([[0.5, 0.5], [0.2, 0.2]]))
+    nothing = States((STATES,), torch.zeros(2, 4, dtype=torch.long), torch.zeros(2, dtype=torch.long))
+    assert not Last()(nothing).any()
+    assert not WeightedMean()(nothing).any()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("pooler", ["last", "weighted_mean", "end_prompt", "mean"])
+def test_every_family_embeds_alike_in_any_company(decoder: Decoder, family: str, pooler: str) -> None:
+    one = encoder(decoder(family), f"mean+{pooler}" if pooler != "mean" else "mean")
+    texts = [*SENTENCES[:5], "", "a"]
+    together = one.embed(texts)
+    assert together.shape == (7, 32)
+    assert np.isfinite(together).all()
+    alone = np.concatenate([one.embed([text]) for text in texts])
+    assert np.abs(together - alone).max() < 5e-6
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("pooler", ["last", "weighted_mean", "mean"])
+def test_a_text_without_any_token_has_the_zero_vector(
+    decoder: Decoder, family: str, pooler: str, tmp_path: Path
+) -> None:
+    shutil.copytree(decoder(family), tmp_path / "bare")
+    save_tokenizer(tmp_path / "bare", begins=False)
+    one = encoder(tmp_path / "bare", f"mean+{pooler}" if pooler != "mean" else "mean")
+    found = one.embed(["a man", "", "the dog is eating"])
+    assert not found[1].any()
+    assert found[[0, 2]].any(axis=1).all()
+    assert np.isfinite(found).all()
+    assert not one.embed([""]).any()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_parts_may_know_of_decoders(decoder: Decoder, family: str) -> None:
+    shape = shape_of(decoder(family))
+    assert (shape.width, shape.layers, shape.heads) == (32, 2, 2)
+    assert shape.family.pooler == "last"
+    assert shape.dropout == (0.1 if family in ("opt", "gpt2") else 0.0)
+    for method, reason in (
+        ("cls", "a decoder: a token sees only those before it; take \\+last"),
+        ("promptbert", r"no mask token"),
+        ("simcse+last+mlm+recipe(dropout=0.1)", "no mask token"),
+        ("simcse+last+embedding_edits(second=token_cutoff)", "an embedding layer that can be reached"),
+    ):
+        with pytest.raises(BadSpec, match=reason):
+            check(parse_method(method).at(1.0), decoder(family))
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt_neox"])
+def test_equal_dropout_views_are_refused_with_what_to_do(decoder: Decoder, family: str) -> None:
+    with pytest.raises(BadSpec, match=r"add \+recipe\(dropout=0.1\)"):
+        check(parse_method("simcse+last").at(1.0), decoder(family))
+    check(parse_method("simcse+last+recipe(dropout=0.1)").at(1.0), decoder(family))
+
+
+def test_the_prompt_s_last_token_is_read_and_only_the_sentence_is_cut(decoder: Decoder) -> None:
+    one = encoder(decoder("llama"), "mean+end_prompt")
+    tokens = one.tokenise(["a man", " ".join(["dog"] * 50)], longest=8)
+    batch = tokens.batch(np.array([0, 1]))
+    for row, own in enumerate((["a", "man"], ["dog"] * 7)):  # 8 less the one special token
+        words = one.tokenizer.convert_ids_to_tokens(batch.ids[row][batch.mask[row] == 1])
+        ending = ['"', "means", "in", "one", "word", ":", '"']
+        assert words == ["<s>", "This", "sentence", ":", '"', *own, *ending]
+        assert batch.anchor[row] == len(words) - 1
+
+
+@pytest.mark.parametrize("template", ["no place", "[X]", "[X] [X] means", "[X] means [MASK]"])
+def test_templates_without_an_end_are_refused(template: str) -> None:
+    with pytest.raises(BadSpec, match=r"it must hold \[X\] once"):
+        EndPrompt(template)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_trains_is_saved_and_read_by_sentence_transformers(
+    decoder: Decoder, family: str, tmp_path: Path
+) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    pooler = "weighted_mean" if family == "opt" else "last"
+    scale = "recipe(batch_size=8,dropout=0.1,learning_rate=1e-3)"
+    trained = cseb.train(f"simcse+{pooler}", SENTENCES, encoder=str(decoder(family)), steps=2, scale=scale)
+    start = encoder(decoder(family), f"mean+{pooler}").embed(SENTENCES)
+    found = trained.encode(SENTENCES)
+    assert np.abs(found - start).max() > 1e-3
+    trained.save(tmp_path / "saved")
+    again = encoder(tmp_path / "saved", f"mean+{pooler}").embed(SENTENCES)
+    assert np.abs(again - found).max() < 1e-6
+    with torch.random.fork_rng():
+        theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
+    assert np.abs(theirs - found).max() < 1e-5
+
+
+def test_end_prompt_trains_and_is_not_offered_to_sentence_transformers(decoder: Decoder, tmp_path: Path) -> None:
+    trained = cseb.train(
+        "simcse+end_prompt+lora", SENTENCES, encoder=str(decoder("llama")), steps=2,
+        scale="recipe(batch_size=8,dropout=0.1)",
+    )  # fmt: skip
+    trained.save(tmp_path / "saved")
+    assert not (tmp_path / "saved" / "modules.json").exists()  # it cannot put text behind a sentence
+    assert "end_prompt" in json.loads((tmp_path / "saved" / "cseb.json").read_text())["pooler"]
+
+
+def test_states_that_are_projected_behind_the_last_layer_are_refused(decoder: Decoder, tmp_path: Path) -> None:
+    shutil.copytree(decoder("opt"), tmp_path / "opt")
+    config = json.loads((tmp_path / "opt/config.json").read_text())
+    (tmp_path / "opt/config.json").write_text(json.dumps(config | {"word_embed_proj_dim": 16}))
+    with pytest.raises(BadData, match="projected from 32 numbers to 16"):
+        shape_of(tmp_path / "opt")
