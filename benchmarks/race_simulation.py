@@ -78,7 +78,8 @@ class World(NamedTuple):
 
     def _contributions(self, rng: np.random.Generator) -> Floats:
         shared, alone = rng.normal(size=CLUSTERS), rng.normal(size=(len(self.truth) + 1, CLUSTERS))
-        return self.items / np.sqrt(2 * CLUSTERS) * (shared + alone)
+        found: Floats = self.items / np.sqrt(2 * CLUSTERS) * (shared + alone)
+        return found
 
     def _scores(self, rng: np.random.Generator, contributions: Floats, seeds: int) -> Floats:
         base = np.append(self.truth, 0.0) + contributions @ rng.normal(size=CLUSTERS)
