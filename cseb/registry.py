@@ -175,6 +175,8 @@ METHODS = Registry(
         "entropy-model": "cseb.methods.rcl:ENTROPY_MODEL",
         "gist": "cseb.methods.gist:GIST",
         "gist-self": "cseb.methods.gist:GIST_SELF",
+        "promcse": "cseb.methods.promcse:PROMCSE",
+        "promcse-sup": "cseb.methods.promcse:PROMCSE_SUP",
         "syncse": "cseb.methods.generated_triples:SYNCSE",
         "multicsr": "cseb.methods.generated_triples:MULTICSR",
         "gcse": "cseb.methods.generated_triples:GCSE",
@@ -279,7 +281,14 @@ SLOTS = {
             "peer_encoder": "cseb.parts.networks:PeerEncoder",
         },
     ),
-    "tuning": Registry("tuning", {"last_layers": "cseb.parts.tuning:LastLayers", "lora": "cseb.parts.lora:LoRA"}),
+    "tuning": Registry(
+        "tuning",
+        {
+            "last_layers": "cseb.parts.tuning:LastLayers",
+            "lora": "cseb.parts.lora:LoRA",
+            "prefix": "cseb.parts.prefixes:Prefix",
+        },
+    ),
     "wrapper": Registry("wrapper", {"matryoshka": "cseb.parts.matryoshka:Matryoshka"}),
     "mixer": Registry("mixer", {"mix": "cseb.parts.weight_mixing:Mix"}),
     "post": Registry(
@@ -330,6 +339,7 @@ SLOTS = {
             "guided_nce": "cseb.parts.terms.guided_contrast:GuidedNCE",
             "gaussian_nce": "cseb.parts.terms.doubted_negatives:GaussianNCE",
             "filtered_bce": "cseb.parts.terms.doubted_negatives:FilteredBCE",
+            "hardest_hinge": "cseb.parts.terms.hardest_negative:HardestHinge",
             "rank_scores": "cseb.parts.terms.rated_similarity:RankScores",
             "score_mse": "cseb.parts.terms.rated_similarity:ScoreMSE",
             "regress": "cseb.parts.terms.outside_distillation:Regress",

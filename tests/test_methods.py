@@ -8,6 +8,7 @@ from cseb.registry import METHODS
 # Steps between two looks at the dev set: the release's commands, or the text where there is no code.
 EVERY = {
     "syncse": 25,
+    **dict.fromkeys(("promcse", "promcse-sup"), 125),
     **dict.fromkeys(("simcse", "simcse-sup", "simcse-positives", "msse", "msse-released", "msse-literal"), 125),
     **dict.fromkeys(("compcse", "compcse-large", "compcse-roberta", "informin-cl", "informin-cl-mlm"), 125),
     **dict.fromkeys(("iscse", "esimcse", "diffcse", "pcl", "pcl-released", "mixcse", "mixcse-paper", "dclr"), 125),
@@ -31,6 +32,7 @@ OURS = {  # no code was found, the release chooses no checkpoint, or looks as of
 
 # Released with half precision.
 HALF = (
+    *("promcse", "promcse-sup"),
     *("simcse", "simcse-sup", "simcse-positives", "compcse", "compcse-large", "compcse-roberta", "informin-cl"),
     *("informin-cl-mlm", "scd", "diffcse", "pcl", "pcl-released", "rankcse", "rankcse-released", "rankencoder"),
     *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg", "esimcse"),

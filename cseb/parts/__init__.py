@@ -244,7 +244,11 @@ class Outside(Protocol):
 
 
 class Tuning(Protocol):
-    """Which weights of the encoder are trained."""
+    """Which weights of the encoder are trained.
+
+    It may have `stays = True`: what it adds is needed at test and fits into no ordinary checkpoint; `longer_maps =
+    True`: tokens attend to more than one another.
+    """
 
     adds_weights: bool  # it lays weights of its own over those of the backbone
 

@@ -22,6 +22,7 @@ Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=12,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=3)"
 LONGER = {"promptbert": "+recipe(steps=20,eval_every=5)"}  # its loss on so few sentences goes up before it goes down
 FIT = {
+    **dict.fromkeys(("promcse", "promcse-sup"), "+prefix(length=4)"),
     "micse": "+ami(layers=(0,1))+queue(size=16)",
     "msse": "+reconstruct(layers=1,inner=16)",
     "compcse": "+compose(first=5)",

@@ -58,10 +58,13 @@ def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, 
     assert last < first  # of both seeds together: masks may favour the first batches of one
 
 
+AT_TEST_TOO = ("promcse", "promcse-sup")  # what they add to the encoder is needed at test
 OWN_DROPOUT = ("scd", "mocose")  # views and networks with rates of their own, whose draws follow the encoder's
 
 
-@pytest.mark.parametrize("name", [*sorted({*TRAINED} - {*OWN_DROPOUT}), "simcse+ami", "simcse+ami(valid='square')"])
+@pytest.mark.parametrize(
+    "name", [*sorted({*TRAINED} - {*OWN_DROPOUT, *AT_TEST_TOO}), "simcse+ami", "simcse+ami(valid='square')"]
+)
 def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
