@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
-CORE := tests/test_cli.py tests/test_cli_data.py tests/test_report.py tests/test_eval.py tests/methods tests/encoder/test_encoder.py \
-	tests/training/test_loop.py tests/experiment/test_benchmark.py tests/plots tests/records tests/analysis tests/reports \
-	tests/statistics tests/data tests/tasks/test_evaluate.py tests/tasks/test_labelled.py tests/tasks/test_own.py \
-	tests/tasks/test_mteb_tasks.py
+CORE := tests/test_cli.py tests/cli/test_mistakes.py tests/test_cli_data.py tests/test_report.py tests/test_eval.py \
+	tests/embedders/test_modules.py tests/methods tests/encoder/test_encoder.py \
+	tests/training/test_every_method.py tests/training/test_batches.py tests/training/test_schedule.py tests/training/test_loop.py \
+	tests/experiment/test_benchmark.py tests/plots tests/records tests/analysis tests/reports tests/statistics tests/data \
+	tests/tasks/test_evaluate.py tests/tasks/test_labelled.py tests/tasks/test_own.py tests/tasks/test_mteb_tasks.py
 
 # Task and corpus files, for `make check`: those beside the checkout, if they lie there. A benchmark without its data is
 # skipped.

@@ -32,7 +32,6 @@ from cseb.api.recommend import SCALE
 from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.encoder import tokenizer
-from cseb.launchers.local import Local
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.text_table import aligned
@@ -85,11 +84,11 @@ def run(corpora: Sequence[str], records: Path, encoder: str, seeds: int, steps: 
     for seed in range(seeds):  # stopped early, all corpora have the same seeds
         for store, parts, file, tasks in made:
             runs = Runs(
-                encoder, file, tasks, "", steps, SCALE, store, Local(1), 1, 1, "cpu", "auto", False, False,
+                encoder, file, tasks, "", steps, SCALE, store, 1, 1, "cpu", "auto", False, False,
                 lambda _: nullcontext(lambda event: print(type(event).__name__, getattr(event, "key", ""), flush=True)),
             )  # fmt: skip
             methods = [*UNTRAINED, *contestants(folder)]
-            runs.run(runs.grid(methods, [seed], [len(parts.train)]), inf)
+            runs.run(runs.grid(methods, [seed], [len(parts.train)]))
 
 
 def _tasks(held_out: Sequence[str], folder: Path) -> str:

@@ -75,7 +75,6 @@ NOT_OFFERED: Mapping[str, str] = {
     "osscse": "no code was found and its abstract leaves generators, loss and every number open",
     "clsep": "its release does not run as it is; its noise on word vectors is not built",
     "l2p-csr": "its masks, learnt against the loss, cost six passes a step and are not built",
-    "promcse": "tuned prefixes inside every layer, for which there is no part",
     "declutr": "learns from spans of long documents; on single sentences it is `declutr-sentence`",
     "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",
     "skip-thought": "learns from books read in order, for days",

@@ -53,11 +53,11 @@ OUT_OF_MEMORY = "out of memory"  # how the reason begins when a job had too litt
 
 def memory_ran_out(error: BaseException) -> bool:
     """Whether an exception reports exhausted memory: Python's, or PyTorch's on a GPU or (a RuntimeError) on a CPU."""
-    said = str(error)
+    summary = str(error)
     return (
         isinstance(error, MemoryError)
         or type(error).__name__ == "OutOfMemoryError"
-        or (isinstance(error, RuntimeError) and ("can't allocate memory" in said or "not enough memory" in said))
+        or (isinstance(error, RuntimeError) and ("can't allocate memory" in summary or "not enough memory" in summary))
     )
 
 
@@ -77,8 +77,8 @@ def shortened(value: object) -> str:
     """A value as a message repeats it: at most 80 characters. An integer of thousands of digits cannot be written."""
     if isinstance(value, int) and abs(value) > LARGEST:
         return "an integer too large for a computer's numbers"
-    said = repr(value)
-    return said if len(said) <= 80 else f"{said[:77]}..."
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def number(value: object, what: str) -> float:

@@ -10,7 +10,6 @@ do (make, git) is not tried.
 from __future__ import annotations
 
 import doctest
-import multiprocessing
 import os
 import re
 import shutil
@@ -26,6 +25,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from tests.forked import forked
 from tests.pages import ROOT, Block, Command, agrees, blocks, commands, trimmed
 
 TRIED = ("cseb", "python", "pytest")
@@ -161,41 +161,11 @@ class Desk:
             if found.exception is not None and not isinstance(found.exception, SystemExit):
                 raise found.exception
             return found.exit_code, found.stdout, found.stderr
-        if not self.inside and words[0] in ("cseb", "pytest"):
-            return _forked(words, self.folder)
+        if words[0] in ("cseb", "pytest"):
+            ran = forked(words, self.folder, [self.folder])
+            return ran.returncode, ran.stdout, ran.stderr
         environment = {**os.environ, "PYTHONPATH": str(self.folder), "COLUMNS": "80"}
-        modules = {"cseb": ["-m", "cseb"], "pytest": ["-m", "pytest", "-p", "no:cacheprovider"], "python": []}
         done = subprocess.run(
-            [sys.executable, *modules[words[0]], *words[1:]],
-            cwd=self.folder, env=environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, *words[1:]], cwd=self.folder, env=environment, capture_output=True, text=True, check=False
+        )
         return done.returncode, done.stdout, done.stderr
-
-
-def _forked(words: list[str], folder: Path) -> tuple[int, str, str]:
-    """A process of its own that need not load torch again: it is the fork of one that has done nothing else."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(
-        ["torch", "transformers", "accelerate", "pytest", "cseb.experiment.run_job", "cseb.cli"]
-    )
-    child = context.Process(target=_child, args=(words, folder))
-    child.start()
-    child.join()
-    said, complained = ((folder / name).read_text(encoding="utf-8") for name in (".stdout", ".stderr"))
-    return child.exitcode or 0, said, complained
-
-
-def _child(words: list[str], folder: Path) -> None:
-    for number, name in ((1, ".stdout"), (2, ".stderr")):
-        os.dup2(os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
-    os.chdir(folder)
-    os.environ["COLUMNS"] = "80"
-    sys.path.insert(0, str(folder))
-    if words[0] == "pytest":
-        import pytest
-
-        sys.exit(pytest.main(["-p", "no:cacheprovider", *words[1:]]))
-    from cseb.cli import main
-
-    sys.argv = list(words)
-    main()

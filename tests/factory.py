@@ -80,6 +80,11 @@ def record(
     )
 
 
+def seeds(count: int = 3, **options: object) -> list[Record]:
+    """Records of one cell."""
+    return [record(seed=seed, **options) for seed in range(count)]  # type: ignore[arg-type]
+
+
 def grid() -> list[Record]:
     """Two methods, two sizes and three seeds, with one failed, one collapsed and one absent job."""
     records = []

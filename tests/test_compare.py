@@ -102,6 +102,7 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
         (["--format", "word"], "'latex'"),
         (["--select", "best"], "no dev set"),
         (["--variance"], "--vary subset"),
+        (["--learning-curve"], "needs two sizes and 2 seeds that a trained method has at both; found 1 size (100)"),
         (["--tasks", "mw-mixed"], "known: mw-captions"),
         (["--margin", "inf", "--format", "json"], "--margin is inf; a finite number is needed"),
         (["--margin", "1e308"], "it must lie between 0 and 1000000.0"),

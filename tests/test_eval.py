@@ -4,11 +4,9 @@ import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from typer.testing import CliRunner, Result
 
 from cseb.cli import app
@@ -176,94 +174,6 @@ def test_counting_words_is_an_encoder_too() -> None:
     assert table(call("words:tf-idf"))["mw-captions"] == f"{known['TF-IDF'][0]:.2f}"
     assert table(call("words:random"))["mw-captions"] == f"{known['mean of random word vectors'][0]:.2f}"
     assert "allowed: 'tf-idf', 'random'" in call("words:of-wisdom").stderr
-
-
-def test_the_modules_of_sentence_transformers_are_respected(tiny: Tiny) -> None:
-    library = pytest.importorskip("sentence_transformers")
-    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-
-    transformer = models.Transformer(str(tiny("bert")))
-    pooling = models.Pooling(transformer.get_embedding_dimension(), "mean")
-    dense = models.Dense(16, 5)
-    library.SentenceTransformer(modules=[transformer, pooling, dense, models.Normalize()], device="cpu").save("st")
-    embedder = find("st", EncoderOptions())
-    vectors = embedder.open()(SENTENCES)
-    assert vectors.shape == (len(SENTENCES), 5)
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
-    assert "modules=('Transformer', 'Pooling', 'Dense', 'Normalize'), normalised=True" in embedder.resolved
-    assert find("st:st", EncoderOptions()).source.sha256 == embedder.source.sha256
-    plain = find("st", EncoderOptions(pooler="mean"))
-    assert plain.open()(SENTENCES).shape == (len(SENTENCES), 16)
-    assert plain.method == "mean"
-    found = call("st")
-    assert found.exit_code == 0, found.output
-    (weights,) = Path("st/2_Dense").glob("*.safetensors")
-    weights.rename("st/2_Dense/pytorch_model.bin")
-    assert "is a pickle, which can run code and is never opened" in call("st").stderr
-
-
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("mode", ["mean", "max", "cls"])
-def test_padding_does_not_pass_through_modules_that_look_at_none_of_it(
-    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: str, threads: int
-) -> None:
-    library = pytest.importorskip("sentence_transformers")
-    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-    from cseb.encoder import packing
-
-    transformer = models.Transformer(str(tiny("bert")))
-    pooling = models.Pooling(transformer.get_embedding_dimension(), mode)
-    model = library.SentenceTransformer(modules=[transformer, pooling], device="cpu")
-    model.save("st")
-    packed, walked = list[int](), packing._walked
-
-    def watched(backbone: Any, sentences: packing.Packed, layers: bool) -> Any:
-        packed.append(len(sentences.ids))
-        return walked(backbone, sentences, layers)
-
-    monkeypatch.setattr(packing, "_walked", watched)
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        embed = find("st", EncoderOptions()).open()
-        packed.clear()  # a look at whether the walk is right comes before
-        found = embed(SENTENCES)
-        assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
-    assert sum(packed) == int(model.preprocess(SENTENCES)["attention_mask"].sum())
-    assert len(packed) == threads
-    np.testing.assert_allclose(found, model.encode(SENTENCES), rtol=0, atol=1e-6)
-
-
-def test_modules_that_read_padding_get_it(tiny: Tiny) -> None:
-    library = pytest.importorskip("sentence_transformers")
-    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-
-    transformer = models.Transformer(str(tiny("bert")))
-    convolution = models.CNN(16, 8, kernel_sizes=[3])
-    pooling = models.Pooling(convolution.get_embedding_dimension(), "mean")
-    model = library.SentenceTransformer(modules=[transformer, convolution, pooling], device="cpu")
-    model.save("st")
-    np.testing.assert_allclose(
-        find("st", EncoderOptions()).open()(SENTENCES), model.encode(SENTENCES), rtol=0, atol=1e-6
-    )
-
-
-def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    import shutil
-    import sys
-
-    shutil.copytree(tiny("bert"), "st")
-    Path("st/modules.json").write_text(
-        '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]'
-    )
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    found = call("st")
-    assert found.exit_code == 2
-    assert found.stderr == (
-        "cseb: sentence-transformers is not installed: pip install 'cseb[st]', or give --pooler to ignore its modules\n"
-    )
 
 
 @pytest.mark.parametrize(

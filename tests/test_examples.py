@@ -21,9 +21,11 @@ from cseb.cli import app
 from cseb.registry import LAUNCHERS, METHODS, SLOTS, TASKS
 from tests.conftest import SENTENCES, save_deep_encoder
 from tests.examples import Desk
+from tests.forked import TOGETHER
 from tests.pages import PAGES, ROOT, agrees, blocks, commands, renew, renewed
 from tests.stderr_lines import without_progress
 
+pytestmark = TOGETHER
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "demo-seeds.svg"
 WITH_EXAMPLES = [page for page in PAGES if {b.language for b in blocks(page)} & {"console", "pycon", "python"}]

@@ -125,6 +125,14 @@ def test_a_time_limit_may_be_longer_than_the_system_can_wait(store: Store) -> No
     assert summary.done == 1
 
 
+def test_workers_are_ended_when_the_time_of_all_is_up(store: Store) -> None:
+    started = time.monotonic()
+    summary = launch(jobs("slow", "slow"), store, Local(2, started + 1), lambda event: None, target=standin_jobs.TARGET)
+    assert (summary.stopped, summary.done) == (True, 0)
+    assert time.monotonic() - started < 30  # a slow job takes a minute
+    assert not workers_of(os.getpid())
+
+
 def test_each_worker_sees_one_gpu_and_several_share_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, GPU-8f1a")
     cuda = replace(standin_jobs.PROTOCOL, device="cuda")

@@ -2,13 +2,15 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 TERMS = "parts/terms/test_lowshot.py"  # the terms of low-shot methods, each against its equation
-FOLDERS, VECTORS = "test_foreign_folders.py", "test_foreign_vectors.py"
+VECTORS, FOLDERS = "test_foreign_vectors.py", "foreign/test_modules.py"
+CONFIGURATION, WEIGHTS = "foreign/test_configuration.py", "foreign/test_weights.py"
 GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.py", "microworld/test_tasks.py"
 
 # Tested in a file of another name, which imports the module.
@@ -18,7 +20,6 @@ ELSEWHERE = {
     "advice/runs": "advice/test_advise.py",
     "advice/trust": "advice/test_judges.py",
     "api/recommend": "advice/test_advise.py",
-    "analysis/comparable": "reports/test_tables.py",
     "methods/grammar": "methods/test_spec.py",
     "papers/printed": "papers/test_scores.py",
     "analysis/corpus_blocks": "plots/test_critical.py",
@@ -35,7 +36,7 @@ ELSEWHERE = {
     "data/places": "data/test_fetch.py",
     "data/read_corpus": "data/test_corpus.py",
     "data/shipped": "data/test_shipped_encoders.py",
-    "data/tensors": FOLDERS,
+    "data/tensors": WEIGHTS,
     "data/yaml_files": "data/test_hostile_files.py",
     "embedders/foreign_modules": FOLDERS,
     "embedders/onnx_graph": "api/test_export.py",
@@ -48,18 +49,15 @@ ELSEWHERE = {
     "experiment/planned_jobs": "test_status.py",
     "explain/describe": "test_cli.py",
     "explain/provenance": "records/test_method_text.py",
-    "launchers/claims": "test_status.py",
     "launchers/devices": "test_launch.py",
-    "launchers/heartbeat": "test_status.py",
     "launchers/job_runner": "test_launch.py",
     "launchers/job_states": "test_status.py",
     "launchers/local": "test_launch.py",
-    "launchers/pulses": "test_status.py",
     "launchers/ray": "test_launch_ray.py",
     "launchers/slurm": "test_launch_slurm.py",
     "launchers/spawn_ranks": "test_several.py",
     "methods/fingerprints": "methods/test_part_facts.py",
-    "methods/recipe": "training/test_loop.py",
+    "methods/recipe": "training/test_schedule.py",
     "methods/source_code": "methods/test_part_facts.py",
     "microworld/chance": GOLD,
     "microworld/edits": GOLD,
@@ -100,11 +98,9 @@ ELSEWHERE = {
     "tasks/judged": "tasks/test_retrieval.py",
     "tasks/transfer/logistic": "tasks/transfer/test_microworld_transfer.py",
     "tasks/transfer/senteval_reference": "tasks/transfer/test_linear.py",
-    "training/batches": "training/test_loop.py",
     "training/checkpoints": "parts/test_weight_mixing.py",
     "training/live_parts": "training/test_build.py",
-    "training/objective": "training/test_loop.py",
-    "training/schedule": "training/test_optimisers.py",
+    "training/objective": "training/test_schedule.py",
 }
 
 # Reached by commands or by functions above it; by coverage or by reading where no test imports the module.
@@ -141,19 +137,18 @@ REACHED = {
     "cli/screen": "test_outputs.py",
     "cli/show": "test_cli.py",
     "cli/verify": "explain/test_verify.py",
-    "data/checkpoint": FOLDERS,
+    "data/checkpoint": WEIGHTS,
     "data/external_inputs": "experiment/test_job.py",
     "data/gzip_files": "data/test_hostile_files.py",
     "embedders/folders": "test_eval.py",
     "embedders/functions": VECTORS,
-    "embedders/modules": "test_eval.py",
     "embedders/word_vectors": VECTORS,
     "data/word_vector_files": VECTORS,
-    "encoder/architecture": FOLDERS,
+    "encoder/architecture": CONFIGURATION,
     "encoder/autocast": "parts/test_precision.py",
     "encoder/mlm_heads": "encoder/test_encoder.py",
     "encoder/side_by_side": "encoder/test_encoder.py",
-    "encoder/tokenizer": FOLDERS,
+    "encoder/tokenizer": CONFIGURATION,
     "experiment/evaluate": "test_eval.py",
     "experiment/job_overlap": "experiment/test_run_job.py",
     "experiment/load_item_scores": "test_compare.py",
@@ -172,7 +167,6 @@ REACHED = {
     "parts/networks": "parts/terms/test_own_networks.py",
     "plots/draw": "plots/test_plots.py",
     "regression/expected": "test_cli_check.py",
-    "reports/captions": "reports/test_tables.py",
     "reports/comparison": "reports/test_comparison_report.py",
     "reports/formats/csv": "reports/test_formats.py",
     "reports/formats/html/curves": "reports/test_html.py",
@@ -197,6 +191,7 @@ PLAIN = {
 }
 
 
+@cache
 def imported(test: Path) -> set[str]:
     """Modules and names that a test file imports, with dots."""
     found: set[str] = set()
@@ -214,6 +209,7 @@ def has_functions(module: str) -> bool:
     return any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for node in ast.walk(tree))
 
 
+@cache
 def modules() -> list[str]:
     """Modules of cseb by path, without packages, and without those that have no function."""
     found = (path.relative_to(ROOT / "cseb").with_suffix("") for path in sorted((ROOT / "cseb").rglob("*.py")))

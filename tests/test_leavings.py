@@ -18,6 +18,14 @@ def test_it(tmp_path): (Path(__file__).parents[1] / {where!r}).write_text("x")
 """
 
 
+def suite(folder: Path, parallel: bool) -> subprocess.CompletedProcess[str]:
+    """Run the tests of a folder."""
+    how = ["-p", "xdist", "-n", "2"] if parallel else []
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *how, "tests"]
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTEST_ADDOPTS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)  # noqa: PLW1510
+
+
 @pytest.mark.parametrize(
     ("where", "parallel"),
     [
@@ -44,16 +52,12 @@ def test_a_run_that_writes_into_the_checkout_fails_and_names_the_file(
         "    if not hasattr(config, 'workerinput'): config.pluginmanager.register(Leavings())\n"
     )
     (tmp_path / "tests/test_one.py").write_text(SUITE.format(where=where))
-    how = ["-n", "2"] if parallel else ["-p", "no:xdist"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *how, "tests"]
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTEST_ADDOPTS": ""}
-    found = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)  # noqa: PLW1510
+    found = suite(tmp_path, parallel)
     assert found.returncode == 1, found.stdout
     assert "1 passed" in found.stdout
     word = "changed" if "held" in where else "new"
     assert f"{word}: {tmp_path / where}" in found.stdout
-    again = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)  # noqa: PLW1510
-    assert again.returncode == (0 if where == "notes.txt" else 1)
+    assert suite(tmp_path, parallel).returncode == (0 if where == "notes.txt" else 1)
 
 
 def test_what_tools_keep_is_not_looked_at(tmp_path: Path) -> None:

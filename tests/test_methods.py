@@ -7,11 +7,13 @@ from cseb.registry import METHODS
 
 # Steps between two looks at the dev set: the release's commands, or the text where there is no code.
 EVERY = {
+    "syncse": 25,
+    **dict.fromkeys(("promcse", "promcse-sup"), 125),
     **dict.fromkeys(("simcse", "simcse-sup", "simcse-positives", "msse", "msse-released", "msse-literal"), 125),
     **dict.fromkeys(("compcse", "compcse-large", "compcse-roberta", "informin-cl", "informin-cl-mlm"), 125),
     **dict.fromkeys(("iscse", "esimcse", "diffcse", "pcl", "pcl-released", "mixcse", "mixcse-paper", "dclr"), 125),
     **dict.fromkeys(("rankcse", "rankcse-released", "rankencoder", "distillcse", "sncse", "promptbert"), 125),
-    "whitenedcse": 125,
+    **dict.fromkeys(("whitenedcse", "gcse"), 125),
     "micse": 500,
     **dict.fromkeys(("continued", "entropy-model", "rcl", "rcl-literal", "rcl-unsup"), 431),  # a tenth of an epoch
     "scd": 250,
@@ -25,10 +27,12 @@ EVERY = {
 OURS = {  # no code was found, the release chooses no checkpoint, or looks as often as its own steps ask
     *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
     *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "declutr-sentence", "tsdae"),
+    "multicsr",
 }
 
 # Released with half precision.
 HALF = (
+    *("promcse", "promcse-sup"),
     *("simcse", "simcse-sup", "simcse-positives", "compcse", "compcse-large", "compcse-roberta", "informin-cl"),
     *("informin-cl-mlm", "scd", "diffcse", "pcl", "pcl-released", "rankcse", "rankcse-released", "rankencoder"),
     *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg", "esimcse"),

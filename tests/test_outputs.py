@@ -18,12 +18,15 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadData
+from cseb.launchers.process_identity import machine
 from cseb.records.store import Store
 from cseb.text import csv_row, json_text, message, plain, shown
 from tests.conftest import script_of
 from tests.factory import record
+from tests.forked import TOGETHER, forked
 from tests.stderr_lines import without_progress
 
+pytestmark = TOGETHER
 ROOT = Path(__file__).parents[1]
 HOSTILE = "\x1b[31m\x1b]0;owned\x07red\u202egnp.exe\x9b2J"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -55,8 +58,9 @@ def hostile(tmp_path: Path) -> Path:
     running = folder / "running"
     running.mkdir()
     key = "0123456789abcdef"
-    beat = {"key": key, "method": f"m{HOSTILE}", "fraction": 0.1, "seed": 0, "host": HOSTILE, "pid": 1, "seconds": 1.0}
-    (running / f"{key}.json").write_text(json.dumps(beat))
+    beat = {"key": key, "method": f"m{HOSTILE}", "fraction": 0.1, "seed": 0, "host": HOSTILE, "seconds": 1.0}
+    ended = {"pid": 2**22 + 1, "machine": machine(), "began": 1}  # which nobody waits for
+    (running / f"{key}.json").write_text(json.dumps(beat | ended))
     os.utime(running / f"{key}.json", (0, 0))
     return folder
 
@@ -107,7 +111,7 @@ def test_json_says_the_same_without_codes() -> None:
     ],
 )
 def test_no_command_of_a_record_reaches_the_terminal(hostile: Path, arguments: list[str]) -> None:
-    found = called(arguments[0], hostile, *arguments[1:], capture_output=True)
+    found = forked(["cseb", arguments[0], str(hostile), *arguments[1:]], ROOT)
     assert found.returncode in (0, 2), found.stderr
     assert "Traceback" not in found.stderr
     assert found.stdout or found.stderr
@@ -128,7 +132,7 @@ def test_no_command_of_a_record_reaches_the_terminal(hostile: Path, arguments: l
 @pytest.mark.parametrize("times", [1, 2000])
 def test_no_argument_comes_back_as_a_command(arguments: list[str], times: int) -> None:
     given = [one.replace(HOSTILE, HOSTILE * times) for one in arguments]
-    found = called(*given, capture_output=True)
+    found = forked(["cseb", *given], ROOT)
     assert found.returncode == 2
     assert len(without_progress(found.stderr)) == 1, found.stderr
     assert not OBEYED.search(found.stdout + found.stderr)
@@ -229,7 +233,7 @@ def test_no_output_replaces_a_device_or_a_link(tmp_path: Path, hostile: Path) ->
         null = link
     for place in (null, link):
         for wanted in outputs(hostile, place):
-            found = called(*wanted, capture_output=True)
+            found = forked(["cseb", *map(str, wanted)], ROOT)
             assert found.returncode == 0, found.stderr
             assert place is link or stat.S_ISCHR(null.stat().st_mode)
             assert link.is_symlink()

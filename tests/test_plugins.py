@@ -3,134 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from cseb.records.store import Store
-from tests.stderr_lines import without_progress
+from tests.forked import TOGETHER
+from tests.plugin_kit import ARITHMETIC, ENTRIES, METHOD, ROOT, RUN, SMALL, TERM, Kit, installed
 
-ROOT = Path(__file__).parents[1]
-TERM = '''"""A contrast that another package brings."""
-
-from typing import Annotated, ClassVar
-
-import torch.nn.functional as F
-from cosent_kit.arithmetic import logits
-from cseb.methods.option_types import Above
-from torch import arange
-
-
-class CoSent:
-    """Cosines of all pairs, scaled.
-
-    Source: Nobody 2020, eq. 1.
-    """
-
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
-    data_seen = "external"
-    external = {"words": "file"}
-
-    def __init__(self, scale: Annotated[float, Above(0)] = 20.0, words: str = "") -> None:
-        self.scale = scale
-
-    def __call__(self, step):
-        """One number."""
-        # the first view against the second
-        scores = logits(step.views[0].z, step.views[1].z) * self.scale
-        return F.cross_entropy(scores, arange(len(scores)))
-'''
-ARITHMETIC = '''"""What the term is computed with."""
-
-import torch.nn.functional as F
-
-
-def logits(left, right):
-    """(B, D) and (B, D) to (B, B)."""
-    return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
-'''
-METHOD = '''"""A method of parts known and unknown."""
-
-from dataclasses import replace
-
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part
-
-KIT = replace(SIMCSE, name="kit", source="Nobody 2020", terms=(part("cosent"),))
-OTHER = replace(SIMCSE, name="another", source="Nobody 2020")
-'''
-ENTRIES = "[cseb.term]\ncosent = cosent_kit.term:CoSent\n[cseb.method]\nkit = cosent_kit.method:KIT\n"
-RUN = ("microworld", "--methods", "simcse+cosent-infonce+recipe(steps=2,batch_size=4)", "--steps", "2", "--sizes", "20")
-SMALL = ("--seeds", "1", "--tasks", "mw-captions", "--dev", "none", "--device", "cpu", "--workers", "1")
-
-
-@dataclass
-class Kit:
-    """A folder on the path with a package and what an installer writes beside it."""
-
-    folder: Path
-    home: Path = ROOT
-
-    def write(self, name: str, text: str) -> None:
-        path = self.folder / "cosent_kit" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-
-    def offer(self, entries: str, version: str = "1.0") -> None:
-        info = self.folder / "cosent_kit-1.dist-info"
-        info.mkdir(exist_ok=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: cosent-kit\nVersion: {version}\n")
-        (info / "entry_points.txt").write_text(entries)
-
-    def call(self, *arguments: object, installed: bool = True) -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join([*([str(self.folder)] if installed else []), str(self.home)])
-        return subprocess.run(
-            [sys.executable, "-m", "cseb", *map(str, arguments)],
-            capture_output=True, text=True, check=False, cwd=self.folder,
-            env={**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
-        )  # fmt: skip
-
-    def said(self, *arguments: object) -> str:
-        """The one line of what a user can mend."""
-        found = self.call(*arguments)
-        assert found.returncode == 2, found.stdout + found.stderr
-        assert len(without_progress(found.stderr)) == 1, found.stderr
-        return found.stderr
-
-    def state(self, results: Path) -> tuple[str, str]:
-        """Key and record of the only job."""
-        found = self.call("run", *RUN, *SMALL, "--results", results, "--dry-run")
-        assert found.returncode == 0, found.stderr
-        cells = found.stdout.splitlines()[1].split()
-        return cells[0], "done" if "done" in cells else "none"
+pytestmark = TOGETHER
 
 
 @pytest.fixture
 def kit(tmp_path: Path) -> Kit:
-    made = Kit(tmp_path)
-    for name, text in (("__init__.py", ""), ("term.py", TERM), ("arithmetic.py", ARITHMETIC), ("method.py", METHOD)):
-        made.write(name, text)
-    made.offer(ENTRIES)
-    return made
+    return installed(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results of one job with the part of another package."""
-    folder = tmp_path_factory.mktemp("kit")
-    made = Kit(folder)
-    for name, text in (("__init__.py", ""), ("term.py", TERM), ("arithmetic.py", ARITHMETIC), ("method.py", METHOD)):
-        made.write(name, text)
-    made.offer(ENTRIES)
-    ran = made.call("run", *RUN, *SMALL, "--results", folder / "results", "--quiet")
+    made = installed(tmp_path_factory.mktemp("kit"))
+    ran = made.call("run", *RUN, *SMALL, "--results", made.folder / "results", "--quiet")
     assert ran.returncode == 0, ran.stderr
-    return folder / "results"
+    return made.folder / "results"
 
 
 PARTS = [{"name": name, "version": 1, "options": {}} for name in ("dropout", "cls")]

@@ -77,6 +77,38 @@ def test_tables_of_differences_and_options(tmp_path: Path) -> None:
     assert [row["row"] for row in rows] == ["0.05", "0.1"]
 
 
+def test_what_more_sentences_bring_stands_below_the_tables_in_every_format(folder: Path) -> None:
+    text = said(folder, "--learning-curve", "-f", "markdown")
+    head, _, curve = text.partition("Learning curve: what more sentences bring, average of 3 tasks, best checkpoint")
+    assert head.startswith(said(folder, "-f", "markdown").rstrip())
+    rows = [line for line in curve.splitlines() if line.startswith("| `")]
+    more = "10 times as many sentences (100 to 1,000)"
+    assert rows == [  # by the numbers of `grid`: 2 points at every seed, hence no interval over seeds
+        f"| `first_last+recipe(steps=0)` | {more} | +2.00 | -- | -- | -- | 3/3 |",
+        f"| `micse+paraphrase(file='50%_&_#1.txt')` | {more} | +2.00 | -- | -- | -- | 2/2 |",
+        f"| `simcse` | {more} | +2.00 | -- | -- | -- | 2/2 |",
+    ]
+    assert "What more than 1,000 sentences bring was not measured" in curve
+    assert "No intervals for new test items:" in curve
+    [row, *_] = csv.DictReader(io.StringIO(said(folder, "--learning-curve", "-f", "csv")))
+    assert (row["sheet"], row["method"], row["from_size"], row["size"], row["n"]) == (
+        *("learning-curve", "first_last+recipe(steps=0)", "100", "1000", "3"),
+    )
+    [sheet] = json.loads(said(folder, "--learning-curve", "-f", "json"))
+    assert [one["mean"] for one in sheet["rows"]] == pytest.approx([2.0] * 3)
+    for name, mark in (("terminal", "simcse"), ("latex", r"\texttt{simcse}"), ("html", "simcse")):
+        assert more in said(folder, "--learning-curve", "-f", name)
+        assert mark in said(folder, "--learning-curve", "-f", name)
+    both = said(folder, "--learning-curve", "--select", "both")
+    assert [f"{select} checkpoint" in both for select in ("best", "last")] == [True, True]
+
+
+def test_a_learning_curve_outside_of_what_was_measured_is_refused(folder: Path) -> None:
+    assert "needs two sizes and 2 seeds" in refused(folder, "--learning-curve", "--sizes", "100")
+    assert "found 1 size (100)" in refused(folder, "--learning-curve", "--sizes", "100")
+    assert "no record has the size 10000" in refused(folder, "--learning-curve", "--sizes", "100,10000")
+
+
 def test_rows_are_encoders_where_that_is_asked_for(tmp_path: Path) -> None:
     folder = stored(tmp_path / "r", [record(encoder=name, seed=seed) for name in ("x/one", "two") for seed in range(2)])
     assert said(folder).count("Scores by fraction of the corpus") == 2

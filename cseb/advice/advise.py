@@ -10,6 +10,7 @@ from statistics import fmean
 
 import numpy as np
 
+from cseb.advice.budget import Budget
 from cseb.advice.candidates import UNTRAINED, fitting
 from cseb.advice.estimate import FRESH, Estimate, estimate
 from cseb.advice.judges import Judge
@@ -18,8 +19,10 @@ from cseb.advice.questions import PARTS, Answers, Part, draw
 from cseb.advice.race import ROUNDS, standing
 from cseb.advice.runs import Runs
 from cseb.advice.verdict import Recommendation, Row
+from cseb.analysis.learning_curve import FEWEST as FEWEST_SEEDS
 from cseb.analysis.paired import Sample
 from cseb.errors import BadBenchmark
+from cseb.experiment.grid import Grid
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.words import tf_idf
@@ -27,6 +30,12 @@ from cseb.text import duration, quantity
 
 TENTH = 10  # how many times fewer sentences the learning curve begins with
 FEWEST = 64  # sentences of that beginning: two batches
+
+
+def beginning(size: int) -> int:
+    """Sentences that the learning curve of so many begins with; 0 where there are too few for one."""
+    return few if (few := size // TENTH) >= FEWEST else 0
+
 
 Say = Callable[[str], None]
 Pairs = Sequence[tuple[str, str]]
@@ -37,10 +46,9 @@ Asker = Callable[[Answers, Pairs], None]  # asks what has no answer yet; raises 
 class Advice:
     """A recommendation in the making.
 
-    methods: that race, as typed. size: sentences to train on. budget: seconds for everything, calls before this one
-    included. started: when this call began, by time.monotonic(). train: seconds that the final model will take after
-    all runs, as a multiple of one of them; 0 where none is wanted. ask: how many questions the user answers after the
-    first round, asker: who asks them; 0 where the judge needs no answers.
+    methods: that race, as typed. size: sentences to train on, few: those that the learning curve begins with, 0 for
+    none. ask: how many questions the user answers after the first round, asker: who asks them; 0 where the judge needs
+    no answers.
     """
 
     runs: Runs
@@ -48,10 +56,9 @@ class Advice:
     judge: Judge
     methods: Sequence[str]
     size: int
-    budget: float
-    started: float
+    few: int
+    budget: Budget
     say: Say
-    train: float = 0.0
     trust: str = ""
     ask: int = 0
     asker: Asker | None = None
@@ -62,11 +69,6 @@ class Advice:
     winner: str = ""
     cut: str = ""
     words: float | None = None  # points of TF-IDF on what decides
-
-    @property
-    def few(self) -> int:
-        """Sentences that the learning curve begins with; 0 where there are too few for one."""
-        return few if (few := self.size // TENTH) >= FEWEST else 0
 
     def fit(self, named: bool) -> None:
         """Leave out methods that do not fit the encoder. named: the user has named them, and wants to know.
@@ -85,13 +87,13 @@ class Advice:
         first = self.runs.expected(self.runs.grid([*UNTRAINED, *self.methods], range(ROUNDS[0]), [self.size]))
         if first is None:
             return None, None
-        job = self._longest(self.methods)
+        job = self.budget.longest(self.methods)
         more, count, before = 0.0, len(self.methods), ROUNDS[0]
         for seeds in ROUNDS[1:]:
             count = max(2, (count + 1) // 2)
             more += count * (seeds - before) * job / self.runs.workers
             before = seeds
-        return first, first + more + self._reserve()
+        return first, first + more + self.budget.after_race(self.methods, curve=True)
 
     def run(self) -> None:
         """The race and the estimate; whatever is done has a record, and the same call goes on.
@@ -99,11 +101,10 @@ class Advice:
         Raises: BadBenchmark if the budget has no room for a first round, KeyboardInterrupt.
         """
         first, _ = self.outlook()
-        left = self.deadline - time.monotonic()
-        if first is not None and first + self._reserve() > left and not self.runs.made:
-            least = first + self._reserve()
+        least = (first or 0.0) + self.budget.after_race(self.methods)
+        if first is not None and least > self.budget.left and not self.runs.made:
             raise BadBenchmark(
-                f"--budget of {duration(self.budget)} is too short: a first round of "
+                f"--budget of {duration(self.budget.seconds)} is too short: a first round of "
                 f"{quantity(len(self.methods), 'method')} and an estimate take about "
                 f"{duration(least)}; take --budget {1.2 * least / 60 + 0.5:.0f}, fewer "
                 "--methods or fewer --steps"
@@ -114,30 +115,15 @@ class Advice:
         if self.winner:
             self._settle()
 
-    @property
-    def deadline(self) -> float:
-        """When the budget is spent, by time.monotonic(); what earlier calls have spent is gone."""
-        return self.started + self.budget - self._spent
-
-    def __post_init__(self) -> None:
-        store = self.runs.store
-        held = store.load()[0] if store.exists() else []
-        self._spent = sum(record.cost.seconds for record in held) / self.runs.workers
-
-    _spent: float = field(init=False, default=0.0)
-
     def _race(self) -> None:
         """Rounds of more seeds, until one is left, the rounds are over or the time is up."""
         active = list(self.methods)
         tests = len(ROUNDS) * max(1, len(active) - 1)
         for number, seeds in enumerate(ROUNDS, 1):
-            grid = self.runs.grid([*(UNTRAINED if number == 1 else ()), *active], range(self.seeds, seeds), [self.size])
-            expected = self.runs.expected(grid)
-            likely = expected if expected is not None and number > 1 else 0.0
-            if likely and time.monotonic() + likely + self._reserve() > self.deadline:
-                self.cut = f"the budget had no room for round {number}, which takes about {duration(likely)}"
+            if number > 1 and len(active := self._room(number, active, seeds)) < 2:
                 return
-            whole = self.runs.run(grid, self.deadline - self._reserve())
+            grid = self._round(number, active, seeds)
+            whole = self.runs.run(grid, self.budget.deadline, lambda: self.budget.after_race(self._leaders))
             if self.ask and number == 1:
                 self._ask()
             active = self._after(number, active, seeds, tests)
@@ -146,6 +132,23 @@ class Advice:
                 return
             if len(active) < 2:
                 return
+
+    def _round(self, number: int, methods: Sequence[str], seeds: int) -> Grid:
+        """The jobs that give these methods so many seeds; the first round scores what is not trained, too."""
+        untrained = UNTRAINED if number == 1 else ()
+        return self.runs.grid([*untrained, *methods], range(self.seeds, seeds), [self.size])
+
+    def _room(self, number: int, active: Sequence[str], seeds: int) -> list[str]:
+        """As many of the best as a further round has time for; what does not go on is said."""
+        left = self.budget.left - self.budget.after_race(self._leaders, curve=True)
+        for count in range(len(active), 1, -1):
+            takes = self.runs.expected(self._round(number, active[:count], seeds)) or 0.0
+            if not takes or takes <= left:
+                for label in active[count:]:
+                    self.fates[label] = f"no time for round {number}"
+                return list(active[:count])
+        self.cut = f"the budget had no room for round {number}, which takes about {duration(takes)} or more"
+        return []
 
     def _ask(self) -> None:
         """Have the user answer what contestants of the first round disagree on; the clock stands still meanwhile."""
@@ -157,7 +160,7 @@ class Advice:
             self.answers = Answers.new(folder, draw(cosines, self.ask))
         if self.answers.next is not None and self.asker is not None:
             self.asker(self.answers, self.runs.pairs(self.judge.choose))
-        self.started += time.monotonic() - began
+        self.budget.started += time.monotonic() - began
 
     def _after(self, number: int, active: list[str], seeds: int, tests: int) -> list[str]:
         """Who goes on after a round; says who leads and who leaves."""
@@ -188,22 +191,20 @@ class Advice:
 
     def _settle(self) -> None:
         """Fresh seeds for the winner and the untrained baseline, then the winner at a tenth of the sentences."""
-        until = self.deadline - self.train * self._longest([self.winner])
         pair = [self.baseline, self.winner]
         self.say(f"estimate: {self.winner} against the untrained {self.baseline}, {quantity(len(FRESH), 'fresh seed')}")
-        if not self.runs.run(self.runs.grid(pair, FRESH, [self.size]), until):
-            self.cut = "the budget ended in the estimate"
-        elif self.few and not self.runs.run(self.runs.grid([self.winner], FRESH, [self.few]), until):
-            self.cut = "the budget ended in the learning curve"
+        grids = {"the estimate": self.runs.grid(pair, FRESH, [self.size])}
+        if self.few:
+            grids["the learning curve"] = self.runs.grid([self.winner], FRESH, [self.few])
+        for what, grid in grids.items():
+            if not self.runs.run(grid, self.budget.deadline, lambda: self.budget.model(self._leaders)):
+                self.cut = f"the budget ended in {what}"
+                return
 
-    def _longest(self, methods: Sequence[str]) -> float:
-        """Seconds of the longest job of these methods; 0 if nobody knows."""
-        return max((self.runs.likely(method) or 0.0 for method in methods), default=0.0)
-
-    def _reserve(self) -> float:
-        """Seconds that the estimate, the learning curve and the final model take after the race."""
-        job, fresh = self._longest(self.methods), len(FRESH) * (2 if self.few else 1)
-        return job * (-(-fresh // self.runs.workers) + self.train) + len(FRESH) * self._longest(UNTRAINED)
+    @property
+    def _leaders(self) -> Sequence[str]:
+        """Who may win as far as is known: the leader, and before anybody leads, all."""
+        return [self.winner] if self.winner else self.methods
 
     @property
     def baseline(self) -> str:
@@ -234,7 +235,7 @@ class Advice:
         curve: Estimate | None = None
         if result is not None and self.few:
             at_few = self._samples([self.winner], FRESH, "decide", self.few).get(self.winner)
-            if at_few is not None and set(at_few.points) & set(fresh[self.winner].points):
+            if at_few is not None and len(set(at_few.points) & set(fresh[self.winner].points)) >= FEWEST_SEEDS:
                 curve = estimate(at_few, fresh[self.winner])
         rows = [
             Row(

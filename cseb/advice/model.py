@@ -6,7 +6,6 @@ import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
-from math import inf
 from pathlib import Path
 
 from cseb.advice.hold_out import write
@@ -47,7 +46,7 @@ def train_and_export(
     write(corpus, "".join(f"{sentence}\n" for sentence in sentences))
     alone = replace(runs, corpus=corpus, tasks=decide, store=store, models=store.folder / "models", made={}, broken={})
     grid = alone.grid([found.chosen], [0], [len(sentences)])
-    alone.run(grid, inf)
+    alone.run(grid)
     [job] = grid.jobs
     record = alone.made.get(job.key)
     if record is None or record.status != "done":

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from statistics import fmean
 
@@ -20,8 +21,9 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.expected_time import makespan
 from cseb.experiment.grid import RERUN, Grid
 from cseb.experiment.plan import plan, versioned
-from cseb.launchers import Launcher, launch
-from cseb.launchers.events import Broken, Event, Watch
+from cseb.launchers import launch
+from cseb.launchers.events import Broken, Event, Finished, Watch
+from cseb.launchers.local import Local
 from cseb.launchers.signals import Stop
 from cseb.launchers.time_probe import estimates
 from cseb.progress import unheard
@@ -42,7 +44,7 @@ class Runs:
 
     encoder, corpus, tasks, data_dir, steps, scale: as in a benchmark. models: where trained encoders are kept, if
     anywhere. timed: seconds of a job that was timed, by method. broken: why jobs left no record, by method. made: all
-    records of jobs that were asked for, by key.
+    records of jobs that were asked for, by key. starting: seconds until worker processes had begun, the longest seen.
     """
 
     encoder: str
@@ -52,7 +54,6 @@ class Runs:
     steps: int
     scale: str
     store: Store
-    launcher: Launcher
     workers: int
     threads: int
     device: str
@@ -64,6 +65,7 @@ class Runs:
     timed: dict[str, float] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
     made: dict[str, Record] = field(default_factory=dict)
+    starting: float = 0.0
 
     def grid(self, methods: Sequence[str], seeds: Sequence[int], sizes: Sequence[int]) -> Grid:
         """The jobs of these methods, seeds and sizes; seed after seed. Raises: CsebError."""
@@ -102,44 +104,61 @@ class Runs:
             self.timed |= {job.label: spans[job.key].likely for job in first if job.key in spans}
         # what is not trained has never been timed: it is scored as the others are, and takes less than any of them
         known = [self.likely(job.label) or (0.0 if job.recipe.steps == 0 else None) for job in grid.todo]
-        return None if None in known else makespan([one for one in known if one is not None], self.workers)
+        if None in known:
+            return None
+        return makespan([one for one in known if one is not None], self.workers) + (self.starting if known else 0.0)
 
     def likely(self, method: str) -> float | None:
         """Seconds of a job of this method: what those took that have a record, or what was timed; None for neither."""
         took = [record.cost.seconds for record in self.made.values() if record.method == method]
         return fmean(took) if took else self.timed.get(method)
 
-    def run(self, grid: Grid, until: float) -> bool:
-        """Run what has no record; False if the clock stopped it. until: by time.monotonic().
+    def run(self, grid: Grid, deadline: float = inf, reserve: Callable[[], float] = lambda: 0.0) -> bool:
+        """Run what has no record; False if the clock stopped it.
 
-        Raises: KeyboardInterrupt for Ctrl-C and SIGTERM, CsebError before anything trains.
+        deadline: by time.monotonic(). reserve: seconds before it that belong to what comes after this grid, asked again
+        at every event, for each job that ends says more of them. Raises: KeyboardInterrupt for Ctrl-C and SIGTERM,
+        CsebError before anything trains.
         """
         if not grid.todo:
             return True
+        late, first = False, True
+
+        def is_late() -> bool:
+            return time.monotonic() + reserve() >= deadline
+
+        if is_late():
+            return False
         grid.check()
         self.store.prepare(*[self.models] if self.models else [])
         hide(self.store.folder)
-        late = False
         labels = {job.key: job.label for job in grid.jobs}
+        began = time.monotonic()
         with unheard(), self.show(grid) as watch:
 
             def hear(event: Event) -> None:
-                nonlocal late
+                nonlocal late, first
                 watch(event)
-                if isinstance(event, Broken):
+                if isinstance(event, Finished):
+                    if first:
+                        self.starting = max(self.starting, time.monotonic() - began - event.record.cost.seconds)
+                    first = False
+                    self.made[event.key] = event.record
+                elif isinstance(event, Broken):
                     self.broken[labels[event.key]] = event.reason
-                if time.monotonic() > until:
+                if is_late():
                     late = True
                     raise Stop
 
             again = frozenset(grid.records) & {job.key for job in grid.todo}
-            summary = launch(grid.todo, self.store, self.launcher, hear, models=self.models, again=again)
+            local = Local(self.workers, deadline - reserve())
+            summary = launch(grid.todo, self.store, local, hear, models=self.models, again=again)
         for job in grid.jobs:
             if (record := self.store.find(job.key)) is not None:
                 self.made[job.key] = record
-        if summary.stopped and not late:
+        if summary.stopped and not late and not is_late():
             raise KeyboardInterrupt
-        return not late
+        return not summary.stopped or all(job.key in self.made for job in grid.jobs)
 
     def samples(self, methods: Iterable[str], seeds: Iterable[int], size: int, tasks: str) -> dict[str, Sample]:
         """Points of each method that has any, on these tasks, with what the clusters of their items contribute."""

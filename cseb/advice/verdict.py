@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from cseb.advice.estimate import Estimate
 from cseb.advice.judges import Judge
 from cseb.advice.look import Look
+from cseb.analysis.learning_curve import times_as_many
 from cseb.reports.text_table import aligned
 from cseb.statistics.paired import MARGIN
 from cseb.text import duration, quantity
@@ -70,7 +71,8 @@ class Recommendation:
     def _finding(self) -> str:
         untrained = f"the untrained {self.baseline}"
         if not self.winner:
-            return "stopped before any method had finished a round: no verdict yet; the same command goes on"
+            end = "stopped" if self.stopped else "the budget ended"
+            return f"{end} before any method had finished a round: no verdict yet; the same command goes on"
         if self.estimate is None:
             return (
                 f"no verdict yet: {self.winner} leads the race by the seeds and items that chose it, which flatters "
@@ -100,10 +102,7 @@ class Recommendation:
         few, many = self.sizes
         if self.curve is None:
             return ""
-        return (
-            f"{many / few:.3g} times as many sentences ({few:,} to {many:,}) brought {self.curve}, and what more than "
-            f"{many:,} bring was not measured"
-        )
+        return f"{times_as_many(few, many)} brought {self.curve}, and what more than {many:,} bring was not measured"
 
     def table(self) -> str:
         """Methods, the best first, and what each line means."""

@@ -75,6 +75,11 @@ class Family:
         )
 
     @property
+    def untested(self) -> frozenset[frozenset[str]]:
+        """Pairs of methods with too few seeds in common for a verdict."""
+        return frozenset(frozenset((one.a, one.b)) for one in self.pairs if one.verdict == "too few seeds")
+
+    @property
     def level(self) -> float:
         """The error rate that the hardest step of Holm's correction leaves to one comparison."""
         return LEVEL / max(1, self.tests)
@@ -160,10 +165,18 @@ def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
 def best_methods(
     study: Study, size: int, tasks: Sequence[str], select: Select, item_scores: ItemScores | None = None
 ) -> tuple[str, ...]:
-    """Methods of one column to print in bold: the highest mean, and all not significantly different from it."""
+    """Methods of one column to print in bold: the highest mean, and all tested and not significantly different from it.
+
+    A method with too few seeds for a verdict is not among them; all are returned where that holds of the highest mean.
+    """
     found = sorted(samples(study, size, tasks, select, item_scores), key=lambda one: -one.mean)
     names = [one.method for one in found]
-    return with_best(names, family(all_pairs(found)).significant) if names else ()
+    if not names:
+        return ()
+    pairs = family(all_pairs(found))
+    if all(frozenset((names[0], other)) in pairs.untested for other in names[1:]):
+        return tuple(names)
+    return with_best(names, pairs.significant | pairs.untested)
 
 
 def _weighted(weights: Floats, contributions: Sequence[Floats]) -> Floats:

@@ -140,7 +140,7 @@ def gather(
         twins += max([_refuse_twins(record, other, mixed) for other in others])
         seen[record.seed] = record
     first = {record.subset.size: record.subset.fraction for record in reversed(fresh)}
-    said = [f"{what}: {kinds}" for what, kinds in differing.items()]
+    kinds_mixed = [f"{what}: {kinds}" for what, kinds in differing.items()]
     return Study(
         runs=runs,
         methods=tuple(dict.fromkeys((*(() if encoders else order), *(name for name, _ in runs)))),
@@ -148,7 +148,7 @@ def gather(
         seeds=tuple(sorted(set(seeds) or {record.seed for record in fresh})),
         tasks=_measures(fresh),
         stale=old,
-        mixed=(*said, *([f"{quantity(twins, 'older record')} of jobs that have a later one"] if twins else ())),
+        mixed=(*kinds_mixed, *([f"{quantity(twins, 'older record')} of jobs that have a later one"] if twins else ())),
         encoders=encoders,
     )
 

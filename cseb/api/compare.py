@@ -14,6 +14,7 @@ from cseb.errors import BadBenchmark, BadResults, between, one_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from cseb.analysis.study import Study
     from cseb.records.record import Select
     from cseb.reports.sheet import Sheet
 
@@ -72,6 +73,7 @@ def compare(
     single_tasks: bool = False,
     aso: bool = False,
     variance: bool = False,
+    learning_curve: bool = False,
     data_dir: str | Path = "",
     mixed: bool = False,
 ) -> Comparison:
@@ -92,6 +94,7 @@ def compare(
         single_tasks: single tasks too, exploratory.
         aso: almost stochastic order too, from five seeds on; descriptive.
         variance: where the spread comes from instead, for runs with `vary`.
+        learning_curve: what more sentences bring too: each method against itself on fewer.
         data_dir: folder of task files; by default that of the benchmark.
         mixed: let one comparison mix devices, versions and code, and say so below it.
 
@@ -116,6 +119,7 @@ def compare(
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
     from cseb.reports.comparison_report import Wanted, baseline_of, sheets
+    from cseb.reports.learning_curve import NAME, no_learning_curve
     from cseb.reports.variance_sources import sources
 
     one_of(("", "best", "last"), checkpoint, "--select")
@@ -127,6 +131,7 @@ def compare(
     chosen = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
     shown: list[Sheet] = []
+    studies: list[Study] = []
     parts = tuple(map(float, listed(fractions))), tuple(map(int, listed(sizes)))
     for group in groups(choose(trained, methods_of(methods), *parts)) or [records]:
         if variance:
@@ -140,10 +145,14 @@ def compare(
             margin=margin,
             singles=single_tasks,
             aso=aso,
+            learning_curve=learning_curve,
         )
+        studies.append(study)
         found = sheets(study, wanted, load_item_scores(store, group, str(data_dir)))
         said = [*mixed_note(study), *filter(None, [interim_analysis(held.folder, study)])]
         shown += [replace(found[0], notes=(*found[0].notes, *said)), *found[1:]]
+    if learning_curve and not variance and not any(one.name == NAME for one in shown):
+        raise no_learning_curve(studies)
     return Comparison(tuple(shown))
 
 

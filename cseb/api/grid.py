@@ -208,7 +208,7 @@ def run(
             ``microworld``.
         corpus: a file with one sentence a line, a table, ``wikipedia``, ``microworld:COUNT`` or
             ``hub:OWNER/NAME/FILE``.
-        column: the column of the sentences, if the corpus is a table.
+        column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
         tasks: such as ``sts`` or ``["stsb", "sickr"]``.
         dev: the task that chooses the best checkpoint; ``none`` chooses none.
         data_dir: folder of task files in SentEval's layout.

@@ -30,15 +30,15 @@ def listing(grid: Grid) -> str:
 
 def outlook(grid: Grid) -> list[str]:
     """How many jobs there are, how long they are likely to take, and how that is known."""
-    said = f"{quantity(len(grid.jobs), 'job')}, {len(grid.todo)} to run"
+    message = f"{quantity(len(grid.jobs), 'job')}, {len(grid.todo)} to run"
     if (left := grid.left()) is not None:
         likely, low, high = map(duration, left)
         between = f" ({low} to {high})" if low != high else ""
-        said += f", about {likely}{between} with {quantity(grid.workers, 'worker')}"
+        message += f", about {likely}{between} with {quantity(grid.workers, 'worker')}"
     if unknown := len(grid.untimed):
-        said += f", {unknown} of unknown length"
+        message += f", {unknown} of unknown length"
     found = grid.timed
-    lines = [said]
+    lines = [message]
     if found.timed:
         lines.append(f"timed here, some steps of each method: {', '.join(found.timed)}")
     if found.guessed:
@@ -66,12 +66,12 @@ def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
     recorded = (
         "the only job has a record" if len(grid.jobs) == 1 else f"all {quantity(len(grid.jobs), 'job')} have records"
     )
-    said = f"{quantity(summary.done, 'job')} done" if summary.total else recorded
-    said += f", {broken} failed" if broken else ""
-    said += f", {len(grid.failed)} failed before (--retry-failed runs them again)" if grid.failed else ""
+    message = f"{quantity(summary.done, 'job')} done" if summary.total else recorded
+    message += f", {broken} failed" if broken else ""
+    message += f", {len(grid.failed)} failed before (--retry-failed runs them again)" if grid.failed else ""
     if summary.total and not summary.done:
-        return said
-    return f"{said}; next: cseb report {shlex.quote(str(grid.store.folder))}"
+        return message
+    return f"{message}; next: cseb report {shlex.quote(str(grid.store.folder))}"
 
 
 def _power(seeds: int) -> list[str]:

@@ -40,7 +40,7 @@ def overlap(
         corpus: a file, ``wikipedia``, ``microworld:COUNT``, ``hub:OWNER/NAME/FILE``, or sentences.
         tasks: such as ``sts``, ``["stsb", "sickr"]`` or a file of your own.
         data_dir: folder of task files in SentEval's layout.
-        column: the column of the sentences, if the corpus is a table.
+        column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
         near: the Jaccard similarity of two sets of words from which texts are near-duplicates, in (0, 1].
         examples: how many to give of each task, the same ones first.
 

@@ -16,7 +16,7 @@ from cseb.advice.estimate import FRESH
 from cseb.advice.options import Options, refuse_taken
 from cseb.advice.race import ROUNDS
 from cseb.api.arguments import joined
-from cseb.errors import BadBenchmark
+from cseb.errors import BadBenchmark, BadData
 from cseb.methods.recipe import Recipe
 from cseb.progress import tell
 from cseb.records.store import Store
@@ -181,7 +181,8 @@ def _prepared(
 ) -> tuple[Advice, list[str]]:
     """Everything up to the race, and the distinct sentences of the corpus. Raises: CsebError."""
     tell("loading PyTorch")
-    from cseb.advice.advise import Advice
+    from cseb.advice.advise import Advice, beginning
+    from cseb.advice.budget import Budget
     from cseb.advice.candidates import contestants
     from cseb.advice.hold_out import split
     from cseb.advice.look import look
@@ -198,6 +199,8 @@ def _prepared(
         judges.named(options.tasks)
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus, options.column, options.data_dir)
+    if corpus.roles:
+        raise BadData(f"column is {options.column!r}; methods are raced on sentences, so name one column")
     limit = int(str(Recipe.preset["max_length"]))
     seen = look(corpus, tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
     for line in seen.lines():
@@ -216,7 +219,6 @@ def _prepared(
         steps=options.steps,
         scale=SCALE,
         store=store,
-        launcher=hosts.launcher_of("local", at_once, "", (), "auto"),
         workers=at_once,
         threads=options.threads,
         device=device,
@@ -225,16 +227,16 @@ def _prepared(
         probe=options.probe,
         show=show or (lambda _: nullcontext(lambda _: None)),
     )
+    few = beginning(len(parts.train))
     advice = Advice(
         runs=runs,
         look=seen,
         judge=judge,
         methods=labels(options.methods) if options.methods else contestants(folder),
         size=len(parts.train),
-        budget=60 * options.budget,
-        started=started,
+        few=few,
+        budget=Budget(runs, 60 * options.budget, started, 0 if options.out is None else 1, few > 0),
         say=say,
-        train=1.0 if options.out is not None else 0.0,
         trust=trust,
         ask=options.ask,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cseb.records.record import RecordSummary
     from cseb.records.record_file import Problem
     from cseb.reports.documents import Group
+    from cseb.reports.sheet import Sheet
     from cseb.reports.tables import Table
 
 
@@ -39,6 +40,7 @@ def report(
     full: str = "",
     option: str = "",
     against: str = "",
+    learning_curve: bool = False,
     mark: str = "seeds",
     data_dir: str | Path = "",
     mixed: bool = False,
@@ -61,9 +63,10 @@ def report(
         full: for an ablation, the method that the others are parts of.
         option: for a sensitivity table, such as ``infonce.temperature``.
         against: ``published`` puts each number beside what papers print.
+        learning_curve: what more sentences bring, below the tables: each method against itself on fewer.
         mark: which cells are bold: the best and all that are not significantly different from it for new ``seeds``, for
             new ``items`` too, or ``none``.
-        data_dir: folder of task files, for ``mark="items"``.
+        data_dir: folder of task files, for intervals over test items.
         mixed: let one table mix devices, versions and task lists, and say so below it.
         benchmark: keep to the records of this benchmark, in its own layout.
 
@@ -83,6 +86,7 @@ def report(
     from cseb.reports.documents import comparison, score_report
     from cseb.reports.formats import FORMATS
     from cseb.reports.layouts import KINDS
+    from cseb.reports.learning_curve import NAME, no_learning_curve
 
     form = FORMATS[one_of(FORMATS, format, "--format")]
     one_of(("", *KINDS), table, "--table")
@@ -102,10 +106,12 @@ def report(
     if ask.methods or ask.fractions or ask.sizes:  # encoders as they stand have none of these
         several = [group for group in several if not all(map(as_it_stands, group))] or several
     typed = {"ablation": {"full": full}, "sensitivity": {"option": option}}.get(table, {})
-    layout = _Layout(held, ask, form.pages, table, typed, mark, str(data_dir), benchmark)
+    layout = _Layout(held, ask, form.pages, table, typed, mark, str(data_dir), benchmark, learning_curve)
     tell("laying out tables")
     pages = [layout.group(group, bool(against)) for group in several or [[]]]
     sheets = [sheet for one in pages for sheet in one.sheets]
+    if learning_curve and not any(sheet.name == NAME for sheet in sheets):
+        raise no_learning_curve([one.study for one in pages])
     # Programs read rows of one kind: those of the comparison where there is one.
     shown = comparison(sheets) if form.data and sheets else score_report(pages, plain(held.folder.resolve().name))
     tell("writing tables")
@@ -124,6 +130,7 @@ class _Layout:
     mark: str
     data_dir: str
     benchmark: str
+    learning_curve: bool
 
     def group(self, records: list[RecordSummary], published: bool) -> Group:
         """The tables of records of one encoder and corpus, and what papers print beside them."""
@@ -150,7 +157,22 @@ class _Layout:
             one if sheet is None or sheet.lines else one.noted(*sheet.notes)
             for one, sheet in zip_longest(tables, sheets)
         ]
-        return Group(tables=tables, sheets=[sheet for sheet in sheets if sheet.lines])
+        sheets = [sheet for sheet in sheets if sheet.lines]
+        return Group(
+            tables=tables,
+            sheets=[*sheets, *(self._curves(tables[0].study, records, ask) if self.learning_curve else ())],
+        )
+
+    def _curves(self, study: Study, records: list[RecordSummary], ask: StudyQuery) -> Iterator[Sheet]:
+        """What more sentences bring to each method, at each checkpoint asked for."""
+        from cseb.experiment.load_item_scores import load_item_scores
+        from cseb.records.store import Store
+        from cseb.reports.learning_curve import alone
+
+        tasks, items = study.chosen(ask.tasks), load_item_scores(Store(self.results.folder), records, self.data_dir)
+        for select in ask.selects:
+            if (found := alone(study, tasks, select, items)) is not None:
+                yield found
 
     def _marking(self, ask: StudyQuery, mark: str, records: list[RecordSummary]) -> StudyQuery:
         """With what marks cells, and what a mark says."""

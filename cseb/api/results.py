@@ -42,12 +42,12 @@ class Results:
 
     def __repr__(self) -> str:
         failed = sum(record.status == "failed" for record in self.records)
-        said = [
+        counts = [
             quantity(len(self.records), "record"),
             f"{failed} failed",
             quantity(len(self.problems), "problem"),
         ]
-        return f"Results({str(self.folder)!r}: {', '.join(said)})"
+        return f"Results({str(self.folder)!r}: {', '.join(counts)})"
 
     def frame(self) -> pd.DataFrame:
         """One row for each run, task and checkpoint, the scores in full precision.

@@ -57,7 +57,7 @@ def sample(
         fraction: of the corpus, in (0, 1]; or `size`.
         size: number of sentences.
         seed: the seed that draws them.
-        column: the column of the sentences, if the corpus is a table.
+        column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
 
     Returns:
         The sentences, in the order drawn; those of a smaller fraction come first in a larger one.
@@ -243,7 +243,7 @@ def _replaced(benchmark: str, method: str) -> str:
     found: dict[str, None] = {}
     for fraction in loaded.fractions or (1.0,):
         rows = replaced(parsed.at(fraction).resolved(), scaled(loaded, parsed, fraction).resolved())
-        found |= dict.fromkeys(f"  {name}: {said}" for name, said in rows)
+        found |= dict.fromkeys(f"  {name}: {message}" for name, message in rows)
     return "\n".join([f"replaced by the scale and steps of {loaded.name}", *(found or ["  nothing"])])
 
 

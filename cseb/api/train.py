@@ -48,7 +48,7 @@ def train(
             queue(size=64)"``.
         dev: the task that chooses the best checkpoint: its name, or a file of two sentences and a score a line.
         data_dir: folder of task files in SentEval's layout, for `dev`.
-        column: the column of the sentences, if the corpus is a table.
+        column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
         device: ``auto``, ``cpu`` or ``cuda``.
         threads: CPU threads of torch while it trains and encodes; the last bits depend on them.
         linear: library of the linear layers on a CPU: ``blas``, ``onednn``, or ``auto``, the faster one here; the last

@@ -57,9 +57,9 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except (OSError, UnicodeEncodeError) as error:
-            if not (said := _refused(error)):
+            if not (refusal := _refused(error)):
                 raise
-            say(f"cseb: {message(said)}", err=True)
+            say(f"cseb: {message(refusal)}", err=True)
             raise typer.Exit(MISTAKE) from None
 
 
@@ -124,8 +124,8 @@ def main() -> None:
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="cseb", standalone_mode=False)
     except usage_error as error:
-        said = message(error.format_message()).rstrip(".")
-        say(f"cseb: {said[:1].lower()}{said[1:]}; cseb COMMAND --help shows what there is", err=True)
+        summary = message(error.format_message()).rstrip(".")
+        say(f"cseb: {summary[:1].lower()}{summary[1:]}; cseb COMMAND --help shows what there is", err=True)
         code = MISTAKE
     except typer.Abort:  # Ctrl-C before a command has begun
         code = INTERRUPTED

@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Format, Fractions, Hushed, Methods, Mixed, Named, Results, Sizes, folder_of, numbers
+from cseb.cli.options import (
+    Format,
+    Fractions,
+    Hushed,
+    LearningCurve,
+    Methods,
+    Mixed,
+    Named,
+    Results,
+    Sizes,
+    folder_of,
+    numbers,
+)
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 
@@ -33,6 +45,7 @@ def compare(
     variance: Annotated[
         bool, typer.Option("--variance", help="Sources of variance, for runs made with --vary.")
     ] = False,
+    learning_curve: LearningCurve = False,
     data_dir: Annotated[str, typer.Option(help="Folder of task files; by default that of the benchmark.")] = "",
     mixed: Mixed = False,
     format: Format = "terminal",
@@ -62,6 +75,7 @@ def compare(
             single_tasks=singles,
             aso=aso,
             variance=variance,
+            learning_curve=learning_curve,
             data_dir=data_dir,
             mixed=mixed,
         )

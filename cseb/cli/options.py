@@ -58,6 +58,10 @@ Tasks = Annotated[str, typer.Option(help="Tasks or groups of tasks to show or av
 Checkpoint = Annotated[
     str, typer.Option(help="The checkpoint: best on the dev set, last, or both; best where there is one.")
 ]
+LearningCurve = Annotated[
+    bool,
+    typer.Option("--learning-curve", help="What more sentences bring too: each method against itself on fewer."),
+]
 Mixed = Annotated[
     bool, typer.Option("--mixed", help="Let one table mix devices, versions and task lists, and say so below it.")
 ]

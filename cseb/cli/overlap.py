@@ -17,7 +17,9 @@ def overlap(
     *,
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr, or a file of your own.")] = "sts",
     data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
-    column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
+    column: Annotated[
+        str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
+    ] = "",
     near: Annotated[
         float, typer.Option(help="Jaccard similarity of words from which texts are near-duplicates, in (0, 1].")
     ] = 0.8,

@@ -100,13 +100,13 @@ def watching(board: Board, *, quiet: bool = False, console: Console | None = Non
     """A function that shows events: a live picture on a terminal, lines elsewhere, only errors if quiet."""
     out = console or Console(file=_patient(sys.stdout), highlight=False)
     errors = console or Console(file=_patient(sys.stderr), highlight=False)
-    said: set[str] = set()
+    printed: set[str] = set()
 
     def complain(event: Event, errors: Console = errors) -> None:
         if line := failure_line(board, event):
             errors.print(Text(shown(line), style="red"), soft_wrap=True)
-        if isinstance(event, Broken) and event.detail and event.detail not in said:
-            said.add(event.detail)  # thirty jobs may share one bug; one traceback is enough
+        if isinstance(event, Broken) and event.detail and event.detail not in printed:
+            printed.add(event.detail)  # thirty jobs may share one bug; one traceback is enough
             errors.print(Text(shown(event.detail.rstrip())), soft_wrap=True)
 
     def lines(event: Event) -> None:
@@ -246,10 +246,10 @@ def _running(board: Board) -> Table:
 def _outlook(board: Board) -> str:
     left = board.seconds_left()
     total, done, failed = len(board.jobs), len(board.done), len(board.failed)
-    said = f"{done} of {total} done" + (f", {failed} failed" if failed else "")
+    message = f"{done} of {total} done" + (f", {failed} failed" if failed else "")
     if left and left < CENTURY:
-        said += f"; about {duration(left)} left, until {datetime.now() + timedelta(seconds=left):%H:%M}"
-    return said
+        message += f"; about {duration(left)} left, until {datetime.now() + timedelta(seconds=left):%H:%M}"
+    return message
 
 
 def _selections(record: Record) -> list[Select]:

@@ -13,6 +13,7 @@ from cseb.cli.options import (
     Format,
     Fractions,
     Hushed,
+    LearningCurve,
     Methods,
     Mixed,
     Named,
@@ -54,6 +55,7 @@ def report(
     full: Annotated[str, typer.Option(help="For --table ablation: the method that the others are parts of.")] = "",
     option: Annotated[str, typer.Option(help="For --table sensitivity: such as infonce.temperature.")] = "",
     against: Annotated[str, typer.Option(help="published: compare each number with those printed in papers.")] = "",
+    learning_curve: LearningCurve = False,
     mark: Annotated[
         str,
         typer.Option(
@@ -61,7 +63,9 @@ def report(
             "test items too, or none; items need the test data."
         ),
     ] = "seeds",
-    data_dir: Annotated[str, typer.Option(help="For --mark items: folder of task files, where the run had none.")] = "",
+    data_dir: Annotated[
+        str, typer.Option(help="For intervals over test items: folder of task files, where the run had none.")
+    ] = "",
     mixed: Mixed = False,
     out: Annotated[Path | None, typer.Option(help="File to write instead of the screen.")] = None,
     quiet: Hushed = False,
@@ -88,6 +92,7 @@ def report(
             full=full,
             option=option,
             against=against,
+            learning_curve=learning_curve,
             mark=mark,
             data_dir=data_dir,
             mixed=mixed,

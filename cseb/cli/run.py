@@ -44,7 +44,9 @@ def run(
     methods: Annotated[str, typer.Option(help="Such as simcse,micse+recipe(steps=500); quote it.")] = "",
     encoder: Annotated[str, typer.Option(help="A folder, cseb-tiny, cseb-mini, microworld, or a hub name.")] = "",
     corpus: Annotated[str, typer.Option(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")] = "",
-    column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
+    column: Annotated[
+        str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
+    ] = "",
     data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr.")] = "",
     dev: Annotated[

@@ -19,7 +19,9 @@ def sample(
     fraction: Annotated[float | None, typer.Option(help="Fraction of the corpus, in (0, 1].")] = None,
     size: Annotated[int | None, typer.Option(min=1, help="Number of sentences.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed that draws them, as in `cseb run`.")] = 0,
-    column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
+    column: Annotated[
+        str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
+    ] = "",
     out: Annotated[Path | None, typer.Option(help="File to write; a manifest is written next to it.")] = None,
     quiet: Hushed = False,
 ) -> None:

@@ -44,15 +44,15 @@ def status(
     if not watch:
         console.print(picture(states, *pulses.settled()))
         return
-    heard = time.monotonic()  # when somebody was last alive
+    last_sign = time.monotonic()  # when somebody was last alive
     try:
         with Live(console=console, auto_refresh=False) as live:
             while True:
                 alive, silent = pulses.look()
                 if alive or pulses.launched():
-                    heard = time.monotonic()
+                    last_sign = time.monotonic()
                 live.update(picture(states, alive, silent), refresh=True)
-                if states.finished() or time.monotonic() - heard > FRESH:
+                if states.finished() or time.monotonic() - last_sign > FRESH:
                     break
                 time.sleep(REFRESH)
         if not states.finished():

@@ -99,9 +99,9 @@ def lines(line: Callable[[], str], stream: IO[str] | None = None) -> Iterator[No
 
     def write(over: threading.Event) -> None:
         while not over.wait(BETWEEN):
-            if said := line():
+            if message := line():
                 out = stream or sys.stderr
-                out.write(f"cseb: {shown(said)}\n")
+                out.write(f"cseb: {shown(message)}\n")
                 out.flush()
 
     with _beside(write):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from cseb.data.provenance import Provenance
 from cseb.errors import BadData
 from cseb.text import quantity
 
@@ -21,9 +22,12 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 class Corpus:
     """Sentences in order: a million of them take little more memory than their text.
 
-    name: what the user typed. sha256: of the kept sentences, each in UTF-8 and followed by a line feed. blank: how many
+    name: what the user typed. sha256: of the kept sentences, each in UTF-8 and followed by a line feed; before them the
+    roles, where there are any. blank: how many
     blank lines were dropped. text: the hashed bytes. starts: (N + 1,) offsets into them; sentence i ends with its line
-    feed at `starts[i + 1]`.
+    feed at `starts[i + 1]`. provenance: of sentences that a language model wrote, where a file
+    beside the corpus says it. roles: of the texts that TABs join in each line, see `cseb.data.columns`; () where a
+    line is one sentence, or texts whose roles nobody has named.
     """
 
     name: str
@@ -31,6 +35,8 @@ class Corpus:
     blank: int
     text: bytearray
     starts: npt.NDArray[np.int64]
+    provenance: Provenance | None = None
+    roles: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -51,9 +57,22 @@ class Corpus:
         """The sentences at these places, in the order asked for."""
         return [self[index] for index in indices]
 
+    def texts(self, indices: Iterable[int], wanted: Sequence[str]) -> list[str]:
+        """The same, and of lines with roles only the texts that are `wanted`; the first one where none is.
 
-def pack(name: str, rows: Iterable[str]) -> Corpus:
-    """The corpus of these rows, blank ones left out. Raises: BadData."""
+        Raises: BadData if the corpus has no such role.
+        """
+        if not self.roles:
+            return self.take(indices)
+        if lacking := [role for role in wanted if role not in self.roles]:
+            raise BadData(f"{self.name} has the columns {', '.join(self.roles)}, and none is {lacking[0]}")
+        places = [self.roles.index(role) for role in wanted or self.roles[:1]]
+        lines = (line.split("\t") for line in self.take(indices))
+        return ["\t".join(line[place] for place in places) for line in lines]
+
+
+def pack(name: str, rows: Iterable[str], roles: tuple[str, ...] = ()) -> Corpus:
+    """The corpus of these rows, blank ones left out. roles: see Corpus. Raises: BadData."""
     text, starts, blank = bytearray(), array("q", [0]), 0
     try:
         for row in rows:
@@ -74,4 +93,6 @@ def pack(name: str, rows: Iterable[str]) -> Corpus:
         raise BadData(
             f"{name} holds no sentence, only {quantity(blank, 'blank row')}; one sentence a line or row is needed"
         )
-    return Corpus(name, hashlib.sha256(text).hexdigest(), blank, text, np.frombuffer(starts, dtype=np.int64))
+    digest = hashlib.sha256("\t".join(roles).encode() + b"\n" if roles else b"")
+    digest.update(text)
+    return Corpus(name, digest.hexdigest(), blank, text, np.frombuffer(starts, dtype=np.int64), roles=roles)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from cseb.data.checkpoint import MOST_FILES
+from cseb.data.columns import Columns
 from cseb.data.gzip_files import UNPACKED
-from cseb.data.readers import LONGEST_FIELD, as_text, file_rows, pick_column
+from cseb.data.readers import LONGEST_FIELD, file_rows
 from cseb.errors import BadData, CsebError
 from cseb.progress import Listener, heard
 
@@ -99,15 +100,16 @@ def _told(listener: Listener, file: str) -> Any:
 def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:
     import datasets
 
+    columns = Columns.of(column)
     number = length = 0
     try:
         if "streaming" not in where:
             _reach(where["path"], where["revision"])
         for batch in datasets.load_dataset(split="train", **where).iter(_BATCH):
-            column = pick_column(column, list(batch), ref)
-            for value in batch[column]:
+            columns = columns.found(list(batch), ref)
+            for row in zip(*(batch[one] for one in columns.names), strict=True):
                 number += 1
-                text = as_text(value, ref, number, column)
+                text = columns.line(row, ref, number)
                 length += len(text)
                 if len(text) > LONGEST_FIELD or length > UNPACKED:
                     raise BadData(f"{ref}, row {number}: more text than a corpus may have")

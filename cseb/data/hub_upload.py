@@ -62,11 +62,11 @@ def push(folder: Path, name: str, *, private: bool = False, message: str = "") -
     except HfHubHTTPError as error:
         status = error.response.status_code
         advice = ADVICE.get(status, "if that is no fault of the name, try again later")
-        said = error.server_message or first_line(error)
-        raise BadResults(f"{name} is not pushed: the hub answered {status} ({said}); {advice}") from error
+        text = error.server_message or first_line(error)
+        raise BadResults(f"{name} is not pushed: the hub answered {status} ({text}); {advice}") from error
     except (ValueError, RuntimeError) as error:  # what the card lacks, or what kept a file from its storage
-        said = " ".join(f"{error} {error.__cause__ if isinstance(error, RuntimeError) else ''}".split())
-        raise BadResults(f"{name} is not pushed: {said}; no file there has changed") from error
+        text = " ".join(f"{error} {error.__cause__ if isinstance(error, RuntimeError) else ''}".split())
+        raise BadResults(f"{name} is not pushed: {text}; no file there has changed") from error
     except Exception as error:  # each version of the client has an HTTP library of its own
         raise BadResults(
             f"{name} is not pushed: {hub.endpoint} cannot be reached ({first_line(error)}); with a network, run the "

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 from cseb import open_data
+from cseb.data.columns import Columns
 from cseb.data.corpus import Corpus, pack
 from cseb.data.hub import hub_rows
 from cseb.data.places import here
+from cseb.data.provenance import GENERATED, Provenance, provenance_of
 from cseb.data.readers import ending, file_rows
 from cseb.errors import BadData
 from cseb.progress import tell
@@ -19,11 +22,13 @@ EVERY = 1000  # rows between two reports of how many were read
 
 
 def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
-    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`), `data:FILE`, or one of EMBEDDED.
+    """The corpus that `ref` names: a file, `hub:...` (see `hub_rows`), `data:FILE`, `generated:FILE`, or EMBEDDED.
 
-    White space around a sentence is dropped, and so are blank lines. column: which one of a table holds the text; ""
-    stands for `text`, `sentence` or the only one. data_dir: below which `data:FILE`, a file that `cseb data list`
-    knows, is looked for, as the files of tasks are; without it in the caches.
+    White space around a sentence is dropped, and so are blank lines. column: which one of a table holds the text, ""
+    stands for `text`, `sentence` or the only one; or several and what they are: anchor=title,positive=body.
+    data_dir: below which `data:FILE`, a file that `cseb data list` knows, is looked for, as the files of tasks are;
+    without it in the caches. A file that a language model wrote has its provenance beside it (see
+    `cseb.data.provenance`), and must have it if it is called `generated:FILE`.
 
     Raises: BadData or UnknownName, one line that says what was found and what to try.
     """
@@ -31,20 +36,28 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
     if embedded is not None:
         return embedded(ref)
     place = _place(ref, data_dir)
-    return pack(ref, _told(place, _rows(place, column)))
+    provenance = _provenance(ref, place)
+    return replace(pack(ref, _told(place, _rows(place, column)), Columns.of(column).roles), provenance=provenance)
 
 
 def beginning(ref: str, column: str, count: int, data_dir: str = "") -> Corpus:
     """The first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
     if ref.partition(":")[0] in EMBEDDED:
         return read_corpus(ref, column)  # a whole one is in the cache, or in the package
-    return pack(ref, islice(_rows(_place(ref, data_dir), column), count))
+    return pack(ref, islice(_rows(_place(ref, data_dir), column), count), Columns.of(column).roles)
 
 
 def _place(ref: str, data_dir: str) -> str:
-    """Where a file of the manifest lies; any other name as it is."""
+    """Where a file of the manifest lies, or one that is declared as generated; any other name as it is."""
     kind, _, name = ref.partition(":")
+    if kind == GENERATED:
+        return name
     return str(here(name, Path(data_dir) if data_dir else None)) if kind == "data" else ref
+
+
+def _provenance(ref: str, place: str) -> Provenance | None:
+    """Raises: BadData."""
+    return None if place.startswith("hub:") else provenance_of(Path(place), needed=ref.startswith(f"{GENERATED}:"))
 
 
 def _microworld(ref: str) -> Corpus:

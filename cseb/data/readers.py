@@ -7,7 +7,6 @@ Python's own `splitlines` takes for line ends.
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import json
 import re
@@ -19,22 +18,23 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Literal
 
+from cseb.data.columns import DEFAULT_COLUMNS, Columns
 from cseb.data.gzip_files import UNPACKED, open_unpacked
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 
-DEFAULT_COLUMNS = ("text", "sentence")
 LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is never closed
 LONGEST_LINE = 2 * LONGEST_FIELD  # bytes; no sentence has as many
 BATCH = 64  # rows of a parquet file at a time: a dictionary of one long text can stand for all of them
 _BOM = b"\xef\xbb\xbf"
 _NO_NAME = re.compile(r"[\s;|]")  # a sentence, or several columns between something else than commas
 
-Reader = Callable[[BufferedIOBase, str, str], Iterator[str]]  # file, its name for messages, column
+Reader = Callable[[BufferedIOBase, str, Columns], Iterator[str]]  # file, its name for messages, columns
 
 
 def file_rows(path: Path, column: str) -> Iterator[str]:
-    """The text of every row of a file. Raises: BadData."""
+    """The text of every row of a file, or its texts joined by TABs. column: see `Columns`. Raises: BadData."""
+    columns = Columns.of(column)
     reader = FORMATS.get(ending(path))
     if reader is None and not path.is_dir():
         raise BadData(
@@ -43,7 +43,7 @@ def file_rows(path: Path, column: str) -> Iterator[str]:
         )
     with opened(path, hint="name a file, hub:NAME, wikipedia or microworld") as file:
         assert reader is not None  # a folder has been answered
-        yield from reader(file, str(path), column)
+        yield from reader(file, str(path), columns)
 
 
 def ending(path: Path) -> str:
@@ -74,32 +74,6 @@ def opened(path: Path, hint: str) -> Iterator[BufferedIOBase]:
         raise BadData(f"{path} cannot be read: {first_line(error)}") from error
 
 
-def pick_column(column: str, found: Sequence[str], name: str) -> str:
-    """The text column: `column`, or the default one if it is "". Raises: BadData with the columns that were found."""
-    if column and column in found:  # a column without a name is no answer to a question not asked
-        return column
-    shown = ", ".join(repr(each[:40]) for each in found[:20]) or "none"
-    if column:
-        near = difflib.get_close_matches(column, found, n=1)
-        hint = f"; did you mean --column {near[0]}?" if near else ""
-        raise BadData(f"{name} has no column {column!r}; found: {shown}{hint}")
-    usual = [default for default in DEFAULT_COLUMNS if default in found] or list(found)
-    if not usual or (len(found) > 1 and usual[0] not in DEFAULT_COLUMNS):
-        raise BadData(
-            f"{name} has no column called {' or '.join(DEFAULT_COLUMNS)}; choose one with --column; found: {shown}"
-        )
-    return usual[0]
-
-
-def as_text(value: object, name: str, number: int, column: str) -> str:
-    """A cell as text, a missing one as a blank. Raises: BadData with the number of the row."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    raise BadData(f"{name}, row {number}: column {column!r} holds a {type(value).__name__}; text is needed")
-
-
 def _lines(file: BufferedIOBase, name: str) -> Iterator[str]:
     for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
         if len(line) > LONGEST_LINE:
@@ -114,9 +88,9 @@ def _lines(file: BufferedIOBase, name: str) -> Iterator[str]:
         yield text
 
 
-def _txt(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
-    if column:
-        raise BadData(f"{name} is plain text and has no column {column!r}; leave --column out")
+def _txt(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]:
+    if columns.names[0]:
+        raise BadData(f"{name} is plain text and has no column {columns.names[0]!r}; leave --column out")
     return _lines(file, name)
 
 
@@ -138,13 +112,13 @@ def cells(
         raise BadData(f"{name}, line {rows.line_num}: {error}; is a quotation mark not closed?") from None
 
 
-def _check_header(header: Sequence[str], name: str, column: str) -> None:
+def _check_header(header: Sequence[str], name: str, columns: Columns) -> None:
     """A sentence must not be lost by being taken for the name of the only column. Raises: BadData."""
     if not header:
         raise BadData(f"{name} is empty; a header line and at least one row are needed")
-    if twice := [each for each in {*DEFAULT_COLUMNS, column} if each and header.count(each) > 1]:
+    if twice := [each for each in {*DEFAULT_COLUMNS, *columns.names} if each and header.count(each) > 1]:
         raise BadData(f"{name} has {header.count(twice[0])} columns {twice[0]!r}; rename one")
-    if len(header) == 1 and not column and _NO_NAME.search(header[0]):
+    if len(header) == 1 and not columns.names[0] and _NO_NAME.search(header[0]):
         raise BadData(
             f"{name} has one column and line 1 is {header[0][:40]!r}, not a header; put a line such as text above "
             "it, save several columns with commas (or as .tsv), or name it with --column"
@@ -169,26 +143,27 @@ def objects(file: BufferedIOBase, name: str) -> Iterator[tuple[int, dict[str, ob
 
 
 def _delimited(
-    file: BufferedIOBase, name: str, column: str, *, delimiter: str, quoting: Literal[0, 3]
+    file: BufferedIOBase, name: str, columns: Columns, *, delimiter: str, quoting: Literal[0, 3]
 ) -> Iterator[str]:
     rows = cells(file, name, delimiter=delimiter, quoting=quoting)
     header = [cell.strip() for cell in next(rows, (0, []))[1]]
-    _check_header(header, name, column)
-    at = header.index(pick_column(column, header, name))
-    for _, row in rows:
-        yield row[at] if row else ""
+    _check_header(header, name, columns)
+    columns = columns.found(header, name)
+    at = [header.index(one) for one in columns.names]
+    for number, row in rows:
+        yield columns.line((row[one] for one in at), name, number) if row else ""
 
 
-def _jsonl(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
+def _jsonl(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]:
     for number, row in objects(file, name):
         if row is None:
             yield ""
             continue
-        column = pick_column(column, list(row), f"{name}, line {number}")
-        yield as_text(row[column], name, number, column)
+        columns = columns.found(list(row), f"{name}, line {number}")
+        yield columns.line((row[one] for one in columns.names), name, number)
 
 
-def _parquet(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
+def _parquet(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]:
     import pyarrow
     from pyarrow import parquet
 
@@ -197,11 +172,11 @@ def _parquet(file: BufferedIOBase, name: str, column: str) -> Iterator[str]:
         if not file.seekable():
             file = io.BytesIO(file.read())
         with parquet.ParquetFile(file) as table:
-            column = pick_column(column, table.schema_arrow.names, name)
-            for batch in table.iter_batches(batch_size=BATCH, columns=[column], use_threads=False):
-                for value in batch.column(0).to_pylist():
+            columns = columns.found(table.schema_arrow.names, name)
+            for batch in table.iter_batches(batch_size=BATCH, columns=list(columns.names), use_threads=False):
+                for row in zip(*(batch.column(one).to_pylist() for one in columns.names), strict=True):
                     number += 1
-                    text = as_text(value, name, number, column)
+                    text = columns.line(row, name, number)
                     length += len(text)
                     if len(text) > LONGEST_FIELD or length > UNPACKED:
                         raise BadData(f"{name}, row {number}: more text than allowed for such a file")

@@ -26,7 +26,7 @@ class FileCheck:
     file: DataFile
     path: Path | None
     state: Literal["ok", "missing", "wrong"]
-    said: str
+    message: str
     rows: int = -1
     sha256: str = ""
 
@@ -50,8 +50,8 @@ def check(one: DataFile, path: Path | None) -> FileCheck:
             one, path, "ok", f"{quantity(rows, 'row')}, hash {sha256[:12]} (none in the manifest)", rows, sha256
         )
     hashes = f"sha256 {sha256[:12]}, expected {one.sha256[:12]}"
-    said = f"{quantity(rows, 'row')} as expected, but {_difference(one, content)}; {hashes}"
-    return FileCheck(one, path, "wrong", said, rows, sha256)
+    message = f"{quantity(rows, 'row')} as expected, but {_difference(one, content)}; {hashes}"
+    return FileCheck(one, path, "wrong", message, rows, sha256)
 
 
 def count(one: DataFile, content: bytes) -> int:

@@ -32,8 +32,8 @@ def read_yaml(path: Path) -> object:
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError, AttributeError) as error:
-        said = "brackets inside brackets" if isinstance(error, RecursionError) else _said(error)
-        raise BadData(f"{shown(path)}: not readable as YAML: {said}") from None
+        text = "brackets inside brackets" if isinstance(error, RecursionError) else _said(error)
+        raise BadData(f"{shown(path)}: not readable as YAML: {text}") from None
 
 
 def _said(error: Exception) -> str:

@@ -184,12 +184,12 @@ def cells_to_check(benchmark: Benchmark) -> Benchmark:
 def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
     """The grid of `benchmark` (methods, fractions, seeds) with the encoder, corpus, tasks and scale of `stage`.
 
-    How the table of a paper runs in miniature: `cseb run msse-table4 --on microworld`. Methods that learn from labels
-    take the stage's triples, and keep their own corpus where it has none. Raises: BadBenchmark.
+    How the table of a paper runs in miniature: `cseb run msse-table4 --on microworld`. Methods that learn from
+    labelled or generated triples take the stage's, and keep their own corpus where it has none. Raises: BadBenchmark.
     """
     changes = {field: getattr(stage, field) for field in Benchmark.model_fields if _extra(field).get(BORROWED)}
     changes |= {"methods": benchmark.elsewhere or benchmark.methods, "elsewhere": ""}
-    if any("labels" in method.at(1.0).data_seen() for method in parse_methods(changes["methods"])):
+    if any({"labels", "generated"} & {*method.at(1.0).data_seen()} for method in parse_methods(changes["methods"])):
         kept = {"corpus": benchmark.corpus, "column": benchmark.column}
         changes |= {"corpus": stage.triples, "column": ""} if stage.triples else kept
     return _checked(benchmark.model_dump() | changes | {"name": f"{benchmark.name}-on-{stage.name}"}, stage.name)
@@ -240,7 +240,7 @@ def _checked(values: dict[str, Any], where: str, run: bool = True) -> Benchmark:
         if known != [method]:
             raise BadBenchmark(f"{where}: per_method has {method!r}; write it as tables do: {', '.join(known)}")
     axis = benchmark.fractions or benchmark.sizes
-    if (jobs := len(parse_methods(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
+    if (jobs := len(labels(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
         raise BadBenchmark(
             f"{where}: methods x fractions x seeds are {jobs:,} jobs; at most {JOBS:,} can be planned at once"
         )

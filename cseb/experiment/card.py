@@ -224,6 +224,8 @@ def _seen(record: Record, licence: str) -> Iterator[str]:
         f"{code(subset.sha256)}"
     )
     yield f"data the method uses: {pipe(', '.join(record.data_seen)) or 'none, nothing is trained'}"
+    if record.generated is not None:
+        yield f"its sentences were written by {pipe(str(record.generated))}"
     for one in record.outside:
         yield f"read too: {code(one.name)}, sha256 {code(one.sha256)}"
     for other in record.foreign:

@@ -17,12 +17,23 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
 from cseb.errors import BadResults, first_line
 from cseb.experiment.job import Job
+from cseb.registry import SLOTS
 
 # Our poolers, and the pooling modes of sentence-transformers that mean the same.
 POOLING = {"cls": "cls_token", "mean": "mean_tokens", "last": "lasttoken", "weighted_mean": "weightedmean_tokens"}
 
 
 KEPT = "its record is there, and the same command makes the model once that is fixed"  # of a job of a grid
+
+
+def refuse_unsaved(job: Job) -> None:
+    """Raises: BadResults if what this job trains fits into no ordinary checkpoint."""
+    tuning = job.method.tuning
+    if tuning is not None and getattr(SLOTS["tuning"][tuning.name], "stays", False):
+        raise BadResults(
+            f"{job.label} cannot be saved: what its {tuning.name} adds is needed at test, and no checkpoint of the "
+            "encoder's family has it; train it without saving, or with +lora in its place"
+        )
 
 
 def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: str = "") -> None:
@@ -34,6 +45,7 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: s
 
     advice: what to do where it cannot be written. card: what its README.md says, "" for none. Raises: BadResults.
     """
+    refuse_unsaved(job)
     part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
         _write(encoder, job, part)

@@ -57,6 +57,7 @@ class Grid:
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
         if models is not None:
+            _check_saved(jobs)
             again |= {record.key for record in held if record.status == "done" and not (models / record.key).is_dir()}
         if changed != KEEP:
             other = _other_code([job for job in jobs if job.key in records and job.key not in again], records)
@@ -164,6 +165,15 @@ def _refusal(found: Mapping[str, Sequence[str]]) -> str:
         f"{', '.join(names[:5])}{' and others' if len(names) > 5 else ''} (such as {next(iter(found))}); "
         f"--changed {RERUN} runs their jobs again, --changed {KEEP} counts them as they are"
     )
+
+
+def _check_saved(jobs: Sequence[Job]) -> None:
+    """Raises: BadResults if a model of one of these jobs could not be saved."""
+    if tuned := [job for job in jobs if job.method.tuning is not None]:
+        from cseb.experiment.export import refuse_unsaved
+
+        for job in tuned:
+            refuse_unsaved(job)
 
 
 def _check_parts(jobs: Sequence[Job]) -> None:

@@ -7,21 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from cseb.data.corpus import Corpus
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
-from cseb.errors import BadBenchmark, BadData
+from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import Benchmark
+from cseb.experiment.corpus_checks import check_corpus
 from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
 from cseb.methods.grammar import parse_methods, parse_scale
-from cseb.methods.part_facts import facts
 from cseb.methods.spec import Edit, Method, part
 from cseb.progress import counted
 from cseb.records.record import Protocol, Record, Source, Vary
-from cseb.registry import SLOTS, scale_of, slot_of
+from cseb.registry import scale_of, slot_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -90,7 +87,7 @@ def plan(
     ]
     check_jobs(jobs, count)
     for method in methods:
-        check_columns(replace(method.at(1.0), edits=method.edits), corpus)
+        check_corpus(replace(method.at(1.0), edits=method.edits), corpus)
     return jobs
 
 
@@ -187,25 +184,6 @@ def settled_method(method: Method, fraction: float, scale: Sequence[Edit], steps
         others = (held for held in (typed.stages if steps else None, typed.post) if held is not None)
         scale = (*scale, *(Edit("~", part(held.name, steps=steps)) for held in others if "steps" in dict(held.options)))
     return method.at(fraction, scale)
-
-
-def check_columns(method: Method, corpus: Corpus) -> None:
-    """Raises: BadData if a method that learns from pairs or triples has a corpus of something else."""
-    allowed = facts(method.views.name).columns
-    if not allowed or not method.terms:
-        return
-    columns = corpus.columns()
-    reader = getattr(SLOTS["views"][method.views.name], "check_lines", None)
-    if reader is not None and np.isin(columns, allowed).all():
-        reader(list(corpus))
-    wrong = np.flatnonzero(~np.isin(columns, allowed))
-    if len(wrong):
-        line = corpus[int(wrong[0])]
-        raise BadData(
-            f"{method} reads {' or '.join(map(str, allowed))} texts joined by TABs from a line of the corpus; "
-            f"{len(wrong):,} of {quantity(len(corpus), 'line')} of {corpus.name} have another number, such as "
-            f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
-        )
 
 
 def check_jobs(jobs: Sequence[Job], count: int) -> None:

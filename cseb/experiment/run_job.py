@@ -21,6 +21,7 @@ import transformers.modeling_utils  # noqa: F401
 
 from cseb.analysis.item_scores import ItemScores
 from cseb.data.corpus import Corpus
+from cseb.data.provenance import seen_in
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
@@ -108,13 +109,14 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         format=SCHEMA,
         resolved=job.method.resolved(),
         parts=stated(job.method),
-        data_seen=job.method.data_seen(),
+        data_seen=seen_in(job.method.data_seen(), corpus.provenance),
         encoder=job.encoder,
         corpus=job.corpus,
         outside=job.external_inputs,
         foreign=job.foreign,
         subset=Subset(size=job.size, fraction=job.fraction, sha256=subset_sha256(training.sentences)),
         overlap=overlap,
+        generated=corpus.provenance,
         seed=job.seed,
         vary=job.vary,
         protocol=job.protocol,
@@ -139,8 +141,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
 
 def _too_little(error: BaseException) -> str:
     """Why a job failed that had too little memory. Its batch is part of the method, so only its place can change."""
-    said = plain(str(error)) or type(error).__name__
-    return f"{OUT_OF_MEMORY}: {said}; take fewer jobs at a time or more memory, and run it with --retry-failed"
+    message = plain(str(error)) or type(error).__name__
+    return f"{OUT_OF_MEMORY}: {message}; take fewer jobs at a time or more memory, and run it with --retry-failed"
 
 
 def _smaller(encoder: Encoder) -> list[str]:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from cseb.data.corpus import Corpus
 from cseb.data.weights import find_encoder
+from cseb.experiment.corpus_checks import check_corpus
 from cseb.experiment.job import Job, external_inputs, foreign
-from cseb.experiment.plan import check_columns, check_jobs, protocol_of, settled_method
+from cseb.experiment.plan import check_jobs, protocol_of, settled_method
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.records.record import Source
 
@@ -52,5 +53,5 @@ def single_job(
         linear=linear,
     )
     check_jobs([job], len(corpus))
-    check_columns(replace(method.at(1.0), edits=method.edits), corpus)
+    check_corpus(replace(method.at(1.0), edits=method.edits), corpus)
     return job

@@ -10,6 +10,7 @@ from cseb.data.corpus import Corpus
 from cseb.data.subset import draw
 from cseb.encoder.encoder import Encoder
 from cseb.experiment import outside_teacher
+from cseb.experiment.corpus_checks import read_by
 from cseb.experiment.job import Job
 from cseb.records.items import Items
 from cseb.records.progress import Progress
@@ -34,7 +35,7 @@ class JobTraining:
     @classmethod
     def of(cls, job: Job, corpus: Corpus) -> JobTraining:
         """Draw the sentences of the job's seed and build its method on its encoder. Raises: CsebError."""
-        sentences = corpus.take(draw(len(corpus), job.size, job.random))
+        sentences = read_by(job.method, corpus, draw(len(corpus), job.size, job.random))
         built = build(job.method, Path(job.folder), job.random, job.trust_remote_code)
         if built.outside is not None:
             asked = (built.outside, job.protocol.device, job.protocol.threads, job.trust_remote_code)

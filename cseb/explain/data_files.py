@@ -51,10 +51,10 @@ def places(chosen: Chosen, data_dir: Path | None) -> Iterator[str]:
 def verdicts(found: Sequence[FileCheck], absent: Sequence[str] = ()) -> Iterator[str]:
     """One line for each file, and how many are how. absent: data sets of which no file is here."""
     for one in found:
-        yield f"{one.state:<8}{one.path or one.file.file}: {one.said}"
+        yield f"{one.state:<8}{one.path or one.file.file}: {one.message}"
     counts = {state: sum(one.state == state for one in found) for state in ("ok", "wrong", "missing")}
-    said = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-    yield f"{said}{'; not here at all: ' + ', '.join(absent) if absent else ''}"
+    message = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
+    yield f"{message}{'; not here at all: ' + ', '.join(absent) if absent else ''}"
 
 
 def _rows(data: DataSet) -> str:

@@ -70,7 +70,7 @@ def show_part(name: str) -> str:
         ("data seen", seen + "".join(f"; with {key}={value} the subset alone" for key, value in known.own.items())),
         ("reads", ", ".join(f"{key} ({kind})" for key, kind in known.external.items()) or "nothing else"),
         *(
-            [("corpus", f"{' or '.join(map(str, known.columns))} texts a line, joined by TABs")]
+            [("corpus", f"{' or '.join(map(str, known.columns))} texts a line, joined by TABs{_named(known)}")]
             if known.columns
             else []
         ),
@@ -84,6 +84,10 @@ def show_part(name: str) -> str:
         ["about", *(f"  {line}" for line in aligned(about))],
     ]
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks)
+
+
+def _named(known: Facts) -> str:
+    return f", or the columns {', '.join(known.roles)}" if known.roles else ""
 
 
 def _value(values: Mapping[str, object], option: Option) -> str:

@@ -22,6 +22,7 @@ FIELDS: tuple[tuple[str, Callable[[Record], str]], ...] = (
     ("method", lambda one: one.method),
     ("encoder", lambda one: tag(one.encoder)),
     ("corpus", lambda one: tag(one.corpus)),
+    ("written by", lambda one: "" if one.generated is None else str(one.generated)),
     ("external inputs", lambda one: ", ".join(map(tag, one.outside))),
     ("sentences", lambda one: f"{one.subset.size:,} ({percent(one.subset.fraction)})"),
     ("subset", lambda one: one.subset.sha256[:8]),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cseb.analysis.comparable import as_it_stands
 from cseb.errors import BadResults, CsebError
+from cseb.methods.equal_code import latest, shown_by
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import Stated, part_differences, stated
 from cseb.records.record import Record, Select
@@ -70,6 +71,8 @@ def _job(record: Record, store: Store) -> Iterator[Row]:
     yield "benchmark", plain(record.benchmark)
     yield "encoder", f"{plain(record.encoder.name)}, sha256 {record.encoder.sha256}"
     yield "corpus", f"{plain(record.corpus.name)}, sha256 {record.corpus.sha256}"
+    if record.generated is not None:
+        yield "written by", plain(str(record.generated))
     for one in record.outside:
         yield "read too", f"{plain(one.name)}, sha256 {one.sha256}"
     for other in record.foreign:
@@ -123,7 +126,9 @@ def _origin(record: Record) -> Iterator[Row]:
     yield "machine", plain(f"{origin.machine}, {origin.device}")
     yield "cseb", plain(origin.cseb + (f", commit {origin.commit}" if origin.commit else ""))
     for name, code in origin.code.items():
-        yield "code of", plain(f"{name}: {code}")
+        equal = latest(name, code)
+        newer = f", equal to {equal}: {shown_by(name, code)}" if equal != code else ""
+        yield "code of", plain(f"{name}: {code}{newer}")
     yield "versions", plain(", ".join(f"{name} {version}" for name, version in origin.versions.items()))
 
 

@@ -132,7 +132,7 @@ def compared(
         )
         if ours != theirs
     ]
-    found += [("training", said) for said in islice(curve_differences(here, there), 1)]
+    found += [("training", message) for message in islice(curve_differences(here, there), 1)]
     theirs = {(one.task, one.select): one for one in there.scores}
     for one in here.scores:
         other = theirs.pop((one.task, one.select), None)

@@ -45,15 +45,17 @@ def launch(
     Ctrl-C and SIGTERM end what runs and are told in the summary. The options are those of JobRunner.
     """
     summary = Summary(total=len(jobs))
-    heard: list[int] = []
+    received: list[int] = []
 
     def answer(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
+        received.append(number)
         stop(number, frame)
 
     def tell(event: Event) -> None:
         nonlocal summary
-        if heard:  # what a handler raises is lost in some places, such as importlib's callbacks while torch is loaded
+        if (
+            received
+        ):  # what a handler raises is lost in some places, such as importlib's callbacks while torch is loaded
             raise Stop
         summary = summary.after(event)
         note(store.folder, event)

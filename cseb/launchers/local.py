@@ -41,9 +41,14 @@ MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 20), "MALLOC_TRIM_THRESHOLD_": str(
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """`workers` jobs at a time; one means this very process, unless a time limit makes it one that can be killed."""
+    """`workers` jobs at a time; one means this very process, unless a time limit makes it one that can be killed.
+
+    until: when worker processes are ended as by Ctrl-C, by time.monotonic(); what this very process does, its caller
+    has to end at an event.
+    """
 
     workers: int = 1
+    until: float = math.inf
 
     def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job once."""
@@ -51,7 +56,7 @@ class Local:
             _here(runner, jobs, tell)
         else:
             names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
-            _Pool(runner, tell, deque(jobs), self.workers, names).run()
+            _Pool(runner, tell, deque(jobs), self.workers, names, self.until).run()
 
 
 def _here(runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
@@ -97,6 +102,7 @@ class _Pool:
     waiting: deque[Job]
     workers: int
     gpus: Sequence[str] = ()
+    until: float = math.inf
     busy: dict[Connection, _Worker] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -108,6 +114,8 @@ class _Pool:
                 for pipe in wait(list(self.busy), self._patience()):
                     assert isinstance(pipe, Connection)  # nothing else was waited for
                     self._hear(self.busy[pipe])
+                if time.monotonic() >= self.until:
+                    raise Stop
                 for worker in self._late():
                     self._stop(worker)
         finally:
@@ -143,11 +151,11 @@ class _Pool:
         _end(worker)
 
     def _patience(self) -> float | None:
-        """Seconds until the next job may be too late, None without a limit."""
-        if self.runner.time_limit is None:
-            return None
+        """Seconds until the next job, or all of them, may be too late, None without a limit."""
+        limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
         oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
-        return min(LOOK, max(0.0, oldest + self.runner.time_limit - time.monotonic()))
+        end = min(oldest + limit, self.until)
+        return None if end == math.inf else min(LOOK, max(0.0, end - time.monotonic()))
 
     def _late(self) -> list[_Worker]:
         limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
@@ -171,9 +179,9 @@ def _started(runner: JobRunner, job: Job, gpu: str) -> _Worker:
         os.environ.setdefault(name, value)  # read when a process starts
     resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
     process = context.Process(target=_work, args=(theirs, runner, job.protocol.threads, gpu), daemon=True)
-    with signals_wait() as heard:
+    with signals_wait() as received:
         process.start()
-    if heard:
+    if received:
         process.terminate()
         raise Stop
     theirs.close()

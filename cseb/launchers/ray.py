@@ -61,12 +61,12 @@ class Ray:
         # read when torch and tokenizers are loaded, and when a process starts
         variables = dict.fromkeys(THREADS, str(job.protocol.threads)) | MALLOC
         try:
-            with signals_wait() as heard:  # half a cluster cannot be ended; and Ray sets a handler of its own
+            with signals_wait() as received:  # half a cluster cannot be ended; and Ray sets a handler of its own
                 try:
                     ray.init(**where, runtime_env={"env_vars": variables}, log_to_driver=False, logging_level="ERROR")
                 except (ConnectionError, RuntimeError, ValueError) as error:
                     raise BadBenchmark(f"no Ray at {self.address or 'this machine'}: {error}") from error
-            if heard:
+            if received:
                 raise Stop
             yield ray
         finally:

@@ -50,10 +50,10 @@ def signals_wait() -> Iterator[list[int]]:
 
     Blocking them is not enough: another thread, such as one of numpy's, takes what this one has blocked.
     """
-    heard: list[int] = []
-    with on_signals(lambda number, _: heard.append(number)):
+    received: list[int] = []
+    with on_signals(lambda number, _: received.append(number)):
         blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what a new process inherits
         try:
-            yield heard
+            yield received
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

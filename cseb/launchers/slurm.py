@@ -136,17 +136,17 @@ class _Queue:
         count = len(packs)
         before = [{job.key: self.before[job.key] for job in pack} for pack in packs]
         arguments = [self.runner] * count, packs, before, [self.slurm] * count
-        with signals_wait() as heard:  # what is submitted must be known, or nobody could cancel it
-            said = io.StringIO()
+        with signals_wait() as received:  # what is submitted must be known, or nobody could cancel it
+            errors = io.StringIO()
             try:
-                with contextlib.redirect_stderr(said):
+                with contextlib.redirect_stderr(errors):
                     sent = self.executor.map_array(_work, *arguments)
             except submitit.core.utils.FailedJobError as error:
-                lines = [line.strip() for line in said.getvalue().splitlines()] or [str(error)]
+                lines = [line.strip() for line in errors.getvalue().splitlines()] or [str(error)]
                 raise BadBenchmark(f"--launcher slurm: {'; '.join(lines)}") from None
             self.out |= {job.job_id: (job, pack) for job, pack in zip(sent, packs, strict=True)}
             self.arrays |= {job.job_id.partition("_")[0] for job in sent}
-        if heard:
+        if received:
             raise Stop
 
     def _queued(self) -> set[str]:
@@ -160,8 +160,8 @@ class _Queue:
         if found.returncode == 0:
             return set(found.stdout.split())
         if not self.complained:
-            said = "; ".join(found.stderr.split("\n")).strip("; ") or f"exit code {found.returncode}"
-            sys.stderr.write(f"cseb: squeue failed and will be retried: {said}\n")
+            message = "; ".join(found.stderr.split("\n")).strip("; ") or f"exit code {found.returncode}"
+            sys.stderr.write(f"cseb: squeue failed and will be retried: {message}\n")
             self.complained = True
         return {name for name, (sent, _) in self.out.items() if self.missing and not sent.paths.result_pickle.exists()}
 

@@ -75,11 +75,11 @@ def start(count: int, arguments: list[str]) -> int:
 
     A process that fails ends the others: they would wait for it for ever. Raises: Stop, once all are ended.
     """
-    heard: list[int] = []
+    received: list[int] = []
 
     def stop_once(number: int, _frame: FrameType | None) -> None:
-        heard.append(number)
-        if len(heard) == 1:  # a second Ctrl-C must not interrupt the launcher while it ends the processes
+        received.append(number)
+        if len(received) == 1:  # a second Ctrl-C must not interrupt the launcher while it ends the processes
             raise Stop
 
     with on_signals(stop_once), TemporaryDirectory() as logs:

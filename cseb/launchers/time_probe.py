@@ -29,6 +29,7 @@ from cseb.data.bounded import read_object
 from cseb.data.files import write_whole
 from cseb.data.read_corpus import beginning
 from cseb.errors import BadData
+from cseb.experiment.corpus_checks import read_by
 from cseb.experiment.expected_time import Estimates, Probe, Span, Timed, expected
 from cseb.experiment.job import Job, code
 from cseb.launchers.devices import VISIBLE, gpus
@@ -164,7 +165,7 @@ def _probe(job: Job) -> Probe:
     chosen = np.random.default_rng(0).permutation(len(corpus))[:count]
     texts = _distinct(job.tasks or _named(job), job.data_dir)
     some = texts[:: max(1, len(texts) // TEXTS)]
-    return Probe(job, corpus.take(chosen.tolist()), some, len(_distinct(_looked(job), job.data_dir)))
+    return Probe(job, read_by(job.method, corpus, chosen.tolist()), some, len(_distinct(_looked(job), job.data_dir)))
 
 
 def _measured(jobs: Mapping[str, Job], at_once: int) -> tuple[dict[str, Timed], dict[str, str]]:
@@ -190,9 +191,9 @@ def _measured(jobs: Mapping[str, Job], at_once: int) -> tuple[dict[str, Timed], 
             with contextlib.suppress(OSError):  # it has died: no answer is heard
                 pipe.send(work)
         while workers:
-            for heard in wait(list(workers)):
-                assert isinstance(heard, Connection)
-                pipe = heard
+            for ready in wait(list(workers)):
+                assert isinstance(ready, Connection)
+                pipe = ready
                 try:
                     kind, answer = pipe.recv()
                 except (EOFError, OSError):
@@ -220,10 +221,10 @@ def _started(threads: int, gpu: str) -> tuple[Connection, BaseProcess]:
         os.environ.setdefault(name, value)
     resource_tracker.ensure_running()
     process = context.Process(target=_work, args=(theirs, threads, gpu), daemon=True)
-    with signals_wait() as heard:
+    with signals_wait() as received:
         process.start()
     theirs.close()
-    if heard:
+    if received:
         process.kill()
         raise Stop
     return ours, process

@@ -73,8 +73,10 @@ def _tree(text: str) -> ast.expr:
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         shown = text if len(text) <= 80 else f"{text[:77]}..."
-        said = f"{shown!r} is not a spec; write it like 'simcse,micse-ami+recipe(steps=500)', in quotes for the shell"
-        raise BadSpec("; ".join([said, *left_out()])) from None
+        message = (
+            f"{shown!r} is not a spec; write it like 'simcse,micse-ami+recipe(steps=500)', in quotes for the shell"
+        )
+        raise BadSpec("; ".join([message, *left_out()])) from None
 
 
 def _method(node: ast.expr, text: str) -> Method:

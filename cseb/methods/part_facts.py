@@ -3,10 +3,11 @@
 A part, built in or of another package, is a class with these class attributes, all of them optional:
 
     version: int = 1               raised when its numbers change: older records then count as stale
-    data_seen = "external"         what it looks at besides subset and pre-training: external, or labels
+    data_seen = "external"         what it looks at besides subset and pre-training: external, labels, generated
     external = {"file": "file"}    options that name a file, a model, an encoder of the hub, or an embedder
     own = {"generator": "self"}    values of these options with which it looks at nothing but the subset
     columns = (2, 3)               texts that a line of the corpus may hold, joined by TABs
+    roles = ("anchor", "positive") what these are, where the corpus has named columns
     requires = "a decoder"         what it asks for besides sentences and one encoder, in words
     uses = ("infonce",)            parts that it makes use of by name
     preset = {"scale": 20.0}       what `+name` puts in, where that is not the constructor's own default
@@ -28,9 +29,9 @@ from cseb.methods import source_code as sources
 from cseb.registry import SLOTS, package_of, slot_of
 
 TOLD = ("shape", "needs", "run_steps", "run_seed")  # what a constructor is told when it asks by name
-STATED = ("version", "data_seen", "external", "own", "columns", "requires", "uses", "preset")
+STATED = ("version", "data_seen", "external", "own", "columns", "roles", "requires", "uses", "preset")
 KINDS = ("file", "model", "encoder", "embedder")
-SEEN = ("external", "labels")
+SEEN = ("external", "labels", "generated")
 HOME = "cseb"
 
 
@@ -77,6 +78,7 @@ class Facts:
     external: Mapping[str, str] = field(default_factory=dict)
     own: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[int, ...] = ()
+    roles: tuple[str, ...] = ()
     requires: str = ""
     uses: tuple[str, ...] = ()
     preset: Mapping[str, Any] = field(default_factory=dict)
@@ -161,7 +163,7 @@ def _checked(found: Facts) -> Facts:
             raise wrong(attribute, held, f"a dictionary by option is needed; options: {', '.join(sorted(known))}")
     for kind in found.external.values():
         one_of(KINDS, kind, f"{what}: its external")
-    for attribute in ("columns", "uses"):
+    for attribute in ("columns", "roles", "uses"):
         if not isinstance(getattr(found, attribute), tuple):
             raise wrong(attribute, getattr(found, attribute), "a tuple is needed")
     for key, value in (*found.preset.items(), *((one.name, one.default) for one in found.options)):

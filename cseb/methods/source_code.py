@@ -196,17 +196,17 @@ def _text(node: Any, silent: bool = False) -> str:
         return "word" if silent and isinstance(node.value, str) else repr(node.value)
     if isinstance(node, ast.JoinedStr) and silent:
         return "word"
-    said = [type(node).__name__]
+    text = [type(node).__name__]
     for field, value in ast.iter_fields(node):
         if field in UNREAD or value is None or value == []:
             continue
         if field in STATEMENTS and isinstance(value, list):
-            said.append(f"{field}={_text([one for one in value if _counts(one)])}")
+            text.append(f"{field}={_text([one for one in value if _counts(one)])}")
         elif isinstance(node, ast.Assert) and field == "msg":
             continue
         else:
-            said.append(f"{field}={_text(value, silent or isinstance(node, ast.Raise))}")
-    return f"({' '.join(said)})"
+            text.append(f"{field}={_text(value, silent or isinstance(node, ast.Raise))}")
+    return f"({' '.join(text)})"
 
 
 def _counts(statement: ast.stmt) -> bool:

@@ -50,5 +50,5 @@ def _typical_event(world: World, chance: Chance) -> str:
     )
     frame = frame._replace(agent=general) if focus == "agent" else frame._replace(patient=general)
     name = chance.pick(known.forms)[0]
-    told = way.write(frame, Wording(chance), "")
-    return glue(name if known.mass else with_article(name), "is", told)
+    text = way.write(frame, Wording(chance), "")
+    return glue(name if known.mass else with_article(name), "is", text)

@@ -44,12 +44,12 @@ def queries(name: str = "mw-faq") -> Retrieval:
         question = _written(chance, "question", asked, words, {})
         texts = [_written(chance, "narration", frame, {}, words)]
         texts += [_written(chance, "narration", changed(frame, MAJOR, 1, world, chance), words, {}) for _ in range(2)]
-        told = [text for text in texts if text]
-        if not question or question in found.queries or len({*told} - {*found.documents}) < len(texts):
+        sentences_found = [text for text in texts if text]
+        if not question or question in found.queries or len({*sentences_found} - {*found.documents}) < len(texts):
             continue
         found.queries.append(question)
         found.relevant.append(len(found.documents))
-        found.documents.extend(told)
+        found.documents.extend(sentences_found)
     return found
 
 

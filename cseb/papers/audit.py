@@ -103,9 +103,9 @@ def _average(average: Printed, cells: Sequence[Printed]) -> Iterator[Finding]:
     gap = Fraction(average.text) - mean
     if abs(gap) <= unit / 2:
         return
-    said = f"mean of {quantity(len(cells), 'cell')} {float(mean):.4f}, difference {float(gap):+.4f}"
+    message = f"mean of {quantity(len(cells), 'cell')} {float(mean):.4f}, difference {float(gap):+.4f}"
     kind = "rounding" if abs(gap) <= (unit + cell_unit) / 2 else "average"
-    yield _finding(kind, average, f"{said}; rounding leaves {float((unit + cell_unit) / 2):g}")
+    yield _finding(kind, average, f"{message}; rounding leaves {float((unit + cell_unit) / 2):g}")
 
 
 def granularity(rows: Sequence[Printed]) -> Iterator[Finding]:

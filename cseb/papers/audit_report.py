@@ -49,11 +49,11 @@ def audited(files: Sequence[str] = (), claims: Path | None = None, checks: Path 
         raise BadBenchmark("--claims and --checks go together: what is said, and how to test it")
     names = files or [SHIPPED]
     rows = read(shipped.published("scores") if name == SHIPPED else Path(name) for name in names)
-    said = read_claims(claims, checks) if claims and checks else []
+    claims_read = read_claims(claims, checks) if claims and checks else []
     if SHIPPED in names:
-        said += read_claims(shipped.published("claims"), shipped.published("checks"))
-    untested = [one.name for one in said if not one.checks]
-    return Audit(audit(rows, said), len(rows), len(said) - len(untested), untested)
+        claims_read += read_claims(shipped.published("claims"), shipped.published("checks"))
+    untested = [one.name for one in claims_read if not one.checks]
+    return Audit(audit(rows, claims_read), len(rows), len(claims_read) - len(untested), untested)
 
 
 def _terminal(found: Audit) -> str:

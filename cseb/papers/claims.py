@@ -100,7 +100,7 @@ def contradicted(claims: Iterable[Claim], rows: Sequence[Printed]) -> list[Faile
             a, b = (_cells(rows, side) if side else [] for side in (check.a, check.b))
             if not a or (check.b and not b):
                 raise BadData(f"claim {claim.name}: no cell is {check.a if not a else check.b}")
-            failed += [Failed(claim, cells, said) for cells, said in CHECKS[check.kind](check, a, b, rows)]
+            failed += [Failed(claim, cells, message) for cells, message in CHECKS[check.kind](check, a, b, rows)]
     return failed
 
 

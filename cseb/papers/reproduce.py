@@ -82,8 +82,8 @@ def _result(one: RecordSummary, select: Select, ours: Cell, row: Printed, tasks:
     theirs = f"{row.where}: {row.text}{spread}" + (f" [{row.flag}]" if row.flag else "")
     name = f"{plain(one.method)} {percent(one.subset.fraction)} {select}"
     name += "" if row.task == "sts-avg" else f" {row.task}"
-    ok, said = _judged(one, select, ours, row, tasks)
-    return CheckResult(question="paper", cell=name, ok=ok, text=f"{theirs}; {said}", moved=True)
+    ok, message = _judged(one, select, ours, row, tasks)
+    return CheckResult(question="paper", cell=name, ok=ok, text=f"{theirs}; {message}", moved=True)
 
 
 def _judged(

@@ -171,7 +171,8 @@ class Term(Protocol):
     """One summand of the loss, unweighted; never gathers over processes.
 
     It may have `edits`: how many of the view maker's edits it needs; `networks = 2`: it compares the encoder with its
-    peer, where other terms are taken of each; `ratings = True`: it reads `scores`; `same_width = True`: it compares
+    peer, where other terms are taken of each; `ratings = True`: it reads `scores`; `hard_frozen = True`: it reads a
+    frozen teacher's vectors of hard negatives, which one from outside has; `same_width = True`: it compares
     vectors with those of a frozen teacher number by number; and `reads`, of the class or as its options have it, see
     Reads: without it a term is believed to read everything.
     """
@@ -243,7 +244,11 @@ class Outside(Protocol):
 
 
 class Tuning(Protocol):
-    """Which weights of the encoder are trained."""
+    """Which weights of the encoder are trained.
+
+    It may have `stays = True`: what it adds is needed at test and fits into no ordinary checkpoint; `longer_maps =
+    True`: tokens attend to more than one another.
+    """
 
     adds_weights: bool  # it lays weights of its own over those of the backbone
 

@@ -28,12 +28,23 @@ class Triples:
 
     data_seen: ClassVar[str] = "labels"
     columns: ClassVar[tuple[int, ...]] = (3,)
+    roles: ClassVar[tuple[str, ...]] = ("anchor", "positive", "negative")
     requires: ClassVar[str] = "labelled triples"
     views = 3
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N lines to N anchors, N positives and N hard negatives."""
         return tuple(columns(sentences, (3,), "triples (anchor TAB positive TAB hard negative)"))
+
+
+class GeneratedTriples(Triples):
+    """The same lines, written by a language model; the corpus says which one, when and from what prompt.
+
+    Source: Zhang et al. 2023 (SynCSE), Wang et al. 2024 (MultiCSR), Lai et al. 2024 (GCSE). Raises: BadData.
+    """
+
+    data_seen: ClassVar[str] = "generated"
+    requires: ClassVar[str] = "triples that a language model wrote"
 
 
 class Pairs:
@@ -45,6 +56,7 @@ class Pairs:
 
     data_seen: ClassVar[str] = "labels"
     columns: ClassVar[tuple[int, ...]] = (2, 3)
+    roles: ClassVar[tuple[str, ...]] = ("anchor", "positive")
     requires: ClassVar[str] = "labelled pairs"
     views = 2
 

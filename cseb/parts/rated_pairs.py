@@ -18,6 +18,7 @@ class RatedPairs:
 
     data_seen: ClassVar[str] = "labels"
     columns: ClassVar[tuple[int, ...]] = (3,)
+    roles: ClassVar[tuple[str, ...]] = ("left", "right", "score")
     requires: ClassVar[str] = "rated pairs"
     views = 2
 

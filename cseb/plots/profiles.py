@@ -34,7 +34,7 @@ def profile(study: Study, tasks: Sequence[str], select: Select, base: Floor) -> 
         raise BadResults(f"no method but {base.title} has points on all of these tasks; nothing was gained")
     names = [method for method in study.methods if any(method in one for one in found.values())]
     figure, (line,) = panels(len(found))
-    said = []
+    phrases = []
     for axes, (size, by_method) in zip(line, found.items(), strict=True):
         for method, gained in by_method.items():
             _curve(axes, gained, plain(method), names.index(method))
@@ -43,14 +43,14 @@ def profile(study: Study, tasks: Sequence[str], select: Select, base: Floor) -> 
         axes.set_title(f"{percent(study.sizes[size])} ({size:,})")
         axes.set_xlabel("points gained")
         axes.set_ylabel("fraction of runs and tasks above" if axes is line[0] else "")
-        said.append(f"at {percent(study.sizes[size])}: {_middles(by_method)}")
+        phrases.append(f"at {percent(study.sizes[size])}: {_middles(by_method)}")
     fullest = max(line, key=lambda axes: len(axes.get_lines()))
     legend(figure, fullest, len(names))
     what = (
         f"Performance profile: fraction of the pairs of a seed and one of {len(tasks)} tasks that gain more points "
         f"than x over {base.title}, "
         f"{select} checkpoint. Bands: pointwise 95 %, bootstrap over seeds; too narrow with few seeds. "
-        f"Interquartile mean over seeds of the gain averaged over tasks, with its interval: {'; '.join(said)}."
+        f"Interquartile mean over seeds of the gain averaged over tasks, with its interval: {'; '.join(phrases)}."
     )
     return Plot(figure, f"{what} {signature(study, {size: study.sizes[size] for size in found}, tasks, (select,))}")
 
@@ -66,9 +66,9 @@ def _curve(axes: Axes, gained: Floats, label: str, place: int) -> None:
 
 
 def _middles(by_method: Mapping[str, Floats]) -> str:
-    said = []
+    phrases = []
     for method, gained in by_method.items():
         middle, reach = iqm_of_seeds(gained)
         spread = f" [{reach.low:.2f}, {reach.high:.2f}]" if len(gained) > 1 else ""
-        said.append(f"{plain(method)} {middle:+.2f}{spread} (n={len(gained)})")
-    return ", ".join(said)
+        phrases.append(f"{plain(method)} {middle:+.2f}{spread} (n={len(gained)})")
+    return ", ".join(phrases)

@@ -42,10 +42,10 @@ def training(study: Study, held: Held) -> Plot:
             axes.set_ylabel(what if axes is line[0] else "")
     legend(figure, lines[0][0], len(study.methods))
     chosen = study.records[0].protocol.dev
-    said = (
+    message = (
         f"Training: mean loss since the previous evaluation{f' and points on {plain(chosen)}' if dev else ''}, by step."
     )
-    return Plot(figure, f"{said} Thin: single seeds; thick: their mean. {_signed(study, ())}")
+    return Plot(figure, f"{message} Thin: single seeds; thick: their mean. {_signed(study, ())}")
 
 
 def geometry(study: Study, held: Held, tasks: Sequence[str], select: Select) -> Plot:
@@ -85,8 +85,8 @@ def geometry(study: Study, held: Held, tasks: Sequence[str], select: Select) -> 
     axes.grid(visible=True)
     legend(figure, axes, len(study.methods))
     over = quantity(len(tasks), "task")
-    said = f"Alignment and uniformity, mean over seeds of the {select} checkpoint; colour: points over {over}."
-    return Plot(figure, f"{said} Numbers beside marks: sentences. {_signed(study, tasks)}")
+    message = f"Alignment and uniformity, mean over seeds of the {select} checkpoint; colour: points over {over}."
+    return Plot(figure, f"{message} Numbers beside marks: sentences. {_signed(study, tasks)}")
 
 
 @dataclass(frozen=True, slots=True)

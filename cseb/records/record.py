@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from cseb.data.provenance import Provenance
 from cseb.records.method_text import Stated, read_method, written
 from cseb.records.part_data import Parts
 from cseb.text import quantity
@@ -239,6 +240,7 @@ class RecordSummary(BaseModel):
     subset: Subset
     overlap: tuple[Overlap, ...] | None = None  # tasks with texts among the sentences trained on; None: not looked for
     seed: Count
+    generated: Provenance | None = None  # where the sentences are from, if a language model wrote them
     vary: Vary = "all"  # which streams of random numbers the seed decides; the others are those of seed 0
     protocol: Protocol
     scores: tuple[TaskScore, ...] = ()
@@ -285,6 +287,7 @@ class Record(RecordSummary):
         found: dict[str, Any] = write(self)
         if self.parts is None:  # a record of format 1 stays one
             del found["parts"]
-        if self.overlap is None:
-            del found["overlap"]
+        for name in ("overlap", "generated"):
+            if getattr(self, name) is None:
+                del found[name]
         return found

@@ -146,7 +146,7 @@ def _alike(one: RecordSummary) -> tuple[object, ...]:
     origin = one.origin
     return (
         *(one.format, one.status, one.benchmark, one.method, one.resolved, one.data_seen, one.vary),  # parts: resolved
-        *(one.encoder, one.corpus, one.outside, one.foreign, one.overlap, one.protocol, one.failure),
+        *(one.encoder, one.corpus, one.outside, one.foreign, one.generated, one.overlap, one.protocol, one.failure),
         *(getattr(origin, name) for name in _names(Origin) if name not in OWN),
         *(tuple(origin.versions.items()), tuple(origin.code.items())),
         one.measured(),

@@ -94,9 +94,9 @@ def _count(held: Sequence[CheckResult]) -> str:
         return "not checked"
     bad = sum(one.ok is False for one in asked)
     moved = sum(one.moved for one in asked)
-    said = f"{'YES' if bad else 'no'}" if held[0].question != "paper" else f"{'not all' if bad else 'yes'}"
+    summary = f"{'YES' if bad else 'no'}" if held[0].question != "paper" else f"{'not all' if bad else 'yes'}"
     aside = "" if held[0].question == "paper" else f", {len(asked) - moved} of them identical to the last bit"
-    return f"{said}; {len(asked) - bad} of {quantity(len(asked), 'cell')} as expected{aside}"
+    return f"{summary}; {len(asked) - bad} of {quantity(len(asked), 'cell')} as expected{aside}"
 
 
 def _escaped(text: str, also: str = "") -> str:

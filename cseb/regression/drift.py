@@ -60,8 +60,8 @@ class DriftCheck:
             text += f"; most: {plain(self.worst[0])} {self.worst[1]:+.4g}"
         cell = f"{plain(self.method)} {percent(self.fraction)} seed {self.seed} {self.select}"
         moved = self.difference != 0 or bool(self.worst and self.worst[1])
-        said = f"{self.reason}: {text}" if self.reason else text
-        return CheckResult(question="drift", cell=cell, ok=self.ok, text=said, moved=moved)
+        message = f"{self.reason}: {text}" if self.reason else text
+        return CheckResult(question="drift", cell=cell, ok=self.ok, text=message, moved=moved)
 
 
 def compare(

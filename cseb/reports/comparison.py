@@ -18,6 +18,10 @@ from cseb.text import percent, plain, quantity
 
 SCOPES: tuple[Scope, ...] = ("seeds", "items", "seeds and items")
 NONE = "--"
+INTERVALS = (
+    "seeds, items, seeds and items: 95 % confidence intervals of the mean difference for new seeds (Student's t), for "
+    "new test items (closed form of the variance), for both. wins: seeds with a positive difference."
+)
 ASO = (
     "ASO: upper bound of the violation ratio of stochastic order (0: the method's runs are above at every quantile, 1: "
     f"below); almost stochastically larger under {THRESHOLD:g}. It ignores pairing; descriptive with so few seeds."
@@ -107,9 +111,7 @@ def values(one: Pair, found: Family, about: About) -> dict[str, Value]:
         "mean": comparison.mean,
         "differences": " ".join(f"{value!r}" for value in comparison.differences.tolist()),
     }
-    for scope in SCOPES:
-        reach, name = comparison.interval(scope), scope.replace(" ", "_")
-        known |= dict(zip((f"{name}_low", f"{name}_high"), ends(reach), strict=True))
+    known |= ends_by_name(comparison)
     known |= {
         "wins": comparison.wins,
         "scope": comparison.scope,
@@ -163,6 +165,15 @@ def span(reach: Interval | None) -> str:
 def ends(reach: Interval | None) -> tuple[float | None, float | None]:
     """Both ends, for programs."""
     return (None, None) if reach is None else (reach.low, reach.high)
+
+
+def ends_by_name(comparison: Comparison) -> dict[str, Value]:
+    """Both ends of the interval of every scope, for programs."""
+    found: dict[str, Value] = {}
+    for scope in SCOPES:
+        name = scope.replace(" ", "_")
+        found |= dict(zip((f"{name}_low", f"{name}_high"), ends(comparison.interval(scope)), strict=True))
+    return found
 
 
 def probability(value: float | None) -> str:
@@ -231,11 +242,7 @@ def _chance(one: Pair, found: Family, about: About, known: Mapping[str, Value], 
 def _what(found: Family, about: About) -> Iterator[str]:
     side = f"each method minus {plain(about.baseline)}" if about.baseline else "the first method minus the second"
     yield f"Difference in points: {side}, tasks averaged within a seed, paired by seed."
-    yield (
-        "seeds, items, seeds and items: 95 % confidence intervals of the mean difference for new seeds (Student's "
-        "t), for "
-        "new test items (closed form of the variance), for both. wins: seeds with a positive difference."
-    )
+    yield INTERVALS
     if about.lacking:
         yield f"No intervals for new test items, so verdicts hold for new seeds only: {about.lacking}."
 

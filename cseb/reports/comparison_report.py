@@ -18,6 +18,7 @@ from cseb.records.record import Select
 from cseb.reports.captions import not_shown, signature
 from cseb.reports.comparison import About, chances, clusters_in_words, effects
 from cseb.reports.document import Value
+from cseb.reports.learning_curve import learning_curve_sheet
 from cseb.reports.ranking import ranks, single_tasks, where_curves_cross
 from cseb.reports.sheet import Sheet
 from cseb.statistics.paired import FEWEST_JUDGED, MARGIN
@@ -32,7 +33,8 @@ class Wanted:
     """What is to be compared.
 
     baseline: a method as typed, "" for all pairs. tasks: as records name them, () for those that share the first one's
-    protocol. singles: whether single tasks are shown as well. aso: almost stochastic order.
+    protocol. singles: whether single tasks are shown as well. aso: almost stochastic order. learning_curve: what more
+    sentences bring to each method.
     """
 
     baseline: str
@@ -41,10 +43,11 @@ class Wanted:
     margin: float = MARGIN
     singles: bool = False
     aso: bool = False
+    learning_curve: bool = False
 
 
 def sheets(study: Study, wanted: Wanted, item_scores: ItemScores) -> list[Sheet]:
-    """Comparisons, probabilities and ranks at every fraction, then single tasks, then the curve over fractions.
+    """Comparisons, probabilities and ranks at every fraction, single tasks, the curve over fractions, what more brings.
 
     Raises: BadResults for a baseline that no record has, or if there is nothing to compare.
     """
@@ -61,6 +64,8 @@ def sheets(study: Study, wanted: Wanted, item_scores: ItemScores) -> list[Sheet]
             shown.append(_singles(study, wanted, size, tasks, item_scores))
     if len(sizes) > 1:
         shown += _curve(study, wanted, tasks, [found[size] for size in sizes], sizes)
+    if wanted.learning_curve and (more := learning_curve_sheet(study, found, tasks, wanted.select)):
+        shown.append(more)
     if not shown:
         raise BadResults("there are no two methods with scores at the same fraction and seeds; nothing can be compared")
     last = shown[-1]

@@ -12,7 +12,7 @@ from cseb.errors import BadResults
 from cseb.records.record import Select
 from cseb.records.record_file import Problem
 from cseb.reports.captions import caption, footnotes, not_shown, signature
-from cseb.statistics.paired import FEWEST_TESTED
+from cseb.statistics.paired import FEWEST_JUDGED
 from cseb.text import percent, plain
 
 
@@ -232,10 +232,12 @@ def bare(task: str) -> str:
 def _legend(study: Study, ask: StudyQuery, marked: Collection[Heading]) -> str:
     if ask.best is None:
         return ""
-    if all(len(seeds) < FEWEST_TESTED for seeds in study.runs.values()):
-        return f"Significance: not tested; a test takes {FEWEST_TESTED} seeds of each method or more."
+    few = [len(seeds) < FEWEST_JUDGED for seeds in study.runs.values()]
+    if not marked and all(few):
+        return f"Significance: not tested; a test takes {FEWEST_JUDGED} seeds of each method or more."
     if not marked:
-        return f"Significance: no method differs significantly from the best of its column ({ask.claim})."
+        tested = f"method with {FEWEST_JUDGED} seeds or more" if any(few) else "method"
+        return f"Significance: no {tested} differs significantly from the best of its column ({ask.claim})."
     return (
         f"Bold or *: the best mean and all means not significantly different from it ({ask.claim}); no marks where "
         "that is every method."

@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from cseb.encoder.interface import Shape
+from cseb.encoder.interface import ATTENTIONS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.spec import Method
-from cseb.parts import NeedsSetup, Network, Outside, Stages, View
+from cseb.parts import NeedsSetup, Network, Outside, Stages, Tuning, View
 from cseb.training.live_parts import Weighted, groups, live
 from cseb.training.unread_parts import unread, untrained
 
@@ -42,6 +42,19 @@ def check_read(method: Method, shape: Shape, views: View, terms: Sequence[Weight
     elif dict(method.recipe.options)["steps"]:
         network: Network | None = None if method.network is None else live(method.network, shape)
         stages: Stages | None = None if method.stages is None else live(method.stages, shape)
+        tuning: Tuning | None = None if method.tuning is None else live(method.tuning, shape)
+        mapped = [weighted.name for weighted in terms if ATTENTIONS in weighted.term.needs]
+        if mapped and method.tuning is not None and getattr(tuning, "longer_maps", False):
+            raise BadSpec(
+                f"{mapped[0]} reads attention maps among tokens, and {method.tuning.name} puts others in front; take "
+                "one out"
+            )
+        asking = [weighted.name for weighted in terms if getattr(weighted.term, "hard_frozen", False)]
+        if asking and method.stages is not None and not isinstance(stages, Outside):
+            raise BadSpec(
+                f"{asking[0]} needs frozen vectors of hard negatives, and {method.stages.name} has none; take "
+                '+outside_teacher(encoder="FOLDER")'
+            )
         unread(
             method,
             [weighted.term for weighted in terms],

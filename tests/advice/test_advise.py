@@ -13,6 +13,7 @@ from cseb.advice.race import ROUNDS
 from cseb.advice.runs import Runs
 from cseb.api.recommend import advise, forecast
 from cseb.errors import CsebError
+from cseb.experiment.grid import Grid
 from cseb.records.store import Store
 from tests.conftest import OBJECTS, SENTENCES
 
@@ -95,10 +96,10 @@ def test_held_out_sentences_are_not_trained_on(asked: Asked, tmp_path: Path) -> 
 def test_stopped_in_the_race_it_says_who_leads_and_goes_on(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = Runs.run
 
-    def once(self: Runs, grid: object, until: float) -> bool:
-        if any(job.seed >= 100 for job in grid.jobs):  # type: ignore[attr-defined]
+    def once(self: Runs, grid: Grid, *limits: object) -> bool:
+        if any(job.seed >= 100 for job in grid.jobs):
             raise KeyboardInterrupt
-        return whole(self, grid, until)  # type: ignore[arg-type]
+        return whole(self, grid, *limits)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Runs, "run", once)
     found = advise(asked())

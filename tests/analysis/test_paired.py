@@ -100,6 +100,10 @@ def test_significantly_different_methods_and_those_to_print_in_bold() -> None:
     assert not family(all_pairs(samples(few, 100, TASKS, "last", world.item_scores()))).significant
     assert set(best_methods(few, 100, TASKS, "last")) == {"a", "b", "c", "d"}
     assert best_methods(found, 777, TASKS, "last") == ()
+    mixed = gather([one for one in records if one.seed < 4 or one.method != "b"])
+    assert best_methods(mixed, 100, TASKS, "last", world.item_scores()) == ("c",), "b cannot be tested"
+    mixed = gather([one for one in records if one.seed < 4 or one.method != "c"])
+    assert len(best_methods(mixed, 100, TASKS, "last", world.item_scores())) == 4, "the best cannot be tested"
 
 
 def test_a_curve_is_compared_like_any_score() -> None:

@@ -46,14 +46,14 @@ def test_a_copy_is_named_for_what_it_is(tmp_path: Path, content: bytes, state: s
     (tmp_path / "a.txt").write_bytes(content)
     verdict = check(TABLE, tmp_path / "a.txt")
     assert (verdict.state, verdict.sha256) == (state, hashlib.sha256(content).hexdigest())
-    assert said in verdict.said
-    assert ("as expected" not in said) or TABLE.sha256[:12] in verdict.said or "quoted" in said
+    assert said in verdict.message
+    assert ("as expected" not in said) or TABLE.sha256[:12] in verdict.message or "quoted" in said
 
 
 def test_a_byte_order_mark_that_is_gone_is_no_other_text(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(TEXT)
     marked = replace(TABLE, sha256=hashlib.sha256(b"\xef\xbb\xbf" + TEXT).hexdigest())
-    assert "the text is the same" in check(marked, tmp_path / "a.txt").said
+    assert "the text is the same" in check(marked, tmp_path / "a.txt").message
 
 
 def test_nothing_is_said_against_a_file_whose_hash_is_not_known(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_nothing_is_said_against_a_file_whose_hash_is_not_known(tmp_path: Path) 
     unknown = replace(TABLE, sha256="")
     assert (
         check(unknown, tmp_path / "a.txt").state,
-        "none in the manifest" in check(unknown, tmp_path / "a.txt").said,
+        "none in the manifest" in check(unknown, tmp_path / "a.txt").message,
     ) == (
         "ok",
         True,
@@ -71,14 +71,14 @@ def test_nothing_is_said_against_a_file_whose_hash_is_not_known(tmp_path: Path) 
 
 
 def test_missing_and_unreadable_files(tmp_path: Path) -> None:
-    assert (check(TABLE, None).state, check(TABLE, None).said) == ("missing", "3 rows expected")
-    assert "cannot be read: Is a directory" in check(TABLE, tmp_path).said
+    assert (check(TABLE, None).state, check(TABLE, None).message) == ("missing", "3 rows expected")
+    assert "cannot be read: Is a directory" in check(TABLE, tmp_path).message
 
 
 def test_a_rating_that_is_gone_is_counted(tmp_path: Path) -> None:
     (tmp_path / "gs").write_bytes(b"1\n\n3\n")
     one = DataFile("gs", 3, hashlib.sha256(b"1\n2\n3\n").hexdigest(), rated=3)
-    assert "2 ratings, expected 3" in check(one, tmp_path / "gs").said
+    assert "2 ratings, expected 3" in check(one, tmp_path / "gs").message
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_rows_are_counted_as_the_format_has_them(kind: str, content: bytes, rows
 
 def test_an_open_quotation_mark_is_no_sound_table(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(b'a\n"one\n')
-    assert check(DataFile("a.csv", 2, header=1, format="csv"), tmp_path / "a.csv").said.startswith(
+    assert check(DataFile("a.csv", 2, header=1, format="csv"), tmp_path / "a.csv").message.startswith(
         "not a valid csv file"
     )
 
@@ -125,4 +125,4 @@ def test_copies_known_to_be_in_circulation_are_recognised(
     (tmp_path / "copy").write_bytes(content)
     verdict = check(files_of(data)[file], tmp_path / "copy")
     assert verdict.state == "wrong"
-    assert re.match(said, verdict.said)
+    assert re.match(said, verdict.message)

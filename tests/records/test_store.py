@@ -211,3 +211,22 @@ def test_a_summary_says_what_its_record_says(store: Store, name: str) -> None:
     store.write(one, {})
     ([found], _) = store.summaries()
     assert getattr(found, name) == getattr(one, name)
+
+
+def test_a_link_among_the_records_stops_no_run(store: Store, tmp_path: Path) -> None:
+    """One that is old and called like a half-written file is removed, and what it names stays."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/file").write_text("mine")
+    store.prepare()
+    for number, target in enumerate((tmp_path / "mine", tmp_path / "nothing", store.runs / ".1.tmp")):
+        link = store.runs / f".{number}.tmp"
+        link.symlink_to(target)
+        os.utime(link, (0, 0), follow_symlinks=False)
+    (store.runs / "0123456789abcdef.json").symlink_to(tmp_path / "nothing")
+    (store.runs / "folder.json").symlink_to(tmp_path / "mine")
+    store.prepare()
+    assert (tmp_path / "mine/file").read_text() == "mine"
+    assert not list(store.runs.glob(".*.tmp"))
+    records, problems = store.load()
+    assert not records
+    assert len(problems) == 2

@@ -83,7 +83,7 @@ def _environment(grid: Grid, label: str) -> str:
         r"\bottomrule",
         r"\end{tabular}}",
         r"\par\smallskip",
-        *(rf"{{\raggedright\footnotesize $^{{{letter}}}$ {tex(said)}\par}}" for said, letter in letters.items()),
+        *(rf"{{\raggedright\footnotesize $^{{{letter}}}$ {tex(reason)}\par}}" for reason, letter in letters.items()),
         *(rf"{{\raggedright\footnotesize {tex(note)}\par}}" for note in grid.notes),
         *([rf"{{\raggedright\tiny\ttfamily {tex(grid.signature)}\par}}"] if grid.signature else []),
         r"\end{table}",
@@ -131,8 +131,8 @@ def _lacks(entry: Entry) -> str:
 
 def _letters(grid: Grid) -> dict[str, str]:
     """Remark to the letter that stands for it, in order of appearance."""
-    said = dict.fromkeys(_lacks(entry) for row in grid.rows for entry in row)
-    return dict(zip((one for one in said if one), _alphabet(), strict=False))
+    reasons = dict.fromkeys(_lacks(entry) for row in grid.rows for entry in row)
+    return dict(zip((one for one in reasons if one), _alphabet(), strict=False))
 
 
 def _alphabet() -> Iterator[str]:

@@ -91,11 +91,11 @@ def _series(
     path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
     yield f'<polyline class="curve" stroke="{colour}" stroke-dasharray="{_dash(place)}" points="{path}"/>'
     for x, y, cell in points:
-        said = "\n".join([f"{title} ({number(cell)})", *(f"seed {seed}: {v:.2f}" for seed, v in cell.values.items())])
+        text = "\n".join([f"{title} ({number(cell)})", *(f"seed {seed}: {v:.2f}" for seed, v in cell.values.items())])
         keys = " ".join(f"{seed}:{key}" for seed, key in cell.keys.items())
         yield (
             f'<path class="point" tabindex="0" fill="{colour}" d="{_marker(place)}" data-keys="{escape(keys)}" '
-            f'transform="translate({x:.1f} {y:.1f})" data-tip="{escape(said)}"/>'
+            f'transform="translate({x:.1f} {y:.1f})" data-tip="{escape(text)}"/>'
         )
     yield "</g>"
 

@@ -44,22 +44,22 @@ def _blocks(document: Document) -> Iterator[dict[str, object]]:
 
     from cseb.reports.formats.html.curves import draw
 
-    said: set[str] = set()
+    shown_above: set[str] = set()
     cell = _bare if len(document.records) > LARGE else _cell
     for block in document.blocks:
         if isinstance(block, Heading):
-            said = set()
+            shown_above = set()
             yield {"heading": block.text}
         elif isinstance(block, Curves):
             figure = draw(block)
             yield {"curves": Markup(figure.markup), "caption": figure.caption}  # noqa: S704 - escaped where it is made
         else:
-            yield {"grid": _grid(block, said, cell)}
-            said |= {block.caption, *block.notes}
+            yield {"grid": _grid(block, shown_above, cell)}
+            shown_above |= {block.caption, *block.notes}
 
 
 def _grid(
-    grid: Grid, said: Collection[str], cell: Callable[[Entry, str, Entry], dict[str, object]]
+    grid: Grid, shown_above: Collection[str], cell: Callable[[Entry, str, Entry], dict[str, object]]
 ) -> dict[str, object]:
     titles = [column.title for column in grid.columns]
     return {
@@ -73,8 +73,8 @@ def _grid(
             }
             for row in grid.rows
         ],
-        "caption": grid.caption if grid.caption not in said else "",
-        "notes": [note for note in grid.notes if note not in said],
+        "caption": grid.caption if grid.caption not in shown_above else "",
+        "notes": [note for note in grid.notes if note not in shown_above],
         "signature": grid.signature,
     }
 

@@ -1,0 +1,62 @@
+"""Methods whose positives and hard negatives a language model wrote: SynCSE, MultiCSR and GCSE."""
+
+from dataclasses import replace
+
+from cseb.methods.simcse_supervised import SIMCSE_SUP
+from cseb.methods.spec import preset
+
+FILE = (
+    "generated_triples: the corpus is a file of sentence, positive and hard negative with its provenance beside it; "
+    "cseb runs no generator, so a row is as low-shot as what its file was written from"
+)
+
+SYNCSE = replace(
+    SIMCSE_SUP,
+    name="syncse",
+    source="Zhang, Lan & He, EMNLP 2023, arXiv:2305.15077 (SynCSE); released script, RoBERTa-base",
+    views=preset("generated_triples"),
+    recipe=preset("recipe", steps=1_617, batch_size=512, learning_rate=5e-5, eval_every=25),
+    deviations=(
+        FILE,
+        "recipe: three epochs; steps are those of supervised SimCSE, whose file has about as many rows; kept for "
+        "every fraction of the corpus",
+        "infonce: the released script also asks for masked language modelling; `+mlm(weight=0.1)` adds it",
+    ),
+)
+
+MULTICSR = replace(
+    SYNCSE,
+    name="multicsr",
+    source="Wang et al., NAACL 2024, arXiv:2310.10962 (MultiCSR); released code, stage 3",
+    stages=preset("outside_teacher"),
+    terms=(preset("filtered_bce"),),
+    recipe=preset("recipe", steps=1_617, batch_size=512, learning_rate=5e-5),
+    deviations=(
+        FILE,
+        "stages 1 and 2 of the paper, generation and its filter by the model's own ratings, are outside cseb; what "
+        "was filtered, and how, belongs into the provenance",
+        "outside_teacher: the frozen model must be named, `+outside_teacher(encoder='FOLDER')`; the release has an "
+        "unsupervised SimCSE of 10^6 sentences",
+        "recipe: that of supervised SimCSE; the paper's own was not read",
+    ),
+)
+
+GCSE = replace(
+    SYNCSE,
+    name="gcse",
+    source="Lai et al. 2024, arXiv:2409.12887 (GCSE); released code, BERT-base",
+    stages=preset("outside_teacher"),
+    terms=(preset("gaussian_nce"),),
+    recipe=preset(
+        "recipe", steps=15_625, batch_size=128, learning_rate=1e-5, warmup=190, schedule="constant", max_length=64
+    ),
+    deviations=(
+        FILE,
+        "outside_teacher: the frozen model must be named, `+outside_teacher(encoder='FOLDER')`; the release has one "
+        "of its own, whose vectors are those behind its head",
+        "gaussian_nce: `+gaussian_nce(alpha=8.58)` is RoBERTa's; two further arguments of the released loss are "
+        "without effect and left out",
+        "recipe: the release trains two epochs of its own file; 15,625 steps are ours",
+        "recipe: the release's rate falls to 0 at step 80,000, which no run reaches; constant after the warm-up here",
+    ),
+)

@@ -1,0 +1,42 @@
+"""PromCSE: prefixes in front of every layer are trained, the encoder is frozen."""
+
+from dataclasses import replace
+
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.simcse_supervised import SIMCSE_SUP
+from cseb.methods.spec import preset
+
+FP16 = "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option"
+
+PROMCSE = replace(
+    SIMCSE,
+    name="promcse",
+    source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); released code, BERT-base, "
+    "unsupervised",
+    tuning=preset("prefix"),
+    recipe=preset("recipe", steps=3_906, batch_size=256, learning_rate=3e-2),
+    deviations=(
+        "recipe: the rate, a thousand times SimCSE's, was chosen at one epoch of 10^6 sentences; kept for every "
+        "fraction of the corpus",
+        "infonce: the release's RoBERTa commands add masked language modelling, `+mlm(weight=0.1)`; BERT's do not",
+        "prefix: a trained encoder cannot be saved, for no checkpoint of its family has prefixes",
+        FP16,
+    ),
+)
+
+PROMCSE_SUP = replace(
+    SIMCSE_SUP,
+    name="promcse-sup",
+    source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); released code, BERT-base, "
+    "supervised",
+    head=preset("mlp", keep=True),
+    tuning=preset("prefix", length=12),
+    terms=(preset("infonce"), preset("hardest_hinge")),
+    recipe=preset("recipe", steps=10_766, batch_size=256, learning_rate=1e-2),
+    deviations=(
+        "recipe: ten epochs of the released triples of supervised SimCSE are 10766 steps; kept for every fraction",
+        "hardest_hinge: its weight of 10 is that of the release's RoBERTa-large; none is given for BERT-base",
+        PROMCSE.deviations[2],
+        FP16,
+    ),
+)

@@ -1,0 +1,83 @@
+"""Records that cannot be compared are refused, or mixed on request and said to be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from cseb.analysis.comparable import groups
+from cseb.analysis.query import StudyQuery
+from cseb.errors import BadResults
+from cseb.reports.layouts import few_shot
+from tests.factory import record, seeds, source
+from tests.reports.test_captions import says
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        ({"encoder": "roberta"}, r"differ in encoder: bert@\w{8} / roberta@\w{8}"),
+        ({"corpus": "nli"}, "differ in corpus: nli"),
+        ({"tasks": ("sts12@1",)}, "differ in tasks: sts12@1 / sts12@1, sts13@1, sickr@1"),
+        ({"dev": "sickr-dev"}, "differ in dev set: sickr-dev / stsb-dev"),
+        ({"device": "cuda"}, "differ in device: cpu / cuda.* --mixed"),
+        ({"torch": "2.8.0"}, r"differ in version of torch: 2\.7\.0 / 2\.8\.0"),
+        ({"measures": {"sts12@1": "mteb-sts@1"}}, "how sts12@1 is scored: simcse-sts@1 / mteb-sts@1"),
+        ({"resolved": "recipe(steps=9, dropout='model')@1"}, r"different options: .*steps=60 / steps=9"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(other: dict[str, object], what: str) -> None:
+    with pytest.raises(BadResults, match=what):
+        few_shot([record(seed=0), record(seed=1, **other)])  # type: ignore[arg-type]
+
+
+def test_options_may_differ_between_sizes_and_methods() -> None:
+    records = [record(size=100), record(size=1000, resolved="cls()@1"), record("micse", resolved="mean()@1")]
+    assert len(few_shot(records).rows) == 2
+
+
+def test_one_seed_counts_once() -> None:
+    twin = record().model_copy(update={"key": "0" * 16})
+    with pytest.raises(BadResults, match=f"seed 0, has two records: {record().key}.json and {'0' * 16}.json"):
+        few_shot([record(), twin])
+
+
+def test_of_two_records_for_one_job_the_later_counts_on_request() -> None:
+    old = record(values=(1.0, 1.0, 1.0))
+    new = record(values=(9.0, 9.0, 9.0)).model_copy(update={"key": "0" * 16})
+    new = new.model_copy(update={"origin": replace(new.origin, finished="2026-01-02T00:00:00Z")})
+    for records in ([old, new], [new, old]):
+        table = few_shot(records, ask=StudyQuery(mixed=True))
+        assert table.rows[0].cells[0].values == {0: 9.0}
+        assert says(table.notes, "1 older record of jobs")
+
+
+def test_what_may_differ_is_mixed_on_request_and_said() -> None:
+    records = [record(), record(seed=1, torch="2.8.0", device="cuda")]
+    table = few_shot(records, ask=StudyQuery(mixed=True))
+    assert table.rows[0].cells[0].n == 2
+    assert says(table.notes, "Mixed (--mixed): device: cpu / cuda", "version of torch: 2.7.0 / 2.8.0")
+    with pytest.raises(BadResults, match="differ in encoder"):
+        few_shot([record(), record(seed=1, encoder="roberta")], ask=StudyQuery(mixed=True))
+
+
+def test_the_name_of_a_folder_does_not_make_another_encoder() -> None:
+    moved = record(seed=1).model_copy(update={"encoder": replace(source("bert"), name="/data/bert")})
+    assert few_shot([record(), moved]).rows[0].cells[0].n == 2
+
+
+def test_groups_can_each_be_a_table() -> None:
+    records = [record(encoder=name, seed=seed) for seed in range(2) for name in ("roberta", "bert")]
+    assert [[one.encoder.name for one in group] for group in groups(records)] == [["bert"] * 2, ["roberta"] * 2]
+
+
+def test_stale_records_are_left_out_and_counted() -> None:
+    old = seeds(resolved="cls()@7")
+    table = few_shot([*seeds(), *old])
+    assert table.rows[0].cells[0].n == 3
+    assert says(table.notes, "out of date", "3 records made with cls@7, now cls@1")
+    with pytest.raises(BadResults, match="all 3 are stale"):
+        few_shot(old)
+    with pytest.raises(BadResults, match="no record to show: run a benchmark first"):
+        few_shot([])

@@ -1,0 +1,88 @@
+"""Mistakes on the command line: one line, exit code 2, never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner, Result
+
+from cseb.cli import app
+from tests.stderr_lines import without_progress
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "dmo"], "did you mean demo"),
+        (["run", "--methods", "simcs"], "did you mean simcse"),
+        (["run", "--methods", "simcse+ami(wieght=1)"], "did you mean weight"),
+        (["run", "microworld", "--fractions", "1.5"], "fractions.0"),
+        (["run", "--fractions", "0.1", "--sizes", "5"], "choose one"),
+        (["run", "--workers", "two"], "--workers is 'two'"),
+        (["run", "--time-limit", "soon"], "such as 90s, 30m or 2h"),
+        (["run", "--time-limit", "0s"], "above 0"),
+        (["run", "--time-limit", "5m", "--processes", "2", "--dry-run"], "--time-limit watches over jobs of one"),
+        (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
+        (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
+        (["show", "micsee"], "did you mean micse"),
+        (["list", "method"], "did you mean methods"),
+        (["report", "/nowhere"], "/nowhere"),
+        (["report", "--format", "word"], "'latex'"),
+        (["report", "--select", "first"], "'last'"),
+        (["sample", "microworld"], "--fraction or --size"),
+        (["check", "nowhere.yaml"], "no such file"),
+    ],
+)
+def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str) -> None:
+    found = call(*arguments)
+    assert found.exit_code == 2
+    assert found.stdout == ""
+    assert found.stderr.startswith("cseb: ")
+    assert len(without_progress(found.stderr)) == 1
+    assert words in found.stderr
+
+
+@pytest.mark.parametrize(
+    "option", [("--workers", "two"), ("--slurm", "x"), ("--vary", "x"), ("--linear", "x"), ("--launcher", "x")]
+)
+def test_a_wrong_option_is_refused_before_the_corpus_is_read(
+    option: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def plan(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("cseb.experiment.plan.plan", plan)
+    found = call("run", *option, *(["--launcher", "slurm", "--device", "cpu"] if option[0] == "--slurm" else []))
+    assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
+    assert option[1] in found.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["run", "microworld", "--methods", "cls", "--dry-run", "--results"], ["status"], ["report"]]
+)
+def test_a_folder_that_cannot_be_looked_into_is_one_line(command: list[str]) -> None:
+    found = call(*command, "r" * 300)
+    assert (found.exit_code, found.stdout, len(without_progress(found.stderr))) == (2, "", 1), found.output
+    assert "File name too long" in found.stderr
+
+
+WORDS = st.sampled_from(
+    ["simcse", "+", "-ami", "(", ")", "steps=", "0", "1e9", ",", "'", "None", "é", " ", "\n", "[b]", "~x/"]
+)
+
+
+@settings(max_examples=60)
+@given(words=st.lists(WORDS, max_size=6), option=st.sampled_from(["--methods", "--fractions", "--tasks", "--corpus"]))
+def test_no_option_gives_a_traceback(words: list[str], option: str, tmp_path: Path) -> None:
+    found = call(
+        "run", "microworld", "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x"
+    )
+    assert found.exit_code in (0, 2)
+    assert found.exception is None or isinstance(found.exception, SystemExit)

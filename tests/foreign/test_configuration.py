@@ -1,0 +1,119 @@
+"""Configurations of strangers: sizes that make no encoder, settings that lead elsewhere, files that are none."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
+from tests.foreign.folders import CODE, Tiny, change, not_planned, refused, st_folder, write
+
+
+@pytest.mark.parametrize(
+    ("file", "values", "message"),
+    [
+        ("config.json", {"auto_map": {"AutoModel": "custom.Custom"}}, "auto_map refers to custom code"),
+        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["custom.Custom", None]}}, "refers to custom code"),
+        ("config.json", {"transformers_weights": "other.safetensors"}, "transformers_weights is not supported"),
+        ("config.json", {"quantization_config": {"quant_method": "awq"}}, "quantization_config is not supported"),
+        ("config.json", {"attn_implementation": "someone/kernel"}, "names a downloadable kernel"),
+        (
+            "config.json",
+            {"sub_config": [{"_attn_implementation": {"": "someone/kernel"}}]},
+            "names a downloadable kernel",
+        ),
+        ("adapter_config.json", {"base_model_name_or_path": "someone/else"}, "weights of another model are needed"),
+    ],
+)
+def test_a_configuration_that_leads_elsewhere_is_refused(
+    tiny: Tiny, canary: Path, file: str, values: dict[str, object], message: str
+) -> None:
+    folder = Path(shutil.copytree(tiny("bert"), "encoder"))
+    (folder / "custom.py").write_text(CODE.format(canary=str(canary)))
+    write(folder / file, {**(json.loads((folder / file).read_text()) if (folder / file).exists() else {}), **values})
+    refused(folder, message, "--pooler", "mean")
+    not_planned(folder)
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"hidden_size": 0}, {"hidden_size": 17}, {"hidden_size": -16}, {"hidden_size": "wide"}, {"hidden_size": None},
+        {"hidden_size": 32}, {"hidden_size": 10**9}, {"hidden_size": 10**400}, {"hidden_size": [16]},
+        {"num_attention_heads": 0}, {"num_attention_heads": 3}, {"num_attention_heads": True},
+        {"num_hidden_layers": 0}, {"num_hidden_layers": 10**8}, {"num_hidden_layers": -1},
+        {"pad_token_id": 10_000}, {"pad_token_id": -1000}, {"vocab_size": 0}, {"vocab_size": 20}, {"vocab_size": 10**7},
+        {"max_position_embeddings": 0}, {"max_position_embeddings": 4}, {"max_position_embeddings": 10**9},
+        {"intermediate_size": 0}, {"intermediate_size": 10**9}, {"hidden_act": "none"}, {"hidden_act": {}},
+        {"hidden_dropout_prob": 7}, {"layer_norm_eps": float("nan")}, {"initializer_range": float("inf")},
+        {"chunk_size_feed_forward": 3}, {"chunk_size_feed_forward": 10**6}, {"chunk_size_feed_forward": None},
+        {"num_labels": 10**9}, {"model_type": "none"}, {"model_type": 3}, {"type_vocab_size": 0},
+    ],
+    ids=lambda values: f"{next(iter(values.items()))!s:.40}",
+)  # fmt: skip
+def test_sizes_that_make_no_encoder_are_refused_while_planning(tiny: Tiny, values: dict[str, object]) -> None:
+    folder = Path(shutil.copytree(tiny("bert"), "encoder"))
+    change(folder / "config.json", **values)
+    not_planned(folder)
+    refused(folder, "encoder", "--pooler", "mean")
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "distilbert"])
+def test_layers_that_would_not_be_used_are_named(tiny: Tiny, family: str) -> None:
+    """A config.json of fewer layers than the weights have; masked-LM heads, which all of these hold, are left out."""
+    name = "n_layers" if family == "distilbert" else "num_hidden_layers"
+    folder = Path(shutil.copytree(tiny(family), "encoder"))
+    change(
+        folder / "config.json", **{name: 1}, **({"layer_types": ["full_attention"]} if family == "modernbert" else {})
+    )
+    not_planned(folder)
+    refused(folder, "has 1 layers, its weights have 2", "--pooler", "mean")
+
+
+def test_an_encoder_that_was_shortened_on_purpose_is_read(tiny: Tiny) -> None:
+    """As the guide says it is done."""
+    from transformers import AutoModel
+
+    AutoModel.from_pretrained(tiny("bert"), num_hidden_layers=1).save_pretrained("short")
+    for file in tiny("bert").glob("*token*"):
+        shutil.copy(file, "short")
+    assert find("short", EncoderOptions(pooler="mean")).open()(["a man"]).shape == (1, 16)
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer_config.json", "tokenizer.json", "special_tokens_map.json"])
+@pytest.mark.parametrize(
+    "content",
+    [b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000, b"", b"\xff", b"[]", b"null",
+     b'{"cls_token": "\\ud800", "model_type": "\\ud800"}', b'{"a": ' + b"9" * 5000 + b"}"],
+    ids=["brackets", "braces", "empty", "bytes", "list", "null", "surrogate", "digits"],
+)  # fmt: skip
+def test_small_files_that_cannot_be_are_one_line(tiny: Tiny, file: str, content: bytes) -> None:
+    folder = Path(shutil.copytree(tiny("bert"), "encoder"))
+    (folder / file).write_bytes(content)
+    refused(folder, "", "--pooler", "mean")
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "README.md", "model.safetensors", "vocab.txt",
+                                  "modules.json", "1_Pooling/config.json", "chat_template.jinja"])  # fmt: skip
+@pytest.mark.parametrize("kind", ["FIFO", "device"])
+def test_what_is_no_file_is_not_waited_for(tiny: Tiny, file: str, kind: str) -> None:
+    folder = st_folder(tiny("bert"), Path("st"))
+    (folder / file).unlink(missing_ok=True)
+    if kind == "FIFO":
+        os.mkfifo(folder / file)
+    else:
+        (folder / file).symlink_to("/dev/zero")
+    refused(folder, "")
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 5000, "a/" * 3000, "st:" + "a" * 5000, "glove:" + "a" * 5000, "a" * 300 + ".vec"]
+)
+def test_a_name_that_is_too_long_is_one_line(name: str) -> None:
+    refused(name, "")

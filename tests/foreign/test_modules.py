@@ -1,0 +1,182 @@
+"""Folders of sentence-transformers: no module, activation or tokenizer of a stranger's is imported.
+
+These tests hold with any version of the library: up to 5 it imports what a folder names.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cseb.embedders import find
+from cseb.embedders import foreign_modules as foreign
+from cseb.embedders.interface import EncoderOptions
+from cseb.errors import BadData
+from tests.conftest import SENTENCES
+from tests.foreign.folders import CODE, OLD, Tiny, call, change, refused, st_folder, with_dense, write
+
+
+def test_what_is_right_is_loaded(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = with_dense(tiny("bert"), Path("st"))
+    embedder = find(str(folder), EncoderOptions())
+    assert embedder.open()(SENTENCES).shape == (len(SENTENCES), 4)
+    assert "modules=('Transformer', 'Pooling', 'Dense')" in embedder.resolved
+    kinds = [f"sentence_transformers.{place}" for place in ("base.modules.dense.Dense", "models.Dense.Dense")]
+    for kind in kinds:
+        listed = json.loads((folder / "modules.json").read_text())
+        listed[2]["type"] = kind
+        write(folder / "modules.json", listed)
+        assert [module.kind for module in foreign.check(folder)] == ["Transformer", "Pooling", "Dense"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["custom.Custom", "sentence_transformers_custom.Custom", "sentence_transformers.SentenceTransformer",
+     "sentence_transformers.models.custom.Custom", "sentence_transformers.models.Dense\n", "os.system", "Custom", ""],
+)  # fmt: skip
+def test_no_module_of_the_folder_is_imported(tiny: Tiny, canary: Path, kind: str) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("st"), ((kind, ""),))
+    for name in ("custom", "sentence_transformers_custom"):
+        (folder / f"{name}.py").write_text(CODE.format(canary=str(canary)))
+        Path(f"{name}.py").write_text(CODE.format(canary=str(canary)))
+    refused(folder, "is not a text module of sentence-transformers")
+    refused(f"st:{folder}", "--trust-remote-code")
+    with pytest.raises(BadData):
+        find(str(folder), EncoderOptions()).open()
+    assert not canary.exists()
+
+
+def test_a_module_of_the_folder_runs_when_it_is_trusted(tiny: Tiny, canary: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("st"), (("custom.Custom", ""),))
+    (folder / "custom.py").write_text(CODE.format(canary=str(canary)))
+    assert find(str(folder), EncoderOptions(trust_remote_code=True)).open()(["a man"]).shape == (1, 16)
+    assert canary.exists()
+
+
+@pytest.mark.parametrize("deep", [False, True])
+@pytest.mark.parametrize("file", ["router_config.json", "config.json"])
+def test_no_module_of_a_router_is_imported(tiny: Tiny, canary: Path, file: str, deep: bool) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("st"), ((f"{OLD}Router", "2_Router"),))
+    Path("custom.py").write_text(CODE.format(canary=str(canary)))
+    at = folder / "2_Router"
+    if deep:
+        write(at / file, {"types": {"inner": f"{OLD}Asym"}, "structure": {"query": ["inner"]}, "parameters": {}})
+        at = at / "inner"
+    write(at / file, {"types": {"0": "custom.Custom"}, "structure": {"query": ["0"]}, "parameters": {}})
+    refused(folder, "'custom.Custom' is not a text module of sentence-transformers")
+    assert not canary.exists()
+
+
+def test_a_router_that_holds_itself_is_not_followed(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("st"), ((f"{OLD}Router", "2_Router"),))
+    write(folder / "2_Router/router_config.json", {"types": {"inner": f"{OLD}Router"}})
+    (folder / "2_Router/inner").symlink_to(".")
+    refused(folder, "or routers in routers")
+    assert call(folder).stderr.count("inner") <= foreign.DEEPEST
+
+
+@pytest.mark.parametrize(
+    "named", ["custom.Custom", "torch.nn.modules.custom.Custom", "torch.hub.load", "os.abort", "torch.nn.Parameter", 3]
+)
+def test_no_activation_is_imported(tiny: Tiny, canary: Path, named: object) -> None:
+    pytest.importorskip("sentence_transformers")
+    Path("custom.py").write_text(CODE.format(canary=str(canary)))
+    refused(with_dense(tiny("bert"), Path("st"), activation_function=named), "is not one of torch.nn's")
+    assert not canary.exists()
+
+
+def test_no_tokenizer_of_word_embeddings_is_imported(tiny: Tiny, canary: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    Path("custom.py").write_text(CODE.format(canary=str(canary)))
+    folder = st_folder(tiny("bert"), Path("st"), ((f"{OLD}WordEmbeddings", "2_Words"),))
+    write(folder / "2_Words/config.json", {"tokenizer_class": "custom.Custom"})
+    refused(folder, "tokenizer_class 'custom.Custom' is not one of sentence-transformers'")
+    assert not canary.exists()
+
+
+def test_the_library_is_not_taken_from_the_folder(tiny: Tiny, canary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    folder = st_folder(tiny("bert"), Path("st"))
+    (folder / "sentence_transformers.py").write_text(CODE.format(canary=str(canary)))
+    monkeypatch.syspath_prepend(str(folder.resolve()))
+    for name in [one for one in sys.modules if one.split(".")[0] == "sentence_transformers"]:
+        monkeypatch.delitem(sys.modules, name)
+    refused(folder, "holds a package called sentence_transformers that would be imported instead")
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"model_args": {"gguf_file": "evil.gguf"}}, "gguf_file"),
+        ({"model_args": {"attn_implementation": "someone/kernel"}}, "names a downloadable kernel"),
+        ({"model_args": {"use_safetensors": False}}, "use_safetensors"),
+        ({"model_kwargs": {"quantization_config": {"quant_method": "x"}}}, "quantization_config"),
+        ({"tokenizer_args": {"tokenizer_file": "/elsewhere.json"}}, "tokenizer_file"),
+        ({"config_args": {"auto_map": {"AutoConfig": "custom.Custom"}}}, "auto_map"),
+        ({"tokenizer_name_or_path": "/elsewhere"}, "tokenizer_name_or_path"),
+        ({"modality_config": {"text": {"method": "save_pretrained"}}}, "modality_config"),
+        ({"transformer_task": "any-to-any"}, "transformer_task"),
+    ],
+)
+def test_settings_that_lead_elsewhere_are_refused(tiny: Tiny, setting: dict[str, object], message: str) -> None:
+    folder = st_folder(tiny("bert"), Path("st"))
+    for name in foreign.SETTINGS[:2]:
+        write(folder / name, setting)
+        refused(folder, message)
+        (folder / name).unlink()
+
+
+@pytest.mark.parametrize("path", ["../outside", "/outside", "2_Dense/../../outside", "a" * 300, "nul\0l", 3, None])
+def test_a_module_lies_in_the_folder(tiny: Tiny, path: object) -> None:
+    folder = with_dense(tiny("bert"), Path("st"))
+    shutil.move(folder / "2_Dense", "outside")
+    listed = json.loads((folder / "modules.json").read_text())
+    write(folder / "modules.json", [*listed[:2], {**listed[2], "path": path}])
+    refused(folder, "modul" if path == "a" * 300 else "outside the folder") if path != "a" * 300 else refused(
+        folder, "a" * 50
+    )
+
+
+def test_a_module_that_is_a_link_out_of_the_folder_is_not_followed(tiny: Tiny) -> None:
+    """What lies behind it would be in no hash and under no guard."""
+    folder = with_dense(tiny("bert"), Path("st"))
+    shutil.move(folder / "2_Dense", "outside")
+    (folder / "2_Dense").symlink_to(Path("outside").resolve())
+    refused(folder, "points outside the model's folder")
+
+
+def test_what_only_the_first_sentence_proves_impossible_is_refused(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = with_dense(tiny("bert"), Path("st"))
+    change(folder / "config.json", num_attention_heads=-1)
+    refused(folder, "sentence-transformers cannot load it")
+
+
+def test_layers_that_would_not_be_used_are_named_in_a_model_of_the_library_too(tiny: Tiny) -> None:
+    pytest.importorskip("sentence_transformers")
+    folder = st_folder(tiny("bert"), Path("model"))
+    change(folder / "config.json", num_hidden_layers=1)
+    refused(folder, "has 1 layers, its weights have 2")
+
+
+@pytest.mark.parametrize("file", ["modules.json", "1_Pooling/config.json", "sentence_bert_config.json",
+                                  "config_sentence_transformers.json"])  # fmt: skip
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000 + b"]" * 100_000, b"", b"null", b"[3]", b'{"prompts": 3}', b'["\\ud800"]', b"[{}]"]
+)
+def test_small_files_of_modules_that_cannot_be_are_one_line(tiny: Tiny, file: str, content: bytes) -> None:
+    folder = st_folder(tiny("bert"), Path("st"))
+    (folder / file).write_bytes(content)
+    if (file, content) == ("1_Pooling/config.json", b'{"prompts": 3}'):
+        pytest.skip("what a module of the library's own makes of a key it does not know is up to it")
+    refused(folder, "")

@@ -1,0 +1,113 @@
+"""Gaussian decay and filtered logistic loss: their equations in loops, published cases, what must not matter."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts import LossInputs
+from cseb.parts.terms.doubted_negatives import FilteredBCE, GaussianNCE, decayed, filtered_bce, gaussian_nce
+from cseb.parts.terms.infonce import info_nce
+from cseb.training.build import check
+from tests.parts.terms.two_views import cosine, step
+
+ANCHORS = torch.tensor([[1.0, 0.2], [0.3, 1.0], [-0.8, 0.5]], dtype=torch.float64)
+POSITIVES = torch.tensor([[0.9, 0.1], [0.5, 1.0], [-1.0, 0.2]], dtype=torch.float64)
+NEGATIVES = torch.tensor([[0.7, 0.9], [1.0, 0.4], [-0.2, 1.0]], dtype=torch.float64)
+FROZEN = torch.tensor([0.8, 0.6, 0.9], dtype=torch.float64)
+TRIPLE = (ANCHORS, POSITIVES, NEGATIVES)
+CASES = [  # alpha, own hard negatives' logits, loss
+    (0.17, [15.136422396737, 12.450471316431, 13.72025737378], 0.324826013632),
+    (2.0, [1.347148417469, 12.450471316431, 12.330194800597], 0.321565922351),
+    (8.58, [0.076468958495, 12.450471316431, 1.604941636749], 0.32100094616),
+]
+
+
+def gaussian_by_hand(temperature: float, alpha: float) -> float:
+    total = 0.0
+    for i in range(3):
+        logits = [cosine(ANCHORS[i], one) / temperature for one in (*POSITIVES, *NEGATIVES)]
+        z, b = logits[3 + i], float(FROZEN[i]) / temperature
+        if z <= b:
+            logits[3 + i] = z - z * math.exp(-((z - b) ** 2) / (2 * alpha**2))
+        total += math.log(sum(math.exp(one - logits[i]) for one in logits))
+    return total / 3
+
+
+@pytest.mark.parametrize(("alpha", "logits", "loss"), CASES)
+def test_the_decay_equals_published_cases_and_loops(alpha: float, logits: list[float], loss: float) -> None:
+    own = torch.tensor([cosine(a, n) / 0.05 for a, n in zip(ANCHORS, NEGATIVES, strict=True)], dtype=torch.float64)
+    assert decayed(own, FROZEN / 0.05, alpha).tolist() == pytest.approx(logits, abs=1e-9)
+    found = gaussian_nce(*TRIPLE, FROZEN, 0.05, alpha).item()
+    assert found == pytest.approx(loss, abs=1e-9)
+    assert found == pytest.approx(gaussian_by_hand(0.05, alpha), abs=1e-12)
+
+
+def test_without_decay_it_is_the_plain_contrast_with_hard_negatives() -> None:
+    plain = info_nce(ANCHORS, torch.cat([POSITIVES, NEGATIVES]), 0.05).item()
+    assert plain == pytest.approx(0.324826072488, abs=1e-9)
+    below = torch.full_like(FROZEN, -1.0)  # the frozen model finds every pair farther apart than the encoder
+    assert gaussian_nce(*TRIPLE, below, 0.05, 8.58).item() == pytest.approx(plain, abs=1e-12)
+    assert gaussian_nce(*TRIPLE, FROZEN, 0.05, 1e-6).item() == pytest.approx(plain, abs=1e-12)
+
+
+def test_the_gradient_passes_as_if_the_decay_were_a_constant() -> None:
+    own = torch.tensor([3.0, 5.0], requires_grad=True)
+    decayed(own, torch.tensor([4.0, 4.0]), 2.0).sum().backward()
+    assert own.grad is not None
+    assert own.grad.tolist() == [1.0, 1.0]
+
+
+def filtered_by_hand(frozen: tuple[torch.Tensor, ...], temperature: float, threshold: float) -> float:
+    total = 0.0
+    for i in range(3):
+        logits = []
+        for j, (own, seen) in enumerate(zip((*POSITIVES, *NEGATIVES), (*frozen[1], *frozen[2]), strict=True)):
+            doubted = j != i and cosine(frozen[0][i], seen) > threshold
+            logits.append(0.0 if doubted else cosine(ANCHORS[i], own) / temperature)
+        whole = sum(map(math.exp, logits))
+        chances = [math.exp(one) / whole for one in logits]
+        total -= sum(math.log(chance if j == i else 1 - chance) for j, chance in enumerate(chances))
+    return total / 18
+
+
+@pytest.mark.parametrize("threshold", [1.0, 0.9, 0.5, -1.0])
+def test_the_filtered_loss_equals_its_loops(threshold: float) -> None:
+    frozen = tuple(one.flip(0) for one in TRIPLE)
+    found = filtered_bce(TRIPLE, frozen, 0.5, threshold).item()
+    assert found == pytest.approx(filtered_by_hand(frozen, 0.5, threshold), abs=1e-12)
+
+
+def test_a_doubted_negative_has_no_pull() -> None:
+    negatives = NEGATIVES.clone().requires_grad_()
+    filtered_bce((ANCHORS, POSITIVES, negatives), (ANCHORS, POSITIVES, ANCHORS), 0.5, -1.0).backward()
+    assert negatives.grad is not None
+    assert not negatives.grad.any()  # with everything doubted only positives move
+
+
+def inputs(frozen: tuple[torch.Tensor, ...]) -> LossInputs:
+    views = [*step(ANCHORS, POSITIVES).views, *step(NEGATIVES, NEGATIVES).views[:1]]
+    return LossInputs(views, torch.Generator(), frozen=[frozen])
+
+
+def test_the_parts_read_the_frozen_model_of_three_views() -> None:
+    frozen = tuple(one.flip(0) for one in TRIPLE)
+    similar = torch.nn.functional.cosine_similarity(frozen[0], frozen[2])
+    assert GaussianNCE(0.05, 2.0)(inputs(frozen)) == gaussian_nce(*TRIPLE, similar, 0.05, 2.0)
+    assert FilteredBCE(0.5, 0.9)(inputs(frozen)) == filtered_bce(TRIPLE, frozen, 0.5, 0.9)
+
+
+@pytest.mark.parametrize("method", ["gcse", "multicsr"])
+def test_they_need_a_frozen_model_and_triples(method: str, tiny: Callable[[str], Path]) -> None:
+    with pytest.raises(BadSpec, match="encoder is missing"):
+        check(parse_method(method).at(1.0), tiny("bert"))
+    teacher = "+outside_teacher(encoder=any)"
+    with pytest.raises(BadSpec, match="compares 3 views of a sentence; pairs gives 2"):
+        check(parse_method(f"{method}{teacher}+pairs").at(1.0), tiny("bert"))
+    with pytest.raises(BadSpec, match=r"needs frozen vectors of hard negatives, and teacher has none; take \+outside"):
+        check(parse_method(f"{method}+teacher").at(1.0), tiny("bert"))
+    check(parse_method(f"{method}{teacher}").at(1.0), tiny("bert"))

@@ -1,0 +1,125 @@
+"""Captions, notes and the signature: what a cell is, what is missing, and what a number may not be taken for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cseb.analysis.query import StudyQuery
+from cseb.analysis.significance import by_seeds
+from cseb.records.record_file import Problem
+from cseb.reports.layouts import few_shot, per_task
+from tests.factory import grid, record, seeds, source
+
+
+def says(notes: tuple[str, ...], *words: str) -> bool:
+    return any(all(word in note for word in words) for note in notes)
+
+
+def test_the_caption_says_what_a_cell_is() -> None:
+    caption = few_shot(grid()).caption
+    assert "sample standard deviation over n = 3 seeds (0-2)" in caption
+    assert "simcse-sts@1 on sts12@1, sts13@1, sickr@1" in caption
+    assert few_shot(grid(), ask=StudyQuery(spread="ci95")).caption.startswith(
+        "Mean ± half the width of the 95 % confidence interval"
+    )
+    assert few_shot(grid(), ask=StudyQuery(spread="range")).caption.startswith("Mean [minimum, maximum over seeds]")
+    assert "so no spread is given" in few_shot([record()]).caption
+
+
+@pytest.mark.parametrize("dev", ["stsb-dev@1", "clinc150-dev@1", "banking77-dev@1"])  # pairs, queries, questions
+def test_what_chose_the_checkpoint_is_called_items_because_not_every_dev_set_has_pairs(dev: str) -> None:
+    caption = few_shot(seeds(dev=dev)).caption
+    assert f"the dev set {dev} (1,500 labelled items)" in caption
+    assert "pairs" not in caption
+
+
+def test_tasks_that_no_average_of_the_table_holds_are_named() -> None:
+    tasks = ("sts12@1", "mr@1", "cr@1")
+    runs = [record(tasks=tasks, measures={"mr@1": "accuracy@1", "cr@1": "accuracy@1"}, benchmark="b")]
+    said = "Not shown, as they are scored by another protocol: mr, cr (accuracy@1). Choose them with --tasks."
+    assert said in few_shot(runs).notes
+    assert said not in few_shot(runs, (), StudyQuery(tasks=("sts12",))).notes
+    assert not [note for note in per_task(runs).notes if note.startswith("Not shown")]
+
+
+def test_what_went_wrong_stands_below() -> None:
+    problems = [Problem(Path(f"/r/runs/{name}.json"), "not a record: EOF") for name in "abcdefg"]
+    table = few_shot(grid(), problems)
+    assert says(table.notes, "Excluded as unreadable: 7 files: a.json (not a record: EOF)", "and 2 more")
+    assert says(table.notes, "Failed: simcse, 0.1 %, seed 1 (step 12: the loss is not finite)")
+    assert says(table.notes, "Collapsed", "micse+paraphrase(file='50%_&_#1.txt') 0.1 % (100)")
+    assert says(table.notes, "Missing", "micse+paraphrase(file='50%_&_#1.txt') 1 % (1,000) (seed 2)")
+    assert says(table.notes, "Fewer than three seeds in 3 of 6 cells")
+    assert says(few_shot([record(seed=seed, failed="boom") for seed in range(8)]).notes, "Failed: 3 more jobs")
+
+
+def test_whoever_saw_more_than_the_subset_is_marked() -> None:
+    table = few_shot(grid())
+    assert [row.head.beyond for row in table.rows] == [False, True, False]
+    assert says(table.notes, "†", "micse+paraphrase", "uses data beyond the subset: external")
+
+
+def test_notes_warn_of_the_microworld_of_large_subsets_and_of_mixed_versions() -> None:
+    assert says(few_shot(seeds(corpus="microworld")).notes, "Microworld", "say nothing about real text")
+    assert says(few_shot(seeds(size=50_000)).notes, "At 50 %", "different seeds overlap")
+    plain = few_shot(seeds()).notes
+    assert not says(plain, "Microworld")
+    assert not says(plain, "At ")
+    assert not says(plain, "Run on several")
+
+
+def test_a_table_of_several_libraries_of_linear_layers_says_so() -> None:
+    def made(*libraries: str) -> tuple[str, ...]:
+        records = [
+            one.model_copy(update={"origin": replace(one.origin, linear=library)})
+            for one, library in zip(seeds(len(libraries)), libraries, strict=True)
+        ]
+        return few_shot(records).notes
+
+    assert says(made("blas", "onednn", "blas"), "Linear layers by several libraries", "blas; onednn")
+    for alike in (("blas", "blas"), ("", "onednn"), ("", "")):  # records of before do not say
+        assert not says(made(*alike), "Linear layers")
+
+
+def test_what_was_not_tested_is_not_called_equal() -> None:
+    """Of few seeds it said that no method differed significantly, or marked methods twenty points below the best."""
+    asked = StudyQuery(best=by_seeds(), claim="paired by seed")
+    for count in (1, 2, 4):
+        held = few_shot([record(method, seed=seed) for method in ("a", "b") for seed in range(count)], ask=asked)
+        assert not any(found.best for row in held.rows for found in row.cells)
+        assert "Significance: not tested; a test takes 5 seeds of each method" in held.caption
+        assert "differs significantly" not in held.caption
+
+
+def test_the_footer_of_a_single_seed_speaks_of_no_spread() -> None:
+    """It spoke of a ± that stood nowhere."""
+    one = few_shot([record(size=size) for size in (100, 50_000)])
+    assert not one.spreads
+    assert says(one.notes, "Fewer than three seeds in 2 of 2 cells: one seed has no ±.")
+    assert not says(one.notes, "says little")
+    assert not says(one.notes, "holds less of their choice")
+    two = few_shot(seeds()[:2]).notes
+    assert says(two, "in 1 of 1 cell: ± is unreliable.")
+    both = few_shot([*seeds()[:2], record(size=1000)]).notes
+    assert says(both, "in 2 of 2 cells: ± is unreliable; a single seed has none.")
+
+
+def test_the_signature_is_one_line_that_moves_with_its_parts() -> None:
+    line = few_shot([record(seed=seed) for seed in (0, 1, 2, 5)]).signature
+    head, methods, *rest = line.split("|")
+    assert head == "cseb:0.1.0"
+    assert methods.startswith("methods@")
+    assert rest == [
+        f"bert@{source('bert').sha256[:4]}",
+        f"wiki@{source('wiki').sha256[:4]}",
+        "f0.001",
+        "s0-2,5",
+        "sts12@1,sts13@1,sickr@1",
+        "simcse-sts@1",
+        "best:stsb-dev",
+        "cpu,1t,float32",
+    ]
+    assert few_shot(seeds(resolved="cls()@1")).signature.split("|")[1] != methods

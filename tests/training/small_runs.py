@@ -1,0 +1,92 @@
+"""Every method as a tiny encoder trains it in a fraction of a second."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cseb.methods.grammar import parse_method
+from cseb.methods.recipe import Recipe
+from cseb.registry import METHODS
+from cseb.training.build import build
+from cseb.training.checkpoints import Trained
+from cseb.training.loop import train
+from tests.conftest import SENTENCES
+
+Tiny = Callable[[str], Path]
+SMALL = "recipe(steps=12,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=3)"
+LONGER = {"promptbert": "+recipe(steps=20,eval_every=5)"}  # its loss on so few sentences goes up before it goes down
+FIT = {
+    **dict.fromkeys(("promcse", "promcse-sup"), "+prefix(length=4)"),
+    "micse": "+ami(layers=(0,1))+queue(size=16)",
+    "msse": "+reconstruct(layers=1,inner=16)",
+    "compcse": "+compose(first=5)",
+    **dict.fromkeys(("rcl", "rcl-literal", "rcl-unsup"), "+entropy_models(phis=(0.01,0.02),steps=5)"),
+    "msse-released": "+reconstruct(layers=1,inner=16)",
+    "msse-literal": "+reconstruct(layers=1,inner=16)",
+    "scd": "+barlow_projector(width=32)",
+    "iscse": "+smooth(size=40,neighbours=4)",
+    "esimcse": "+queue(size=16)",
+    "diffcse": "+rtd(generator=self)+recipe(dropout=0.01)",
+    "sg-opt": "+gelu_mlp(width=32)",
+    "mocose": "+momentum_nce(size=16,start=4)",
+    "whitenedcse": "+group_whiten(groups=4)",
+    "isbert": "+cnn_mean(widths=(1,3))",
+    "dclr": "+teacher(steps=5)+debiased_nce(threshold=0.99)",
+    "vascl": "+virtual_nt_xent(neighbours=4)+relu_mlp(width=8,rate=1.0)",
+    "rankencoder": "+teacher(steps=5)+rank_mse(weight=1.0)",
+    "distillcse": "+teacher(steps=5)",
+    **dict.fromkeys(
+        ("gist", "gcse", "multicsr", "distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct"),
+        "+outside_teacher(encoder=any)",
+    ),
+}
+TRAINED = [name for name, method in METHODS.items() if method.terms]
+LINES = {  # what a method trains on, where that is not sentences
+    name: [f"{anchor}\t{positive}\t{SENTENCES[-1 - at]}" for at, (anchor, positive) in
+           enumerate(zip(SENTENCES, SENTENCES[1:] + SENTENCES[:1], strict=True))]
+    for name, method in METHODS.items() if method.views.name in ("triples", "pairs", "generated_triples")
+}  # fmt: skip
+LINES |= {
+    name: [f"{anchor}\t{other}\t{at % 6}" for at, (anchor, other) in enumerate(pairwise(SENTENCES))]
+    for name, method in METHODS.items() if method.views.name == "rated_pairs"
+}  # fmt: skip
+
+
+def letters(texts: Sequence[str]) -> np.ndarray:
+    """A teacher from outside: sums of random vectors of letters, (N, 24)."""
+    table = np.random.default_rng(0).standard_normal((128, 24)).astype(np.float32) / 8
+    return np.stack([table[[ord(one) for one in text]].sum(axis=0) for text in texts])
+
+
+def method(name: str, recipe: str = ""):
+    """A method that fits the tiny encoder; recipe: its own if not SMALL."""
+    recipe = recipe or SMALL + LONGER.get(name, "")
+    ami, queue = ("+ami(layers=(0,1))" if "+ami" in name else ""), ("+queue(size=16)" if "+moco" in name else "")
+    return parse_method(f"{name}{FIT.get(name.split('+', 1)[0], '')}{ami}{queue}+{recipe}").at(1.0)
+
+
+def trained(tiny: Tiny, name: str, recipe: str = "", seed: int = 0, select=None) -> Trained:
+    built = replace(build(method(name, recipe), tiny("bert"), seed), teacher=letters)
+    return train(built, LINES.get(name, SENTENCES), seed, "cpu", select, lambda look: None)
+
+
+@cache
+def trained_once(folder: Path, name: str) -> Trained:
+    """As `trained`, for tests that only look at what came of it."""
+    return trained(lambda family: folder, name)
+
+
+def grouped(names: Iterable[str]) -> list[Any]:
+    """Names for tests that share what was trained: all of a name run in one process."""
+    return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
+
+
+def recipe(**options: object) -> Recipe:
+    """SimCSE's, with other options."""
+    return Recipe(**{**dict(parse_method("simcse").recipe.options), **options})  # type: ignore[arg-type]

@@ -1,0 +1,117 @@
+"""Batches: each sentence once an epoch, views from a stream of their own, padding that changes no loss."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+
+from cseb.data.tokens import Tokens
+from cseb.encoder.encoder import Encoder
+from cseb.seeds import ORDER, stream_seed
+from cseb.training import batches as feeding
+from cseb.training.batches import Feed, batches
+from cseb.training.build import build
+from cseb.training.loop import train
+from tests.conftest import SENTENCES
+from tests.training.small_runs import SMALL, Tiny, method, recipe, trained
+
+
+@pytest.mark.parametrize(("name", "changes"), [("mirror", True), ("ct", True), ("simcse", False)])
+def test_views_are_drawn_from_a_stream_of_their_own(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, changes: bool
+) -> None:
+    once = trained(tiny, name)
+    original = feeding.stream_seed
+    monkeypatch.setattr(feeding, "stream_seed", lambda seed, stream: original(seed + (stream == "views"), stream))
+    assert (trained(tiny, name).curve != once.curve) is changes
+
+
+def test_only_drawn_sentences_are_tokenised_and_the_numbers_stay(tiny: Tiny) -> None:
+    few = build(method("simcse", "recipe(steps=2,batch_size=4,warmup=0)"), tiny("bert"), 0)
+    asked: list[int] = []
+    tokenise = Encoder.tokenise
+
+    def counted(self: Encoder, sentences: Sequence[str], longest: int, *rest: object) -> Tokens:
+        asked.append(len(sentences))
+        return tokenise(self, sentences, longest, *rest)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Encoder, "tokenise", counted)
+        feed = Feed(few.views, few.encoder, few.recipe, SENTENCES, 0, torch.device("cpu"))
+    assert asked == [8]
+    whole = few.encoder.tokenise(SENTENCES, few.recipe.max_length)
+    order = np.random.Generator(np.random.PCG64(stream_seed(0, ORDER))).permutation(len(SENTENCES))
+    for number, batch in enumerate(feed):
+        expected = whole.batch(order[4 * number : 4 * number + 4])
+        assert batch.fields[0].tolist() == expected.ids.tolist() * 2
+
+
+@pytest.mark.parametrize("padding", ["longest", "fixed", "grouped"])
+@pytest.mark.parametrize(("last_batch", "sizes"), [("keep", [8, 8, 4]), ("drop", [8, 8])])
+def test_an_epoch_visits_each_sentence_once(padding: str, last_batch: str, sizes: list[int]) -> None:
+    lengths = np.arange(20) % 7 + 1
+    settled = recipe(steps=len(sizes) * 3, batch_size=8, padding=padding, last_batch=last_batch)
+    drawn = list(batches(20, settled, np.random.default_rng(0), lengths if padding == "grouped" else None))
+    assert len(drawn) == len(sizes) * 3
+    for epoch in range(3):
+        rows = drawn[epoch * len(sizes) : (epoch + 1) * len(sizes)]
+        assert sorted(map(len, rows)) == sorted(sizes)
+        visited = np.concatenate(rows)
+        assert len(set(visited.tolist())) == len(visited)
+
+
+def test_grouped_batches_pad_less() -> None:
+    lengths = np.random.default_rng(1).integers(4, 32, 1000)
+
+    def padded(padding: str) -> int:
+        known = lengths if padding == "grouped" else None
+        drawn = batches(1000, recipe(steps=15, batch_size=64, padding=padding), np.random.default_rng(0), known)
+        return sum(int(lengths[rows].max()) * len(rows) for rows in drawn)
+
+    assert padded("grouped") < 0.8 * padded("longest")
+
+
+def test_a_subset_smaller_than_a_batch_is_one_batch() -> None:
+    drawn = batches(5, recipe(steps=3, last_batch="drop"), np.random.default_rng(0))
+    assert [sorted(rows.tolist()) for rows in drawn] == [[0, 1, 2, 3, 4]] * 3
+
+
+@pytest.mark.parametrize("padding", ["fixed", "grouped"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_every_padding_and_precision_trains(tiny: Tiny, padding: str, precision: str) -> None:
+    text = f"{SMALL}+recipe(padding={padding},precision={precision})"
+    result = trained(tiny, "simcse", text)
+    assert np.isfinite(result.curve[-1][1])
+
+
+@pytest.mark.parametrize("name", ["simcse", "compcse", "simcse-sup", "rcl"])
+def test_padding_does_not_change_the_loss(tiny: Tiny, name: str) -> None:
+    quiet = "recipe(steps=1,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=1,dropout=1e-9,padding={})"
+    assert trained(tiny, name, quiet.format("longest")).curve[0][1] == pytest.approx(
+        trained(tiny, name, quiet.format("fixed")).curve[0][1], rel=1e-5
+    )
+
+
+def test_padding_does_not_change_the_loss_of_an_edited_view(tiny: Tiny) -> None:
+    quiet = "recipe(steps=2,warmup=0,batch_size=16,learning_rate=1e-3,eval_every=1,dropout=1e-9,padding={})"
+    for name in ("mirror", "mirror-avg", "ct"):
+        longest, fixed = (trained(tiny, name, quiet.format(padding)).curve for padding in ("longest", "fixed"))
+        assert [loss for _, loss, _ in longest] == pytest.approx([loss for _, loss, _ in fixed], rel=1e-4), name
+
+
+@pytest.mark.parametrize(("name", "prompted"), [("simcse", False), ("simcse+mask_prompt", True)])
+def test_fixed_padding_is_the_longest_sentence_and_the_prompt(tiny: Tiny, name: str, prompted: bool) -> None:
+    recipe = f"{SMALL}+recipe(steps=1,padding=fixed,max_length=12)"
+    built = build(method(name, recipe), tiny("bert"), 0)
+    seen: list[int] = []
+    original = built.encoder.forward
+
+    def forward(ids, *rest):
+        seen.append(ids.shape[1])
+        return original(ids, *rest)
+
+    built.encoder.forward = forward
+    train(built, SENTENCES, 0, "cpu", None, lambda look: None)
+    assert seen[0] == 12 + built.encoder.prompt_tokens()
+    assert (built.encoder.prompt_tokens() > 0) is prompted
