@@ -1,6 +1,5 @@
 """What one of several processes does in encoder/test_distributed.py: gradients of one batch, then a short training."""
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -77,8 +76,10 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
     return {"loss": loss.detach(), **found}
 
 
-def main(folder: Path, out: Path, texts: list[str]) -> None:
+def gradients_and_losses(folder: Path, out: Path, texts: list[str]) -> None:
     """One file for every method: loss and gradients, and the losses of a training."""
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)  # rounding of float32 grows with every step, up to parts in a thousand
     for number, text in enumerate(texts):
         method = parse_method(text).at(1.0)
         paired = method.views.name in ("triples", "pairs", "rated_pairs")
@@ -91,9 +92,3 @@ def main(folder: Path, out: Path, texts: list[str]) -> None:
         curve = train(once, sentences, 0, "cpu", None, lambda look: None).curve
         if distributed_context().main:
             torch.save({**held, "curve": torch.tensor([loss for _, loss, _ in curve])}, out / f"{number}.pt")
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    torch.set_default_dtype(torch.float64)  # rounding of float32 grows with every step, up to parts in a thousand
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:])

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,9 @@ ELSEWHERE = {
     "embedders/foreign_modules": FOLDERS,
     "embedders/onnx_graph": "api/test_export.py",
     "encoder/loading": "encoder/test_encoder.py",
+    "parts/terms/hardest_negative": "parts/test_prefixes.py",
+    "reports/learning_curve": "reports/test_comparison_report.py",
+    "parts/decoder_poolers": "encoder/test_decoders.py",
     "experiment/card": "api/test_card.py",
     "experiment/grid": "test_several.py",
     "experiment/onnx_export": "api/test_export.py",
@@ -141,6 +145,7 @@ REACHED = {
     "embedders/folders": "test_eval.py",
     "embedders/functions": VECTORS,
     "embedders/word_vectors": VECTORS,
+    "data/word_vector_files": VECTORS,
     "encoder/architecture": CONFIGURATION,
     "encoder/autocast": "parts/test_precision.py",
     "encoder/mlm_heads": "encoder/test_encoder.py",
@@ -188,6 +193,7 @@ PLAIN = {
 }
 
 
+@cache
 def imported(test: Path) -> set[str]:
     """Modules and names that a test file imports, with dots."""
     found: set[str] = set()
@@ -205,6 +211,7 @@ def has_functions(module: str) -> bool:
     return any(isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) for node in ast.walk(tree))
 
 
+@cache
 def modules() -> list[str]:
     """Modules of cseb by path, without packages, and without those that have no function."""
     found = (path.relative_to(ROOT / "cseb").with_suffix("") for path in sorted((ROOT / "cseb").rglob("*.py")))

@@ -47,10 +47,11 @@ class Budget:
 
     def model(self, contestants: Sequence[str]) -> float:
         """Seconds of the final model, whichever of these it is."""
-        return self.models * self.longest(contestants)
+        return self.models * (self.longest(contestants) + self.runs.starting)
 
     def after_race(self, contestants: Sequence[str], curve: bool = False) -> float:
         """Seconds of the estimate and the final model, whichever of these wins. curve: and of the learning curve."""
-        turns = -(-len(FRESH) // self.runs.workers) * (2 if curve and self.curve else 1)
+        grids = 2 if curve and self.curve else 1
+        turns = -(-len(FRESH) // self.runs.workers)
         untrained = len(FRESH) * self.longest(UNTRAINED)
-        return self.longest(contestants) * turns + untrained + self.model(contestants)
+        return grids * (self.longest(contestants) * turns + self.runs.starting) + untrained + self.model(contestants)

@@ -15,8 +15,8 @@ import numpy as np
 from cseb.statistics.intervals import LEVEL, Floats, quantile
 from cseb.statistics.items import variance
 
-# Seeds of a contestant after each round. Of twelve contestants (simulated in tests/advice/test_race_simulation.py) the
-# winner is worth 0.13 points less than the best, 0.10 after eight seeds of all, which takes four times as many runs.
+# Seeds of a contestant after each round. Of twelve contestants (simulated in benchmarks/race_simulation.py) the
+# winner is worth 0.09 points less than the best, 0.06 after eight seeds of all, which takes 3.5 times as many runs.
 ROUNDS = (1, 2, 4)
 
 

@@ -44,7 +44,7 @@ class Runs:
 
     encoder, corpus, tasks, data_dir, steps, scale: as in a benchmark. models: where trained encoders are kept, if
     anywhere. timed: seconds of a job that was timed, by method. broken: why jobs left no record, by method. made: all
-    records of jobs that were asked for, by key.
+    records of jobs that were asked for, by key. starting: seconds until worker processes had begun, the longest seen.
     """
 
     encoder: str
@@ -65,6 +65,7 @@ class Runs:
     timed: dict[str, float] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
     made: dict[str, Record] = field(default_factory=dict)
+    starting: float = 0.0
 
     def grid(self, methods: Sequence[str], seeds: Sequence[int], sizes: Sequence[int]) -> Grid:
         """The jobs of these methods, seeds and sizes; seed after seed. Raises: CsebError."""
@@ -103,7 +104,9 @@ class Runs:
             self.timed |= {job.label: spans[job.key].likely for job in first if job.key in spans}
         # what is not trained has never been timed: it is scored as the others are, and takes less than any of them
         known = [self.likely(job.label) or (0.0 if job.recipe.steps == 0 else None) for job in grid.todo]
-        return None if None in known else makespan([one for one in known if one is not None], self.workers)
+        if None in known:
+            return None
+        return makespan([one for one in known if one is not None], self.workers) + (self.starting if known else 0.0)
 
     def likely(self, method: str) -> float | None:
         """Seconds of a job of this method: what those took that have a record, or what was timed; None for neither."""
@@ -119,7 +122,7 @@ class Runs:
         """
         if not grid.todo:
             return True
-        late = False
+        late, first = False, True
 
         def is_late() -> bool:
             return time.monotonic() + reserve() >= deadline
@@ -130,12 +133,16 @@ class Runs:
         self.store.prepare(*[self.models] if self.models else [])
         hide(self.store.folder)
         labels = {job.key: job.label for job in grid.jobs}
+        began = time.monotonic()
         with unheard(), self.show(grid) as watch:
 
             def hear(event: Event) -> None:
-                nonlocal late
+                nonlocal late, first
                 watch(event)
                 if isinstance(event, Finished):
+                    if first:
+                        self.starting = max(self.starting, time.monotonic() - began - event.record.cost.seconds)
+                    first = False
                     self.made[event.key] = event.record
                 elif isinstance(event, Broken):
                     self.broken[labels[event.key]] = event.reason

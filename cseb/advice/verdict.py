@@ -71,7 +71,8 @@ class Recommendation:
     def _finding(self) -> str:
         untrained = f"the untrained {self.baseline}"
         if not self.winner:
-            return "stopped before any method had finished a round: no verdict yet; the same command goes on"
+            end = "stopped" if self.stopped else "the budget ended"
+            return f"{end} before any method had finished a round: no verdict yet; the same command goes on"
         if self.estimate is None:
             return (
                 f"no verdict yet: {self.winner} leads the race by the seeds and items that chose it, which flatters "

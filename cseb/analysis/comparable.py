@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cseb.errors import BadResults
+from cseb.methods.equal_code import latest
 from cseb.records.record import RecordSummary, Source
 from cseb.text import plain
 
@@ -55,7 +56,10 @@ def refuse_differences(
 
 
 def _other_code(records: list[RecordSummary]) -> dict[str, str]:
-    """Parts, tasks and trainer that these records were not all computed by the same code of, as far as they tell."""
+    """Parts, tasks and trainer that these records were not all computed by the same code of, as far as they tell.
+
+    Code that is shown to compute the same is the same here; see `cseb.methods.equal_code`.
+    """
     found: dict[str, dict[str, None]] = {}
     seen: set[int] = set()
     for record in records:
@@ -65,7 +69,7 @@ def _other_code(records: list[RecordSummary]) -> dict[str, str]:
         if id(record.origin.code) not in seen:  # most records share one
             seen.add(id(record.origin.code))
             for name, code in record.origin.code.items():
-                found.setdefault(f"the code of {plain(name)}", {})[code[:8]] = None
+                found.setdefault(f"the code of {plain(name)}", {})[latest(name, code)[:8]] = None
     return {what: plain(" / ".join(sorted(kinds))) for what, kinds in found.items() if len(kinds) > 1}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cseb.advice.questions import FIRST, SECOND, SKIPPED, Answers
@@ -10,8 +11,14 @@ from cseb.cli.screen import say
 from cseb.progress import unheard
 from cseb.text import shown
 
+try:
+    import termios
+    import tty
+except ImportError:  # no POSIX terminal: answers are lines
+    termios = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 UNDO, QUIT = "u", "q"
 KEYS = f"{FIRST} or {SECOND}, {SKIPPED} cannot say, {UNDO} undo, {QUIT} stop for now"
@@ -23,7 +30,7 @@ def ask(answers: Answers, pairs: Sequence[tuple[str, str]]) -> None:
 
     Stopped, the same command asks on. Raises: KeyboardInterrupt if the user stops.
     """
-    with unheard():
+    with unheard(), _key_by_key():
         say(f"Which two sentences belong together more? Keys: {KEYS}.")
         order: list[int] = []
         while (number := answers.next) is not None:
@@ -51,8 +58,7 @@ def _asked(answers: Answers, pairs: Sequence[tuple[str, str]], number: int) -> s
 
 def _key() -> str:
     """One key from a terminal, without Enter; the first letter of a line from anywhere else."""
-    read = _raw if sys.stdin.isatty() else _line
-    key = read().lower()
+    key = (sys.stdin.read(1) if sys.stdin.isatty() and termios is not None else _line()).lower()
     return QUIT if key in (CTRL_C, CTRL_D, "") else key
 
 
@@ -61,17 +67,19 @@ def _line() -> str:
     return (line.strip() or " ")[:1] if line else ""
 
 
-def _raw() -> str:
-    """Raises: whatever the terminal does."""
-    try:
-        import termios
-        import tty
-    except ImportError:  # no POSIX terminal
-        return _line()
+@contextmanager
+def _key_by_key() -> Iterator[None]:
+    """A terminal that gives each key at once and does not show it; afterwards it is as before.
+
+    For the whole dialogue, because switching it loses keys that are pressed meanwhile.
+    """
+    if not sys.stdin.isatty() or termios is None:
+        yield
+        return
     handle = sys.stdin.fileno()
     before = termios.tcgetattr(handle)
     try:
         tty.setcbreak(handle)
-        return sys.stdin.read(1)
+        yield
     finally:
         termios.tcsetattr(handle, termios.TCSADRAIN, before)

@@ -135,7 +135,7 @@ def load(
         shown = ", ".join(sorted(missing)[:3])
         raise BadData(f"encoder {folder} lacks {len(missing)} of its weights, such as {shown}; get its files again")
     if LANGUAGE in needs and language is None:
-        language = weights = TiedOutput(backbone.get_input_embeddings())
+        language = weights = TiedOutput(backbone.get_input_embeddings(), config.hidden_size)
         notes.append("MLM head: the checkpoint has none; the word embeddings with a new bias are used instead")
     tokenizer = tokenizers.read(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes

@@ -19,6 +19,9 @@ LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
         lambda states: model.vocab_projector(model.vocab_layer_norm(model.activation(model.vocab_transform(states))))
     ),
     "modernbert": lambda model: lambda states: model.decoder(model.head(states)),
+    "albert": lambda model: model.predictions,
+    "electra": lambda model: lambda states: model.generator_lm_head(model.generator_predictions(states)),
+    "deberta-v2": lambda model: model.cls,
 }
 LANGUAGE_MARKS = {
     "bert": "cls.predictions.transform.dense.weight",
@@ -27,6 +30,9 @@ LANGUAGE_MARKS = {
     "mpnet": "lm_head.dense.weight",
     "distilbert": "vocab_transform.weight",
     "modernbert": "head.dense.weight",
+    "albert": "predictions.dense.weight",
+    "electra": "generator_predictions.dense.weight",
+    "deberta-v2": "cls.predictions.transform.dense.weight",
 }
 
 
@@ -41,13 +47,18 @@ class LanguageWeights(nn.Module):
 
 
 class TiedOutput(nn.Module):
-    """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head."""
+    """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head.
 
-    def __init__(self, words: nn.Embedding) -> None:
+    width: of the states; where words have fewer numbers, as in ALBERT, a new linear map comes before.
+    """
+
+    def __init__(self, words: nn.Embedding, width: int) -> None:
         super().__init__()
+        own = words.embedding_dim
+        self.narrow = nn.Identity() if own == width else nn.Linear(width, own)
         self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
         self.words = [words]  # in a list: the backbone owns them
 
     def forward(self, states: Tensor) -> Tensor:
         """(M, D) to (M, V)."""
-        return F.linear(states, self.words[0].weight, self.bias)
+        return F.linear(self.narrow(states), self.words[0].weight, self.bias)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from cseb.methods import source_code as sources
+from cseb.methods.equal_code import latest
 from cseb.methods.part_facts import HOME, Facts, facts
 from cseb.methods.spec import Method
 from cseb.registry import TASKS, package_of
@@ -115,8 +116,13 @@ def tasks_code(tasks: Iterable[str]) -> dict[str, str]:
 
 
 def changed(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """Names whose code is another one now. A record from before there were fingerprints is judged by versions alone."""
-    return tuple(name for name, found in now.items() if name in then and then[name] != found)
+    """Names whose code is another one now, and not shown to compute the same.
+
+    A record from before there were fingerprints is judged by versions alone.
+    """
+    return tuple(
+        name for name, found in now.items() if name in then and latest(name, then[name]) != latest(name, found)
+    )
 
 
 @cache

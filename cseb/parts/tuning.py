@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
 from typing import ClassVar
 
+import torch
 from torch import Tensor, nn
+from transformers import AutoConfig, AutoModel
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count
 
+SHARED = (
+    "last_layers: the layers of this encoder cannot be told apart, as where all share their weights; take "
+    "-last_layers, or another encoder"
+)
 AFTER = ("pooler", "final_norm")  # modules of a backbone that stand behind its layers
 
 
@@ -19,6 +27,17 @@ def layers_of(backbone: nn.Module, count: int) -> nn.ModuleList | None:
     """The list of a backbone's layers, `count` of them, first layer first; None where they are not one by one."""
     lists = (module for module in backbone.modules() if isinstance(module, nn.ModuleList))
     return next((one for one in lists if len(one) == count), None)
+
+
+@lru_cache(maxsize=8)
+def _told_apart(folder: Path, layers: int) -> bool:
+    """Whether the layers of this encoder are modules one by one; no weights are read."""
+    try:
+        with torch.device("meta"):
+            backbone: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder))  # type: ignore[no-untyped-call]
+    except Exception:  # code of its own may want permission, which `attach` has by then
+        return True
+    return layers_of(backbone, layers) is not None
 
 
 class LastLayers:
@@ -37,16 +56,15 @@ class LastLayers:
         self.count, self.layers = count, shape.layers
         if count > shape.layers:
             raise BadSpec(f"last_layers: count is {count}, this encoder has {shape.layers} layers; take no more")
+        if shape.folder is not None and not _told_apart(shape.folder, shape.layers):
+            raise BadSpec(SHARED)
 
     def attach(self, encoder: Encoder) -> None:
         """Freeze all weights of the backbone but those of its last layers and of what stands behind them."""
         backbone = encoder.backbone
         layers = layers_of(backbone, self.layers)
         if layers is None:
-            raise BadSpec(
-                "last_layers: the layers of this encoder cannot be told apart, as where all share their weights; take "
-                "-last_layers, or another encoder"
-            )
+            raise BadSpec(SHARED)
         backbone.requires_grad_(False)
         behind = [module for name, module in backbone.named_children() if name in AFTER]
         for module in (*layers[-self.count :], *behind):

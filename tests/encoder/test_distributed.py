@@ -12,6 +12,8 @@ import torch
 
 from cseb.encoder.distributed import DistributedContext
 from cseb.records.store import Store
+from tests.forked import TOGETHER, start
+from tests.standin_processes import gradients_and_losses
 
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=2,batch_size=8,warmup=0,learning_rate=1e-3,eval_every=1,dropout=1e-9)"
@@ -77,15 +79,27 @@ GENTLE = [f"{text}+recipe(learning_rate=1e-5)" for text in METHODS + MORE if tex
 def run(folder: Path, out: Path, processes: int, methods: list[str]) -> list[dict[str, torch.Tensor]]:
     """What `processes` real processes find, over gloo, for each method."""
     out.mkdir()
-    script = str(Path(__file__).parents[1] / "standin_processes.py")
-    several = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
-    place = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, *several, script, str(folder), str(out), *methods]
-    ran = subprocess.run(command, env=os.environ | place, capture_output=True, text=True, check=False, timeout=240)
-    assert ran.returncode == 0, ran.stderr[-3000:]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    started = {}
+    for rank in map(str, range(processes)):
+        names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": str(processes), "LOCAL_WORLD_SIZE": str(processes)}
+        place = names | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} if processes > 1 else {}
+        said = out / rank
+        said.mkdir()
+        started[said] = start(said, gradients_and_losses, folder, out, methods, **place)
+    try:
+        for said, process in started.items():
+            process.join(240)
+            assert process.exitcode == 0, (said / "stderr").read_text()[-3000:]
+    finally:
+        for process in started.values():
+            process.kill()
     return [torch.load(out / f"{number}.pt") for number in range(len(methods))]
 
 
+@TOGETHER
 @pytest.mark.parametrize(
     ("count", "methods"),
     [

@@ -97,7 +97,8 @@ def test_a_file_that_a_method_reads_is_named_and_has_to_be_the_same(tmp_path: Pa
     sentences = read_corpus("microworld:100", "").take(range(100))
     pairs.write_text("".join(f"{sentence}\t{sentence}\n" for sentence in sentences))
     method = f"simcse+paraphrase(file='{pairs}')+recipe(steps=1,warmup=0,batch_size=4)"
-    options = ("--corpus", "microworld:100", "--sizes", 8, "--seeds", 1, "--tasks", "mw-captions", "--dev", "none")
+    options = ("--corpus", "microworld:100", "--sizes", 8, "--seeds", 1, "--tasks", "mw-captions", "--dev", "none",
+               "--workers", 1)  # fmt: skip
     done = call("run", "microworld", "--methods", method, "--results", results, *options)
     assert done.exit_code == 0, done.output
     (one,) = Store(results).load()[0]

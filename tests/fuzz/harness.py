@@ -24,7 +24,8 @@ from tests.stderr_lines import without_progress
 
 ROOT = Path(__file__).parents[2]
 SERVER = Path(__file__).with_name("server.py")
-CODES = (0, 1, 2)  # and 130 where Ctrl-C was pressed, which nobody does here
+CODES = (0, 1, 2)
+STOPPED = 130  # where Ctrl-C was pressed, which nobody does here, or questions have nobody who answers
 SECONDS = 20.0
 BYTES = 2 << 30
 LINE = 3000  # characters of an error's line, at most: a list of all parts has two thousand
@@ -119,7 +120,7 @@ def breaches(ended: Ended, folder: Path | None = None) -> list[str]:
         found.append(f"slow: {ended.seconds:.0f} s, {ended.cpu:.0f} s of the CPU{', killed' if ended.late else ''}")
     if ended.bytes > BYTES:
         found.append(f"memory: {ended.bytes >> 20} MB")
-    if ended.code >= 0 and ended.code not in CODES:
+    if ended.code >= 0 and ended.code not in (*CODES, *((STOPPED,) if "--ask" in ended.argv else ())):
         found.append(f"exit code {ended.code}")
     if ended.code < 0 and not found:
         found.append(f"exit code {ended.code}")

@@ -80,7 +80,7 @@ def test_a_subset_smaller_than_a_batch_is_one_batch() -> None:
 @pytest.mark.parametrize("padding", ["fixed", "grouped"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_every_padding_and_precision_trains(tiny: Tiny, padding: str, precision: str) -> None:
-    text = SMALL.replace(")", f",padding={padding},precision={precision})")
+    text = f"{SMALL}+recipe(padding={padding},precision={precision})"
     result = trained(tiny, "simcse", text)
     assert np.isfinite(result.curve[-1][1])
 
@@ -102,7 +102,7 @@ def test_padding_does_not_change_the_loss_of_an_edited_view(tiny: Tiny) -> None:
 
 @pytest.mark.parametrize(("name", "prompted"), [("simcse", False), ("simcse+mask_prompt", True)])
 def test_fixed_padding_is_the_longest_sentence_and_the_prompt(tiny: Tiny, name: str, prompted: bool) -> None:
-    recipe = SMALL.replace(")", ",padding=fixed,max_length=12)").replace("steps=20", "steps=1")
+    recipe = f"{SMALL}+recipe(steps=1,padding=fixed,max_length=12)"
     built = build(method(name, recipe), tiny("bert"), 0)
     seen: list[int] = []
     original = built.encoder.forward

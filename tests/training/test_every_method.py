@@ -65,7 +65,7 @@ OWN_DROPOUT = ("scd", "mocose")  # views and networks with rates of their own, w
 def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    still = SMALL.replace("steps=20", "steps=2").replace("eval_every=5", "eval_every=1,dropout=1e-9")  # none is dropped
+    still = f"{SMALL}+recipe(steps=2,eval_every=1,dropout=1e-9)"  # none is dropped
     packed = trained(tiny, name, still).curve
     monkeypatch.setattr(packing, "_walkable", lambda backbone: False)
     padded = trained(tiny, name, still).curve

@@ -1,0 +1,42 @@
+"""What is known of families of encoders, and the table of families, views and parts in the docs."""
+
+from pathlib import Path
+
+import pytest
+
+from cseb.encoder.families import BIDIRECTIONAL, DECODER, family_of
+from cseb.encoder.interface import BOTH_SIDES, CONTEXT, GIVEN
+from cseb.parts.contract_checks import NEEDS
+from tests.conftest import ROOT, script_of
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta", "xlm-roberta", "electra", "albert", "deberta-v2", "modernbert"])
+def test_encoders_see_both_sides(name: str) -> None:
+    assert family_of(name) == BIDIRECTIONAL
+
+
+@pytest.mark.parametrize("name", ["opt", "llama", "qwen3", "gpt_neox", "gpt2", "mistral", "modernbert-decoder"])
+def test_decoders_are_those_that_only_name_next_words(name: str) -> None:
+    assert family_of(name) == DECODER
+    assert CONTEXT in DECODER.gives
+    assert BOTH_SIDES not in DECODER.gives
+
+
+def test_everything_that_a_family_may_lack_has_words_for_it() -> None:
+    assert set(NEEDS) >= GIVEN
+
+
+@pytest.mark.slow
+def test_the_table_of_the_docs_is_what_the_checks_say_and_every_cell_of_it_trains(tmp_path: Path) -> None:
+    script = script_of("families")
+    page = (ROOT / script.PAGE).read_text(encoding="utf-8")
+    assert script.with_table(page, script.made_table(tmp_path, train=True)) == page, "run benchmarks/families.py"
+
+
+def test_three_rows_of_the_table_are_what_the_checks_say(tmp_path: Path) -> None:
+    script = script_of("families")
+    page = (ROOT / script.PAGE).read_text(encoding="utf-8")
+    for name in ("ModernBERT", "Llama, SmolLM2", script.STATIC):
+        folder = script.made(name, tmp_path)
+        row = " | ".join(script.verdict(folder, edits) for edits in script.COLUMNS.values())
+        assert f"| {name} | {row} |\n" in page, "run benchmarks/families.py"
