@@ -41,7 +41,7 @@ ELSEWHERE = {
     "embedders/foreign_modules": FOLDERS,
     "embedders/onnx_graph": "api/test_export.py",
     "encoder/loading": "encoder/test_encoder.py",
-    "encoder/families": "encoder/test_families.py",
+    "parts/terms/hardest_negative": "parts/test_prefixes.py",
     "parts/decoder_poolers": "encoder/test_decoders.py",
     "experiment/card": "api/test_card.py",
     "experiment/grid": "test_several.py",

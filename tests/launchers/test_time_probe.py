@@ -123,6 +123,7 @@ def test_untrained_methods_say_nothing_of_trained_ones(
     assert micse.key not in alone.spans
 
 
+@pytest.mark.slow  # both load torch
 def test_processes_of_their_own_time_what_is_asked(make: Make, tmp_path: Path) -> None:
     """For once without a stand-in: two processes, one method that trains and one that cannot be timed."""
     good, bad = make("simcse,cls", seeds=1)
