@@ -133,10 +133,12 @@ WORLDS: Mapping[str, World] = {
     "6 contestants": World(spread(6)),
     "24 contestants": World(spread(24)),
     "noisier judge": World(spread(12), items=1.5),
+    "noisier seeds": World(spread(12), sd=2.0),
     "one +3, eleven 0": World((*[0.0] * 11, 3.0)),
     "one +1, eleven 0": World((*[0.0] * 11, 1.0)),
     "nothing helps: all 0": World((0.0,) * 12),
     "nothing helps: all 0, noisier judge": World((0.0,) * 12, items=3.0),
+    "nothing helps: all 0, noisier seeds": World((0.0,) * 12, sd=2.0),
     "nothing helps: -3 to 0": World(tuple(np.linspace(-3, 0, 12).tolist())),
 }
 
