@@ -50,8 +50,9 @@ COLUMNS: Mapping[str, str] = {
 
 def families() -> dict[str, Callable[[int], Any]]:
     """Name to what makes a configuration for so many words."""
-    import transformers as t
+    import transformers
 
+    t: Any = transformers  # its configurations take words by name, of any kind
     common = {"hidden_size": WIDTH, "num_hidden_layers": 2, "num_attention_heads": 2, "max_position_embeddings": 80}
     wide = common | {"intermediate_size": 64}
     padded = wide | {"pad_token_id": 0}
@@ -78,17 +79,17 @@ def families() -> dict[str, Callable[[int], Any]]:
 def made(name: str, below: Path) -> Path:
     """The folder of a random encoder of this family, with its language-model head; a table of random vectors last."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerFast
+    import transformers
 
     if name == STATIC:
         return locate("static:random-32:cseb-tiny")
-    tokenizer: Any = AutoTokenizer.from_pretrained(ENCODERS["cseb-tiny"].folder)
-    config, kind = families()[name](len(tokenizer)), AutoModelForMaskedLM
+    t: Any = transformers
+    tokenizer = t.AutoTokenizer.from_pretrained(ENCODERS["cseb-tiny"].folder)
+    config, kind = families()[name](len(tokenizer)), t.AutoModelForMaskedLM
     if config.pad_token_id is None:
-        kind = AutoModelForCausalLM
-        backend = tokenizer.backend_tokenizer
+        kind, backend = t.AutoModelForCausalLM, tokenizer.backend_tokenizer
         backend.post_processor = None
-        tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", eos_token="[SEP]")
+        tokenizer = t.PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", eos_token="[SEP]")
     tokenizer.model_max_length = 64
     folder = below / name.split(",", maxsplit=1)[0]
     with warnings.catch_warnings(), torch.random.fork_rng():

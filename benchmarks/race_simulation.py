@@ -10,7 +10,6 @@ has seen. No encoder is trained. Run it in the repository's root.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,8 +52,7 @@ class Outcome(NamedTuple):
     runs: int
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     """Contestants whose true points are `truth` above an untrained encoder; seeds and items move what is measured.
 
     sd: of a run over seeds; items: standard error of a score over judge items. Half of either variance is shared, by
@@ -80,7 +78,8 @@ class World:
 
     def _contributions(self, rng: np.random.Generator) -> Floats:
         shared, alone = rng.normal(size=CLUSTERS), rng.normal(size=(len(self.truth) + 1, CLUSTERS))
-        return self.items / np.sqrt(2 * CLUSTERS) * (shared + alone)
+        found: Floats = self.items / np.sqrt(2 * CLUSTERS) * (shared + alone)
+        return found
 
     def _scores(self, rng: np.random.Generator, contributions: Floats, seeds: int) -> Floats:
         base = np.append(self.truth, 0.0) + contributions @ rng.normal(size=CLUSTERS)

@@ -42,7 +42,6 @@ ELSEWHERE = {
     "embedders/onnx_graph": "api/test_export.py",
     "encoder/loading": "encoder/test_encoder.py",
     "parts/terms/hardest_negative": "parts/test_prefixes.py",
-    "reports/learning_curve": "reports/test_comparison_report.py",
     "parts/decoder_poolers": "encoder/test_decoders.py",
     "experiment/card": "api/test_card.py",
     "experiment/grid": "test_several.py",

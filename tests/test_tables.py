@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -63,6 +64,10 @@ def test_every_paper_has_its_tables() -> None:
     assert len(TABLES) >= 26
 
 
+MISSING = re.compile(r"for want of a method: ([^.;]*)")
+OTHERS = re.compile(r"(?:other|more) rows: --methods ([a-z0-9,-]+)")
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_states_its_grid(name: str) -> None:
     table = benchmarks.load(name)
@@ -70,6 +75,10 @@ def test_a_table_states_its_grid(name: str) -> None:
     assert (table.scale, table.steps, table.data_dir) == ("", None, "")
     assert table.seeds in (1, 5)
     assert table.notes
+    missing, others = MISSING.search(table.notes), OTHERS.search(table.notes)
+    known = {one.replace("-", "") for one in METHODS}
+    assert not missing or not known & {one.strip().lower().replace("-", "") for one in missing[1].split(",")}
+    assert not others or parse_methods(others[1])
     if table.elsewhere:  # the same rows, or those that need no network
         assert len(parse_methods(table.elsewhere)) >= len(parse_methods(table.methods)) - 1
 

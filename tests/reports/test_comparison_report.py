@@ -112,23 +112,6 @@ def test_all_pairs_single_tasks_and_curves() -> None:
     assert len({note for sheet in shown for note in sheet.notes}) == sum(len(sheet.notes) for sheet in shown)
 
 
-def test_a_learning_curve_has_items_where_a_comparison_has_them() -> None:
-    from cseb.reports.learning_curve import NAME
-
-    shown = page(sizes=(100, 1000, 10_000), learning_curve=True)
-    assert [one.name for one in shown].index(NAME) == len(shown) - 1
-    curve = shown[-1]
-    assert [line.cells[1] for line in curve.lines[:2]] == [
-        "10 times as many sentences (100 to 1,000)",
-        "10 times as many sentences (1,000 to 10,000)",
-    ]
-    first = curve.lines[0].values
-    assert first["seeds_and_items_low"] < first["mean"] < first["seeds_and_items_high"]
-    assert len({note for sheet in shown for note in sheet.notes}) == sum(len(sheet.notes) for sheet in shown)
-    alone = page(effects={"simcse": 0}, sizes=(100, 1000), learning_curve=True)
-    assert [one.name for one in alone] == [NAME]
-
-
 def test_curves_that_cross_are_said_to() -> None:
     world, records = study({"simcse": 0, "late": 2}, sizes=(100, 10_000), noise=0.1)
     moved = []
