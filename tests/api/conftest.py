@@ -16,16 +16,7 @@ from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.conftest import SENTENCES
 
-HERE = Path(__file__).parent
 SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2)"
-
-
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one grid run in one process, so that it is run once."""
-    for item in items:
-        if item.path.parent == HERE and {"_demo", "saved"} & {*getattr(item, "fixturenames", ())}:
-            item.add_marker(pytest.mark.xdist_group("api"))
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,8 @@ from cseb.records.record import Overlap, Record
 from cseb.records.store import Store
 from tests.factory import record, source
 
+pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
+
 
 def test_the_hub_reads_scores_of_the_exported_checkpoint(saved: tuple[Store, list[Record]]) -> None:
     store, (first, _) = saved

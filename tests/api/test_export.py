@@ -20,6 +20,8 @@ from cseb.records.store import Store
 from tests.conftest import SENTENCES
 from tests.hub_server import serving
 
+pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
+
 Saved = tuple[Store, list[Record]]
 
 

@@ -17,6 +17,8 @@ from cseb.errors import BadBenchmark, BadResults, CsebError
 from cseb.explain.provenance import story
 from cseb.records.store import Store
 
+pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
+
 SMALL: dict[str, Any] = {
     "benchmark": "microworld",
     "methods": ["simcse", "cls"], "sizes": [64, 80], "seeds": 1, "corpus": "microworld:100", "steps": 2,

@@ -14,6 +14,8 @@ import pytest
 
 import cseb
 
+pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
+
 ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "pandas", "numpy", "transformers", "typer", "pydantic", "scipy", "rich")
 CALLS = [name for name in cseb.__all__ if inspect.isfunction(getattr(cseb, name))]

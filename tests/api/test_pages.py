@@ -11,6 +11,8 @@ import cseb
 from cseb.cli import app
 from cseb.errors import BadBenchmark, BadResults, BadSpec
 
+pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
+
 
 def printed(*words: object) -> str:
     done = CliRunner().invoke(app, [str(word) for word in words])
