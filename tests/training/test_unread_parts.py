@@ -73,6 +73,7 @@ CASES: dict[str, dict[str, Any]] = {
         **{"temperature": 0.5, "threshold": 0.0, "noise": 1.0, "ascents": 1, "size": 0.1, "form": "released"},
     },
     "virtual_nt_xent": {"temperature": 0.5, "neighbours": 3, "reach": 5.0, "detach": False},
+    "filtered_bce": {"temperature": 0.5, "threshold": 0.0},
     "rank_mse": {"corpus": 50, "low": -1.0, "high": 1.0},
     "listwise_ce": {"student": 0.5, "teacher": 0.5, "group": 0.0},
 }
