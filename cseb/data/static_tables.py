@@ -1,6 +1,7 @@
 """`static:SOURCE`: a table of token vectors as the folder of an encoder, made once and kept in the user's cache.
 
 SOURCE, in the order in which it is tried:
+
 - `glove:6b-50d` or `glove:FILE`: word vectors of a package, or of a file in the text format of GloVe or word2vec;
 - `random-WIDTH:ENCODER`: independent standard normal numbers for every token of an encoder's tokenizer, as
   torch.nn.Embedding starts;
