@@ -13,7 +13,7 @@ import numpy as np
 from cseb.advice.budget import Budget
 from cseb.advice.candidates import UNTRAINED, fitting
 from cseb.advice.estimate import FRESH, Estimate, estimate
-from cseb.advice.judges import Judge
+from cseb.advice.judges import Judge, trained_for
 from cseb.advice.look import Look
 from cseb.advice.questions import PARTS, Answers, Part, draw
 from cseb.advice.race import ROUNDS, standing
@@ -71,16 +71,25 @@ class Advice:
     words: float | None = None  # points of TF-IDF on what decides
 
     def fit(self, named: bool) -> None:
-        """Leave out methods that do not fit the encoder. named: the user has named them, and wants to know.
+        """Leave out methods that do not fit the encoder, and those that train for the very judge.
 
-        Raises: BadBenchmark if none is left, or one that was named does not fit.
+        named: the user has named them, and wants to know. Raises: BadBenchmark if none is left, or one that was named
+        does not fit.
         """
         grid = self.runs.grid(self.methods, [0], [self.size])
-        fit, unfit = fitting(grid.jobs)
+        alike = {
+            job.label: f"{part} trains on pieces of sentences, which is what this judge asks; other judges race it"
+            for job in grid.jobs
+            if (part := trained_for(self.judge.name, job.method))
+        }
+        if len(alike) == len({job.label for job in grid.jobs}):
+            label, why = next(iter(alike.items()))
+            raise BadBenchmark(f"{label} cannot be judged without labels: {why}: --judge, --tasks, --teacher or --ask")
+        fit, unfit = fitting([job for job in grid.jobs if job.label not in alike])
         if unfit and (named or not fit):
             label, why = next(iter(unfit.items()))
             raise BadBenchmark(f"{label} does not fit {self.runs.encoder}: {why}")
-        self.methods, self.unfit = fit, unfit
+        self.methods, self.unfit = fit, {**unfit, **alike}
 
     def outlook(self) -> tuple[float | None, float | None]:
         """Seconds that the first round takes, and those of a whole race with its estimate; None if nobody knows."""

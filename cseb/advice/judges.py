@@ -16,6 +16,7 @@ from cseb.advice.hold_out import write
 from cseb.data.subset import order
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData
+from cseb.methods.spec import Method
 from cseb.registry import TASKS, scale_of
 from cseb.seeds import stream_seed
 from cseb.tasks import own
@@ -28,6 +29,11 @@ CHOOSE = 1 / 3  # of the items, for the race: a rough order is enough there, and
 FEWEST_PAIRS = 20  # rated pairs: the standard error of a correlation over fewer is above a quarter
 FEWEST_HELD = 50  # held-out sentences that a judge without labels needs
 LONG = 8  # words of a sentence that is long enough to be cut in two
+# Parts that train on pieces of a sentence. A judge without labels asks for the sentence that a piece is of, which is
+# the loss of these: nobody is judged by what it was trained for.
+PIECES = frozenset(
+    ("crop", "delete", "token_edits", "halves", "unit_halves", "compose", "char_span_mask", "span_masks", "denoise")
+)
 MOST_PAIRS = 1500  # of a teacher's pairs in each part
 PAIRS, RETRIEVAL = ("sentence1", "sentence2", "score"), ("query", "document")
 
@@ -121,6 +127,11 @@ def edits(sentences: Sequence[str], folder: Path) -> Judge:
 
 # Judges that need nothing but sentences, by the name that `trust` has them under.
 LABEL_FREE: dict[str, Callable[[Sequence[str], Path], Judge]] = {"crops": crops, "edits": edits}
+
+
+def trained_for(judge: str, method: Method) -> str:
+    """The part of a method that trains on what the judge of this name asks, "" if it has none."""
+    return next((part.name for part in method.parts() if part.name in PIECES), "") if judge in LABEL_FREE else ""
 
 
 def teacher(name: str, embed: Embed, sentences: Sequence[str], folder: Path) -> Judge:
