@@ -78,13 +78,13 @@ class Advice:
         """
         grid = self.runs.grid(self.methods, [0], [self.size])
         alike = {
-            job.label: f"{part} trains on pieces of sentences, which is what this judge asks; other judges race it"
+            job.label: f"{part} trains for what this judge asks, so that others have to race it"
             for job in grid.jobs
             if (part := trained_for(self.judge.name, job.method))
         }
         if len(alike) == len({job.label for job in grid.jobs}):
             label, why = next(iter(alike.items()))
-            raise BadBenchmark(f"{label} cannot be judged without labels: {why}: --judge, --tasks, --teacher or --ask")
+            raise BadBenchmark(f"{label}: {why}: give --judge FILE, --tasks NAMES or --ask 60")
         fit, unfit = fitting([job for job in grid.jobs if job.label not in alike])
         if unfit and (named or not fit):
             label, why = next(iter(unfit.items()))

@@ -48,8 +48,8 @@ def test_nobody_is_judged_by_what_it_was_trained_for(asked: Asked, tmp_path: Pat
     (tmp_path / "my.txt").write_text("\n".join(long))
     found = forecast(asked(judge="", methods="crops,simcse+mean"), lambda _: None)
     assert found[0] == "races: simcse+mean"
-    assert "left out: crops: crop trains on pieces of sentences, which is what this judge asks" in "\n".join(found)
-    with pytest.raises(CsebError, match="crops cannot be judged without labels"):
+    assert "left out: crops: crop trains for what this judge asks" in "\n".join(found)
+    with pytest.raises(CsebError, match=r"crops: crop trains for what this judge asks.*--ask 60"):
         forecast(asked(judge="", methods="crops"), lambda _: None)
     assert forecast(asked(methods="crops"), lambda _: None)[0] == "races: crops"
 
