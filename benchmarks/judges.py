@@ -40,6 +40,7 @@ from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.text_table import aligned
 from cseb.statistics.intervals import Floats, Interval, quantile
+from cseb.text import quantity
 
 HUMAN = ("snli-dev", "banking77-dev", "clinc150-dev")
 GEOMETRY = ("alignment", "uniformity")  # of sentences and what edits have left of them; lower is better
@@ -154,7 +155,8 @@ def _figures(start: str, found: Sequence[Point]) -> Iterator[Figure]:
     seeds = {one.seed for one in found}
     encoders = ", ".join(sorted({one.encoder for one in found}))
     methods = len({one.method for one in found})
-    origin = f"{encoders}; {', '.join(corpora)}; {methods} methods, {len(seeds)} seeds; results/judges/points.csv"
+    ran = f"{methods} methods, {quantity(len(seeds), 'seed')}"
+    origin = f"{encoders}; {', '.join(corpora)}; {ran}; results/judges/points.csv"
     for judge in named:
         for names in (*([name] for name in human), human):
             pairs = [_paired(found, corpus, judge, task) for corpus in corpora for task in names]

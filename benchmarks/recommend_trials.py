@@ -51,8 +51,9 @@ MARKER = "<!-- trials, by benchmarks/recommend_trials.py -->\n"
 class Trial:
     """A recommendation, and the accuracy by the domain's labels of what it was about, in points.
 
-    judge: its name where it needs no labels, else how many questions were asked. gain, low, high: as the judge had it. minutes: of the call, by the clock. by_labels: mean over seeds of every
-    contestant and of the untrained poolings, trained on all sentences.
+    judge: its name where it needs no labels, else how many questions were asked. gain, low, high: as the judge had it.
+    minutes: of the call, by the clock. by_labels: mean over seeds of every contestant and of the untrained poolings,
+    trained on all sentences.
     """
 
     domain: str
