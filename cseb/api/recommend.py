@@ -240,7 +240,7 @@ def _prepared(
         trust=trust,
         ask=options.ask,
     )
-    advice.fit(named=bool(options.methods))
+    advice.fit(named=bool(options.methods), saved=options.out is not None)
     return advice, corpus.take(seen.distinct)
 
 

@@ -151,6 +151,7 @@ def test_a_dry_run_says_what_would_run(asked: Asked) -> None:
         ({"methods": "simcse+mean+recipe(batch_size=1000)"}, "fewer than one batch"),
         ({"methods": "micse+ami(layers=(7,))"}, "does not fit"),
         ({"out": Path("nowhere/model")}, "nowhere is missing"),
+        ({"out": Path("model"), "methods": "simcse,promcse+prefix(length=3)"}, "cannot be saved: what its prefix adds"),
     ],
 )
 def test_what_cannot_be_is_one_line(asked: Asked, given: dict[str, object], said: str) -> None:
