@@ -194,7 +194,10 @@ METHODS = Registry(
 )
 
 # Further names for a part with options of its own; otherwise `+name` puts in the part with what its class presets.
-PRESETS = Registry("part", {"moco": "cseb.methods.micse:QUEUE"})
+PRESETS = Registry(
+    "part",
+    {"moco": "cseb.methods.micse:QUEUE", "all_but_the_top": "cseb.methods.component_removal:ALL_BUT_THE_TOP"},
+)
 
 # The parts themselves, by the slot of a method they go into. A name belongs to one slot only.
 SLOTS = {
@@ -298,6 +301,7 @@ SLOTS = {
             "whiten": "cseb.parts.postprocessing:Whiten",
             "flow": "cseb.parts.flow:Flow",
             "rank_mix": "cseb.parts.postprocessing:RankMix",
+            "remove_components": "cseb.parts.component_removal:RemoveComponents",
         },
     ),
     "terms": Registry(

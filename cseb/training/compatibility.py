@@ -14,6 +14,8 @@ from cseb.parts import NeedsSetup, Network, Outside, Stages, Tuning, View
 from cseb.training.live_parts import Weighted, groups, live
 from cseb.training.unread_parts import unread, untrained
 
+TOKENS = ("mlm", "rtd", "aux_mlm")  # terms that read the tokens of every view
+
 
 def check_needs(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
     """Raises: BadSpec if a term needs something that this method does not have."""
@@ -27,6 +29,8 @@ def check_needs(method: Method, views: View, terms: Sequence[Weighted], network:
             raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
         if getattr(weighted.term, "ratings", False) and not hasattr(views, "scores"):
             raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
+        if method.compose is not None and weighted.name in TOKENS:
+            raise BadSpec(f"{weighted.name} reads the tokens of every view, a composed one has none; remove compose")
     if hasattr(views, "scores") and not any(getattr(weighted.term, "ratings", False) for weighted in terms):
         raise BadSpec(f"{method.views.name}: no term reads its ratings; add +rank_scores, or take +pairs")
     if method.regulariser is not None and hasattr(views, "renderings"):
