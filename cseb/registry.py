@@ -326,6 +326,7 @@ SLOTS = {
             "neg_entropy": "cseb.parts.terms.rank_consistency:NegEntropy",
             "rtd": "cseb.parts.terms.replaced_token_detection:RTD",
             "aux_mlm": "cseb.parts.terms.auxiliary_mlm:AuxMLM",
+            "mntp": "cseb.parts.terms.masked_next_token:MNTP",
             "group_softmax_bce": "cseb.parts.terms.peer_networks:GroupSoftmaxBCE",
             "kl_peers": "cseb.parts.terms.peer_networks:KLPeers",
             "multi_layer_nce": "cseb.parts.terms.frozen_copy:MultiLayerNCE",
