@@ -291,6 +291,7 @@ SLOTS = {
             "last_layers": "cseb.parts.tuning:LastLayers",
             "lora": "cseb.parts.lora:LoRA",
             "prefix": "cseb.parts.prefixes:Prefix",
+            "token_prepending": "cseb.parts.token_prepending:TokenPrepending",
         },
     ),
     "wrapper": Registry("wrapper", {"matryoshka": "cseb.parts.matryoshka:Matryoshka"}),
