@@ -90,8 +90,8 @@ class TokenPrepending:
         before, _, after = pooler.template.partition("[X]")
         if before.count(MARK) != 1 or MARK in after:
             raise BadSpec(
-                f"token_prepending: the pooler's template is {pooler.template!r}; it must hold {MARK} once, before [X]: "
-                f"+end_prompt(template={TEMPLATE!r})"
+                f"token_prepending: the pooler's template is {pooler.template!r}; it must hold {MARK} once, before "
+                f"[X]: +end_prompt(template={TEMPLATE!r})"
             )
 
     def attach(self, encoder: Encoder) -> None:
