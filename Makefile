@@ -37,7 +37,11 @@ lint: $(READY)
 test: lint  ## style, types, import rules and all tests but the slow ones
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
 
-slow: $(READY)  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
+$(VENV)/.onnx: $(READY)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[onnx]'
+	@touch $@
+
+slow: $(VENV)/.onnx  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
 	$(BIN)/pytest -n 2 --dist loadgroup -m slow $(addprefix --ignore=,$(WITHOUT))
 
 $(VENV)/.docs: $(READY)

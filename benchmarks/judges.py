@@ -1,12 +1,13 @@
 """How far judges can be trusted: their rank correlation with human-labelled tasks, between methods and within them.
 
-    python -m benchmarks.judges run --corpora wikipedia:2000,banking77.txt --records FOLDER [--seeds 2]
+    python -m benchmarks.judges run --corpora wikipedia:2000,banking77.txt --records FOLDER
+        [--encoder cseb-tiny] [--teacher FOLDER] [--seeds 2]
     python -m benchmarks.judges read --records FOLDER
 
 `run` trains methods on each corpus, less a held-out fifth, and scores every run on judges made of that fifth and on
-human-labelled tasks; it goes on where it was stopped. `read` works out the figures from these records alone: points.csv
-and README.md in results/judges, and cseb/advice/trust.csv, which `cseb recommend` goes by. Run it in the repository's
-root.
+human-labelled tasks; it goes on where it was stopped, and further encoders may follow. `read` works out the figures
+from these records alone: points.csv and README.md in results/judges, and cseb/advice/trust.csv, which `cseb recommend`
+goes by. Run it in the repository's root.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cseb.advice import trust
+from cseb.advice import judges, trust
 from cseb.advice.candidates import UNTRAINED, contestants
 from cseb.advice.hold_out import split, write
 from cseb.advice.judges import LABEL_FREE
@@ -31,6 +32,8 @@ from cseb.advice.runs import Runs
 from cseb.api.recommend import SCALE
 from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
 from cseb.encoder import tokenizer
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -46,8 +49,9 @@ ALL = "all"
 
 
 class Point(NamedTuple):
-    """A judge's or a human task's figure of one run."""
+    """A judge's or a human task's figure of one run. start: the kind of encoder, as `trust` has it."""
 
+    start: str
     encoder: str
     corpus: str
     method: str
@@ -60,6 +64,7 @@ class Point(NamedTuple):
 class Figure(NamedTuple):
     """A judge against a human task, or against all of them: between methods, and within a method over its seeds."""
 
+    start: str
     judge: str
     human: str
     between: float
@@ -69,10 +74,11 @@ class Figure(NamedTuple):
     origin: str
 
 
-def run(corpora: Sequence[str], records: Path, encoder: str, seeds: int, steps: int) -> None:
-    """Train on each corpus and score; one folder of records each."""
-    records.mkdir(parents=True, exist_ok=True)
+def run(corpora: Sequence[str], records: Path, encoder: str, teacher: str, seeds: int, steps: int) -> None:
+    """Train on each corpus and score; one folder of records each, in that of the kind of encoder."""
     folder, _ = find_encoder(encoder)
+    records = records / trust.kind_of(folder)
+    records.mkdir(parents=True, exist_ok=True)
     made = []
     for name in corpora:
         store = Store(records / name.rpartition("/")[2].replace(":", "-").removesuffix(".txt"))
@@ -80,7 +86,7 @@ def run(corpora: Sequence[str], records: Path, encoder: str, seeds: int, steps: 
         corpus = read_corpus(name)
         found = look(corpus, tokenizer.read(folder, False), 32, encoder)
         parts = split(corpus, found.distinct)
-        made.append((store, parts, parts.save(store.folder), _tasks(parts.held_out, store.folder)))
+        made.append((store, parts, parts.save(store.folder), _tasks(parts.held_out, store.folder, teacher)))
     for seed in range(seeds):  # stopped early, all corpora have the same seeds
         for store, parts, file, tasks in made:
             runs = Runs(
@@ -91,9 +97,11 @@ def run(corpora: Sequence[str], records: Path, encoder: str, seeds: int, steps: 
             runs.run(runs.grid(methods, [seed], [len(parts.train)]))
 
 
-def _tasks(held_out: Sequence[str], folder: Path) -> str:
+def _tasks(held_out: Sequence[str], folder: Path, teacher: str) -> str:
     """Human tasks, the judges without labels, and the geometry of what `edits` has made."""
     found = [LABEL_FREE[name](held_out, folder).tasks for name in LABEL_FREE]
+    if teacher:
+        found.append(judges.teacher(teacher, find(teacher, EncoderOptions()).open(), held_out, folder).tasks)
     rows = [
         line for part in ("choose", "decide") for line in (folder / f"edits-{part}.tsv").read_text().splitlines()[1:]
     ]
@@ -104,12 +112,12 @@ def _tasks(held_out: Sequence[str], folder: Path) -> str:
 
 def points(folder: Path) -> Iterator[Point]:
     """Of every record of every corpus, the last checkpoint; choose and decide of a judge averaged."""
-    for place in sorted(path for path in folder.iterdir() if (path / "runs").is_dir()):
+    for place in sorted(path.parent for path in folder.glob("*/*/runs")):
         for record in Store(place).load()[0]:
-            yield from _points(record, place.name)
+            yield from _points(record, place.parent.name, place.name)
 
 
-def _points(record: Record, corpus: str) -> Iterator[Point]:
+def _points(record: Record, start: str, corpus: str) -> Iterator[Point]:
     by: dict[str, list[float]] = {}
     for task, value in record.points("last").items():
         name = task.partition("@")[0]
@@ -118,7 +126,9 @@ def _points(record: Record, corpus: str) -> Iterator[Point]:
             by.setdefault(judge, []).append(-value if judge in GEOMETRY else value)
     for task, values in by.items():
         size, seed = record.subset.size, record.seed
-        yield Point(record.encoder.name, corpus, record.method, size, seed, task, float(np.mean(values)))
+        yield Point(
+            start, Path(record.encoder.name).name, corpus, record.method, size, seed, task, float(np.mean(values))
+        )
 
 
 def _judge(name: str) -> str:
@@ -130,16 +140,21 @@ def _judge(name: str) -> str:
 
 
 def figures(found: Sequence[Point]) -> list[Figure]:
+    """Each kind of start by itself: judges that order methods of one may fail with the other."""
+    starts = list(dict.fromkeys(one.start for one in found))
+    return [row for start in starts for row in _figures(start, [one for one in found if one.start == start])]
+
+
+def _figures(start: str, found: Sequence[Point]) -> Iterator[Figure]:
     """Every judge against every human task, averaged over corpora; the last row of a judge is all of these tasks."""
-    judges = [name for name in dict.fromkeys(one.task for one in found) if name not in HUMAN]
+    named = [name for name in dict.fromkeys(one.task for one in found) if name not in HUMAN]
     human = [name for name in HUMAN if any(one.task == name for one in found)]
     corpora = sorted({one.corpus for one in found})
     seeds = {one.seed for one in found}
     encoders = ", ".join(sorted({one.encoder for one in found}))
     methods = len({one.method for one in found})
     origin = f"{encoders}; {', '.join(corpora)}; {methods} methods, {len(seeds)} seeds; results/judges/points.csv"
-    rows = []
-    for judge in judges:
+    for judge in named:
         for names in (*([name] for name in human), human):
             pairs = [_paired(found, corpus, judge, task) for corpus in corpora for task in names]
             between = float(np.mean([_rank_correlation(*_means(pair)) for pair in pairs]))
@@ -147,8 +162,7 @@ def figures(found: Sequence[Point]) -> list[Figure]:
             rest = np.concatenate([_deviations(pair) for pair in pairs])
             within = _rank_correlation(*rest.T) if len(rest) > 2 else float("nan")
             name = names[0] if len(names) == 1 else ALL
-            rows.append(Figure(judge, name, between, interval(between, least), least, within, origin))
-    return rows
+            yield Figure(start, judge, name, between, interval(between, least), least, within, origin)
 
 
 def _paired(found: Sequence[Point], corpus: str, judge: str, task: str) -> Mapping[str, list[tuple[float, float]]]:
@@ -204,11 +218,11 @@ def interval(rho: float, count: int) -> Interval:
 def table(rows: Sequence[Figure]) -> str:
     """For a page."""
     cells = [
-        (row.judge, row.human, f"{row.between:.2f}", f"{row.interval.low:.2f} to {row.interval.high:.2f}",
+        (row.start, row.judge, row.human, f"{row.between:.2f}", f"{row.interval.low:.2f} to {row.interval.high:.2f}",
          str(row.methods), "--" if np.isnan(row.within) else f"{row.within:.2f}")
         for row in rows
     ]  # fmt: skip
-    return "\n".join(aligned(cells, ("judge", "human labels", "between", "95 %", "methods", "within")))
+    return "\n".join(aligned(cells, ("start", "judge", "human labels", "between", "95 %", "methods", "within")))
 
 
 def read(records: Path) -> None:
@@ -218,6 +232,7 @@ def read(records: Path) -> None:
     write(POINTS, _csv(Point._fields, [(*one[:-1], f"{one.points:.4f}") for one in found]))
     known = [
         (
+            one.start,
             one.judge,
             one.human,
             *(f"{value:.3f}" for value in (one.between, *_ends(one.interval))),
@@ -226,9 +241,12 @@ def read(records: Path) -> None:
         )
         for one in rows
     ]
-    write(trust.FIGURES, _csv(("judge", "human", "rho", "low", "high", "methods", "origin"), known))
+    write(trust.FIGURES, _csv(("start", "judge", "human", "rho", "low", "high", "methods", "origin"), known))
+    origins = "\n".join(
+        f"- {start}: {origin}" for start, origin in dict.fromkeys((one.start, one.origin) for one in rows)
+    )
     before = PAGE.read_text().partition(MARKER)[0] if PAGE.is_file() else ""
-    write(PAGE, f"{before}{MARKER}\n```\n{table(rows)}\n```\n\n{rows[0].origin}\n")
+    write(PAGE, f"{before}{MARKER}\n```\n{table(rows)}\n```\n\n{origins}\n")
     print(table(rows))
 
 
@@ -251,11 +269,12 @@ def main() -> None:
     parser.add_argument("--corpora", default="", help="with commas between them")
     parser.add_argument("--records", type=Path, required=True, help="folder with one folder of records a corpus")
     parser.add_argument("--encoder", default="cseb-tiny")
+    parser.add_argument("--teacher", default="", help="an encoder, agreement with which is a judge, too")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--steps", type=int, default=100)
     given = parser.parse_args()
     if given.what == "run":
-        run(given.corpora.split(","), given.records, given.encoder, given.seeds, given.steps)
+        run(given.corpora.split(","), given.records, given.encoder, given.teacher, given.seeds, given.steps)
     else:
         read(given.records)
 

@@ -46,22 +46,23 @@ html_css_files = ["cseb.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
+highlight_language = "none"  # a block without a language is output or a file: nothing in it is a keyword
 pygments_style = "friendly"
 pygments_dark_style = "monokai"
 
 
-def rooms() -> list[str]:
+def packages() -> list[str]:
     """The packages and modules directly inside cseb, by name."""
     found = pkgutil.iter_modules(cseb.__path__, "cseb.")
     return sorted(module.name for module in found if module.name not in LEFT_OUT)
 
 
-def modules(room: str) -> list[str]:
-    """A room and every module below it."""
-    module = importlib.import_module(room)
+def modules(package: str) -> list[str]:
+    """A package and every module below it."""
+    module = importlib.import_module(package)
     path = getattr(module, "__path__", None)
-    below = pkgutil.walk_packages(path, f"{room}.") if path else ()
-    return [room, *sorted(found.name for found in below if not found.name.rpartition(".")[2].startswith("__"))]
+    below = pkgutil.walk_packages(path, f"{package}.") if path else ()
+    return [package, *sorted(found.name for found in below if not found.name.rpartition(".")[2].startswith("__"))]
 
 
 def job(module: str) -> str:
@@ -99,21 +100,21 @@ def write_commands() -> None:
 
 
 def write_api() -> None:
-    """One page for each room, and the map of all of them."""
+    """One page for each package, and the map of all of them."""
     API.mkdir(exist_ok=True)
-    pages = rooms()
+    pages = packages()
     for old in API.glob("*.md"):
         if old.stem not in (*pages, "map", "commands"):
             old.unlink()
-    for room in pages:
+    for package in pages:
         sections = []
-        for module in modules(room):
-            heading = f"# {module}" if module == room else f"## {module}"
+        for module in modules(package):
+            heading = f"# {module}" if module == package else f"## {module}"
             sections.append(f"{heading}\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n```\n")
-        write(API / f"{room}.md", "\n".join(sections))
+        write(API / f"{package}.md", "\n".join(sections))
     lines = ["| module | what it is for |", "| --- | --- |"]
-    for room in pages:
-        lines += [f"| {{py:mod}}`{module}` | {cell(job(module))} |" for module in modules(room)]
+    for package in pages:
+        lines += [f"| {{py:mod}}`{module}` | {cell(job(module))} |" for module in modules(package)]
     write(API / "map.md", "# Every module\n\n" + "\n".join(lines) + "\n")
 
 

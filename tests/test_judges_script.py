@@ -21,11 +21,13 @@ def points(noise: float) -> list[object]:
             for seed in SEEDS:
                 luck = rng.normal(0, 0.2)
                 for human in judges.HUMAN:
-                    found.append(judges.Point("e", corpus, f"m{method}", 80, seed, human, method + luck))
+                    found.append(judges.Point(trust.RAW, "e", corpus, f"m{method}", 80, seed, human, method + luck))
                 found.append(
-                    judges.Point("e", corpus, f"m{method}", 80, seed, "edits", method + luck + rng.normal(0, noise))
+                    judges.Point(
+                        trust.RAW, "e", corpus, f"m{method}", 80, seed, "edits", method + luck + rng.normal(0, noise)
+                    )
                 )
-                found.append(judges.Point("e", corpus, f"m{method}", 80, seed, "crops", -method))
+                found.append(judges.Point(trust.RAW, "e", corpus, f"m{method}", 80, seed, "crops", -method))
     return found
 
 
@@ -64,7 +66,7 @@ def test_figures_are_written_where_the_command_reads_them(tmp_path: Path, monkey
     monkeypatch.setattr(trust, "FIGURES", tmp_path / "trust.csv")
     (tmp_path / "README.md").write_text(f"# Judges\n\nBy hand.\n{judges.MARKER}old\n")
     judges.read(tmp_path)
-    known = trust.measured(tmp_path / "trust.csv")
+    known = trust.measured(trust.RAW, tmp_path / "trust.csv")
     assert trust.best_label_free(known) == "edits"
     page = (tmp_path / "README.md").read_text()
     assert page.startswith("# Judges\n\nBy hand.\n")
@@ -73,6 +75,17 @@ def test_figures_are_written_where_the_command_reads_them(tmp_path: Path, monkey
 
 
 def test_the_figures_that_come_with_cseb_are_complete() -> None:
-    known = trust.measured()
-    assert {"crops", "edits"} <= set(known)
-    assert all(-1 <= one.low <= one.rho <= one.high <= 1 and one.origin for one in known.values())
+    for start in trust.KINDS:
+        known = trust.measured(start)
+        assert {"crops", "edits"} <= set(known)
+        assert all(-1 <= one.low <= one.rho <= one.high <= 1 and one.origin for one in known.values())
+
+
+def test_kinds_of_start_are_not_mixed() -> None:
+    """What follows human labels from one start and contradicts them from the other is known as both."""
+    turned = [
+        one._replace(start=trust.SENTENCE, points=-one.points if one.task == "edits" else one.points)
+        for one in points(0.1)
+    ]
+    rows = {(one.start, one.judge): one for one in judges.figures([*points(0.1), *turned]) if one.human == judges.ALL}
+    assert rows[trust.RAW, "edits"].interval.low > 0 > rows[trust.SENTENCE, "edits"].interval.high

@@ -31,11 +31,13 @@ The verdict is about models trained without the held-out sentences; this one has
 """
 
 
-def train_and_export(found: Recommendation, whole: Parts, runs: Runs, decide: str, out: Path, command: str) -> None:
+def train_and_export(
+    found: Recommendation, whole: Parts, runs: Runs, decide: str, out: Path, name: str, command: str
+) -> None:
     """Train what was chosen with seed 0 on all lines of `whole`, as an ordinary job, and copy the model to `out`.
 
-    decide: the tasks that the model is scored on. command: what the card says made it. An older model of ours at `out`
-    gives way. Raises: BadResults, TrainingFailed, KeyboardInterrupt.
+    decide: the tasks that the model is scored on. name: what its card calls it by. command: what the card says made it.
+    An older model of ours at `out` gives way. Raises: BadResults, TrainingFailed, KeyboardInterrupt.
     """
     store = Store(runs.store.folder / FOLDER)
     store.prepare()
@@ -51,17 +53,18 @@ def train_and_export(found: Recommendation, whole: Parts, runs: Runs, decide: st
     _copy(
         store.folder / "models" / job.key,
         out,
+        name,
         CARD.format(verdict=found.verdict(), table=found.table(), command=command),
     )
 
 
-def _copy(model: Path, out: Path, card: str) -> None:
+def _copy(model: Path, out: Path, name: str, card: str) -> None:
     """The folder appears whole or not at all. Raises: BadResults."""
     part = out.with_name(f".{out.name}.{uuid.uuid4().hex}.tmp")
     try:
         shutil.copytree(model, part)
         page = part / "README.md"
-        page.write_text(page.read_text("utf-8").replace(str(model), str(out)) + card, encoding="utf-8")
+        page.write_text(page.read_text("utf-8").replace(str(model), name) + card, encoding="utf-8")
         if out.is_dir():
             shutil.rmtree(out)
         part.rename(out)

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from cseb.data import hub_upload
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, between, number, whole
 
 FIXED = ("st:", "glove:", "words:")  # encoders that can be scored and not trained
@@ -15,7 +16,10 @@ FEWEST_ASKED, MOST_ASKED = 20, 1000  # questions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The arguments of `cseb.recommend`, checked as far as that needs no file. Raises: BadSpec, BadBenchmark."""
+    """The arguments of `cseb.recommend`, checked as far as that needs no file.
+
+    Raises: BadSpec, BadBenchmark; BadResults where --push cannot work.
+    """
 
     corpus: str
     encoder: str
@@ -27,6 +31,7 @@ class Options:
     methods: str
     steps: int
     out: Path | None
+    push: str
     results: Path | None
     data_dir: str
     column: str
@@ -45,6 +50,10 @@ class Options:
             raise BadBenchmark(f"{' and '.join(given)} are given; one judge decides, so leave the others out")
         if self.ask:
             between(FEWEST_ASKED, MOST_ASKED, self.ask, "--ask")
+        if self.push:
+            if self.out is None:
+                raise BadBenchmark(f"--push {self.push} is about the model of --out; give --out FOLDER too")
+            hub_upload.check(self.push)
         if self.encoder.startswith(FIXED):
             raise BadData(
                 f"encoder {self.encoder!r} cannot be trained; give a Transformer's folder or hub name, or cseb-tiny"

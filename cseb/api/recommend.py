@@ -16,6 +16,7 @@ from cseb.advice.estimate import FRESH
 from cseb.advice.options import Options, refuse_taken
 from cseb.advice.race import ROUNDS
 from cseb.api.arguments import joined
+from cseb.data import hub_upload
 from cseb.errors import BadBenchmark
 from cseb.methods.recipe import Recipe
 from cseb.progress import tell
@@ -49,6 +50,7 @@ def recommend(
     methods: str | Sequence[str] = "",
     steps: int = STEPS,
     out: str | Path | None = None,
+    push: str = "",
     results: str | Path | None = None,
     data_dir: str | Path = "",
     column: str = "",
@@ -79,6 +81,7 @@ def recommend(
         methods: that race; by default some that need nothing but sentences.
         steps: of every training.
         out: folder for the chosen model, trained on all distinct sentences.
+        push: repository OWNER/NAME of the Hugging Face hub that this folder is pushed to.
         results: folder of records; by default ``my.recommend`` beside ``my.txt``.
         data_dir: folder of task files in SentEval's layout.
         column: the column of the sentences, if the corpus is a table, or several and what they are, as of `cseb.run`:
@@ -110,6 +113,7 @@ def recommend(
         methods=joined(methods),
         steps=steps,
         out=None if out is None else Path(out),
+        push=push,
         results=None if results is None else Path(results),
         data_dir=str(data_dir),
         column=column,
@@ -148,9 +152,13 @@ def advise(
 
         say(f"training {found.chosen} on all {len(whole.train):,} distinct sentences")
         try:
-            train_and_export(found, whole, advice.runs, advice.judge.decide, options.out, options.command())
+            name = options.push or str(options.out)
+            train_and_export(found, whole, advice.runs, advice.judge.decide, options.out, name, options.command())
         except KeyboardInterrupt:
             return replace(found, stopped=True)
+        if options.push:
+            tell(f"pushing {options.push}")
+            say(f"pushed to {hub_upload.push(options.out, options.push)}")
     return found
 
 
@@ -208,7 +216,7 @@ def _prepared(
     if corpus.provenance is not None:
         say(f"written by {corpus.provenance}")
     parts = split(corpus, seen.distinct)
-    judge, trust = _judge(options, parts.held_out, store.folder, device)
+    judge, vouched = _judge(options, trust.kind_of(folder), parts.held_out, store.folder, device)
     say(f"{len(parts.train):,} sentences to train on, {len(parts.held_out):,} held out; judge: {judge.by}")
     if options.judge or options.tasks:
         texts = [text for line in parts.train for text in line.split("\t")] if parts.roles else parts.train
@@ -241,14 +249,14 @@ def _prepared(
         few=few,
         budget=Budget(runs, 60 * options.budget, started, 0 if options.out is None else 1, few > 0),
         say=say,
-        trust=trust,
+        trust=vouched,
         ask=options.ask,
     )
     advice.fit(named=bool(options.methods), saved=options.out is not None)
     return advice, Parts(corpus.take(seen.distinct), (), corpus.roles, corpus.provenance)
 
 
-def _judge(options: Options, held_out: Sequence[str], folder: Path, device: str) -> tuple[Judge, str]:
+def _judge(options: Options, start: str, held_out: Sequence[str], folder: Path, device: str) -> tuple[Judge, str]:
     """The judge that was asked for, or the label-free one that is trusted most; and what is known of it."""
     if options.judge:
         return judges.rated(options.judge, folder), ""
@@ -257,14 +265,14 @@ def _judge(options: Options, held_out: Sequence[str], folder: Path, device: str)
     if options.ask:
         task = questions.pool(held_out, folder)
         return judges.Judge(task, task, "agreement with your answers"), ""
-    known = trust.measured()
+    known = trust.measured(start)
     if options.teacher:
         from cseb.embedders import find
         from cseb.embedders.interface import EncoderOptions
 
         how = EncoderOptions(device=device, trust_remote_code=options.trust_remote_code)
         made = judges.teacher(options.teacher, find(options.teacher, how).open(), held_out, folder)
-        return made, str(known.get("teacher", "nothing of this teacher"))
+        return made, str(known.get("teacher", f"no teacher was tried on {trust.KINDS[start]}"))
     name = trust.best_label_free(known)
     return judges.LABEL_FREE[name](held_out, folder), str(known[name])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from cseb.data import module_folders
+from cseb.data import module_folders, weights
 from cseb.data.bounded import is_file
 from cseb.data.checkpoint import CONFIG, PICKLES
 from cseb.data.weights import TOKENIZER, WEIGHTS, find_encoder, matching, sha256_of
@@ -50,6 +50,6 @@ def _embedder(name: str) -> str:
         return module_folders.sha256(module_folders.locate(rest))
     if is_file(path := Path(rest if kind == "glove" and colon else name)):
         return sha256_of([path])
-    if is_file(path / module_folders.MODULES):
+    if is_file(path / weights.MODULES):
         return module_folders.sha256(path)
     return find_encoder(name)[1]

@@ -9,7 +9,6 @@ from cseb.data import bounded
 from cseb.data.weights import HUB_NAME
 from cseb.errors import BadData, first_line
 
-MODULES = "modules.json"
 CONTENT = (".json", ".safetensors", ".txt", ".model", ".py")
 
 

@@ -18,6 +18,7 @@ TOKENIZER = (
     *("tokenizer*", "vocab.*", "merges.txt", "special_tokens_map.json", "added_tokens.json"),
     *("spiece.model", "sentencepiece*.model"),
 )
+MODULES = "modules.json"  # which sentence-transformers writes beside an encoder that it has saved
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 HUB_NAME = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?(@[\w./-]{1,200})?", re.ASCII)
 BLOCK = 1 << 20  # bytes read at a time
@@ -81,7 +82,9 @@ def _download(name: str) -> Path:
     repository, _, revision = name.partition("@")
     names = ", ".join(ENCODERS)
     try:
-        folder = snapshot_download(repository, revision=revision or None, allow_patterns=[CONFIG, *TOKENIZER, *WEIGHTS])
+        folder = snapshot_download(
+            repository, revision=revision or None, allow_patterns=[CONFIG, MODULES, *TOKENIZER, *WEIGHTS]
+        )
     except Exception as error:  # the hub client raises a dozen kinds, its HTTP library more; all mean "not here"
         raise BadData(
             f"encoder {name!r}: no such folder, and downloading it from the hub failed ({first_line(error)}). Without "

@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 
 from cseb.data import tensors
 from cseb.data.bounded import is_dir, is_file, read_object
-from cseb.data.weights import find_encoder
+from cseb.data.weights import MODULES, find_encoder
 from cseb.embedders.interface import HELD, Embedder, EncoderOptions
 from cseb.encoder.architecture import configuration
 from cseb.encoder.encoder import Encoder
@@ -29,7 +29,7 @@ from cseb.text import quantity
 from cseb.training import build as building
 
 KEY = re.compile(r"[0-9a-f]{16}")
-OURS, MODULES = "cseb.json", "modules.json"
+OURS = "cseb.json"
 LONGEST = 10_000  # characters of a method written out
 
 

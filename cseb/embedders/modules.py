@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cseb.data import bounded, module_folders
+from cseb.data import bounded, module_folders, weights
 from cseb.embedders import foreign_modules as foreign
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
@@ -27,7 +27,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     if how.pooler:
         raise BadSpec(f"st:{name} is pooled by its own modules, so --pooler {how.pooler} does not apply; leave out st:")
     folder = module_folders.locate(name)
-    if not (folder / module_folders.MODULES).is_file():
+    if not (folder / weights.MODULES).is_file():
         raise BadData(
             f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give --pooler"
         )

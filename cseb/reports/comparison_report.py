@@ -140,10 +140,10 @@ def _covariances(families: Sequence[Family], by_size: Sequence[Sequence[Sample]]
         rows = []
         for held in known:
             if a in held and b in held:
-                seeds = sorted(set(held[a].points) & set(held[b].points))
-                rows.append(
-                    np.mean([held[b].contributions[seed] - held[a].contributions[seed] for seed in seeds], axis=0)
-                )
+                seeds = sorted(set(held[a].contributions) & set(held[b].contributions))
+                each = [held[b].contributions[seed] - held[a].contributions[seed] for seed in seeds]
+                if each:  # else the two have no seed in common here
+                    rows.append(np.mean(each, axis=0))
         if len(rows) == len(by_size):
             found[a, b] = np.stack(rows) @ np.stack(rows).T
     return found

@@ -34,7 +34,8 @@ def asked(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
 
     def options(**given: object) -> Options:
         return Options(**{  # type: ignore[arg-type]  # as the fields below say
-            **dict.fromkeys(("tasks", "teacher", "data_dir", "column"), ""), **dict.fromkeys(("out", "results")),
+            **dict.fromkeys(("tasks", "teacher", "data_dir", "column", "push"), ""),
+            **dict.fromkeys(("out", "results")),
             "corpus": str(corpus), "encoder": str(tiny("bert")), "budget": 30.0, "judge": str(pairs),
             "methods": "simcse,simcse+mean", "steps": 1, "workers": 1, "threads": 1, "linear": "blas",
             "device": "cpu", "ask": 0, "probe": False, "trust_remote_code": False, **given,

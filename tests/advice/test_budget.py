@@ -30,8 +30,8 @@ def asked(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
     pairs.write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
     made = Options(
         corpus=str(corpus), encoder=str(tiny("bert")), budget=1.0, judge=str(pairs), tasks="", teacher="", ask=0,
-        methods=",".join(METHODS), steps=1, out=None, results=None, data_dir="", column="", workers=2, threads=1,
-        linear="blas", device="cpu", probe=True, trust_remote_code=False,
+        methods=",".join(METHODS), steps=1, out=None, push="", results=None, data_dir="", column="", workers=2,
+        threads=1, linear="blas", device="cpu", probe=True, trust_remote_code=False,
     )  # fmt: skip
     monkeypatch.chdir(tmp_path)
     return lambda minutes, out=None, results=None: replace(made, budget=minutes, out=out, results=results)

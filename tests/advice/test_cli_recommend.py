@@ -10,6 +10,7 @@ from cseb.advice import advise as steps
 from cseb.cli import app
 from cseb.cli.recommend import recommend  # noqa: F401  # what is tested
 from tests.conftest import OBJECTS, SENTENCES
+from tests.hub_server import serving
 
 LINES = [f"{sentence} and {other}" for sentence in SENTENCES for other in OBJECTS]
 
@@ -41,6 +42,19 @@ def test_a_dry_run_stores_nothing(typed: list[str]) -> None:
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("races: simcse+mean\n")
     assert not Path("my.recommend").exists()
+
+
+@pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
+def test_the_model_goes_to_the_hub_only_when_asked(typed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = CliRunner().invoke(app, [*typed, "--push", "me/mine"])
+    assert alone.exit_code == 2
+    assert alone.stderr == "cseb: --push me/mine is about the model of --out; give --out FOLDER too\n"
+    with serving(monkeypatch) as hub:
+        done = CliRunner().invoke(app, [*typed, "--out", "mine", "--push", "me/mine"])
+        assert done.exit_code == 0, done.output
+        assert f"pushed to {hub.address}/me/mine" in done.stderr
+        assert set(hub.files["me/mine"]) == {str(p.relative_to("mine")) for p in Path("mine").rglob("*") if p.is_file()}
+        assert "SentenceTransformer('me/mine')" in Path("mine/README.md").read_text("utf-8")
 
 
 def test_a_mistake_is_one_line_and_nothing_is_left(typed: list[str]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cseb.advice import judges
-from cseb.advice.trust import best_label_free, measured
+from cseb.advice.trust import RAW, SENTENCE, best_label_free, kind_of, measured
 from cseb.errors import BadBenchmark, BadData
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
@@ -80,13 +80,25 @@ def test_named_tasks_choose_by_their_development_sets_where_all_have_one() -> No
 
 
 def figures(path: Path, *rows: str) -> Path:
-    path.write_text("\n".join(["judge,human,rho,low,high,methods,origin", *rows]) + "\n")
+    path.write_text("\n".join(["start,judge,human,rho,low,high,methods,origin", *rows]) + "\n")
     return path
 
 
 def test_a_judge_whose_interval_includes_zero_gives_no_advice(tmp_path: Path) -> None:
-    known = measured(figures(tmp_path / "a.csv", "crops,all,0.3,-0.1,0.6,12,here", "crops,snli,0.9,0.8,1,12,here"))
+    path = figures(tmp_path / "a.csv", "raw,crops,all,0.3,-0.1,0.6,12,here", "raw,crops,snli,0.9,0.8,1,12,here")
+    known = measured(RAW, path)
     with pytest.raises(BadBenchmark, match=r"0\.30 \(-0\.10 to 0\.60\).*--ask 60"):
         best_label_free(known)
-    known = measured(figures(tmp_path / "b.csv", "crops,all,0.6,0.2,0.8,12,x", "edits,all,0.9,0.1,0.95,12,x"))
-    assert best_label_free(known) == "crops"
+    path = figures(
+        tmp_path / "b.csv",
+        *("raw,crops,all,0.6,0.2,0.8,12,x", "raw,edits,all,0.9,0.1,0.95,12,x", "sentence,crops,all,0.9,-0.2,1,12,x"),
+    )
+    assert best_label_free(measured(RAW, path)) == "crops"
+    with pytest.raises(BadBenchmark, match=r"12 methods that start from a sentence encoder"):
+        best_label_free(measured(SENTENCE, path))
+
+
+def test_a_folder_of_sentence_transformers_is_a_sentence_encoder(tmp_path: Path) -> None:
+    assert kind_of(tmp_path) == RAW
+    (tmp_path / "modules.json").write_text("[]")
+    assert kind_of(tmp_path) == SENTENCE

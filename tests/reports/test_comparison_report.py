@@ -154,6 +154,15 @@ def test_missing_seeds_and_missing_items_are_said() -> None:
     assert row(shown[0], "good")["items"] == "--"
 
 
+def test_curves_of_methods_without_a_common_seed_at_one_size_are_compared_where_they_can_be() -> None:
+    world, records = study({"simcse": 0, "good": 3, "same": 0.01}, (100, 1000), 4)
+    other = {"simcse": (0, 1), "good": (2, 3), "same": (0, 1, 2, 3)}
+    held = [one for one in records if one.subset.size == 100 or one.seed in other[one.method]]
+    shown = sheets(gather(held), Wanted(baseline="simcse", select="last"), world.item_scores())
+    curve = [one for one in shown if one.name == "effects"][-1]
+    assert [line.cells[0] for line in curve.lines] == ["same"]
+
+
 def test_a_method_without_points_is_named_and_nothing_is_resampled_from_nothing() -> None:
     world, records = study({"simcse": 0, "good": 3, "gone": 1}, sizes=(100, 1000))
     kept = [one for one in records if (one.method, one.subset.size) != ("gone", 100) and one.seed < 2]
