@@ -21,6 +21,7 @@ EVERY = {
     "consert": 200,
     "mocose": 100,
     "sg-opt": 50,
+    "clsep-unsup": 111,
     "isbert": 1_000,
     "vascl": 500,
 }
