@@ -26,7 +26,7 @@ def sentences(domain: str, data_dir: Path | None) -> list[str]:
     """All sentences of a task, without labels. Raises: BadData where its files are missing."""
     (task,) = parse_tasks(domain)
     unlike = {" ".join(sentence.split()) for sentence in load_task(task, data_dir).sentences()}
-    return sorted(unlike, key=lambda sentence: sha256(sentence.encode()).digest())
+    return sorted(unlike - {""}, key=lambda sentence: sha256(sentence.encode()).digest())
 
 
 def main() -> None:

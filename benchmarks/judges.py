@@ -35,10 +35,12 @@ from cseb.data.weights import find_encoder
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.encoder import tokenizer
+from cseb.methods.grammar import parse_method
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.text_table import aligned
 from cseb.statistics.intervals import Floats, Interval, quantile
+from cseb.text import quantity
 
 HUMAN = ("snli-dev", "banking77-dev", "clinc150-dev")
 GEOMETRY = ("alignment", "uniformity")  # of sentences and what edits have left of them; lower is better
@@ -153,7 +155,8 @@ def _figures(start: str, found: Sequence[Point]) -> Iterator[Figure]:
     seeds = {one.seed for one in found}
     encoders = ", ".join(sorted({one.encoder for one in found}))
     methods = len({one.method for one in found})
-    origin = f"{encoders}; {', '.join(corpora)}; {methods} methods, {len(seeds)} seeds; results/judges/points.csv"
+    ran = f"{methods} methods, {quantity(len(seeds), 'seed')}"
+    origin = f"{encoders}; {', '.join(corpora)}; {ran}; results/judges/points.csv"
     for judge in named:
         for names in (*([name] for name in human), human):
             pairs = [_paired(found, corpus, judge, task) for corpus in corpora for task in names]
@@ -166,10 +169,12 @@ def _figures(start: str, found: Sequence[Point]) -> Iterator[Figure]:
 
 
 def _paired(found: Sequence[Point], corpus: str, judge: str, task: str) -> Mapping[str, list[tuple[float, float]]]:
-    """By method the judge's and the human figure of each run."""
+    """By method the judge's and the human figure of each run; nobody is judged by what it was trained for."""
+    named = {one.method for one in found}
+    fair = {method for method in named if not judges.trained_for(judge, parse_method(method))}
     held: dict[tuple[str, int, int], dict[str, float]] = {}
     for one in found:
-        if one.corpus == corpus and one.task in (judge, task):
+        if one.corpus == corpus and one.task in (judge, task) and one.method in fair:
             held.setdefault((one.method, one.size, one.seed), {})[one.task] = one.points
     pairs: dict[str, list[tuple[float, float]]] = {}
     for (method, size, _), each in sorted(held.items()):

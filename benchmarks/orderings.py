@@ -86,8 +86,9 @@ def table(folder: Path) -> str:
 
 def _lines(files: Sequence[Points]) -> Iterator[str]:
     shares = [sorted({share for _, share in found}) for found in files]
-    columns = max(2, *map(len, shares))
-    yield f"| method | against | printed | smallest share |{' |' * (columns - 2)} largest |"
+    columns = max(map(len, shares))
+    heads = ["here"] if columns < 2 else ["smallest share", *[""] * (columns - 2), "largest"]
+    yield f"| method | against | printed | {' | '.join(heads)} |"
     yield f"| {' | '.join(['---'] * (columns + 3))} |"
     for found, own in zip(files, shares, strict=True):
         for method in dict.fromkeys(name for name, _ in found):

@@ -51,8 +51,9 @@ MARKER = "<!-- trials, by benchmarks/recommend_trials.py -->\n"
 class Trial:
     """A recommendation, and the accuracy by the domain's labels of what it was about, in points.
 
-    gain, low, high: as the judge had it. minutes: of the call, by the clock. by_labels: mean over seeds of every
-    contestant and of the untrained poolings, trained on all sentences.
+    judge: its name where it needs no labels, else how many questions were asked. gain, low, high: as the judge had it.
+    minutes: of the call, by the clock. by_labels: mean over seeds of every contestant and of the untrained poolings,
+    trained on all sentences.
     """
 
     domain: str
@@ -106,7 +107,7 @@ def run(given: argparse.Namespace) -> None:
     start = trust.kind_of(folder)
     methods = labels(given.methods) if given.methods else contestants(folder)
     for domain in given.domains.split(","):
-        place = given.records / start / domain
+        place = given.records / start / (f"{domain}-asked" if given.ask else domain)
         place.mkdir(parents=True, exist_ok=True)
         corpus = place / f"{domain}.txt"
         lines = sentences(domain, given.data_dir)
@@ -143,7 +144,7 @@ def _advised(
         "domain": domain,
         "encoder": Path(given.encoder).name,
         "start": start,
-        "judge": found.judge.by,
+        "judge": found.judge.name or f"{given.ask} questions",
         "verdict": found.verdict(),
         "finding": found.estimate.finding if found.estimate else "none",
         "chosen": found.chosen,
@@ -188,12 +189,23 @@ def _row(one: Trial) -> tuple[str, ...]:
         judged += f" ({one.low:+.1f} to {one.high:+.1f})"
     advised = one.chosen if one.chosen != one.baseline else f"keep {one.baseline}"
     return (
-        one.encoder, one.domain, one.finding, advised, judged, f"{one.by_labels[one.baseline]:.2f}",
+        one.encoder, one.domain, one.judge, one.finding, advised, judged, f"{one.by_labels[one.baseline]:.2f}",
         f"{one.followed():+.2f}", f"{one.missed():.2f}", f"{one.minutes:.1f} of {one.budget:g}",
     )  # fmt: skip
 
 
-HEADER = ("start", "domain", "finding", "advised", "by the judge", "untrained", "followed", "missed", "minutes")
+HEADER = (
+    "start",
+    "domain",
+    "judge",
+    "finding",
+    "advised",
+    "by the judge",
+    "untrained",
+    "followed",
+    "missed",
+    "minutes",
+)
 
 
 def read(records: Path) -> None:
@@ -210,7 +222,7 @@ def read(records: Path) -> None:
     before, marker, after = page.partition(MARKER)
     rest = after.partition("\n<!-- end -->")[2]
     table = "\n".join(aligned([_row(one) for one in found], HEADER))
-    said = "\n".join(f"- {one.encoder}, {one.domain}, by {one.judge}: {one.verdict}" for one in found)
+    said = "\n".join(f"- {one.encoder}, {one.domain}: {one.verdict}" for one in found)
     write(PAGE, f"{before}{marker or MARKER}\n```\n{table}\n```\n\n{said}\n\n<!-- end -->{rest}")
     print(table)
 

@@ -21,13 +21,28 @@ def points(noise: float) -> list[object]:
             for seed in SEEDS:
                 luck = rng.normal(0, 0.2)
                 for human in judges.HUMAN:
-                    found.append(judges.Point(trust.RAW, "e", corpus, f"m{method}", 80, seed, human, method + luck))
+                    found.append(
+                        judges.Point(
+                            trust.RAW, "e", corpus, f"simcse+recipe(steps={method + 1})", 80, seed, human, method + luck
+                        )
+                    )
                 found.append(
                     judges.Point(
-                        trust.RAW, "e", corpus, f"m{method}", 80, seed, "edits", method + luck + rng.normal(0, noise)
+                        trust.RAW,
+                        "e",
+                        corpus,
+                        f"simcse+recipe(steps={method + 1})",
+                        80,
+                        seed,
+                        "edits",
+                        method + luck + rng.normal(0, noise),
                     )
                 )
-                found.append(judges.Point(trust.RAW, "e", corpus, f"m{method}", 80, seed, "crops", -method))
+                found.append(
+                    judges.Point(
+                        trust.RAW, "e", corpus, f"simcse+recipe(steps={method + 1})", 80, seed, "crops", -method
+                    )
+                )
     return found
 
 
@@ -79,6 +94,14 @@ def test_the_figures_that_come_with_cseb_are_complete() -> None:
         known = trust.measured(start)
         assert {"crops", "edits"} <= set(known)
         assert all(-1 <= one.low <= one.rho <= one.high <= 1 and one.origin for one in known.values())
+
+
+def test_a_method_that_trains_on_pieces_of_sentences_is_not_ranked_by_a_judge_that_asks_for_them() -> None:
+    held = {(one.corpus, one.seed, one.task): one for one in points(0.1)}.values()
+    crops = [one._replace(method="crops", points=99.0 if one.task == "edits" else -99.0) for one in held]
+    rows = {one.judge: one for one in judges.figures([*points(0.1), *crops]) if one.human == judges.ALL}
+    assert rows["edits"].methods == METHODS
+    assert rows["edits"].between > 0.95
 
 
 def test_kinds_of_start_are_not_mixed() -> None:

@@ -22,8 +22,8 @@ def test_who_follows_may_lose_by_labels_and_may_miss_the_best() -> None:
     assert (TRIAL.followed(), TRIAL.missed()) == (-1.0, 3.5)
     kept = replace(TRIAL, chosen="mean", finding="harms")
     assert (kept.followed(), kept.missed()) == (0.0, 2.5)
-    assert trials._row(kept)[2:5] == ("harms", "keep mean", "+2.0 (+1.0 to +3.0)")
-    assert trials._row(replace(TRIAL, gain=None, low=None, high=None))[4] == "--"
+    assert trials._row(kept)[3:6] == ("harms", "keep mean", "+2.0 (+1.0 to +3.0)")
+    assert trials._row(replace(TRIAL, gain=None, low=None, high=None))[5] == "--"
 
 
 def test_answers_follow_the_labels_and_nothing_else(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from cseb.advice.budget import Budget
 from cseb.advice.candidates import UNTRAINED, fitting
 from cseb.advice.estimate import FRESH, Estimate, estimate
-from cseb.advice.judges import Judge
+from cseb.advice.judges import Judge, trained_for
 from cseb.advice.look import Look
 from cseb.advice.questions import PARTS, Answers, Part, draw
 from cseb.advice.race import ROUNDS, standing
@@ -72,19 +72,28 @@ class Advice:
     words: float | None = None  # points of TF-IDF on what decides
 
     def fit(self, named: bool, saved: bool = False) -> None:
-        """Leave out methods that do not fit the encoder. named: the user has named them, and wants to know.
+        """Leave out methods that do not fit the encoder, and those that train for the very judge.
 
-        saved: the model of the winner is asked for. Raises: BadBenchmark if none is left, or one that was named does
-        not fit; BadResults if what one of them trains could not be saved.
+        named: the user has named them, and wants to know. saved: the model of the winner is asked for. Raises:
+        BadBenchmark if none is left, or one that was named does not fit; BadResults if what one of them trains could
+        not be saved.
         """
         grid = self.runs.grid(self.methods, [0], [self.size])
-        fit, unfit = fitting(grid.jobs)
+        alike = {
+            job.label: f"{part} trains for what this judge asks, so that others have to race it"
+            for job in grid.jobs
+            if (part := trained_for(self.judge.name, job.method))
+        }
+        if len(alike) == len({job.label for job in grid.jobs}):
+            label, why = next(iter(alike.items()))
+            raise BadBenchmark(f"{label}: {why}: give --judge FILE, --tasks NAMES or --ask 60")
+        fit, unfit = fitting([job for job in grid.jobs if job.label not in alike])
         if unfit and (named or not fit):
             label, why = next(iter(unfit.items()))
             raise BadBenchmark(f"{label} does not fit {self.runs.encoder}: {why}")
         for job in grid.jobs if saved else ():
             refuse_unsaved(job)
-        self.methods, self.unfit = fit, unfit
+        self.methods, self.unfit = fit, {**unfit, **alike}
 
     def outlook(self) -> tuple[float | None, float | None]:
         """Seconds that the first round takes, and those of a whole race with its estimate; None if nobody knows."""

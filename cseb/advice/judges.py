@@ -16,6 +16,7 @@ from cseb.advice.hold_out import write
 from cseb.data.subset import order
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData
+from cseb.methods.spec import Method
 from cseb.registry import TASKS, scale_of
 from cseb.seeds import stream_seed
 from cseb.tasks import own
@@ -28,7 +29,12 @@ CHOOSE = 1 / 3  # of the items, for the race: a rough order is enough there, and
 FEWEST_PAIRS = 20  # rated pairs: the standard error of a correlation over fewer is above a quarter
 FEWEST_HELD = 50  # held-out sentences that a judge without labels needs
 LONG = 8  # words of a sentence that is long enough to be cut in two
-MOST_PAIRS = 1500  # of a teacher's pairs in each part
+# Parts that train for what a judge asks: the sentence that a piece is of, or a teacher's opinion. A loss is no judge.
+PIECES = frozenset(
+    ("crop", "delete", "token_edits", "halves", "unit_halves", "compose", "char_span_mask", "span_masks", "denoise")
+)
+TRAINED_FOR = {"crops": PIECES, "edits": PIECES, "teacher": frozenset(("outside_teacher",))}
+MOST_TEXTS = 9000  # held-out sentences that a teacher pairs
 PAIRS, RETRIEVAL = ("sentence1", "sentence2", "score"), ("query", "document")
 
 
@@ -123,30 +129,35 @@ def edits(sentences: Sequence[str], folder: Path) -> Judge:
 LABEL_FREE: dict[str, Callable[[Sequence[str], Path], Judge]] = {"crops": crops, "edits": edits}
 
 
-def teacher(name: str, embed: Embed, sentences: Sequence[str], folder: Path) -> Judge:
-    """Agreement with a teacher on held-out sentences: rank correlation with its cosines. Raises: BadData.
+def trained_for(judge: str, method: Method) -> str:
+    """The part of a method that trains on what the judge of this name asks, "" if it has none."""
+    return next((part.name for part in method.parts() if part.name in TRAINED_FOR.get(judge, ())), "")
 
-    Each sentence is in one pair. Half of them are paired with the nearest that is left, as the teacher sees it, the
-    others as they come: so there are pairs of all degrees.
+
+def teacher(name: str, embed: Embed, sentences: Sequence[str], folder: Path) -> Judge:
+    """Agreement with a teacher: a held-out sentence has to find the neighbour it has there. Raises: BadData.
+
+    The neighbour is the nearest of the sentences that are left, so that none is in two pairs. Rank correlation with the
+    teacher's cosines would be nearer at hand and orders methods far less as people do (results/judges).
     """
     if len(sentences) < FEWEST_HELD:
         raise too_few(sentences)
-    texts = list(sentences[: 6 * MOST_PAIRS])
+    texts = list(sentences[:MOST_TEXTS])
     vectors = embed(texts).astype(np.float64)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    left = order(len(texts), 1).tolist()
-    free = dict.fromkeys(left)
+    free = dict.fromkeys(order(len(texts), 1).tolist())
     rows = []
-    for number, one in enumerate(left):
+    for one in list(free):
         if one not in free or len(free) < 2:
             continue
         del free[one]
         others = np.fromiter(free, dtype=np.int64)
-        near = int(others[np.argmax(vectors[others] @ vectors[one])]) if number % 2 else int(others[0])
+        near = int(others[np.argmax(vectors[others] @ vectors[one])])
         del free[near]
-        rows.append((texts[one], texts[near], round(float(vectors[one] @ vectors[near]), 6)))
+        rows.append((texts[one], texts[near]))
     choose, decide = _split(rows, np.arange(len(rows)))
-    return _judge(folder, "teacher", PAIRS, choose, decide, f"agreement with {name} on held-out sentences", "teacher")
+    by = f"finding the neighbour that {name} gives a held-out sentence"
+    return _judge(folder, "teacher", RETRIEVAL, choose, decide, by, "teacher", "retrieval")
 
 
 def _without_labels(

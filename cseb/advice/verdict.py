@@ -79,6 +79,8 @@ class Recommendation:
                 "it; the same command goes on"
             )
         gain, by = str(self.estimate), f"by {self.judge.by}"
+        if self.judge.name:
+            by += ", in points of this judge alone"
         over = f"over {quantity(self.estimate.seeds, 'fresh seed')}"
         match self.estimate.finding:
             case "helps":

@@ -44,6 +44,17 @@ def asked(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
     return options
 
 
+def test_nobody_is_judged_by_what_it_was_trained_for(asked: Asked, tmp_path: Path) -> None:
+    long = [f"{LINES[n % len(LINES)]} while {LINES[n * 7 % len(LINES)]} again and {n}" for n in range(300)]
+    (tmp_path / "my.txt").write_text("\n".join(long))
+    found = forecast(asked(judge="", methods="crops,simcse+mean"), lambda _: None)
+    assert found[0] == "races: simcse+mean"
+    assert "left out: crops: crop trains for what this judge asks" in "\n".join(found)
+    with pytest.raises(CsebError, match=r"crops: crop trains for what this judge asks.*--ask 60"):
+        forecast(asked(judge="", methods="crops"), lambda _: None)
+    assert forecast(asked(methods="crops"), lambda _: None)[0] == "races: crops"
+
+
 def test_a_race_ends_in_a_verdict_a_model_and_records_that_are_not_made_twice(
     asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

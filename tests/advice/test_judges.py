@@ -8,6 +8,7 @@ import pytest
 from cseb.advice import judges
 from cseb.advice.trust import RAW, SENTENCE, best_label_free, kind_of, measured
 from cseb.errors import BadBenchmark, BadData
+from cseb.methods.grammar import parse_method
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Loaded
@@ -57,17 +58,34 @@ def test_too_few_held_out_sentences_cannot_judge(tmp_path: Path) -> None:
         judges.crops(SENTENCES[:20], tmp_path)
 
 
-def test_a_teacher_rates_pairs_of_all_degrees_and_no_sentence_twice(tmp_path: Path) -> None:
+def test_a_teacher_gives_every_sentence_its_neighbour_and_agrees_with_itself(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    vectors = {sentence: rng.normal(size=8).astype(np.float32) for sentence in SENTENCES}
-    judge = judges.teacher("T", lambda texts: np.stack([vectors[text] for text in texts]), SENTENCES, tmp_path)
-    first, second = parts(judge)
-    sentences = [*first.sentences(), *second.sentences()]
-    assert len(sentences) == len(set(sentences)) == len(SENTENCES)
-    own = [load_task(parse_tasks(words)[0], None) for words in (judge.choose, judge.decide)]
-    for each in own:  # the teacher agrees with itself
-        items = each.items(lambda texts: np.stack([vectors[text] for text in texts]))
-        assert each.outcome(items).value == pytest.approx(100, abs=0.1)
+    sentences = SENTENCES[: len(SENTENCES) // 2 * 2]
+    places = np.repeat(rng.normal(size=(len(sentences) // 2, 32)), 2, axis=0)
+    near = places + 0.01 * rng.normal(size=places.shape)  # two and two lie together
+    vectors = dict(zip(sentences, near.astype(np.float32), strict=True))
+    judge = judges.teacher("T", lambda texts: np.stack([vectors[text] for text in texts]), sentences, tmp_path)
+    found = [
+        line.split("\t")
+        for part in ("choose", "decide")
+        for line in (tmp_path / f"teacher-{part}.tsv").read_text().splitlines()[1:]
+    ]
+    partners = {frozenset(sentences[place : place + 2]) for place in range(0, len(sentences), 2)}
+    assert set(map(frozenset, found)) == partners
+    for words in (judge.choose, judge.decide):
+        task = load_task(parse_tasks(words)[0], None)
+        own = task.items(lambda texts: np.stack([vectors[text] for text in texts]))
+        other = task.items(lambda texts: rng.normal(size=(len(texts), 32)).astype(np.float32))
+        assert task.outcome(own).value == pytest.approx(100)
+        assert (task.outcome(other).value or 0) < 50
+
+
+def test_who_learns_from_a_teacher_is_not_judged_by_it() -> None:
+    taught = parse_method("distil-l2+outside_teacher(encoder='x')")
+    assert judges.trained_for("teacher", taught) == "outside_teacher"
+    assert not judges.trained_for("edits", taught)
+    assert judges.trained_for("edits", parse_method("tsdae")) == "delete"
+    assert not judges.trained_for("rated", parse_method("crops"))
 
 
 def test_named_tasks_choose_by_their_development_sets_where_all_have_one() -> None:
