@@ -73,7 +73,7 @@ WORDS = (
 # Printed in tables of the five papers, and no method here.
 NOT_OFFERED: Mapping[str, str] = {
     "osscse": "no code was found and its abstract leaves generators, loss and every number open",
-    "clsep": "its release does not run as it is; its noise on word vectors is not built",
+    "clsep": "printed is its supervised form, whose code was not read; without labels it is `clsep-unsup`",
     "l2p-csr": "its masks, learnt against the loss, cost six passes a step and are not built",
     "declutr": "learns from spans of long documents; on single sentences it is `declutr-sentence`",
     "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",

@@ -151,6 +151,7 @@ METHODS = Registry(
         "esimcse": "cseb.methods.esimcse:ESIMCSE",
         "consert": "cseb.methods.consert:CONSERT",
         "diffcse": "cseb.methods.diffcse:DIFFCSE",
+        "infocse": "cseb.methods.infocse:INFOCSE",
         "pcl": "cseb.methods.pcl:PCL",
         "pcl-released": "cseb.methods.pcl:PCL_RELEASED",
         "sg-opt": "cseb.methods.sg_opt:SG_OPT",
@@ -158,6 +159,7 @@ METHODS = Registry(
         "mocose": "cseb.methods.mocose:MOCOSE",
         "sncse": "cseb.methods.sncse:SNCSE",
         "promptbert": "cseb.methods.promptbert:PROMPTBERT",
+        "clsep-unsup": "cseb.methods.clsep:CLSEP_UNSUP",
         "bert-whitening": "cseb.methods.bert_whitening:BERT_WHITENING",
         "bert-flow": "cseb.methods.bert_flow:BERT_FLOW",
         "whitenedcse": "cseb.methods.whitenedcse:WHITENEDCSE",
@@ -193,7 +195,10 @@ METHODS = Registry(
 )
 
 # Further names for a part with options of its own; otherwise `+name` puts in the part with what its class presets.
-PRESETS = Registry("part", {"moco": "cseb.methods.micse:QUEUE"})
+PRESETS = Registry(
+    "part",
+    {"moco": "cseb.methods.micse:QUEUE", "all_but_the_top": "cseb.methods.component_removal:ALL_BUT_THE_TOP"},
+)
 
 # The parts themselves, by the slot of a method they go into. A name belongs to one slot only.
 SLOTS = {
@@ -223,6 +228,7 @@ SLOTS = {
             "negated_prompts": "cseb.parts.prompt_views:NegatedPrompts",
             "repeated": "cseb.parts.prompt_views:Repeated",
             "crop": "cseb.parts.crops:Crop",
+            "word_noise": "cseb.parts.word_noise:WordNoise",
             "rated_pairs": "cseb.parts.rated_pairs:RatedPairs",
         },
     ),
@@ -255,6 +261,7 @@ SLOTS = {
             "group_whiten": "cseb.parts.heads:GroupWhiten",
             "relu_mlp": "cseb.parts.heads:ReLUMLP",
             "project": "cseb.parts.projection:Project",
+            "paraphraser": "cseb.parts.paraphraser:Paraphraser",
         },
     ),
     "compose": Registry("composer", {"compose": "cseb.parts.part_composition:Compose"}),
@@ -287,6 +294,7 @@ SLOTS = {
             "last_layers": "cseb.parts.tuning:LastLayers",
             "lora": "cseb.parts.lora:LoRA",
             "prefix": "cseb.parts.prefixes:Prefix",
+            "token_prepending": "cseb.parts.token_prepending:TokenPrepending",
         },
     ),
     "wrapper": Registry("wrapper", {"matryoshka": "cseb.parts.matryoshka:Matryoshka"}),
@@ -297,6 +305,7 @@ SLOTS = {
             "whiten": "cseb.parts.postprocessing:Whiten",
             "flow": "cseb.parts.flow:Flow",
             "rank_mix": "cseb.parts.postprocessing:RankMix",
+            "remove_components": "cseb.parts.component_removal:RemoveComponents",
         },
     ),
     "terms": Registry(
@@ -320,6 +329,8 @@ SLOTS = {
             "js_consistency": "cseb.parts.terms.rank_consistency:JSConsistency",
             "neg_entropy": "cseb.parts.terms.rank_consistency:NegEntropy",
             "rtd": "cseb.parts.terms.replaced_token_detection:RTD",
+            "aux_mlm": "cseb.parts.terms.auxiliary_mlm:AuxMLM",
+            "mntp": "cseb.parts.terms.masked_next_token:MNTP",
             "group_softmax_bce": "cseb.parts.terms.peer_networks:GroupSoftmaxBCE",
             "kl_peers": "cseb.parts.terms.peer_networks:KLPeers",
             "multi_layer_nce": "cseb.parts.terms.frozen_copy:MultiLayerNCE",

@@ -16,6 +16,9 @@ GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.p
 # Tested in a file of another name, which imports the module.
 ELSEWHERE = {
     "advice/hold_out": "advice/test_advise.py",
+    "data/bidirectional": "encoder/test_bidirectional.py",
+    "parts/paraphraser": "parts/test_word_noise.py",
+    "parts/terms/masked_next_token": "encoder/test_bidirectional.py",
     "advice/options": "advice/test_advise.py",
     "advice/runs": "advice/test_advise.py",
     "advice/trust": "advice/test_judges.py",

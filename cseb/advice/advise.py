@@ -22,6 +22,7 @@ from cseb.advice.verdict import Recommendation, Row
 from cseb.analysis.learning_curve import FEWEST as FEWEST_SEEDS
 from cseb.analysis.paired import Sample
 from cseb.errors import BadBenchmark
+from cseb.experiment.export import refuse_unsaved
 from cseb.experiment.grid import Grid
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
@@ -70,11 +71,12 @@ class Advice:
     cut: str = ""
     words: float | None = None  # points of TF-IDF on what decides
 
-    def fit(self, named: bool) -> None:
+    def fit(self, named: bool, saved: bool = False) -> None:
         """Leave out methods that do not fit the encoder, and those that train for the very judge.
 
-        named: the user has named them, and wants to know. Raises: BadBenchmark if none is left, or one that was named
-        does not fit.
+        named: the user has named them, and wants to know. saved: the model of the winner is asked for. Raises:
+        BadBenchmark if none is left, or one that was named does not fit; BadResults if what one of them trains could
+        not be saved.
         """
         grid = self.runs.grid(self.methods, [0], [self.size])
         alike = {
@@ -89,6 +91,8 @@ class Advice:
         if unfit and (named or not fit):
             label, why = next(iter(unfit.items()))
             raise BadBenchmark(f"{label} does not fit {self.runs.encoder}: {why}")
+        for job in grid.jobs if saved else ():
+            refuse_unsaved(job)
         self.methods, self.unfit = fit, {**unfit, **alike}
 
     def outlook(self) -> tuple[float | None, float | None]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cseb.advice.hold_out import write
+from cseb.advice.hold_out import Parts
 from cseb.advice.runs import Runs
 from cseb.advice.verdict import Recommendation
 from cseb.errors import BadResults, TrainingFailed
@@ -33,19 +32,18 @@ The verdict is about models trained without the held-out sentences; this one has
 
 
 def train_and_export(
-    found: Recommendation, sentences: Sequence[str], runs: Runs, decide: str, out: Path, name: str, command: str
+    found: Recommendation, whole: Parts, runs: Runs, decide: str, out: Path, name: str, command: str
 ) -> None:
-    """Train what was chosen with seed 0 on all of these sentences, as an ordinary job, and copy the model to `out`.
+    """Train what was chosen with seed 0 on all lines of `whole`, as an ordinary job, and copy the model to `out`.
 
     decide: the tasks that the model is scored on. name: what its card calls it by. command: what the card says made it.
     An older model of ours at `out` gives way. Raises: BadResults, TrainingFailed, KeyboardInterrupt.
     """
     store = Store(runs.store.folder / FOLDER)
     store.prepare()
-    corpus = store.folder / "all.txt"
-    write(corpus, "".join(f"{sentence}\n" for sentence in sentences))
+    corpus = whole.write(store.folder / "all")
     alone = replace(runs, corpus=corpus, tasks=decide, store=store, models=store.folder / "models", made={}, broken={})
-    grid = alone.grid([found.chosen], [0], [len(sentences)])
+    grid = alone.grid([found.chosen], [0], [len(whole.train)])
     alone.run(grid)
     [job] = grid.jobs
     record = alone.made.get(job.key)

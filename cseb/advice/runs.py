@@ -42,9 +42,10 @@ Show = Callable[[Grid], AbstractContextManager[Watch]]  # makes what is told of 
 class Runs:
     """Runs methods under given seeds, unless the store has their records, and reads their points.
 
-    encoder, corpus, tasks, data_dir, steps, scale: as in a benchmark. models: where trained encoders are kept, if
-    anywhere. timed: seconds of a job that was timed, by method. broken: why jobs left no record, by method. made: all
-    records of jobs that were asked for, by key. starting: seconds until worker processes had begun, the longest seen.
+    encoder, corpus, tasks, data_dir, steps, scale, column: as in a benchmark. models: where trained encoders are kept,
+    if anywhere. timed: seconds of a job that was timed, by method. broken: why jobs left no record, by method. made:
+    all records of jobs that were asked for, by key. starting: seconds until worker processes had begun, the longest
+    seen.
     """
 
     encoder: str
@@ -62,6 +63,7 @@ class Runs:
     probe: bool
     show: Show
     models: Path | None = None
+    column: str = ""
     timed: dict[str, float] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
     made: dict[str, Record] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class Runs:
             methods=",".join(methods),
             encoder=self.encoder,
             corpus=str(self.corpus),
+            column=self.column,
             sizes=tuple(sizes),
             seeds=max(seeds) + 1,
             tasks=self.tasks,

@@ -72,7 +72,8 @@ class TrainedEncoder:
             The folder.
 
         Raises:
-            BadResults: if it cannot be written, or holds something else.
+            BadResults: if it cannot be written, holds something else, or the method adds what no checkpoint of this
+                family has (`prefix`).
         """
         from cseb.experiment.export import export
 

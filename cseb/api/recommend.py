@@ -17,7 +17,7 @@ from cseb.advice.options import Options, refuse_taken
 from cseb.advice.race import ROUNDS
 from cseb.api.arguments import joined
 from cseb.data import hub_upload
-from cseb.errors import BadBenchmark, BadData
+from cseb.errors import BadBenchmark
 from cseb.methods.recipe import Recipe
 from cseb.progress import tell
 from cseb.records.store import Store
@@ -25,6 +25,7 @@ from cseb.text import duration
 
 if TYPE_CHECKING:
     from cseb.advice.advise import Advice, Asker
+    from cseb.advice.hold_out import Parts
     from cseb.advice.judges import Judge
     from cseb.advice.verdict import Recommendation
     from cseb.experiment.grid import Grid
@@ -83,7 +84,8 @@ def recommend(
         push: repository OWNER/NAME of the Hugging Face hub that this folder is pushed to.
         results: folder of records; by default ``my.recommend`` beside ``my.txt``.
         data_dir: folder of task files in SentEval's layout.
-        column: the column of the sentences, if the corpus is a table.
+        column: the column of the sentences, if the corpus is a table, or several and what they are, as of `cseb.run`:
+            methods take what they read, and sentences are held out of the first.
         workers: jobs at a time; ``auto`` is one for each core or GPU.
         threads: CPU threads of each job.
         linear: library of the linear layers on a CPU: ``blas``, ``onednn`` or ``auto``.
@@ -138,7 +140,7 @@ def advise(
     if options.out is not None:
         refuse_taken(options.out)
     store = Store(options.folder)
-    advice, sentences = _prepared(options, store, started, say, show)
+    advice, whole = _prepared(options, store, started, say, show)
     advice.asker = asker
     try:
         advice.run()
@@ -148,10 +150,10 @@ def advise(
     if options.out is not None and found.estimate is not None:
         from cseb.advice.model import train_and_export
 
-        say(f"training {found.chosen} on all {len(sentences):,} distinct sentences")
+        say(f"training {found.chosen} on all {len(whole.train):,} distinct sentences")
         try:
             name = options.push or str(options.out)
-            train_and_export(found, sentences, advice.runs, advice.judge.decide, options.out, name, options.command())
+            train_and_export(found, whole, advice.runs, advice.judge.decide, options.out, name, options.command())
         except KeyboardInterrupt:
             return replace(found, stopped=True)
         if options.push:
@@ -186,13 +188,13 @@ def _prepared(
     started: float,
     say: Callable[[str], None],
     show: Callable[[Grid], AbstractContextManager[Watch]] | None,
-) -> tuple[Advice, list[str]]:
-    """Everything up to the race, and the distinct sentences of the corpus. Raises: CsebError."""
+) -> tuple[Advice, Parts]:
+    """Everything up to the race, and the distinct lines of the corpus, all to train on. Raises: CsebError."""
     tell("loading PyTorch")
     from cseb.advice.advise import Advice, beginning
     from cseb.advice.budget import Budget
     from cseb.advice.candidates import contestants
-    from cseb.advice.hold_out import split
+    from cseb.advice.hold_out import Parts, sentences_of, split
     from cseb.advice.look import look
     from cseb.advice.runs import Runs
     from cseb.api import hosts
@@ -207,21 +209,23 @@ def _prepared(
         judges.named(options.tasks)
     folder, _ = find_encoder(options.encoder)
     corpus = read_corpus(options.corpus, options.column, options.data_dir)
-    if corpus.roles:
-        raise BadData(f"column is {options.column!r}; methods are raced on sentences, so name one column")
     limit = int(str(Recipe.preset["max_length"]))
-    seen = look(corpus, tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
+    seen = look(sentences_of(corpus), tokenizer.read(folder, options.trust_remote_code), limit, options.encoder)
     for line in seen.lines():
         say(line)
+    if corpus.provenance is not None:
+        say(f"written by {corpus.provenance}")
     parts = split(corpus, seen.distinct)
     judge, vouched = _judge(options, trust.kind_of(folder), parts.held_out, store.folder, device)
     say(f"{len(parts.train):,} sentences to train on, {len(parts.held_out):,} held out; judge: {judge.by}")
     if options.judge or options.tasks:
-        for line in _overlap(judge.tasks, options.data_dir, parts.train):
+        texts = [text for line in parts.train for text in line.split("\t")] if parts.roles else parts.train
+        for line in _overlap(judge.tasks, options.data_dir, texts):
             say(line)
     runs = Runs(
         encoder=options.encoder,
         corpus=parts.save(store.folder),
+        column=parts.column,
         tasks=judge.tasks,
         data_dir=options.data_dir,
         steps=options.steps,
@@ -248,8 +252,8 @@ def _prepared(
         trust=vouched,
         ask=options.ask,
     )
-    advice.fit(named=bool(options.methods))
-    return advice, corpus.take(seen.distinct)
+    advice.fit(named=bool(options.methods), saved=options.out is not None)
+    return advice, Parts(corpus.take(seen.distinct), (), corpus.roles, corpus.provenance)
 
 
 def _judge(options: Options, start: str, held_out: Sequence[str], folder: Path, device: str) -> tuple[Judge, str]:

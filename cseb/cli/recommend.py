@@ -36,7 +36,7 @@ def recommend(
     push: Annotated[str, typer.Option(help="Push the folder of --out to the hub.", metavar="OWNER/NAME")] = "",
     results: Annotated[Path | None, typer.Option(help="Folder of records; my.recommend beside my.txt.")] = None,
     data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
-    column: Annotated[str, typer.Option(help="Column of the sentences, if the corpus is a table.")] = "",
+    column: Annotated[str, typer.Option(help="Column of a table's sentences, or anchor=title,positive=body.")] = "",
     workers: Workers = "auto",
     threads: Threads = 1,
     linear: Linear = "auto",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from cseb.data import checkpoint, static_tables
+from cseb.data import bidirectional, checkpoint, static_tables
 from cseb.data.checkpoint import CONFIG
 from cseb.data.shipped import ENCODERS
 from cseb.errors import BadData, first_line
@@ -27,8 +27,9 @@ BLOCK = 1 << 20  # bytes read at a time
 def find_encoder(name: str) -> tuple[Path, str]:
     """The folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
 
-    name: a folder, one that comes with cseb, a hub name such as org/model or org/model@revision, or a table of token
-    vectors such as static:glove:6b-50d. Raises: BadData.
+    name: a folder, one that comes with cseb, a hub name such as org/model or org/model@revision, a table of token
+    vectors such as static:glove:6b-50d, or a decoder that is to attend to both sides, bidirectional:org/model. Raises:
+    BadData.
     """
     folder = locate(name)
     sha256 = encoder_sha256(folder, name)
@@ -49,6 +50,9 @@ def locate(name: str) -> Path:
     """The folder of an encoder, downloaded from the hub or made if necessary; weights are not read. Raises: BadData."""
     if name.startswith(static_tables.PREFIX):
         return static_tables.folder_of(name.removeprefix(static_tables.PREFIX), locate)
+    if name.startswith(bidirectional.PREFIX):
+        folder = locate(name.removeprefix(bidirectional.PREFIX))
+        return bidirectional.folder_of(folder, matching(folder, (*TOKENIZER, *WEIGHTS)))
     if name in ENCODERS:
         if not (folder := ENCODERS[name].folder).is_dir():
             raise BadData(f"encoder {name!r} should come with cseb, and {folder} is not there; install cseb again")

@@ -18,6 +18,7 @@ from transformers import AutoConfig, AutoModel
 
 from cseb.data import checkpoint, tensors
 from cseb.data.tensors import Stored
+from cseb.encoder import bidirectional
 from cseb.encoder import tokenizer as tokenizers
 from cseb.encoder.families import family_of
 from cseb.errors import BadData, first_line
@@ -46,6 +47,7 @@ def check(folder: Path, trust_remote_code: bool = False) -> None:
 @functools.lru_cache(maxsize=16)
 def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
     config = configuration(folder, trust_remote_code)
+    bidirectional.check(folder, config)
     for file in checkpoint.weight_files(folder):
         tensors.check_finite(file)
     for name, most in MOST.items():

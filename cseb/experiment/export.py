@@ -31,8 +31,9 @@ def refuse_unsaved(job: Job) -> None:
     tuning = job.method.tuning
     if tuning is not None and getattr(SLOTS["tuning"][tuning.name], "stays", False):
         raise BadResults(
-            f"{job.label} cannot be saved: what its {tuning.name} adds is needed at test, and no checkpoint of the "
-            "encoder's family has it; train it without saving, or with +lora in its place"
+            f"{job.label} cannot be saved: what its {tuning.name} adds is needed at test, no checkpoint of the "
+            "encoder's family has it, and sentence-transformers loads no adapter of this kind; train it without "
+            "saving, or with +lora in its place"
         )
 
 

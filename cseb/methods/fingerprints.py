@@ -73,6 +73,7 @@ COMPUTES_NOTHING = (
     ),
     *("cseb.data.bounded", "cseb.data.checkpoint", "cseb.data.tensors", "cseb.encoder.architecture"),
     *("cseb.data.static_tables", "cseb.data.word_vector_files", "cseb.data.packaged_vectors"),
+    *("cseb.data.bidirectional", "cseb.encoder.bidirectional"),
     *("cseb.encoder.interface", "cseb.encoder.families"),
     *("cseb.methods.option_types", "cseb.methods.part_facts", "cseb.methods.source_code", "cseb.methods.spec"),
     *("cseb.records", "cseb.records.progress"),

@@ -194,10 +194,10 @@ class NeedsSetup(Protocol):
 
 @runtime_checkable
 class Pooled(Protocol):
-    """A term that reads what the pooler computes besides its vector of a sentence."""
+    """A term, or a part that changes the encoder, which asks something of the pooler."""
 
     def pools(self, pooler: Any) -> None:
-        """Raises: BadSpec for a pooler that does not do it."""
+        """Raises: BadSpec for a pooler that does not do or have it."""
 
 
 @runtime_checkable
@@ -244,10 +244,11 @@ class Outside(Protocol):
 
 
 class Tuning(Protocol):
-    """Which weights of the encoder are trained.
+    """Which weights of the encoder are trained, or what else is changed in it.
 
     It may have `stays = True`: what it adds is needed at test and fits into no ordinary checkpoint; `longer_maps =
-    True`: tokens attend to more than one another.
+    True`: tokens attend to more than one another; `works_untrained = True`: it changes vectors without any training;
+    `pools`, as of `Pooled`.
     """
 
     adds_weights: bool  # it lays weights of its own over those of the backbone

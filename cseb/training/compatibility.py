@@ -9,10 +9,13 @@ import torch
 
 from cseb.encoder.interface import ATTENTIONS, Shape
 from cseb.errors import BadSpec
+from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
-from cseb.parts import NeedsSetup, Network, Outside, Stages, Tuning, View
+from cseb.parts import NeedsSetup, Network, Outside, Pooled, Stages, Tuning, View
 from cseb.training.live_parts import Weighted, groups, live
 from cseb.training.unread_parts import unread, untrained
+
+TOKENS = ("mlm", "rtd", "aux_mlm")  # terms that read the tokens of every view
 
 
 def check_needs(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
@@ -27,6 +30,8 @@ def check_needs(method: Method, views: View, terms: Sequence[Weighted], network:
             raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
         if getattr(weighted.term, "ratings", False) and not hasattr(views, "scores"):
             raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
+        if method.compose is not None and weighted.name in TOKENS:
+            raise BadSpec(f"{weighted.name} reads the tokens of every view, a composed one has none; remove compose")
     if hasattr(views, "scores") and not any(getattr(weighted.term, "ratings", False) for weighted in terms):
         raise BadSpec(f"{method.views.name}: no term reads its ratings; add +rank_scores, or take +pairs")
     if method.regulariser is not None and hasattr(views, "renderings"):
@@ -37,14 +42,20 @@ def check_needs(method: Method, views: View, terms: Sequence[Weighted], network:
 
 def check_read(method: Method, shape: Shape, views: View, terms: Sequence[Weighted]) -> None:
     """Raises: BadSpec if the method has a part whose output no term reads."""
+    changed: Tuning | None = None if method.tuning is None else live(method.tuning, shape)
+    if isinstance(changed, Pooled):
+        changed.pools(live(method.pooler, shape))
+    if works := bool(getattr(changed, "works_untrained", False)):
+        copied = [part.name for part in method.parts() if facts(part.name).requires == "momentum copy"]
+        if copied and method.tuning is not None:
+            raise BadSpec(f"{copied[0]} reads a copy of the encoder that lacks {method.tuning.name}; take one out")
     if not method.terms:
-        untrained(method, live(method.head, shape).keep)
+        untrained(method, live(method.head, shape).keep, works)
     elif dict(method.recipe.options)["steps"]:
         network: Network | None = None if method.network is None else live(method.network, shape)
         stages: Stages | None = None if method.stages is None else live(method.stages, shape)
-        tuning: Tuning | None = None if method.tuning is None else live(method.tuning, shape)
         mapped = [weighted.name for weighted in terms if ATTENTIONS in weighted.term.needs]
-        if mapped and method.tuning is not None and getattr(tuning, "longer_maps", False):
+        if mapped and method.tuning is not None and getattr(changed, "longer_maps", False):
             raise BadSpec(
                 f"{mapped[0]} reads attention maps among tokens, and {method.tuning.name} puts others in front; take "
                 "one out"

@@ -13,10 +13,13 @@ TRAINING = ("compose", "regulariser", "memory", "stages", "network", "tuning", "
 VECTORS = frozenset({"z", "h", "layers", "attentions"})
 
 
-def untrained(method: Method, head_kept: bool) -> None:
-    """Raises: BadSpec if a method without terms has a part that only training could use."""
+def untrained(method: Method, head_kept: bool, works: bool = False) -> None:
+    """Raises: BadSpec if a method without terms has a part that only training could use.
+
+    works: what changes the encoder needs no training.
+    """
     for slot in TRAINING:
-        if (part := getattr(method, slot)) is not None:
+        if (part := getattr(method, slot)) is not None and not (works and slot == "tuning"):
             raise BadSpec(f"{part.name}: {method.name} trains nothing, so it has no effect; take it out, or add a term")
     if method.head.name != "none" and not head_kept:
         raise BadSpec(f"{method.head.name}: {method.name} is neither trained nor tested with a head; take +none")

@@ -1,5 +1,6 @@
 """A whole recommendation with an encoder of two layers: what is run, remembered and said."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -163,6 +164,7 @@ def test_a_dry_run_says_what_would_run(asked: Asked) -> None:
         ({"methods": "simcse+mean+recipe(batch_size=1000)"}, "fewer than one batch"),
         ({"methods": "micse+ami(layers=(7,))"}, "does not fit"),
         ({"out": Path("nowhere/model")}, "nowhere is missing"),
+        ({"out": Path("model"), "methods": "simcse,promcse+prefix(length=3)"}, "cannot be saved: what its prefix adds"),
     ],
 )
 def test_what_cannot_be_is_one_line(asked: Asked, given: dict[str, object], said: str) -> None:
@@ -170,6 +172,41 @@ def test_what_cannot_be_is_one_line(asked: Asked, given: dict[str, object], said
         advise(asked(**given))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_triples_that_a_language_model_wrote_keep_their_provenance(asked: Asked, tmp_path: Path) -> None:
+    anchors, others = LINES[:128], LINES[128:]
+    rows = [{"a": one, "p": f"{two} again", "n": two} for one, two in zip(anchors, others, strict=False)]
+    written = tmp_path / "written.jsonl"
+    written.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    fields = "generator: made-1\ndate: 2023\nprompt_sha256: unknown\nlicence: 'a \"licence\", MIT'\n"
+    (tmp_path / "written.provenance.yaml").write_text(fields)
+    given = {"corpus": f"generated:{written}", "results": tmp_path / "records", "methods": "syncse,simcse+mean"}
+    given |= {"column": "anchor=a,positive=p,negative=n"}
+    said: list[str] = []
+    found = advise(asked(**given, out=tmp_path / "model"), said.append)
+    assert found.estimate is not None
+    assert any(line.startswith("written by made-1, 2023") for line in said)
+    records = Store(tmp_path / "records").load()[0]
+    trained = [one for one in records if one.method in ("syncse", "simcse+mean")]
+    assert trained
+    for one in records:
+        assert one.generated is not None
+        assert (one.generated.generator, one.generated.licence) == ("made-1", 'a "licence", MIT')
+    assert {seen for one in trained for seen in one.data_seen} >= {"generated:made-1"}
+    card = (tmp_path / "model" / "README.md").read_text("utf-8")
+    assert "its sentences were written by made-1, 2023" in card
+    held = (tmp_path / "records" / "held-out.txt").read_text().splitlines()
+    assert held
+    assert set(held) < set(anchors)
+    text = (tmp_path / "records" / "train.jsonl").read_text()
+    assert not any(f'"anchor": "{one}"' in text for one in held)
+    (tmp_path / "written.provenance.yaml").unlink()
+    with pytest.raises(CsebError, match=r"declared as generated and has no written.provenance.yaml beside it"):
+        advise(asked(**given))
+    with pytest.raises(CsebError, match=r"syncse trains on sentences that a language model wrote"):
+        advise(asked(**given | {"corpus": str(written)}))
+    assert not (tmp_path / "records" / "train.provenance.yaml").exists()  # what was said before is not said again
 
 
 def test_answers_of_the_user_choose_and_decide(asked: Asked, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import cseb
+from cseb.data.weights import locate
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import States
 from cseb.encoder.loading import shape_of
@@ -181,6 +182,23 @@ def test_every_family_trains_is_saved_and_read_by_sentence_transformers(
     with torch.random.fork_rng():
         theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
     assert np.abs(theirs - found).max() < 1e-5
+
+
+def test_attention_to_both_sides_is_trained_saved_and_read_by_sentence_transformers(
+    decoder: Decoder, tmp_path: Path
+) -> None:
+    library = pytest.importorskip("sentence_transformers")
+    start = f"bidirectional:{decoder('llama')}"
+    method = "simcse+identity+mean+none+mntp(blank=a)-infonce+lora(rank=2,alpha=4.0,targets='all')"
+    trained = cseb.train(method, SENTENCES, encoder=start, steps=2, scale="recipe(batch_size=8,learning_rate=1e-2)")
+    found = trained.encode(SENTENCES)
+    assert np.abs(found - encoder(locate(start), "mean").embed(SENTENCES)).max() > 1e-3
+    trained.save(tmp_path / "saved")
+    assert np.abs(encoder(tmp_path / "saved", "mean").embed(SENTENCES) - found).max() < 1e-6
+    with torch.random.fork_rng():
+        theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
+    assert np.abs(theirs - found).max() < 1e-5
+    check(parse_method(method).at(1.0), tmp_path / "saved")  # the next stage may start from it
 
 
 def test_end_prompt_trains_and_is_not_offered_to_sentence_transformers(decoder: Decoder, tmp_path: Path) -> None:

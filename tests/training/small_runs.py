@@ -34,6 +34,7 @@ FIT = {
     "esimcse": "+queue(size=16)",
     "diffcse": "+rtd(generator=self)+recipe(dropout=0.01)",
     "sg-opt": "+gelu_mlp(width=32)",
+    "clsep-unsup": "+paraphraser(inner=32,neck=8)",
     "mocose": "+momentum_nce(size=16,start=4)",
     "whitenedcse": "+group_whiten(groups=4)",
     "isbert": "+cnn_mean(widths=(1,3))",

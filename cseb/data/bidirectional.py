@@ -1,0 +1,63 @@
+"""`bidirectional:ENCODER`: a decoder whose tokens attend to both sides, as a folder made once in the user's cache.
+
+The folder has the decoder's own weights and tokenizer, as links, and its configuration with `is_causal` false, which
+transformers reads as attention without the causal mask. So what is trained from it and saved says the same of itself,
+and other libraries give the same vectors. Source: BehnamGhader et al. 2024 (LLM2Vec), step 1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections.abc import Iterable
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from cseb.data import bounded, checkpoint
+from cseb.data.checkpoint import CONFIG
+from cseb.errors import BadData
+
+PREFIX = "bidirectional:"
+SWITCH = "is_causal"
+FAMILIES = ("gpt2", "gpt_neox", "llama", "opt", "qwen3")  # for which tests look at it
+
+
+def folder_of(folder: Path, files: Iterable[Path]) -> Path:
+    """The folder made of a decoder's. files: its tokenizer and weights. Raises: BadData if it is no such decoder."""
+    config = bounded.read_object(folder / CONFIG, checkpoint.LIMIT)
+    if (kind := config.get("model_type")) not in FAMILIES:
+        raise BadData(
+            f"encoder {PREFIX}{folder}: its family is {str(kind)[:40]!r}; attention can be switched to both sides for "
+            f"decoders of {', '.join(FAMILIES)}, and what is no decoder has it already: leave {PREFIX!r} out"
+        )
+    text = json.dumps(config | {SWITCH: False}, indent=2, sort_keys=True)
+    links = {file.name: file.absolute() for file in files}
+    digest = hashlib.sha256(json.dumps([text, {name: str(path) for name, path in links.items()}]).encode())
+    made = user_cache_path("cseb") / f"bidirectional-{digest.hexdigest()[:16]}"
+    if not made.is_dir():
+        _write(made, text, links)
+    return made
+
+
+def _write(folder: Path, config: str, links: dict[str, Path]) -> None:
+    """The folder appears complete or not at all. Raises: BadData."""
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        part.mkdir(parents=True)
+        (part / CONFIG).write_text(config, encoding="utf-8")
+        for name, path in links.items():
+            (part / name).symlink_to(path)
+        try:
+            part.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # else another process was faster
+                raise
+    except OSError as error:
+        raise BadData(
+            f"the encoder {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"
+        ) from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

@@ -1,0 +1,136 @@
+"""Auxiliary masked-LM network: the sentence vector has to help name the hidden words (InfoCSE)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformers import AutoModelForMaskedLM
+
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import CONTEXT, Shape
+from cseb.encoder.loading import configuration
+from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LanguageWeights
+from cseb.errors import BadData, BadSpec, first_line
+from cseb.methods.option_types import Count, DropoutRate, Rate
+from cseb.parts import ALL, LossInputs, Reads, reads
+from cseb.parts.heads import INITIAL_SPREAD, start_as_bert, times_width
+from cseb.parts.terms.masked_language_modelling import corrupted, masked_language
+
+EPSILON = 1e-12  # of the new layers' norms: BERT's
+
+
+def with_vector_first(states: Tensor, vectors: Tensor) -> Tensor:
+    """States (N, T, D) of masked texts, constants, with the clean texts' vectors (N, D) in the first place.
+
+    Source: Wu et al. 2022 (InfoCSE), the auxiliary network's input; released code.
+    """
+    return torch.cat([vectors[:, None].to(states.dtype), states[:, 1:].detach()], dim=1)
+
+
+def load_cut(folder: Path, layers: int) -> Any:
+    """The masked-LM model of a folder with its first layers alone, dropout off. Raises: BadData."""
+    config = configuration(folder)
+    config.num_hidden_layers = layers
+    if kinds := getattr(config, "layer_types", None):  # one entry for each layer, as in ModernBERT
+        config.layer_types = kinds[:layers]
+    try:
+        model, info = AutoModelForMaskedLM.from_pretrained(
+            folder, config=config, use_safetensors=True, dtype=torch.float32, output_loading_info=True
+        )
+    except Exception as error:  # transformers raises whatever its parsers do
+        raise BadData(f"encoder {folder}: its masked-LM model cannot be loaded: {first_line(error)}") from None
+    if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
+        raise BadData(f"encoder {folder}: its masked-LM model lacks weights such as {missing[0]}; get its files again")
+    return model.eval()
+
+
+class AuxMLM(nn.Module):
+    """Masked tokens are named by a small network from weak token states and the sentence vector of the clean text.
+
+    The first `frozen_layers` layers of the encoder as loaded, frozen and without dropout, read all views with `rate`
+    of their own tokens hidden (80 % as the mask token, 10 % as any word, 10 % as they are). `layers` new Transformer
+    layers get these states, with the pooled vector of the unmasked view in place of the first, and a copy of the
+    masked-LM head names the hidden tokens. New layers and head are trained, and gone at test; the encoder learns
+    through its vector alone. frozen_layers: a number, or "half" of the encoder's. inner: width inside the new layers,
+    a number or times the encoder's ("4x"). dropout: of the new layers. Source: Wu et al. 2022 (InfoCSE), released
+    code; the design of the network is Condenser's (Gao & Callan 2021). Raises: BadSpec on an encoder without a mask
+    token or masked-LM head, or with fewer layers; BadData where the masked-LM model cannot be loaded.
+    """
+
+    preset: ClassVar = {  # InfoCSE release: 6 of 12 layers frozen
+        "weight": 1e-5,
+        "rate": 0.4,
+        "frozen_layers": "half",
+        "layers": 2,
+        "inner": "4x",
+        "dropout": 0.1,
+    }
+    requires: ClassVar[str] = "masked-LM head"
+    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
+    views: ClassVar[int] = 1
+    reads: ClassVar[Reads] = reads("h", views=ALL)
+
+    def __init__(
+        self,
+        rate: Rate,
+        frozen_layers: Count | Literal["half"],
+        layers: Count,
+        inner: Count | str,
+        dropout: DropoutRate,
+        shape: Shape,
+    ) -> None:
+        super().__init__()
+        if not shape.mask_token:
+            raise BadSpec("aux_mlm: this encoder's tokenizer has no mask token; take a method without aux_mlm")
+        if not shape.language or shape.folder is None:
+            raise BadSpec(
+                "aux_mlm: this encoder's files hold no masked-LM head; take a method without aux_mlm, or its full files"
+            )
+        self.frozen_layers = max(shape.layers // 2, 1) if frozen_layers == "half" else frozen_layers
+        if self.frozen_layers > shape.layers:
+            raise BadSpec(f"aux_mlm: frozen_layers is {frozen_layers}, this encoder has {shape.layers}; take no more")
+        self.rate, self.shape, self.folder = rate, shape, shape.folder
+        between = times_width(inner, shape.width, "aux_mlm: inner")
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(shape.width, shape.heads, between, dropout, F.gelu, EPSILON, batch_first=True)
+            for _ in range(layers)
+        )
+        for module in self.layers.modules():
+            if isinstance(module, nn.Linear):
+                start_as_bert(module)
+            if isinstance(module, nn.MultiheadAttention):  # its three maps in one are no linear layer to torch
+                nn.init.normal_(module.in_proj_weight, std=INITIAL_SPREAD)
+
+    def setup(self, encoder: Encoder) -> None:
+        """Load the frozen layers and the head once more from the encoder's files."""
+        model = load_cut(self.folder, self.frozen_layers)
+        self.frozen: nn.Module = model.base_model.requires_grad_(False)
+        # The copy's output layer is no longer tied to the frozen word embeddings, so that it can be trained.
+        self.language_weights = copy.deepcopy(LanguageWeights(model)).requires_grad_(True)
+        self.language: Callable[[Tensor], Tensor] = LANGUAGE_HEADS[model.config.model_type](self.language_weights)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats: the mean over the hidden tokens of all views."""
+        ids, mask, content, vectors = (
+            torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content", "h")
+        )
+        selected = (torch.rand(ids.shape, generator=step.rng, device=ids.device) < self.rate) & content.bool()
+        hidden = corrupted(ids, selected, self.shape.mask_id, self.shape.vocabulary, step.rng)
+        states = self.states(hidden, mask, vectors)
+        return masked_language(self.language(states[selected]), ids[selected])
+
+    def states(self, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
+        """Masked ids (N, T), mask (N, T) and vectors (N, D) to what the last new layer gives, (N, T, D)."""
+        self.frozen.eval()  # also when the method trains
+        with torch.no_grad():
+            outputs: Any = self.frozen(input_ids=ids, attention_mask=mask, return_dict=True)
+        states = with_vector_first(outputs.last_hidden_state, vectors)
+        for layer in self.layers:
+            states = layer(states, src_key_padding_mask=mask == 0)
+        return states

@@ -1,0 +1,118 @@
+"""Decoders with attention to both sides: by hand, in every family, trained by MNTP, saved, and what is refused."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from cseb.data.bidirectional import FAMILIES as SWITCHED
+from cseb.data.weights import find_encoder, locate
+from cseb.encoder import bidirectional
+from cseb.encoder.interface import EncodedView
+from cseb.encoder.loading import shape_of
+from cseb.errors import BadData, BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts import LossInputs
+from cseb.parts.terms.masked_next_token import MNTP, before
+from cseb.training.build import build, check
+from tests.conftest import SENTENCES
+from tests.encoder.test_decoders import FAMILIES, Decoder, decoder, encoder
+
+__all__ = ["decoder"]  # the fixture
+LORA = "lora(rank=2,alpha=4.0,targets='all')"
+ALONE = f"simcse+identity+mean+none+mntp(blank=a)-infonce+{LORA}+recipe(steps=2,batch_size=8,warmup=0,eval_every=1)"
+
+
+def attended(x: list[list[float]], causal: bool) -> list[list[float]]:
+    """One head, queries, keys and values the states themselves."""
+    found = []
+    for t, query in enumerate(x):
+        seen = x[: t + 1] if causal else x
+        weights = [
+            math.exp(sum(a * b for a, b in zip(query, key, strict=True)) / math.sqrt(len(query))) for key in seen
+        ]
+        total = sum(weights)
+        found.append([sum(w * key[i] for w, key in zip(weights, seen, strict=True)) / total for i in range(len(query))])
+    return found
+
+
+def test_attention_to_both_sides_by_hand() -> None:
+    x = [[0.2, 0.1], [0.5, -0.3], [-0.4, 0.6]]
+    full = [[0.110061956884, 0.123654051229], [0.175026767793, 0.059012078449], [0.000506035989, 0.230355942249]]
+    given = torch.tensor(x, dtype=torch.float64)[None]
+    for causal in (True, False):
+        found = torch.nn.functional.scaled_dot_product_attention(given, given, given, is_causal=causal)[0]
+        assert torch.allclose(found, torch.tensor(attended(x, causal), dtype=torch.float64))
+    assert np.allclose(attended(x, causal=False), full, atol=1e-9)
+    assert attended(x, causal=True)[-1] == pytest.approx(full[-1], abs=1e-9)  # the last row has always seen all
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_token_sees_those_behind_it_with_and_without_padding(decoder: Decoder, family: str) -> None:
+    assert family in SWITCHED
+    plain = str(decoder(family))
+    assert find_encoder(plain)[1] != find_encoder(f"bidirectional:{plain}")[1]
+    ids, other = torch.tensor([[0, 3, 4, 5], [0, 3, 4, 6]])
+    for name, sees in ((plain, False), (f"bidirectional:{plain}", True)):
+        backbone = encoder(locate(name), "mean").backbone.eval()
+        for last in (1, 0):  # of a second sentence, which is padded or not
+            mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, last]])
+            with torch.no_grad():
+                one, two = (
+                    backbone(input_ids=torch.stack([row, ids]), attention_mask=mask).last_hidden_state[0]
+                    for row in (ids, other)
+                )
+            assert bool((one[:3] - two[:3]).abs().max() > 1e-6) is sees, (name, last)
+
+
+def test_states_in_front_of_the_selected() -> None:
+    states = torch.arange(8.0).view(2, 4, 1)
+    selected = torch.tensor([[False, True, False, True], [False, False, True, False]])
+    assert before(states, selected).flatten().tolist() == [0.0, 2.0, 5.0]
+
+
+@pytest.mark.parametrize("family", ["llama", "opt"])  # an output layer of its own, and the word embeddings
+def test_mntp_equals_its_loops(decoder: Decoder, family: str) -> None:
+    built = build(parse_method(ALONE).at(1.0), locate(f"bidirectional:{decoder(family)}"), 0)
+    one, term = built.encoder.eval(), built.terms[0].term
+    assert isinstance(term, MNTP)
+    assert (term.output is None) is (family == "opt")
+    tokens = one.tokenise(SENTENCES[:3], 16).batch(np.arange(3))
+    ids, mask, content = (torch.from_numpy(part) for part in (tokens.ids, tokens.mask, tokens.content))
+    hidden, selected = term.hide(ids, content, torch.Generator().manual_seed(1))
+    assert selected.any()
+    assert not selected[:, 0].any()
+    assert not (selected & (content == 0)).any()
+    assert (hidden[selected] == term.blank).all()
+    assert hidden[~selected].equal(ids[~selected])
+    costs = []
+    weight = (term.output.weight if term.output is not None else one.backbone.get_input_embeddings().weight).detach()
+    with torch.no_grad():
+        states = one.read(hidden, mask)
+        view = EncodedView(states[:, 0], states[:, 0], ids, mask, content)
+        found = term(LossInputs([view], torch.Generator().manual_seed(1), read=one.read)).item()
+    for row, place in selected.nonzero().tolist():
+        logits = [float(weight[word] @ states[row, place - 1]) for word in range(len(weight))]
+        costs.append(math.log(sum(map(math.exp, logits))) - logits[ids[row, place]])
+    assert found == pytest.approx(sum(costs) / len(costs), rel=1e-4)
+
+
+def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    llama = str(decoder("llama"))
+    for name in (str(tiny("bert")), "static:random-8:cseb-tiny"):
+        with pytest.raises(BadData, match=r"its family is .*; attention can be switched .* leave 'bidirectional:' out"):
+            find_encoder(f"bidirectional:{name}")
+    for folder, edit, message in (
+        (locate(llama), "", r"those before them alone; take --encoder bidirectional:ENCODER"),
+        (tiny("bert"), "", r"is no decoder; take \+mlm"),
+        (locate(f"bidirectional:{llama}"), "+mntp(blank=_)", "blank is '_', 1 known tokens"),
+        (locate(f"bidirectional:{llama}"), "+mntp(blank='a man')", "blank is 'a man', 2 known tokens"),
+    ):
+        with pytest.raises(BadSpec, match=message):
+            check(parse_method(ALONE + edit).at(1.0), folder)
+    monkeypatch.setattr(bidirectional, "_honoured", lambda: False)
+    with pytest.raises(BadData, match=r"is_causal: false, which transformers .* ignores; install a newer one"):
+        bidirectional.check(Path("here"), type("Config", (), {"is_causal": False, "model_type": "llama"}))
+    assert shape_of(locate(f"bidirectional:{llama}")).family.what.startswith("a decoder")

@@ -1,0 +1,154 @@
+"""The auxiliary masked-LM network (InfoCSE): its equations in loops, what it reads, who learns, and what it refuses."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoModel
+
+from cseb.encoder.interface import EncodedView, Shape
+from cseb.encoder.loading import shape_of
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts import LossInputs
+from cseb.parts.terms.auxiliary_mlm import AuxMLM, with_vector_first
+from cseb.parts.terms.masked_language_modelling import corrupted
+from cseb.training.build import build
+
+Tiny = Callable[[str], Path]
+IDS = torch.tensor([[2, 8, 9, 10, 3], [2, 8, 11, 3, 0]])
+MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]])
+CONTENT = torch.tensor([[0, 1, 1, 1, 0], [0, 1, 1, 0, 0]])
+OPTIONS = {"rate": 0.5, "frozen_layers": 1, "layers": 1, "inner": 8, "dropout": 0.0}
+
+
+def built(tiny: Tiny, family: str = "bert", **options: object) -> AuxMLM:
+    """The term beside a tiny encoder, its new layers given weights that make a difference."""
+    given = ",".join(f"{name}={value}" for name, value in (OPTIONS | options).items())
+    term = build(parse_method(f"infocse+aux_mlm({given})").at(1.0), tiny(family), 0).terms[1].term
+    assert isinstance(term, AuxMLM)
+    drawn = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for weight in term.layers.parameters():
+            weight.add_(torch.randn(weight.shape, generator=drawn) / 4)
+    return term.train()
+
+
+def step(vectors: torch.Tensor, seed: int = 0) -> LossInputs:
+    """Two views of one sentence each; vectors: (2, 16)."""
+    rows = zip(vectors.split(1), IDS.split(1), MASK.split(1), CONTENT.split(1), strict=True)
+    views = [EncodedView(h, torch.zeros(1, 3), ids, mask, content) for h, ids, mask, content in rows]
+    return LossInputs(views, torch.Generator().manual_seed(seed))
+
+
+def normed(row: list[float], weight: list[float], bias: list[float]) -> list[float]:
+    mean = sum(row) / len(row)
+    spread = sum((one - mean) ** 2 for one in row) / len(row)
+    return [(one - mean) / math.sqrt(spread + 1e-12) * w + b for one, w, b in zip(row, weight, bias, strict=True)]
+
+
+def mapped(row: list[float], weight: list[list[float]], bias: list[float]) -> list[float]:
+    return [sum(w * one for w, one in zip(line, row, strict=True)) + b for line, b in zip(weight, bias, strict=True)]
+
+
+def layer_by_hand(rows: list[list[float]], layer: torch.nn.TransformerEncoderLayer, heads: int) -> list[list[float]]:
+    """A Transformer layer with its norms behind, over the real tokens of one sentence."""
+    held = {name: weight.tolist() for name, weight in layer.named_parameters()}
+    width = len(rows[0])
+    every = [mapped(row, held["self_attn.in_proj_weight"], held["self_attn.in_proj_bias"]) for row in rows]
+    found = []
+    for at, row in enumerate(rows):
+        mixed = []
+        for head in range(heads):
+            own = range(head * width // heads, (head + 1) * width // heads)
+            scores = [sum(every[at][i] * other[width + i] for i in own) / math.sqrt(len(own)) for other in every]
+            weights = [math.exp(score) / sum(map(math.exp, scores)) for score in scores]
+            mixed += [sum(w * other[2 * width + i] for w, other in zip(weights, every, strict=True)) for i in own]
+        out = mapped(mixed, held["self_attn.out_proj.weight"], held["self_attn.out_proj.bias"])
+        x = normed([a + b for a, b in zip(row, out, strict=True)], held["norm1.weight"], held["norm1.bias"])
+        inner = mapped(x, held["linear1.weight"], held["linear1.bias"])
+        inner = [one * (1 + math.erf(one / math.sqrt(2))) / 2 for one in inner]
+        out = mapped(inner, held["linear2.weight"], held["linear2.bias"])
+        found.append(normed([a + b for a, b in zip(x, out, strict=True)], held["norm2.weight"], held["norm2.bias"]))
+    return found
+
+
+def test_it_equals_the_equations_written_out(tiny: Tiny) -> None:
+    term = built(tiny)
+    vectors = torch.randn(2, 16, generator=torch.Generator().manual_seed(3))
+    rng = torch.Generator().manual_seed(0)  # as the term draws
+    selected = (torch.rand(IDS.shape, generator=rng) < 0.5) & CONTENT.bool()
+    hidden = corrupted(IDS, selected, term.shape.mask_id, term.shape.vocabulary, rng)
+    start = AutoModel.from_pretrained(tiny("bert")).eval()
+    costs = []
+    for row in range(2):
+        real = int(MASK[row].sum())
+        with torch.no_grad():  # the first layer of the start, over the masked text without padding
+            states = start(input_ids=hidden[row : row + 1, :real], output_hidden_states=True).hidden_states[1][0]
+        rows = layer_by_hand([vectors[row].tolist(), *states[1:].tolist()], term.layers[0], term.shape.heads)
+        for place in range(real):
+            if selected[row, place]:
+                logits = term.language(torch.tensor(rows[place])).tolist()
+                costs.append(math.log(sum(map(math.exp, logits))) - logits[IDS[row, place]])
+    assert len(costs) > 1
+    assert term(step(vectors)).item() == pytest.approx(sum(costs) / len(costs), rel=1e-5)
+
+
+def test_the_vector_is_the_first_state_and_alone_has_a_gradient() -> None:
+    states = torch.randn(2, 3, 4, requires_grad=True)
+    vectors = torch.randn(2, 4, requires_grad=True)
+    found = with_vector_first(states, vectors)
+    assert found[:, 0].equal(vectors)
+    assert found[:, 1:].equal(states[:, 1:])
+    found.sum().backward()
+    assert vectors.grad is not None
+    assert states.grad is None
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "distilbert"])
+def test_every_family_learns_through_its_vector_and_the_frozen_layers_do_not(tiny: Tiny, family: str) -> None:
+    term = built(tiny, family, rate=1.0)
+    vectors = torch.randn(2, 16, generator=torch.Generator().manual_seed(3)).requires_grad_()
+    cost = term(step(vectors))
+    cost.backward()
+    assert 0 < cost.item() < 3 * math.log(term.shape.vocabulary)
+    assert (vectors.grad.abs().sum(dim=1) > 0).all()
+    trained = {name.split(".")[0] for name, weight in term.named_parameters() if weight.grad is not None}
+    assert trained == {"layers", "language_weights"}
+    assert not any(weight.requires_grad for weight in term.frozen.parameters())
+    assert not any(module.training for module in term.frozen.modules())  # as in the release, at every step
+    assert len(AutoModel.from_pretrained(tiny(family)).state_dict()) > len(term.frozen.state_dict())  # fewer layers
+
+
+def test_padding_is_not_looked_at_and_other_words_are(tiny: Tiny) -> None:
+    term, vectors = built(tiny), torch.ones(2, 16)
+    before = term.states(IDS, MASK, vectors)
+    wider = [torch.nn.functional.pad(one, (0, 2)) for one in (IDS, MASK)]
+    assert torch.allclose(term.states(*wider, vectors)[:, :5][MASK.bool()], before[MASK.bool()], atol=1e-5)
+    other = IDS.clone()
+    other[0, 2] = 20
+    assert not torch.allclose(term.states(other, MASK, vectors)[0], before[0], atol=1e-3)
+
+
+def test_half_of_the_layers_are_frozen_unless_a_number_is_given(tiny: Tiny) -> None:
+    shape = shape_of(tiny("bert"))
+    taken = [AuxMLM(**(OPTIONS | {"frozen_layers": given}), shape=shape).frozen_layers for given in ("half", 2)]
+    assert taken == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("changed", "options", "message"),
+    [
+        ({"mask_token": False}, {}, "no mask token"),
+        ({"language": False}, {}, "no masked-LM head"),
+        ({}, {"frozen_layers": 3}, "frozen_layers is 3, this encoder has 2; take no more"),
+        ({}, {"inner": "x"}, "aux_mlm: inner is 'x'"),
+    ],
+)
+def test_what_it_refuses(changed: dict[str, object], options: dict[str, object], message: str) -> None:
+    shape = Shape(8, 2, 2, mask_token=True, pooled=False, dropout=0.1, language=True, folder=Path("anywhere"))
+    with pytest.raises(BadSpec, match=message):
+        AuxMLM(**(OPTIONS | options), shape=replace(shape, **changed))
