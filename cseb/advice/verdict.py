@@ -58,10 +58,14 @@ class Recommendation:
 
     @property
     def chosen(self) -> str:
-        """The method to use: the winner where it is shown or likely to be better, else the untrained baseline."""
+        """The method to use: the winner where it is shown to be better, or likely to be so by more than the margin.
+
+        Else the untrained baseline, which costs nothing and cannot do harm.
+        """
         if self.estimate is None or not self.winner:
             return self.baseline
-        better = self.estimate.finding == "helps" or (self.estimate.finding == "unclear" and self.estimate.gain > 0)
+        likely = self.estimate.finding == "unclear" and self.estimate.gain > MARGIN
+        better = self.estimate.finding == "helps" or likely
         return self.winner if better else self.baseline
 
     def verdict(self) -> str:

@@ -34,7 +34,8 @@ def test_what_helps_is_named_with_its_gain_interval_judge_and_cost() -> None:
         ("helps", 2.1, "micse: ", "micse"),
         ("equal", -0.6, "keep the untrained mean: nothing beats it by more than 0.5", "mean"),
         ("harms", -3.0, "keep the untrained mean: the best method, micse, has -3.0", "mean"),
-        ("unclear", 0.4, "cannot tell whether micse is better than the untrained mean", "micse"),
+        ("unclear", 0.6, "cannot tell whether micse is better than the untrained mean", "micse"),
+        ("unclear", 0.4, "cannot tell whether micse is better than the untrained mean", "mean"),
         ("unclear", -0.4, "cannot tell", "mean"),
     ],
 )
