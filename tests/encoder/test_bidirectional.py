@@ -1,6 +1,7 @@
 """Decoders with attention to both sides: by hand, in every family, trained by MNTP, saved, and what is refused."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from cseb.encoder.interface import EncodedView
 from cseb.encoder.loading import shape_of
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts import LossInputs
+from cseb.parts import ALL, LossInputs
 from cseb.parts.terms.masked_next_token import MNTP, before
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
@@ -93,6 +94,16 @@ def test_mntp_equals_its_loops(decoder: Decoder, family: str) -> None:
         states = one.read(hidden, mask)
         view = EncodedView(states[:, 0], states[:, 0], ids, mask, content)
         found = term(LossInputs([view], torch.Generator().manual_seed(1), read=one.read)).item()
+    assert (term.reads.made, term.reads.views, term.reads.models) == (frozenset(), ALL, 0)
+    with torch.no_grad():  # it reads the text of every view, and nothing that was made of it
+        other = EncodedView(view.h + 1, view.z + 1, ids, mask, content)
+        assert term(LossInputs([other], torch.Generator().manual_seed(1), read=one.read)).item() == found
+        for views in ([view, replace(view, ids=ids.flip(1))], [replace(view, ids=ids.flip(1)), view]):
+            plain, moved = (
+                term(LossInputs(each, torch.Generator().manual_seed(1), read=one.read)).item()
+                for each in ([view, view], views)
+            )
+            assert plain != moved
     for row, place in selected.nonzero().tolist():
         logits = [float(weight[word] @ states[row, place - 1]) for word in range(len(weight))]
         costs.append(math.log(sum(map(math.exp, logits))) - logits[ids[row, place]])
