@@ -15,7 +15,7 @@ CORE := tests/test_cli.py tests/cli/test_mistakes.py tests/test_cli_data.py test
 BENCHMARKS ?= $(notdir $(wildcard benchmarks/expected/*))
 check: export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
 
-.PHONY: demo test slow lint check docs oldest clean
+.PHONY: demo test unit slow lint check docs oldest clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cseb needs Python 3.11 or newer: make PYTHON=...")'
@@ -34,7 +34,10 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint  ## style, types, import rules and all tests but the slow ones
+test: $(READY)  ## style, types, import rules and all tests but the slow ones, side by side
+	$(MAKE) --no-print-directory --jobs 2 lint unit
+
+unit: $(READY)
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
 
 $(VENV)/.onnx: $(READY)
