@@ -87,6 +87,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> World:
         monkeypatch.setattr(f"cseb.{module}.time.monotonic", lambda: made.now)
     monkeypatch.setattr("cseb.advice.runs.launch", made.launch)
     monkeypatch.setattr("cseb.advice.runs.estimates", made.estimates)
-    monkeypatch.setattr(steps, "_words", lambda *_: None)
+    monkeypatch.setattr(steps, "word_baselines", lambda *_: {})
     monkeypatch.setattr("cseb.advice.advise.fitting", lambda jobs: (list(dict.fromkeys(job.label for job in jobs)), {}))
     return made

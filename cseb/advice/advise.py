@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from statistics import fmean
 
 import numpy as np
@@ -19,14 +18,12 @@ from cseb.advice.questions import PARTS, Answers, Part, draw
 from cseb.advice.race import ROUNDS, standing
 from cseb.advice.runs import Runs
 from cseb.advice.verdict import Recommendation, Row
+from cseb.advice.word_baselines import word_baselines
 from cseb.analysis.learning_curve import FEWEST as FEWEST_SEEDS
 from cseb.analysis.paired import Sample
 from cseb.errors import BadBenchmark
 from cseb.experiment.export import refuse_unsaved
 from cseb.experiment.grid import Grid
-from cseb.tasks.evaluate import load_task, score_all
-from cseb.tasks.names import parse_tasks
-from cseb.tasks.words import tf_idf
 from cseb.text import duration, quantity
 
 TENTH = 10  # how many times fewer sentences the learning curve begins with
@@ -69,7 +66,7 @@ class Advice:
     seeds: int = 0  # of the race so far
     winner: str = ""
     cut: str = ""
-    words: float | None = None  # points of TF-IDF on what decides
+    words: dict[str, float] = field(default_factory=dict)  # points without training, see `word_baselines`
 
     def fit(self, named: bool, saved: bool = False) -> None:
         """Leave out methods that do not fit the encoder, and those that train for the very judge.
@@ -123,7 +120,8 @@ class Advice:
                 "--methods or fewer --steps"
             )
         if not self.ask:
-            self.words = _words(self.judge.decide, self.runs.data_dir)
+            runs = self.runs
+            self.words = word_baselines(self.judge.decide, runs.data_dir, runs.encoder, runs.device)
         self._race()
         if self.winner:
             self._settle()
@@ -292,14 +290,3 @@ class Advice:
 
     def _fate(self, label: str) -> str:
         return "winner of the race" if label == self.winner else self.fates.get(label, "not worse so far")
-
-
-def _words(tasks: str, data_dir: str) -> float | None:
-    """Points of TF-IDF, tasks averaged; None where one of them has none."""
-    folder = Path(data_dir) if data_dir else None
-    found = [
-        outcome.value
-        for outcome, _ in score_all([(task, load_task(task, folder)) for task in parse_tasks(tasks)], tf_idf)
-    ]
-    known = [value for value in found if value is not None]
-    return fmean(known) if known and len(known) == len(found) else None

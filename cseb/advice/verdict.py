@@ -34,8 +34,9 @@ class Recommendation:
 
     winner: of the race, "" if it ended before anybody led. baseline: the best of what is not trained, by the race's
     items. estimate: the winner against it. curve: the winner at `sizes` sentences against a tenth of them. trust: what
-    is known of a judge without labels, "" for human ones. words: points of TF-IDF on what decides. seconds: of training
-    and scoring, earlier calls included; training: of one model. cut: why the race ended before its last round, or "".
+    is known of a judge without labels, "" for human ones. words: points on what decides of TF-IDF and of static
+    vectors. seconds: of training and scoring, earlier calls included; training: of one model. cut: why the race ended
+    before its last round, or "".
     """
 
     look: Look
@@ -46,7 +47,7 @@ class Recommendation:
     estimate: Estimate | None
     curve: Estimate | None
     sizes: tuple[int, int]
-    words: float | None
+    words: Mapping[str, float]
     seconds: float
     training: float
     trust: str = ""
@@ -119,8 +120,9 @@ class Recommendation:
         lines = [*aligned(shown), ""]
         race = "the same items" if self.judge.same_items and not self.answered else "items that the race has not seen"
         lines.append(f"race: mean points that choose; fresh: fresh seeds on {race}, which alone decide.")
-        if self.words is not None:
-            lines.append(f"TF-IDF has {self.words:.2f} on what decides.")
+        if self.words:
+            held = ", ".join(f"{name} {points:.2f}" for name, points in self.words.items())
+            lines.append(f"Without layers, on what decides: {held}.")
         if self.answered:
             lines.append(f"{self.answered}.")
         if self.trust:

@@ -15,7 +15,7 @@ def advice(finding: Finding, gain: float, **given: object) -> Recommendation:
     known = Estimate(gain, Interval(gain - 1, gain + 1), "seeds and items", 5, finding)
     return Recommendation(**{  # type: ignore[arg-type]  # as its fields say
         "look": LOOK, "judge": Judge("a", "b", "agreement with 60 rated pairs"), "rows": (), "winner": "micse",
-        "baseline": "mean", "estimate": known, "curve": None, "sizes": (0, 400), "words": None, "seconds": 100.0,
+        "baseline": "mean", "estimate": known, "curve": None, "sizes": (0, 400), "words": {}, "seconds": 100.0,
         "training": 30.0, **given,
     })  # fmt: skip
 
@@ -58,10 +58,17 @@ def test_without_a_race_there_is_no_verdict() -> None:
 
 def test_the_table_says_where_each_column_is_from() -> None:
     rows = (Row("micse", 4, 60.0, 58.123, "winner of the race"), Row("ct", 1, 50.0, None, "lower half, round 1"))
-    shown = advice("helps", 2.1, rows=rows, words=40.0, trust="rank correlation 0.6", cut="the budget ended").table()
+    shown = advice(
+        "helps",
+        2.1,
+        rows=rows,
+        words={"TF-IDF": 40.0, "words": 20.5},
+        trust="rank correlation 0.6",
+        cut="the budget ended",
+    ).table()
     assert "58.12" in shown
     assert "--" in shown.splitlines()[2]
-    assert "TF-IDF has 40.00" in shown
+    assert "Without layers, on what decides: TF-IDF 40.00, words 20.50." in shown
     assert "measured for other texts: rank correlation 0.6" in shown
     assert "items that the race has not seen" in shown
     assert shown.endswith("the budget ended.")
