@@ -87,16 +87,35 @@ def check_width(
     method: Method, shape: Shape, terms: Sequence[Weighted], head: Any, teacher_width: Callable[[Outside], int]
 ) -> None:
     """Raises: BadSpec if a term compares vectors of two widths number by number."""
-    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
+    own = _width(head, shape)
+    if method.post is not None and method.post.name == "flow" and head.keep and own != shape.width:
+        raise BadSpec(
+            f"flow is as wide as the encoder, {shape.width} numbers, and {method.head.name} keeps {own} at test; take "
+            "+none, or +whiten in its place"
+        )
     stage = None if method.stages is None else live(method.stages, shape)
+    if stage is not None and not isinstance(stage, Outside) and any(one.name == "regulators" for one in terms):
+        for first in stage.methods(method):
+            there = _width(live(first.head, shape), shape) if stage.with_head else shape.width
+            if own != there:
+                raise BadSpec(
+                    f"regulators compares vectors with those of frozen models number by number: {method.head.name} "
+                    f"gives {own}, they have {there}; take +none"
+                )
+    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
     if not bound or not isinstance(stage, Outside):
         return
     taught = teacher_width(stage) if stage.own_width else shape.width
-    with torch.no_grad():
-        own = head.eval()(torch.zeros(2, shape.width)).shape[1]
     if own != taught:
         cure = f"+project(width={taught})" if taught != shape.width else "+none"
         raise BadSpec(
             f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
             + (" or +outside_teacher(width=student)" if stage.own_width else "")
         )
+
+
+def _width(head: Any, shape: Shape) -> int:
+    """Numbers in a vector behind this head."""
+    with torch.no_grad():
+        found: int = head.eval()(torch.zeros(2, shape.width)).shape[1]
+    return found
