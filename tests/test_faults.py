@@ -172,7 +172,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def remount(place: Path, options: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{options}", str(place)], check=True)
+    command = ["mount", "-o", f"remount,{options}", str(place)]
+    for _ in range(100):  # the kernel refuses while a file is open for writing, as a heartbeat is now and then
+        if subprocess.run(command, check=False).returncode == 0:
+            return
+        time.sleep(0.01)
+    subprocess.run(command, check=True)
 
 
 def test_a_disk_that_fills_up_and_one_that_turns_read_only(small_disk: Path, whole: Store) -> None:
