@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import uuid
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from platformdirs import user_cache_path
 
 from cseb.data import bounded, checkpoint
 from cseb.data.checkpoint import CONFIG
+from cseb.data.files import whole_folder
 from cseb.errors import BadData
 
 PREFIX = "bidirectional:"
@@ -44,20 +43,12 @@ def folder_of(folder: Path, files: Iterable[Path]) -> Path:
 
 def _write(folder: Path, config: str, links: dict[str, Path]) -> None:
     """The folder appears complete or not at all. Raises: BadData."""
-    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
-        part.mkdir(parents=True)
-        (part / CONFIG).write_text(config, encoding="utf-8")
-        for name, path in links.items():
-            (part / name).symlink_to(path)
-        try:
-            part.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
+        with whole_folder(folder) as part:
+            (part / CONFIG).write_text(config, encoding="utf-8")
+            for name, path in links.items():
+                (part / name).symlink_to(path)
     except OSError as error:
         raise BadData(
             f"the encoder {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"
         ) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

@@ -10,8 +10,8 @@ import tarfile
 import time
 import uuid
 import zlib
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cseb.errors import BadData
@@ -107,18 +107,32 @@ def _into(path: Path, kind: int, pieces: Iterable[bytes | bytearray]) -> None:
                 rest = rest[file.write(rest) :]
 
 
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A new folder to fill; then it appears as `folder`, complete or not at all. One that came first wins.
+
+    Raises: OSError.
+    """
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        part.mkdir(parents=True)
+        yield part
+        try:
+            part.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # otherwise another process was faster
+                raise
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
 def unpacked(archive: Path, folder: Path) -> Path:
     """Unpack the archive into `folder`, atomically. Raises: BadData."""
     if folder.is_dir():
         return folder
-    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     try:
-        with tarfile.open(archive) as tar:
+        with whole_folder(folder) as part, tarfile.open(archive) as tar:
             tar.extractall(part, filter="data")
-        part.rename(folder)
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
-        if not folder.is_dir():  # otherwise another process was faster
-            raise BadData(f"{archive} cannot be unpacked into {folder}: {error}") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
+        raise BadData(f"{archive} cannot be unpacked into {folder}: {error}") from error
     return folder

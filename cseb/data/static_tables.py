@@ -18,8 +18,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +29,7 @@ from safetensors.numpy import save_file
 
 from cseb.data import bounded, checkpoint, packaged_vectors, tensors, word_vector_files
 from cseb.data.checkpoint import CONFIG, WHOLE
+from cseb.data.files import whole_folder
 from cseb.errors import BadData
 
 PREFIX = "static:"
@@ -177,7 +176,6 @@ def _rows(tokenizer: dict[str, Any]) -> int:
 
 def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:
     """All files of the folder, complete or not at all. Raises: BadData."""
-    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     config = {
         "model_type": MODEL_TYPE,
         "architectures": ["StaticEmbedding"],
@@ -188,18 +186,11 @@ def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:
     unknown = tokenizer.get("model", {}).get("unk_token")
     settings |= {"unk_token": unknown} if isinstance(unknown, str) else {}
     try:
-        part.mkdir(parents=True)
-        save_file({"embedding.weight": table}, part / WHOLE, metadata={"format": "pt"})
-        for name, held in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
-            (part / name).write_text(json.dumps(held, ensure_ascii=False, sort_keys=True), encoding="utf-8")
-        try:
-            part.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was faster
-                raise
+        with whole_folder(folder) as part:
+            save_file({"embedding.weight": table}, part / WHOLE, metadata={"format": "pt"})
+            for name, held in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
+                (part / name).write_text(json.dumps(held, ensure_ascii=False, sort_keys=True), encoding="utf-8")
     except OSError as error:
         raise BadData(
             f"the table {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"
         ) from None
-    finally:
-        shutil.rmtree(part, ignore_errors=True)

@@ -71,7 +71,7 @@ COMPUTES_NOTHING = (
         "cseb.text",
         "cseb.registry",
     ),
-    *("cseb.data.bounded", "cseb.data.checkpoint", "cseb.data.tensors", "cseb.encoder.architecture"),
+    *("cseb.data.bounded", "cseb.data.checkpoint", "cseb.data.files", "cseb.data.tensors", "cseb.encoder.architecture"),
     *("cseb.data.static_tables", "cseb.data.word_vector_files", "cseb.data.packaged_vectors"),
     *("cseb.data.bidirectional", "cseb.encoder.bidirectional"),
     *("cseb.encoder.interface", "cseb.encoder.families"),
