@@ -130,9 +130,14 @@ def unpacked(archive: Path, folder: Path) -> Path:
     """Unpack the archive into `folder`, atomically. Raises: BadData."""
     if folder.is_dir():
         return folder
+    part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
     try:
-        with whole_folder(folder) as part, tarfile.open(archive) as tar:
+        with tarfile.open(archive) as tar:
             tar.extractall(part, filter="data")
+        part.rename(folder)
     except (OSError, EOFError, tarfile.TarError, zlib.error) as error:
-        raise BadData(f"{archive} cannot be unpacked into {folder}: {error}") from error
+        if not folder.is_dir():  # otherwise another process was faster
+            raise BadData(f"{archive} cannot be unpacked into {folder}: {error}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
     return folder
