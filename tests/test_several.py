@@ -155,6 +155,16 @@ with one_of_several():
 """
 DEAF = "signal.signal(signal.SIGTERM, lambda *_: None)\nopen(sys.argv[1] + rank, 'w').write(str(os.getpid()))\n"
 SLEEP = "time.sleep(60)\n"
+TELLS = """
+from cseb.launchers.signals import on_signals, stop
+with on_signals(stop):
+    open(sys.argv[1] + rank, 'w').write(str(os.getpid()))
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        os.write(2, b'stopped: 0 of 1 job run\\n')
+        sys.exit(130)
+"""
 
 
 @pytest.fixture
@@ -186,11 +196,16 @@ def starting(python: str, program: str) -> list[str]:
             1,
             "cseb: process 1 of 2 was killed by SIGSEGV\n",
         ),
+        (
+            "if rank == '1': time.sleep(3); os.kill(os.getpid(), signal.SIGKILL)\n" + TELLS,
+            1,
+            "cseb: process 1 of 2 was killed by SIGKILL; out of memory? try fewer --processes\n",
+        ),
         ("if rank == '1': sys.exit('it broke')\n" + DEAF + SLEEP, 1, "it broke\n"),
         ("if rank == '0': sys.exit(2)\n" + DEAF + SLEEP, 2, ""),
         ("sys.exit(0)", 0, ""),
     ],
-    ids=["first killed", "second killed", "second broke", "first broke", "done"],
+    ids=["first killed", "second killed", "second killed while the first works", "second broke", "first broke", "done"],
 )
 def test_a_process_that_fails_ends_all_and_it_alone_is_heard(python: str, program: str, code: int, said: str) -> None:
     begun = time.monotonic()
@@ -222,6 +237,20 @@ def test_no_process_outlives_its_parent(tmp_path: Path, python: str, number: sig
         parent.send_signal(number)
         assert parent.wait(20)
     until(lambda: not any(alive(int(file.read_text())) for file in files))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("all_of_them", [False, True])
+def test_a_stopped_parent_lets_the_first_say_so(tmp_path: Path, python: str, all_of_them: bool) -> None:
+    """A scheduler may send SIGTERM to the parent alone or to every process, in any order."""
+    with subprocess.Popen(starting(python, TELLS), stderr=subprocess.PIPE, text=True) as parent:
+        files = [tmp_path / f"pid{rank}" for rank in "01"]
+        until(lambda: all(file.exists() and file.read_text() for file in files))
+        for pid in [int(file.read_text()) for file in files if all_of_them]:
+            os.kill(pid, signal.SIGTERM)
+        parent.send_signal(signal.SIGTERM)
+        _, said = parent.communicate(timeout=30)
+    assert "stopped: 0 of 1 job run" in said.splitlines()
 
 
 @pytest.mark.slow

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 STOPS = (signal.SIGINT, signal.SIGTERM)
+STOPPED_FILE = "CSEB_STOPPED_FILE"  # environment: what the parent of several processes writes when it is itself stopped
+PATIENCE = 1  # seconds that such a parent is given to write it, where a scheduler stops all processes at once
 
 
 class Stop(KeyboardInterrupt):
@@ -19,9 +25,24 @@ class Stop(KeyboardInterrupt):
     """
 
 
-def stop(_signal: int, _frame: FrameType | None) -> None:
+def stop(number: int, _frame: FrameType | None) -> None:
     """What these signals mean here. Raises: Stop."""
+    if number == signal.SIGTERM and _another_failed():
+        with Path(os.devnull).open("w", encoding="utf-8") as nothing:  # the parent says what happened, once
+            for stream in (sys.__stdout__, sys.__stderr__):
+                if stream is not None:
+                    os.dup2(nothing.fileno(), stream.fileno())
     raise Stop
+
+
+def _another_failed() -> bool:
+    """Whether this is one of several processes and ended because another one failed: nobody stopped the parent."""
+    if not (name := os.environ.get(STOPPED_FILE)):
+        return False
+    late = time.monotonic() + PATIENCE
+    while not (stopped := Path(name).exists()) and time.monotonic() < late:
+        time.sleep(0.05)
+    return not stopped
 
 
 def named(number: int) -> str:

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark
-from cseb.launchers.signals import Stop, named, on_signals
+from cseb.launchers.signals import STOPPED_FILE, Stop, named, on_signals
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
@@ -77,33 +77,43 @@ def start(count: int, arguments: list[str]) -> int:
     """
     received: list[int] = []
 
-    def stop_once(number: int, _frame: FrameType | None) -> None:
-        received.append(number)
-        if len(received) == 1:  # a second Ctrl-C must not interrupt the launcher while it ends the processes
-            raise Stop
+    with TemporaryDirectory() as logs:
+        stopped = Path(logs, "stopped")
+        os.environ[STOPPED_FILE] = str(stopped)
 
-    with on_signals(stop_once), TemporaryDirectory() as logs:
-        from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
-        from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-        from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+        def stop_once(number: int, _frame: FrameType | None) -> None:
+            received.append(number)
+            if len(received) == 1:  # a second Ctrl-C must not interrupt the launcher while it ends the processes
+                stopped.touch()
+                raise Stop
 
-        logging.disable()  # of the launcher alone: nothing else runs in this process
-        config = LaunchConfig(
-            min_nodes=1,
-            max_nodes=1,
-            nproc_per_node=count,
-            run_id=str(os.getpid()),  # by which the processes know their parent
-            rdzv_backend="c10d",
-            rdzv_endpoint="127.0.0.1:0",
-            local_addr="127.0.0.1",  # else the name of this host is looked up
-            max_restarts=0,
-            logs_specs=DefaultLogsSpecs(logs, redirects=dict.fromkeys(range(1, count), Std.ERR)),
-            signals_to_handle="SIGQUIT",  # Ctrl-C and SIGTERM are ours: what the shell has us ignore stays ignored
-        )
-        try:
-            elastic_launch(config, sys.executable)("-m", "cseb.launchers.rank", *arguments)
-        except ChildFailedError as error:
-            return _failed(error.failures, count, Path(logs))
+        with on_signals(stop_once):
+            return _start(count, arguments, Path(logs))
+
+
+def _start(count: int, arguments: list[str], logs: Path) -> int:
+    """Run `cseb` with these arguments in `count` processes; all but the first write their errors below `logs`."""
+    from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.launcher.api import LaunchConfig, elastic_launch
+
+    logging.disable()  # of the launcher alone: nothing else runs in this process
+    config = LaunchConfig(
+        min_nodes=1,
+        max_nodes=1,
+        nproc_per_node=count,
+        run_id=str(os.getpid()),  # by which the processes know their parent
+        rdzv_backend="c10d",
+        rdzv_endpoint="127.0.0.1:0",
+        local_addr="127.0.0.1",  # else the name of this host is looked up
+        max_restarts=0,
+        logs_specs=DefaultLogsSpecs(str(logs), redirects=dict.fromkeys(range(1, count), Std.ERR)),
+        signals_to_handle="SIGQUIT",  # Ctrl-C and SIGTERM are ours: what the shell has us ignore stays ignored
+    )
+    try:
+        elastic_launch(config, sys.executable)("-m", "cseb.launchers.rank", *arguments)
+    except ChildFailedError as error:
+        return _failed(error.failures, count, logs)
     return 0
 
 
