@@ -1,0 +1,109 @@
+"""The learning rate of each method in `benchmarks/real.yaml`: the best of four on STS-B dev, the same four for all.
+
+    python -m benchmarks.rates run METHOD[,METHOD] --records FOLDER --data-dir DATA [--workers 2]
+    python -m benchmarks.rates read --records FOLDER
+
+`run` trains each method with each rate for 1,000 sentences, two seeds and 120 steps, without a look at a test set; it
+goes on where it was stopped. `read` adds what it finds to results/real/rates.csv and prints the chosen rates as
+`per_method` of real.yaml has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from statistics import fmean
+
+from cseb.cli import app
+from cseb.methods.grammar import labels
+from cseb.records.store import Store
+
+BENCHMARK = Path(__file__).with_name("real-rates.yaml")
+TABLE = Path(__file__).parents[1] / "results" / "real" / "rates.csv"
+HEAD = ("method", "learning_rate", "seed", "stsb_dev", "key")
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+TRIED = re.compile(r"(?P<method>.+)\+recipe\(learning_rate=(?P<rate>[^,)]+)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One seed of one method with one rate; `dev` is Spearman times 100 on STS-B dev after the last step."""
+
+    method: str
+    rate: float
+    seed: int
+    dev: float
+    key: str
+
+
+def specs(methods: Iterable[str]) -> list[str]:
+    """Each method with each rate."""
+    return [f"{method}+recipe(learning_rate={rate:g})" for method in methods for rate in RATES]
+
+
+def read(store: Store) -> list[Trial]:
+    """What has been tried."""
+    records, _ = store.load()
+    found = [
+        Trial(tried["method"], float(tried["rate"]), record.seed, record.scores[0].value, record.key)
+        for record in records
+        if (tried := TRIED.fullmatch(record.method))
+    ]
+    return sorted(found, key=lambda trial: (trial.method, trial.rate, trial.seed))
+
+
+def chosen(trials: Iterable[Trial]) -> dict[str, float]:
+    """By method the rate of the highest mean over seeds, the lower one where two are equal."""
+    by_rate: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for trial in trials:
+        by_rate[trial.method][trial.rate].append(trial.dev)
+    return {
+        method: max(sorted(rates), key=lambda rate: fmean(rates[rate])) for method, rates in sorted(by_rate.items())
+    }
+
+
+def edit(rate: float) -> str:
+    """The rate as real.yaml has it."""
+    return f"recipe(learning_rate={rate:.0e})".replace("e-0", "e-")
+
+
+def merged(table: Path, trials: Iterable[Trial]) -> list[tuple[str, ...]]:
+    """Rows of the table, with those that have been tried since; one row a key."""
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = {row[-1]: tuple(row) for row in list(csv.reader(file))[1:]}
+    for trial in trials:
+        method, rate, seed, dev, key = astuple(trial)
+        rows[key] = (method, f"{rate:g}", str(seed), f"{dev:.6g}", key)
+    return sorted(rows.values(), key=lambda row: (row[0], float(row[1]), int(row[2])))
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    run = kinds.add_parser("run")
+    run.add_argument("methods")
+    run.add_argument("--data-dir", required=True)
+    run.add_argument("--workers", default="2")
+    for kind in (run, kinds.add_parser("read")):
+        kind.add_argument("--records", type=Path, required=True)
+    given = parser.parse_args()
+    if given.kind == "run":
+        listed = ",".join(specs(labels(given.methods)))
+        options = ["--methods", listed, "--results", str(given.records), "--data-dir", given.data_dir]
+        app(["run", str(BENCHMARK), *options, "--workers", given.workers, "--no-probe"])  # which ends this script
+    trials = read(Store(given.records))
+    rows = merged(TABLE, trials)
+    with TABLE.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
+    for method, rate in chosen(trials).items():
+        print(f"  {method}: {edit(rate)}")
+
+
+if __name__ == "__main__":
+    main()
