@@ -169,10 +169,10 @@ class Encoder(nn.Module):
         with torch.inference_mode():
             return self.post(torch.from_numpy(vectors).to(self.device)).cpu().numpy()
 
-    def fit(self, sentences: Sequence[str]) -> None:
-        """Fit the step after the encoder, if there is one, on the vectors of these sentences."""
+    def fit(self, texts: Sequence[Text]) -> None:
+        """Fit the step after the encoder, if there is one, on the vectors of these texts."""
         if self.post is not None:
-            vectors = self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
+            vectors = self.vectors(self.tokenise(texts, self.limit()), self.head.keep)
             with torch.no_grad(), apart("post"):
                 self.post.fit(torch.from_numpy(vectors).to(self.device))
 
