@@ -55,6 +55,8 @@ def train(
     recipe, encoder = built.recipe, built.encoder
     held, sentences = held_out(sentences, built.until)
     texts = texts_of(built.views, sentences)
+    for one in filter(None, (encoder, built.second, built.peer)):
+        one.count(texts)
     if recipe.steps == 0:
         encoder.fit(texts)
         state = snapshot(encoder)
