@@ -180,6 +180,8 @@ METHODS = Registry(
         "gist-self": "cseb.methods.gist:GIST_SELF",
         "promcse": "cseb.methods.promcse:PROMCSE",
         "promcse-sup": "cseb.methods.promcse:PROMCSE_SUP",
+        "mntp": "cseb.methods.llm2vec:MNTP",
+        "llm2vec": "cseb.methods.llm2vec:LLM2VEC",
         "syncse": "cseb.methods.generated_triples:SYNCSE",
         "multicsr": "cseb.methods.generated_triples:MULTICSR",
         "gcse": "cseb.methods.generated_triples:GCSE",
