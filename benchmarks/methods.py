@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
+from cseb.papers.not_offered import NOT_OFFERED
 from cseb.papers.printed import Printed, shipped_rows
 from cseb.papers.scores import PUBLISHED, own_rows
 from cseb.registry import METHODS, TASKS
@@ -69,16 +70,6 @@ WORDS = (
     Words("cseb eval words:tf-idf", NONE, NONE, "task's sentences", "", "TF-IDF"),
     Words("cseb eval words:random", NONE, NONE, "nothing", "", "mean of random word vectors"),
 )
-
-# Printed in tables of the five papers, and no method here.
-NOT_OFFERED: Mapping[str, str] = {
-    "osscse": "no code was found and its abstract leaves generators, loss and every number open",
-    "clsep": "printed is its supervised form, whose code was not read; without labels it is `clsep-unsup`",
-    "l2p-csr": "its masks, learnt against the loss, cost six passes a step and are not built",
-    "declutr": "learns from spans of long documents; on single sentences it is `declutr-sentence`",
-    "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",
-    "skip-thought": "learns from books read in order, for days",
-}
 
 
 def methods_table(root: Path = ROOT) -> str:

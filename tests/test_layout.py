@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-TERMS = "parts/terms/test_lowshot.py"  # the terms of low-shot methods, each against its equation
 VECTORS, FOLDERS = "test_foreign_vectors.py", "foreign/test_modules.py"
 CONFIGURATION, WEIGHTS = "foreign/test_configuration.py", "foreign/test_weights.py"
 GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.py", "microworld/test_tasks.py"
@@ -69,17 +68,11 @@ ELSEWHERE = {
     "papers/claims": "papers/test_audit.py",
     "parts/adversarial": "parts/terms/test_frozen_targets.py",
     "parts/clause_splitting": "parts/test_part_composition.py",
-    "parts/terms/angular_margin": TERMS,
-    "parts/terms/debiased_contrast": TERMS,
     "parts/terms/distillation": "parts/terms/test_frozen_targets.py",
-    "parts/terms/frozen_copy": "parts/terms/test_own_networks.py",
     "parts/terms/local_mutual_information": "parts/terms/test_frozen_targets.py",
-    "parts/terms/mixed_negatives": TERMS,
-    "parts/terms/peer_networks": TERMS,
-    "parts/terms/rank_consistency": "parts/terms/test_released_ranking.py",
     "parts/terms/replaced_token_detection": "parts/terms/test_own_networks.py",
     "parts/terms/similarity_margin": "parts/terms/test_frozen_targets.py",
-    "parts/terms/virtual_augment": TERMS,
+    "parts/terms/virtual_augment": "parts/terms/test_frozen_targets.py",
     "plots/profiles": "plots/test_plots.py",
     "plots/runs": "plots/test_plots.py",
     "plots/scores": "plots/test_plots.py",

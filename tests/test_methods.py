@@ -24,11 +24,12 @@ EVERY = {
     "clsep-unsup": 111,
     "isbert": 1_000,
     "vascl": 500,
+    "mntp": 100,
 }
 OURS = {  # no code was found, the release chooses no checkpoint, or looks as often as its own steps ask
     *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
     *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "declutr-sentence", "tsdae"),
-    "multicsr",
+    *("multicsr", "llm2vec"),
 }
 
 # Released with half precision.

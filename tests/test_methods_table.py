@@ -9,8 +9,10 @@ from types import ModuleType
 
 import pytest
 
+from cseb.explain.describe import listing
 from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import facts
+from cseb.papers.not_offered import NOT_OFFERED
 from cseb.papers.scores import published
 from cseb.registry import METHODS, SLOTS
 from tests.conftest import script_of
@@ -40,9 +42,12 @@ def test_every_method_is_there_and_whatever_papers_print_and_we_lack_has_a_reaso
     assert set(METHODS) < set(rows)
     assert {"cseb eval glove:FILE", "cseb eval words:tf-idf"} < set(rows)
     assert all(re.search(r"\b(19|20)\d\d\b", rows[name][0]) for name in METHODS)
-    assert set(script.NOT_OFFERED) == script.papers_without_method()
+    assert set(NOT_OFFERED) == script.papers_without_method()
+    listed = dict(listing("methods"))
+    assert set(listed) == {*METHODS, *NOT_OFFERED}
+    assert all(listed[name] == f"does not run: {reason}" for name, reason in NOT_OFFERED.items())
     assert "osscse" in cells(script.not_offered_table())
-    for text in re.findall(r"`([a-z]+\+[^`]*)`", " ".join(script.NOT_OFFERED.values())):
+    for text in re.findall(r"`([a-z]+\+[^`]*)`", " ".join(NOT_OFFERED.values())):
         parse_method(text.replace("PHI", "0.01"))
 
 

@@ -18,7 +18,7 @@ from cseb.embedders.interface import HELD, Embedder, EncoderOptions
 from cseb.encoder.architecture import configuration
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
-from cseb.errors import BadData, BadResults, CsebError
+from cseb.errors import BadData, BadResults, BadSpec, CsebError
 from cseb.methods import untrained
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import Method, preset
@@ -51,6 +51,11 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         return modules.find(path, how)
     folder, sha256 = find_encoder(path)
     method = _untrained(how.pooler or default_pooler(folder, how.trust_remote_code))
+    if method.at(1.0).data_seen():
+        raise BadSpec(
+            f"pooler {how.pooler} is fitted on training sentences, and an encoder as it stands has none; take another, "
+            f"such as mean, or cseb run --methods {method}"
+        )
     headless = replace(method.at(1.0), head=preset("none"))
     return _embedder(Source(name=name, sha256=sha256), folder, str(method), headless, how, ())
 

@@ -19,6 +19,7 @@ from cseb.encoder.interface import (
     LAYERS,
     PADDING,
     POOLED,
+    CountsTokens,
     EncodedView,
     Head,
     Pooler,
@@ -70,12 +71,12 @@ class Encoder(nn.Module):
     def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         """Pooled vectors (B, D) of token ids (B, T) under any copy of the backbone."""
         outputs = self._outputs(backbone, ids, mask, self.pooler.needs)
-        return self._pooled(outputs, mask, anchor)
+        return self._pooled(outputs, ids, mask, anchor)
 
     def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
         """Token ids (B, T) to one encoded view of B sentences."""
         outputs = self._outputs(self.backbone, ids, mask, self.needs)
-        h = self._pooled(outputs, mask, anchor)
+        h = self._pooled(outputs, ids, mask, anchor)
         attentions = outputs.attentions if ATTENTIONS in self.needs else ()
         if ATTENTIONS in self.needs and not attentions:
             raise BadSpec("this encoder returns no attention maps; use a method without ami, or another encoder")
@@ -97,11 +98,11 @@ class Encoder(nn.Module):
         with linear.chosen():
             return packing.outputs(backbone, ids, mask, padding=PADDING in needs, layers=layers, maps=maps)
 
-    def _pooled(self, outputs: Any, mask: Tensor, anchor: Tensor) -> Tensor:
+    def _pooled(self, outputs: Any, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         layers = outputs.hidden_states or (outputs.last_hidden_state,)
         pooled = outputs.pooler_output if POOLED in self.needs else None
         with apart("pooler"):
-            return self.pooler(States(layers, mask, anchor, pooled))
+            return self.pooler(States(layers, mask, anchor, pooled, ids))
 
     def tokenise(self, sentences: Sequence[Text], longest: int, template: str = "") -> Tokens:
         """Every sentence, text or own ids, cut to `longest` tokens, special ones included; a prompt comes on top.
@@ -169,10 +170,16 @@ class Encoder(nn.Module):
         with torch.inference_mode():
             return self.post(torch.from_numpy(vectors).to(self.device)).cpu().numpy()
 
-    def fit(self, sentences: Sequence[str]) -> None:
-        """Fit the step after the encoder, if there is one, on the vectors of these sentences."""
+    def count(self, texts: Sequence[Text]) -> None:
+        """Tell the pooler, if it asks, how often each token stands in these texts."""
+        if isinstance(self.pooler, CountsTokens):
+            ids = self.tokenise(texts, self.limit()).flat
+            self.pooler.count(np.bincount(ids, minlength=self.config.vocab_size))
+
+    def fit(self, texts: Sequence[Text]) -> None:
+        """Fit the step after the encoder, if there is one, on the vectors of these texts."""
         if self.post is not None:
-            vectors = self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
+            vectors = self.vectors(self.tokenise(texts, self.limit()), self.head.keep)
             with torch.no_grad(), apart("post"):
                 self.post.fit(torch.from_numpy(vectors).to(self.device))
 

@@ -18,7 +18,9 @@ from cseb.encoder import static_embedding  # which makes AutoModel know it
 from cseb.encoder.interface import BOTH_SIDES, EMBEDDINGS, GIVEN, LANGUAGE, POOLED, Family
 
 BIDIRECTIONAL = Family()
-DECODER = Family(GIVEN - {BOTH_SIDES, POOLED, EMBEDDINGS}, "last", "a decoder: a token sees only those before it")
+DECODER = Family(
+    GIVEN - {BOTH_SIDES, POOLED, EMBEDDINGS}, "last", "a decoder, trained with each token blind to those behind it"
+)
 FAMILIES: Mapping[str, Family] = {
     static_embedding.MODEL_TYPE: Family(
         gives=frozenset({LANGUAGE, EMBEDDINGS}),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -81,13 +81,14 @@ class States:
 
     layers: tensors (B, T, D); all L + 1 with the embeddings first if a part needs them, else the last one alone.
     mask: (B, T), 1 = real token. anchor: (B,) position of the prompt's mask token, 0 without a prompt. pooled: (B, D)
-    of the pre-trained pooler, if a part needs it.
+    of the pre-trained pooler, if a part needs it. ids: (B, T), the encoder always gives them.
     """
 
     layers: Sequence[Tensor]
     mask: Tensor
     anchor: Tensor
     pooled: Tensor | None = None
+    ids: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,14 @@ class Pooler(Protocol):
 
     def __call__(self, states: States) -> Tensor:
         """Return (B, D)."""
+
+
+@runtime_checkable
+class CountsTokens(Protocol):
+    """A pooler that has to know how often the subset has each token, before training and test."""
+
+    def count(self, counts: Rows) -> None:
+        """Called once with how often the tokens stand in the texts of the subset: (V,), in the order of their ids."""
 
 
 class Head(Protocol):

@@ -11,6 +11,7 @@ from cseb.errors import CsebError, UnknownName
 from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import Facts, Option, facts
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
+from cseb.papers.not_offered import NOT_OFFERED
 from cseb.papers.printed import Printed
 from cseb.papers.scores import own_rows
 from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, part_names, slot_of
@@ -115,7 +116,11 @@ def _hang(line: str) -> int:
 
 
 def _methods() -> list[Row]:
-    return [(name, _source(name)) for name in METHODS]
+    """What runs, then what the papers' tables have besides and why it does not."""
+    return [
+        *((name, _source(name)) for name in METHODS),
+        *((name, f"does not run: {reason}") for name, reason in NOT_OFFERED.items()),
+    ]
 
 
 def _source(name: str) -> str:

@@ -122,7 +122,11 @@ class Method:
             known = facts(part.name)
             if known.data_seen and not any(option in part.options for option in known.own.items()):
                 found.add(known.data_seen)
-        return tuple(sorted(found)) if self.terms or self.post else ()
+        return tuple(sorted(found)) if self.terms or self.post or self.counts() else ()
+
+    def counts(self) -> bool:
+        """Whether the pooler counts tokens of the training sentences, also where nothing is trained."""
+        return facts(self.pooler.name).data_seen == "subset"
 
     def external_inputs(self) -> tuple[tuple[str, str, str], ...]:
         """(part, option, file or model from elsewhere that it names), each once: ("rtd", "generator", "distilbert")."""

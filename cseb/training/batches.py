@@ -12,7 +12,7 @@ from torch import Tensor
 
 from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder, tensors
-from cseb.encoder.interface import Rows
+from cseb.encoder.interface import Rows, Text
 from cseb.methods.recipe import Recipe
 from cseb.parts import Paired, Redrawn, View
 from cseb.seeds import ORDER, VIEWS, Seed, stream_seed
@@ -20,6 +20,16 @@ from cseb.seeds import ORDER, VIEWS, Seed, stream_seed
 GROUP = 50  # batches sorted by length together when padding is "grouped"
 
 Lengths = npt.NDArray[np.int64]
+
+
+def texts_a_line(maker: View) -> int:
+    """How many texts this view maker finds in a line of the corpus: several if it reads columns, else the line."""
+    return maker.views if getattr(maker, "columns", ()) else 1
+
+
+def texts_of(maker: View, lines: Sequence[str]) -> Sequence[Text]:
+    """What steps behind the encoder are fitted on: the lines, or their texts where they have columns, anchors first."""
+    return lines if texts_a_line(maker) == 1 else [text for column in maker(lines) for text in column]
 
 
 @dataclass(frozen=True, slots=True)

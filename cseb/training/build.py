@@ -37,6 +37,7 @@ from cseb.parts import (
     Wrapper,
 )
 from cseb.seeds import INIT, Seed, distinct, stream_seed
+from cseb.training.batches import texts_a_line
 from cseb.training.compatibility import check_needs, check_read, check_views, check_width
 from cseb.training.live_parts import Weighted, groups, live, live_term, new
 
@@ -96,9 +97,10 @@ def check(
         if method.wrapper is not None:
             live(method.wrapper, shape).check([weighted.term for weighted in terms], head)
     post: Post | None = None if method.post is None else live(method.post, shape)
-    for part in (memory, post):
-        if part is not None and sentences is not None:
-            part.fits(sentences)
+    if memory is not None and sentences is not None:
+        memory.fits(sentences)
+    if post is not None and sentences is not None:
+        post.fits(sentences * texts_a_line(views))
 
 
 def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = False, staged: bool = False) -> Built:
@@ -169,7 +171,9 @@ def _parts(
         for name, part in zip(distinct(part.name for part in method.terms), method.terms, strict=True)
     )
     needs = frozenset[str]().union(*(weighted.term.needs for weighted in terms))
-    views = new(seed, method.views.name, partial(live, method.views, shape, needs)) if trained else _NoViews()
+    # Without training a line is read all the same, by what is fitted afterwards.
+    read = trained or facts(method.views.name).columns
+    views = new(seed, method.views.name, partial(live, method.views, shape, needs)) if read else _NoViews()
     pooler, head = (new(seed, part.name, partial(live, part, shape)) for part in (method.pooler, method.head))
     compose: Composer | None = None
     if method.compose is not None and trained:

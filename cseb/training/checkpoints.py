@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import Text
 from cseb.training.build import Built
 
 State = dict[str, Tensor]
@@ -36,7 +37,7 @@ def changed(trained: Trained, change: Callable[[State], State]) -> Trained:
     return replace(trained, best=last if trained.best is trained.last else change(trained.best), last=last)
 
 
-def finished(built: Built, start: State, trained: Trained, sentences: Sequence[str]) -> Trained:
+def finished(built: Built, start: State, trained: Trained, texts: Sequence[Text]) -> Trained:
     """Both checkpoints as those of an ordinary encoder, and then as the method's mixer makes them."""
     mixer, tuning = built.mixer, built.tuning
     if tuning is not None:
@@ -48,7 +49,7 @@ def finished(built: Built, start: State, trained: Trained, sentences: Sequence[s
 
     def one(state: State) -> State:
         restore(built.encoder, mixer(start, state))
-        built.encoder.fit(sentences)
+        built.encoder.fit(texts)
         return snapshot(built.encoder)
 
     return changed(trained, one)

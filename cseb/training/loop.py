@@ -15,12 +15,13 @@ from torch.optim.lr_scheduler import LambdaLR
 from cseb.data.tokens import Tokens
 from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import Text
 from cseb.encoder.random_streams import Choices, Draws, apart
 from cseb.methods.recipe import Recipe
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.records.progress import Progress
 from cseb.seeds import Seed
-from cseb.training.batches import Feed
+from cseb.training.batches import Feed, texts_of
 from cseb.training.build import Built
 from cseb.training.checkpoints import State, Trained, finished, restore, snapshot
 from cseb.training.early_stopping import EarlyStopper, held_out
@@ -52,11 +53,14 @@ def train(
     seed's named streams alone. Raises: Diverged.
     """
     recipe, encoder = built.recipe, built.encoder
+    held, sentences = held_out(sentences, built.until)
+    texts = texts_of(built.views, sentences)
+    for one in filter(None, (encoder, built.second, built.peer)):
+        one.count(texts)
     if recipe.steps == 0:
-        encoder.fit(sentences)
+        encoder.fit(texts)
         state = snapshot(encoder)
         return Trained(state, state, 0, ())
-    held, sentences = held_out(sentences, built.until)
     start = snapshot(encoder) if built.mixer is not None else {}
     AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
     unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # such as a pooler that nobody asks
@@ -82,7 +86,7 @@ def train(
     patience = None if built.until is None else EarlyStopper(built, objective, held, seed, accelerator.device)
     with Draws(seed, accelerator.device, here.rank):
         encoders = [encoder] if built.second is None else [encoder, built.second]
-        watcher = _Watcher(recipe, select, encoders, watch, here, sentences)
+        watcher = _Watcher(recipe, select, encoders, watch, here, texts)
         for step, batch in enumerate(feed, 1):
             with apart("memory"):
                 queue = built.memory.negatives(batch.sids) if built.memory is not None else None
@@ -103,7 +107,7 @@ def train(
             if last:
                 break
     trained = watcher.trained((*getattr(built.views, "notes", ()), *notes))
-    return finished(built, start, trained, sentences)
+    return finished(built, start, trained, texts)
 
 
 def _first_stages(
@@ -147,10 +151,10 @@ class _Watcher:
         encoders: Sequence[Encoder],
         watch: Callable[[Progress], None],
         here: DistributedContext,
-        sentences: Sequence[str],
+        texts: Sequence[Text],
     ) -> None:
         self.recipe, self.select, self.encoders, self.watch, self.distributed = recipe, select, encoders, watch, here
-        self.sentences = sentences
+        self.texts = texts
         self.pending: list[Tensor] = []
         self.interval: list[float] = []
         self.curve: list[tuple[int, float, float | None]] = []
@@ -175,7 +179,7 @@ class _Watcher:
 
     def _evaluate(self, step: int) -> float | None:
         for encoder in self.encoders:
-            encoder.fit(self.sentences)
+            encoder.fit(self.texts)
         points = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
         scored = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
         dev, encoder = max(scored, key=lambda one: one[0], default=(None, self.encoders[-1]))

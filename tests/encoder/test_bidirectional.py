@@ -22,8 +22,7 @@ from tests.conftest import SENTENCES
 from tests.encoder.test_decoders import FAMILIES, Decoder, decoder, encoder
 
 __all__ = ["decoder"]  # the fixture
-LORA = "lora(rank=2,alpha=4.0,targets='all')"
-ALONE = f"simcse+identity+mean+none+mntp(blank=a)-infonce+{LORA}+recipe(steps=2,batch_size=8,warmup=0,eval_every=1)"
+ALONE = "mntp+mntp(blank=a)+lora(rank=2,alpha=4.0)+recipe(steps=2,batch_size=8,eval_every=1)"
 
 
 def attended(x: list[list[float]], causal: bool) -> list[list[float]]:

@@ -132,7 +132,7 @@ def test_what_parts_may_know_of_decoders(decoder: Decoder, family: str) -> None:
     assert shape.family.pooler == "last"
     assert shape.dropout == (0.1 if family in ("opt", "gpt2") else 0.0)
     for method, reason in (
-        ("cls", "a decoder: a token sees only those before it; take \\+last"),
+        ("cls", "a decoder, trained with each token blind to those behind it; take \\+last"),
         ("promptbert", r"no mask token"),
         ("simcse+last+mlm+recipe(dropout=0.1)", "no mask token"),
         ("simcse+last+embedding_edits(second=token_cutoff)", "an embedding layer that can be reached"),
@@ -189,7 +189,7 @@ def test_attention_to_both_sides_is_trained_saved_and_read_by_sentence_transform
 ) -> None:
     library = pytest.importorskip("sentence_transformers")
     start = f"bidirectional:{decoder('llama')}"
-    method = "simcse+identity+mean+none+mntp(blank=a)-infonce+lora(rank=2,alpha=4.0,targets='all')"
+    method = "mntp+mntp(blank=a)+lora(rank=2)"
     trained = cseb.train(method, SENTENCES, encoder=start, steps=2, scale="recipe(batch_size=8,learning_rate=1e-2)")
     found = trained.encode(SENTENCES)
     assert np.abs(found - encoder(locate(start), "mean").embed(SENTENCES)).max() > 1e-3
@@ -198,7 +198,9 @@ def test_attention_to_both_sides_is_trained_saved_and_read_by_sentence_transform
     with torch.random.fork_rng():
         theirs = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
     assert np.abs(theirs - found).max() < 1e-5
-    check(parse_method(method).at(1.0), tmp_path / "saved")  # the next stage may start from it
+    check(parse_method("llm2vec").at(1.0), tmp_path / "saved")  # the next stage starts from it
+    with pytest.raises(BadSpec, match=r"a decoder, trained .*; take \+last"):  # with both sides too
+        check(parse_method("cls").at(1.0), tmp_path / "saved")
 
 
 def test_end_prompt_trains_and_is_not_offered_to_sentence_transformers(decoder: Decoder, tmp_path: Path) -> None:

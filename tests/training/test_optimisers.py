@@ -109,7 +109,7 @@ def test_a_step_that_a_scaler_leaves_out_is_no_update() -> None:
 
 
 OWN = {
-    **dict.fromkeys(("mirror", "mirror-avg", "vascl", "crops", "distil-mse", "tsdae"), "adamw"),
+    **dict.fromkeys(("mirror", "mirror-avg", "vascl", "crops", "distil-mse", "tsdae", "mntp", "llm2vec"), "adamw"),
     **dict.fromkeys(("consert", "isbert"), "adamw_uncorrected"),
     **dict.fromkeys(
         ("distil-l2", "distil-relational", "skd", "congen", "sct", "declutr-sentence"), "adamw_uncorrected"

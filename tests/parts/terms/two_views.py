@@ -6,7 +6,10 @@ import torch
 
 from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
+from cseb.parts.terms.debiased_contrast import DebiasedNCE
+from cseb.parts.terms.distillation import RankMSE
 from cseb.parts.terms.smoothed_contrast import Smooth
+from cseb.parts.terms.virtual_augment import VirtualNTXent
 
 Term = Callable[[LossInputs], torch.Tensor]
 
@@ -14,6 +17,22 @@ Term = Callable[[LossInputs], torch.Tensor]
 def smooth(**options: object) -> Smooth:
     settled = {"size": 3, "neighbours": 2, "attention": 2.0, "temperature": 0.5, "exclude_same": False, **options}
     return Smooth(**settled)  # type: ignore[arg-type]
+
+
+def debiased(**options: object) -> DebiasedNCE:
+    settled = {"temperature": 0.5, "threshold": 0.3, "ascents": 0, "size": 0.1, "form": "released", **options}
+    return DebiasedNCE(**settled)  # type: ignore[arg-type]
+
+
+def virtual(**options: object) -> VirtualNTXent:
+    settled = {"temperature": 0.5, "neighbours": 2, "reach": 1.5, "detach": False, **options}
+    return VirtualNTXent(**settled)  # type: ignore[arg-type]
+
+
+def rank_mse() -> RankMSE:
+    term = RankMSE(corpus=10, low=-1.0, high=0.9999)
+    term.precompute_targets([[torch.randn(10, 4, generator=torch.Generator().manual_seed(9), dtype=torch.float64)]])
+    return term
 
 
 def step(

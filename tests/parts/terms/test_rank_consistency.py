@@ -1,13 +1,36 @@
-"""The released form of RankCSE's consistency, written out with its clamps."""
+"""RankCSE's consistency: the paper's equation in loops, and the released form with its clamps."""
 
 import math
 
 import pytest
 import torch
 
-from cseb.parts.terms.rank_consistency import js_consistency, neg_entropy
+from cseb.parts.terms.rank_consistency import JSConsistency, NegEntropy, js_consistency, neg_entropy
+from tests.parts.terms.two_views import cosine, random, step
 
 FLOOR = 1e-7
+
+
+def test_js_equals_the_sum_written_out() -> None:
+    left, right = random(3)
+    logits = [[cosine(a, b) / 0.05 for b in right] for a in left]
+    total = 0.0
+    for i in range(3):
+        p = [math.exp(logits[i][j]) / sum(map(math.exp, logits[i])) for j in range(3)]
+        column = [math.exp(logits[j][i]) for j in range(3)]
+        q = [value / sum(column) for value in column]
+        total += sum(x * math.log(2 * x / (x + y)) + y * math.log(2 * y / (x + y)) for x, y in zip(p, q, strict=True))
+    assert JSConsistency(temperature=0.05)(step(left, right)).item() == pytest.approx(total / 6)
+
+
+def test_js_lies_between_0_and_log_2_and_entropy_is_no_consistency() -> None:
+    left, right = random(5)
+    js, entropy = JSConsistency(temperature=0.05), NegEntropy(temperature=0.05)
+    assert js(step(left, left)).item() == pytest.approx(0, abs=1e-12)
+    assert 0 < js(step(left, right)).item() < math.log(2)
+    assert entropy(step(left, left)).item() < -1e-3  # not 0 where the views agree
+    flat = torch.ones(5, 4, dtype=torch.float64)
+    assert entropy(step(flat, flat)).item() == pytest.approx(-math.log(5))
 
 
 def vectors(size: int) -> tuple[torch.Tensor, torch.Tensor]:

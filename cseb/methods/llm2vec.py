@@ -1,0 +1,58 @@
+"""LLM2Vec: a decoder that attends to both sides learns to name hidden words, then to tell sentences apart."""
+
+from dataclasses import replace
+
+from cseb.methods.simcse import SIMCSE
+from cseb.methods.spec import preset
+
+LORA = preset("lora", rank=16, alpha=32.0, targets="all")
+BOTH_SIDES = "encoder: `--encoder bidirectional:DECODER`, else attention keeps its causal mask"
+SHARED = (
+    "lora: all linear layers, those of the release in its families; no dropout of 0.05 on the low-rank path",
+    "recipe: released in bf16, fp32 here; it stops 1,000 steps into a linear schedule of three epochs, constant here",
+)
+
+MNTP = replace(
+    SIMCSE,
+    name="mntp",
+    source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its second step; released code",
+    views=preset("identity"),
+    pooler=preset("mean"),
+    head=preset("none"),
+    tuning=LORA,
+    terms=(preset("mntp"),),
+    recipe=preset(
+        "recipe", steps=1_000, batch_size=32, learning_rate=5e-5, schedule="constant", optimizer="adamw",
+        max_length=512, eval_every=100,
+    ),
+    deviations=(
+        BOTH_SIDES,
+        "mntp: the blank takes the place of every hidden token; the release does so for Mistral alone, and hides 0.8; "
+        "for other families it leaves a tenth as it is and puts random words in the place of another tenth",
+        "identity: texts are the sentences of the subset; the release cuts WikiText-103 into pieces of 512 tokens",
+        *SHARED,
+        "recipe: no rate is given, so that it is the default of transformers' trainer; the looks at the dev set are "
+        "those of its evaluation, which chooses nothing there",
+    ),
+)  # fmt: skip
+
+LLM2VEC = replace(
+    SIMCSE,
+    name="llm2vec",
+    source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its third step, without labels; released code",
+    pooler=preset("mean"),
+    head=preset("none"),
+    tuning=LORA,
+    recipe=preset(
+        "recipe", steps=1_000, batch_size=128, schedule="constant", optimizer="adamw", max_length=128, eval_every=200,
+        dropout=0.3,
+    ),
+    deviations=(
+        BOTH_SIDES,
+        "encoder: the paper starts from the model of `mntp`: `cseb run --methods mntp --save-models`, then "
+        "`--encoder results/models/KEY`; from any other it is the ablation without that step",
+        *SHARED,
+        "recipe: 0.3 is every rate of the configuration; the release sets that of attention, which is the only one of "
+        "Llama, Mistral, Gemma and Qwen; looks at the dev set are as often as the release saves, which chooses nothing",
+    ),
+)  # fmt: skip

@@ -1,0 +1,46 @@
+"""ArcCSE's terms, a margin on the angle of positives and triplets of edits: the equations in loops."""
+
+import math
+
+import pytest
+import torch
+
+from cseb.parts.terms.angular_margin import ArcNCE, Triplet, arc_nce, widened
+from cseb.parts.terms.infonce import info_nce
+from tests.parts.terms.two_views import cosine, random, step
+
+
+def test_the_margin_is_added_to_the_angle_of_the_positive() -> None:
+    left, right = random(3)
+    total = 0.0
+    for i in range(3):
+        wide = math.cos(math.acos(cosine(left[i], right[i])) + math.radians(10))
+        others = sum(math.exp(cosine(left[i], right[j]) / 0.05) for j in range(3) if j != i)
+        total -= math.log(math.exp(wide / 0.05) / (math.exp(wide / 0.05) + others))
+    found = ArcNCE(temperature=0.05, margin=10.0)(step(left, right)).item()
+    assert found == pytest.approx(total / 3, abs=1e-4)
+    assert arc_nce(left, right, 0.05, 0.0).item() == pytest.approx(info_nce(left, right, 0.05).item(), abs=1e-4)
+    assert found > info_nce(left, right, 0.05).item()
+
+
+def test_a_widened_angle_falls_all_the_way() -> None:
+    angles = torch.linspace(0, math.pi, 200, dtype=torch.float64)
+    found = widened(angles.cos(), math.radians(30))
+    assert (found.diff() < 0).all()
+    inside = angles < math.pi - math.radians(30)
+    assert torch.allclose(found[inside], (angles[inside] + math.radians(30)).cos(), atol=2e-4)
+    exact = torch.tensor([1.0, -1.0], requires_grad=True)  # no infinite slope
+    widened(exact, 0.2).sum().backward()
+    assert exact.grad is not None
+    assert exact.grad.isfinite().all()
+
+
+def test_triplets_want_the_less_hidden_edit_nearer() -> None:
+    anchors, near = random(3)
+    far, _ = random(3, seed=7)
+    margins = [cosine(a, c) - cosine(a, b) for a, b, c in zip(anchors, near, far, strict=True)]
+    found = Triplet(margin=0.1)(step(anchors, near, edits=(near, far)))
+    assert found.item() == pytest.approx(sum(max(0.0, one + 0.1) for one in margins) / 3)
+    assert Triplet(margin=0.0)(step(anchors, near, edits=(anchors, far))).item() == 0
+    tell = lambda a, b, c: Triplet(margin=2.0)(step(a, b, edits=(b, c)))
+    assert torch.autograd.gradcheck(tell, (anchors, near, far))

@@ -1,0 +1,49 @@
+"""What is fitted after training sees the texts of the corpus: the columns of its lines, and ratings not."""
+
+import pytest
+import torch
+
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts.component_removal import main_directions
+from cseb.training.build import build, check
+from cseb.training.loop import train
+from tests.conftest import SENTENCES
+from tests.training.small_runs import LINES, Tiny, method
+
+FEW = "recipe(steps=1,warmup=0,batch_size=4,learning_rate=3e-3,eval_every=1)"
+TRIPLES, RATED = LINES["simcse-sup"], LINES["cosent"]
+
+
+def columns(lines: list[str], kept: int) -> list[str]:
+    rows = [line.split("\t") for line in lines]
+    return [row[place] for place in range(kept) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("name", "steps", "lines", "texts"),
+    [
+        ("simcse-sup", 1, TRIPLES, columns(TRIPLES, 3)),
+        ("simcse-sup", 0, TRIPLES, columns(TRIPLES, 3)),
+        ("simcse-sup+mix", 1, TRIPLES, columns(TRIPLES, 3)),
+        ("simcse-positives", 1, TRIPLES, columns(TRIPLES, 2)),  # which does not read the third
+        ("cosent", 1, RATED, columns(RATED, 2)),
+        ("simcse", 1, SENTENCES, SENTENCES),
+    ],
+)
+def test_it_is_fitted_on_texts(tiny: Tiny, name: str, steps: int, lines: list[str], texts: list[str]) -> None:
+    built = build(
+        method(f"{name}+remove_components(count=2)", FEW.replace("steps=1", f"steps={steps}")), tiny("bert"), 0
+    )
+    train(built, lines, 0, "cpu", None, lambda look: None)
+    encoder, post = built.encoder, built.encoder.post
+    encoder.post = None
+    vectors = torch.from_numpy(encoder.embed(texts))
+    _, wanted = main_directions(vectors, 2, centre=False)
+    assert torch.equal(post.get_buffer("directions"), wanted.float())  # type: ignore[union-attr]
+
+
+def test_texts_are_counted_before_the_grid(tiny: Tiny) -> None:
+    check(parse_method("simcse-sup+whiten(dimensions=16)").at(1.0), tiny("bert"), sentences=6)  # 18 texts
+    with pytest.raises(BadSpec, match="5 sentences span fewer"):
+        check(parse_method("simcse+whiten(dimensions=16)").at(1.0), tiny("bert"), sentences=5)
