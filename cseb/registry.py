@@ -152,6 +152,8 @@ METHODS = Registry(
         "consert": "cseb.methods.consert:CONSERT",
         "diffcse": "cseb.methods.diffcse:DIFFCSE",
         "infocse": "cseb.methods.infocse:INFOCSE",
+        "pt-bert": "cseb.methods.pt_bert:PT_BERT",
+        "pt-bert-released": "cseb.methods.pt_bert:PT_BERT_RELEASED",
         "pcl": "cseb.methods.pcl:PCL",
         "pcl-released": "cseb.methods.pcl:PCL_RELEASED",
         "sg-opt": "cseb.methods.sg_opt:SG_OPT",
@@ -251,6 +253,7 @@ SLOTS = {
             "weighted_mean": "cseb.parts.decoder_poolers:WeightedMean",
             "sif": "cseb.parts.token_weights:SIF",
             "end_prompt": "cseb.parts.decoder_poolers:EndPrompt",
+            "pseudo_tokens": "cseb.parts.pseudo_tokens:PseudoTokens",
         },
     ),
     "head": Registry(

@@ -13,7 +13,7 @@ EVERY = {
     **dict.fromkeys(("compcse", "compcse-large", "compcse-roberta", "informin-cl", "informin-cl-mlm"), 125),
     **dict.fromkeys(("iscse", "esimcse", "diffcse", "pcl", "pcl-released", "mixcse", "mixcse-paper", "dclr"), 125),
     **dict.fromkeys(("rankcse", "rankcse-released", "rankencoder", "distillcse", "sncse", "promptbert"), 125),
-    **dict.fromkeys(("whitenedcse", "gcse", "infocse"), 125),
+    **dict.fromkeys(("whitenedcse", "gcse", "infocse", "pt-bert", "pt-bert-released"), 125),
     "micse": 500,
     **dict.fromkeys(("continued", "entropy-model", "rcl", "rcl-literal", "rcl-unsup"), 431),  # a tenth of an epoch
     "scd": 250,
@@ -38,7 +38,7 @@ HALF = (
     *("simcse", "simcse-sup", "simcse-positives", "compcse", "compcse-large", "compcse-roberta", "informin-cl"),
     *("informin-cl-mlm", "scd", "diffcse", "pcl", "pcl-released", "rankcse", "rankcse-released", "rankencoder"),
     *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg", "esimcse"),
-    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "infocse"),
+    *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "infocse", "pt-bert", "pt-bert-released"),
 )
 FULL = ("micse", "iscse", "mixcse", "mixcse-paper", "dclr", "sncse", "ct", "mocose", "sg-opt", "isbert", "vascl")
 

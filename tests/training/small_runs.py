@@ -35,6 +35,7 @@ FIT = {
     "scd": "+barlow_projector(width=32)",
     "iscse": "+smooth(size=40,neighbours=4)",
     "esimcse": "+queue(size=16)",
+    **dict.fromkeys(("pt-bert", "pt-bert-released"), "+queue(size=4)+pseudo_tokens(count=4)"),
     "diffcse": "+rtd(generator=self)+recipe(dropout=0.01)",
     "sg-opt": "+gelu_mlp(width=32)",
     "clsep-unsup": "+paraphraser(inner=32,neck=8)",

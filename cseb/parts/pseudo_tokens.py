@@ -1,0 +1,71 @@
+"""Attention through a fixed number of learnt pseudo tokens, between token states and the sentence vector (PT-BERT)."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cseb.encoder.interface import BOTH_SIDES, Shape, States
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Count
+from cseb.parts.heads import INITIAL_SPREAD, new_linear
+
+
+class Attention(nn.Module):
+    """Self-attention of BERT without its output layer: queries, keys and values of `heads` heads."""
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.query, self.key, self.value = (new_linear(width) for _ in range(3))
+
+    def forward(self, asking: Tensor, asked: Tensor, mask: Tensor | None = None) -> Tensor:
+        """What each of (B, M, D) finds among (B, N, D), where mask (B, N) is 1: (B, M, D)."""
+        q, k, v = (
+            layer(states).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for layer, states in ((self.query, asking), (self.key, asked), (self.value, asked))
+        )  # (B, H, M or N, D / H)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(mask[:, None, None] == 0, float("-inf"))
+        found: Tensor = F.dropout(scores.softmax(dim=-1), self.dropout, self.training) @ v
+        return found.transpose(1, 2).flatten(2)
+
+
+class PseudoTokens(nn.Module):
+    """The first token attends to `count` pseudo tokens, which have attended to the sentence; both by one attention.
+
+    at: what the pseudo tokens attend to, "tokens" (all real ones) or "pooled" (the first token alone, as released: a
+    softmax over one key is 1, so that they have no effect and the vector is an affine map of the first token). test:
+    False has the first token itself at test. As many heads as the encoder has, and its largest dropout rate on the
+    attention. Source: Tan et al. 2022 (PT-BERT); released code. Raises: BadSpec if the heads cannot share the width.
+    """
+
+    preset: ClassVar = {"count": 128, "at": "tokens", "test": False}  # PT-BERT release, but for `at`
+    needs: ClassVar[frozenset[str]] = frozenset({BOTH_SIDES})
+    template = ""
+
+    def __init__(self, count: Count, at: Literal["tokens", "pooled"], test: bool, shape: Shape) -> None:
+        super().__init__()
+        if shape.width % shape.heads:
+            raise BadSpec(
+                f"pseudo_tokens: this encoder's {shape.heads} heads cannot share a width of {shape.width}; take +cls"
+            )
+        self.at, self.at_test = at, test
+        self.pseudo = nn.Parameter(torch.empty(count, shape.width).normal_(std=INITIAL_SPREAD))
+        self.attention = Attention(shape.width, shape.heads, shape.dropout)
+
+    def forward(self, states: States) -> Tensor:
+        """Return (B, D)."""
+        last = states.layers[-1]
+        first = last[:, :1]  # (B, 1, D)
+        if not (self.training or self.at_test):
+            return first[:, 0]
+        pseudo = self.pseudo.expand(len(last), -1, -1)
+        read, mask = (last, states.mask) if self.at == "tokens" else (first, None)
+        found: Tensor = self.attention(first, self.attention(pseudo, read, mask))
+        return found[:, 0]
