@@ -19,6 +19,7 @@ EVERY = {
     "scd": 250,
     **dict.fromkeys(("ct", "ct-sbert"), 500),
     "consert": 200,
+    "l2p-csr": 50,
     "mocose": 100,
     "sg-opt": 50,
     "clsep-unsup": 111,

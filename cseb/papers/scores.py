@@ -78,6 +78,8 @@ PUBLISHED = {
     "isbert": Own("is-bert"),
     "dclr": Own("dclr", encoders=("bert-base",)),
     "vascl": Own("vascl"),
+    "l2p-csr": Own("l2p-csr", encoders=("bert-base", "bert-large")),
+    "l2p-csr+learnt_mask_nce(points=2)": Own("l2p-csr", encoders=("roberta-base", "roberta-large")),
     "rankencoder": Own("rankencoder"),
     "distillcse": Own("distillcse", encoders=("bert-base",)),
     "simcse+ami": Own("ami+simcse"),

@@ -173,7 +173,8 @@ class Term(Protocol):
     It may have `edits`: how many of the view maker's edits it needs; `networks = 2`: it compares the encoder with its
     peer, where other terms are taken of each; `ratings = True`: it reads `scores`; `hard_frozen = True`: it reads a
     frozen teacher's vectors of hard negatives, which one from outside has; `same_width = True`: it compares
-    vectors with those of a frozen teacher number by number; and `reads`, of the class or as its options have it, see
+    vectors with those of a frozen teacher number by number; `reads_anew = True`: it has the tokens of the views read by
+    the encoder itself, whatever their `renderings` are; and `reads`, of the class or as its options have it, see
     Reads: without it a term is believed to read everything.
     """
 

@@ -15,7 +15,7 @@ from cseb.parts import NeedsSetup, Network, Outside, Pooled, Stages, Tuning, Vie
 from cseb.training.live_parts import Weighted, groups, live
 from cseb.training.unread_parts import unread, untrained
 
-TOKENS = ("mlm", "rtd", "aux_mlm")  # terms that read the tokens of every view
+TOKENS = ("mlm", "rtd", "aux_mlm", "learnt_mask_nce")  # terms that read the tokens of every view
 
 
 def check_needs(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
@@ -32,6 +32,11 @@ def check_needs(method: Method, views: View, terms: Sequence[Weighted], network:
             raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
         if method.compose is not None and weighted.name in TOKENS:
             raise BadSpec(f"{weighted.name} reads the tokens of every view, a composed one has none; remove compose")
+        if getattr(weighted.term, "reads_anew", False) and hasattr(views, "renderings"):
+            raise BadSpec(
+                f"{weighted.name} has the views' tokens read once more, and {method.views.name} changes how they are "
+                "read; take +dropout or another view of tokens"
+            )
     if hasattr(views, "scores") and not any(getattr(weighted.term, "ratings", False) for weighted in terms):
         raise BadSpec(f"{method.views.name}: no term reads its ratings; add +rank_scores, or take +pairs")
     if method.regulariser is not None and hasattr(views, "renderings"):

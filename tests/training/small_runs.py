@@ -44,6 +44,7 @@ FIT = {
     "isbert": "+cnn_mean(widths=(1,3))",
     "dclr": "+teacher(steps=5)+debiased_nce(threshold=0.99)",
     "vascl": "+virtual_nt_xent(neighbours=4)+relu_mlp(width=8,rate=1.0)",
+    "l2p-csr": "+learnt_mask_nce(points=2)",
     "rankencoder": "+teacher(steps=5)+rank_mse(weight=1.0)",
     "distillcse": "+teacher(steps=5)",
     **dict.fromkeys(

@@ -1,0 +1,141 @@
+"""Contrast of views whose tokens and features are masked where it costs most, in the first layers (L2P-CSR)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, ClassVar
+
+import torch
+from torch import Generator, Tensor, nn
+
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import CONTEXT, EMBEDDINGS, Shape
+from cseb.errors import BadSpec
+from cseb.methods.option_types import Count, Positive, Rate, Size
+from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.terms.infonce import info_nce
+from cseb.parts.tuning import layers_of
+
+
+def climbed(scores: Tensor, gradient: Tensor, size: float) -> Tensor:
+    """Scores a step along the gradient, its length `size` over the last axis; in [0, 1], and 1 where it is 0.
+
+    Where the last axis has one number, that is a step of exactly `size` in the direction of its sign. Source: Zhou et
+    al. 2023 (L2P-CSR); released code, where a gradient of 0 is 0 / 0.
+    """
+    moved = scores + size * gradient / gradient.norm(dim=-1, keepdim=True)
+    return moved.clamp(0, 1).nan_to_num(nan=1.0)
+
+
+def kept(scores: Tensor, threshold: float) -> Tensor:
+    """1 where a score is above the threshold, else 0."""
+    return (scores > threshold).to(scores.dtype)
+
+
+@contextmanager
+def multiplied(modules: Sequence[nn.Module], factors: Sequence[Tensor]) -> Iterator[None]:
+    """Context in which the states (N, T, D) that leave each module are multiplied by its factors."""
+    hooks = [module.register_forward_hook(partial(_times, one)) for module, one in zip(modules, factors, strict=True)]
+    try:
+        yield
+    finally:
+        for one in hooks:
+            one.remove()
+
+
+def _times(factor: Tensor, module: nn.Module, inputs: Any, left: Any) -> Any:
+    if isinstance(left, Tensor):
+        return left * factor.to(left.dtype)
+    return (left[0] * factor.to(left[0].dtype), *left[1:])  # as some families' layers answer
+
+
+class LearntMaskNCE(nn.Module):
+    """InfoNCE of the two views, read once more with masks on their token states that were moved to make it hard.
+
+    points: where states are masked, behind the embedding layer and the first layers. Tokens and features have scores
+    from U(0, 1), features one set for all sentences; what is not above `threshold` is masked, and states are multiplied
+    by half the number of masks that keep them. ascents, size: steps by which scores climb along the gradient of the
+    loss by the masks, and their length; no weight collects anything there. The views as the trainer reads them are
+    not looked at. Source: Zhou et al. 2023 (L2P-CSR); released code. Raises: BadSpec if the encoder has fewer layers,
+    or they cannot be told apart, or the pooler has a prompt.
+    """
+
+    preset: ClassVar = {  # L2P-CSR release, BERT-base
+        "temperature": 0.05,
+        "points": 3,
+        "threshold": 0.05,
+        "ascents": 4,
+        "size": 0.1,
+    }
+    needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
+    views: ClassVar[int] = 2
+    reads_anew = True
+    reads: ClassVar[Reads] = reads("head", views=2)
+
+    def __init__(
+        self, temperature: Positive, points: Count, threshold: Rate, ascents: Size, size: Positive, shape: Shape
+    ) -> None:
+        super().__init__()
+        if points > shape.layers + 1:
+            raise BadSpec(
+                f"learnt_mask_nce: points is {points}: the embedding layer and {points - 1} layers, of which this "
+                f"encoder has {shape.layers}; take at most {shape.layers + 1}"
+            )
+        self.temperature, self.points, self.threshold = temperature, points, threshold
+        self.ascents, self.size = ascents, size
+        self.layers, self.width = shape.layers, shape.width
+
+    def pools(self, pooler: Any) -> None:
+        """Raises: BadSpec on a prompt, whose place the tokens of a view do not say."""
+        if pooler.template:
+            raise BadSpec("learnt_mask_nce: it reads sentences without a prompt; take +cls or +mean")
+
+    def setup(self, encoder: Encoder) -> None:
+        """Find the modules behind which states are masked. Raises: BadSpec."""
+        self.pools(encoder.pooler)
+        backbone: Any = encoder.backbone
+        layers = layers_of(backbone, self.layers)
+        if layers is None:
+            raise BadSpec("learnt_mask_nce: the layers of this encoder cannot be told apart; take another encoder")
+        if (narrow := getattr(encoder.config, "embedding_size", self.width)) != self.width:
+            raise BadSpec(
+                f"learnt_mask_nce: this encoder's embeddings have {narrow} features and its layers {self.width}, and "
+                "masks are of one width; take another encoder"
+            )
+        self.behind = [[backbone.embeddings, *layers[: self.points - 1]]]  # in lists: their weights are not the term's
+        self.encoder = [encoder]
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        ids, mask = (torch.cat([getattr(view, name) for view in step.views[:2]]) for name in ("ids", "mask"))
+        tokens, features = self.hardest(step, ids, mask)
+        return self.cost(step, ids, mask, kept(tokens, self.threshold), kept(features, self.threshold))
+
+    def hardest(self, step: LossInputs, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores of tokens (P, 2 B, T, 1) and of features (P, 1, 1, D) after their ascent."""
+        tokens, features = self.drawn(ids, step.rng)
+        for _ in range(self.ascents):
+            with torch.enable_grad():
+                masks = [kept(scores, self.threshold).requires_grad_() for scores in (tokens, features)]
+                slopes = torch.autograd.grad(self.cost(step, ids, mask, *masks), masks)
+            tokens, features = (
+                climbed(scores, slope, self.size) for scores, slope in zip((tokens, features), slopes, strict=True)
+            )
+        return tokens, features
+
+    def drawn(self, ids: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
+        """Scores to start from, U(0, 1)."""
+        shapes = ((self.points, *ids.shape, 1), (self.points, 1, 1, self.width))
+        tokens, features = (torch.rand(shape, generator=rng, device=ids.device) for shape in shapes)
+        return tokens, features
+
+    def cost(self, step: LossInputs, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tensor) -> Tensor:
+        """InfoNCE of both views (2 B, T) under masks of tokens (P, 2 B, T, 1) and features (P, 1, 1, D)."""
+        assert step.head is not None
+        (encoder,), (behind,) = self.encoder, self.behind
+        with multiplied(behind, [(one + other) / 2 for one, other in zip(tokens, features, strict=True)]):
+            h = encoder.pool(encoder.backbone, ids, mask, torch.zeros_like(mask[:, 0]))
+        left, right = step.head(h).chunk(2)
+        return info_nce(left, right, self.temperature)

@@ -1,0 +1,165 @@
+"""Learnt masks: their ascent as worked out by hand, the whole step in plain loops, and what it leaves alone."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from cseb.data.weights import locate
+from cseb.encoder.encoder import tensors
+from cseb.encoder.interface import EncodedView
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.parts import LossInputs
+from cseb.parts.terms.infonce import info_nce
+from cseb.parts.terms.learnt_masks import climbed, kept
+from cseb.training.build import Built, build, check
+
+Tiny = Callable[[str], Path]
+TEXTS = ["the cat sat", "a dog ran away from the house", "two birds"]
+
+# Scores of five tokens and four features at one point, and the gradients of four steps, worked out apart from any code.
+TOKENS = [0.03, 0.3, 0.12, 0.98, 0.6]
+TOKEN_GRADIENTS = [
+    *([0.2, -0.5, -0.1, 0.3, 0.0], [0.1, -0.4, -0.2, 0.1, -0.3]),
+    *([-0.3, -0.1, -0.2, 0.2, -0.1], [0.4, -0.2, -0.6, -0.2, -0.2]),
+]
+TOKEN_SCORES = [
+    *([0.13, 0.2, 0.02, 1, 1.0], [0.23, 0.1, 0, 1, 0.9]),
+    *([0.13, 0, 0, 1, 0.8], [0.23, 0, 0, 0.9, 0.7]),
+]
+FEATURES = [0.02, 0.5, 0.9, 0.04]
+FEATURE_GRADIENTS = [[0.3, -0.4, 0.0, 1.2], [0.6, 0.0, 0.0, -0.8], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]]
+FEATURE_SCORES = [
+    *([0.043076923077, 0.469230769231, 0.9, 0.132307692308], [0.103076923077, 0.469230769231, 0.9, 0.052307692308]),
+    *([1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]),
+]
+
+
+def exactly(numbers: object) -> Tensor:
+    return torch.tensor(numbers, dtype=torch.float64)
+
+
+def built(tiny: Tiny, options: str = "") -> Built:
+    """In float64, without dropout."""
+    one = build(parse_method(f"l2p-csr+learnt_mask_nce(points=2{options})").at(1.0), tiny("bert"), 0)
+    one.encoder.double().eval()
+    return one
+
+
+def step(one: Built) -> LossInputs:
+    """Both views of the texts, of which only ids and mask are there."""
+    encoder = one.encoder
+    padded = encoder.tokenise(TEXTS, 32).batch(torch.arange(len(TEXTS)).numpy(), 1)
+    ids, mask, content, _ = tensors(padded, torch.device("cpu"))
+    nothing = torch.full((len(TEXTS), 1), math.nan)
+    views = [EncodedView(nothing, nothing, ids, mask, content)] * 2
+    return LossInputs(views, torch.Generator().manual_seed(5), head=encoder.project)
+
+
+def walked(one: Built, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tensor) -> Tensor:
+    """The loss of masked views, layer by layer and row by row; no hook, no batch."""
+    encoder: Any = one.encoder
+    vectors = []
+    for row in range(len(ids)):
+        real = int(mask[row].sum())
+        states = encoder.backbone.embeddings(input_ids=ids[row : row + 1, :real])
+        for point, layer in enumerate(encoder.backbone.encoder.layer):
+            if point < len(tokens):
+                factors = [[(tokens[point, row, t, 0] + f) / 2 for f in features[point, 0, 0]] for t in range(real)]
+                states = states * torch.stack([torch.stack(line) for line in factors])
+            left = layer(states)
+            states = left if isinstance(left, Tensor) else left[0]
+        vectors.append(encoder.project(states[:, 0])[0])
+    half = len(ids) // 2
+    losses = []
+    for i in range(half):
+        cosines = [F.cosine_similarity(vectors[i], vectors[half + j], dim=0) / 0.05 for j in range(half)]
+        losses.append(torch.stack(cosines).logsumexp(dim=0) - cosines[i])
+    return torch.stack(losses).mean()
+
+
+def test_scores_climb_as_worked_out() -> None:
+    tokens, features = exactly(TOKENS)[:, None], exactly(FEATURES)
+    assert kept(tokens, 0.05)[:, 0].tolist() == [0, 1, 1, 1, 1]
+    assert kept(features, 0.05).tolist() == [0, 1, 1, 0]
+    for number in range(4):
+        tokens = climbed(tokens, exactly(TOKEN_GRADIENTS[number])[:, None], 0.1)
+        features = climbed(features, exactly(FEATURE_GRADIENTS[number]), 0.1)
+        assert tokens[:, 0].tolist() == pytest.approx(TOKEN_SCORES[number], abs=1e-9)
+        assert features.tolist() == pytest.approx(FEATURE_SCORES[number], abs=1e-9)
+    masks = kept(tokens, 0.05), kept(features, 0.05)
+    assert [one.flatten().tolist() for one in masks] == [[1, 0, 0, 1, 1], [1, 1, 1, 1]]
+    assert ((masks[0] + masks[1]) / 2).tolist() == [[1.0] * 4, [0.5] * 4, [0.5] * 4, [1.0] * 4, [1.0] * 4]
+
+
+def test_a_step_equals_loops_over_rows_tokens_and_features(tiny: Tiny) -> None:
+    one = built(tiny, ",threshold=0.3,ascents=2")
+    term: Any = one.terms[0].term
+    given = step(one)
+    ids, mask = (torch.cat([getattr(view, name) for view in given.views]) for name in ("ids", "mask"))
+    tokens, features = (scores.double() for scores in term.drawn(ids, torch.Generator().manual_seed(5)))
+    for _ in range(2):
+        masks = [(scores > 0.3).double().requires_grad_() for scores in (tokens, features)]
+        slopes = torch.autograd.grad(walked(one, ids, mask, *masks), masks)
+        moved = []
+        for scores, slope in zip((tokens, features), slopes, strict=True):
+            lengths = slope.square().sum(dim=-1, keepdim=True).sqrt()
+            up = (scores + 0.1 * slope / lengths).clamp(0, 1)
+            moved.append(torch.where(lengths == 0, torch.ones_like(up), up))
+        tokens, features = moved
+    expected = walked(one, ids, mask, (tokens > 0.3).double(), (features > 0.3).double())
+    assert term(given).item() == pytest.approx(expected.item(), rel=1e-6)
+
+
+def test_without_masks_it_is_infonce_of_the_two_views(tiny: Tiny) -> None:
+    one = built(tiny, ",threshold=0,ascents=0")
+    given = step(one)
+    view = given.views[0]
+    h = one.encoder.pool(one.encoder.backbone, view.ids, view.mask, torch.zeros_like(view.mask[:, 0]))
+    z = one.encoder.project(h)
+    assert one.terms[0].term(given).item() == pytest.approx(info_nce(z, z, 0.05).item())
+
+
+def test_weights_learn_from_the_last_pass_alone_and_no_hook_is_left(tiny: Tiny) -> None:
+    one = built(tiny)
+    term: Any = one.terms[0].term
+    given = step(one)
+    ids, mask = (torch.cat([getattr(view, name) for view in given.views]) for name in ("ids", "mask"))
+    tokens, features = term.hardest(given, ids, mask)
+    weights = [*one.encoder.parameters()]
+    assert all(weight.grad is None for weight in weights)
+    assert not tokens.requires_grad
+    last = term.cost(given, ids, mask, kept(tokens, 0.05), kept(features, 0.05))
+    expected = torch.autograd.grad(last, weights, allow_unused=True)
+    found = torch.autograd.grad(term(step(one)), weights, allow_unused=True)
+    assert all((a is None) == (b is None) and (a is None or a.equal(b)) for a, b in zip(expected, found, strict=True))
+    assert not any(module._forward_hooks for module in one.encoder.modules())
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "l2p-csr+learnt_mask_nce(points=4)",
+            "points is 4: the embedding layer and 3 layers, of which this encoder has 2",
+        ),
+        ("l2p-csr+mask_prompt", "it reads sentences without a prompt; take +cls or +mean"),
+        ("l2p-csr+multi_dropout", "multi_dropout changes how they are read; take +dropout"),
+        ("l2p-csr+halves+compose", "learnt_mask_nce reads the tokens of every view, a composed one has none"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(tiny: Tiny, text: str, message: str) -> None:
+    with pytest.raises(BadSpec) as caught:
+        check(parse_method(text).at(1.0), tiny("bert"))
+    assert message in str(caught.value)
+
+
+def test_a_table_of_token_vectors_has_no_layers_to_mask(tiny: Tiny) -> None:
+    with pytest.raises(BadSpec, match="learnt_mask_nce needs states that depend on the tokens around them"):
+        check(parse_method("l2p-csr+mean+delete").at(1.0), locate(f"static:random-8:{tiny('bert')}"))
