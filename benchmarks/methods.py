@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
-from cseb.papers.not_offered import NOT_OFFERED
 from cseb.papers.printed import Printed, shipped_rows
 from cseb.papers.scores import PUBLISHED, own_rows
 from cseb.registry import METHODS, TASKS
