@@ -13,9 +13,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
-from cseb.papers.not_offered import NOT_OFFERED
 from cseb.papers.printed import Printed, shipped_rows
 from cseb.papers.scores import PUBLISHED, own_rows
 from cseb.registry import METHODS, TASKS
@@ -86,8 +86,8 @@ def methods_table(root: Path = ROOT) -> str:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
         cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} f", averages.get(words.demo, f"{NONE} e"))
         rows.append((f"`{words.command}`", words.paper, words.needs, words.seen, *cells))
-    head = ("method", "paper, year", "needs", "has seen", "cost", "printed, 1 %", "printed, 100 %")
-    head += ("real text, 1,000", "microworld, 1 %")
+    values = ("cost", "printed, 1 %", "printed, 100 %", "real text, 1,000", "microworld, 1 %")
+    head = ("method", "paper, year", "needs", "has seen", *values)
     return "\n".join([*_markdown(head, rows), "", LEGEND])
 
 
@@ -196,7 +196,8 @@ def _points(folder: Path, looks_at: Callable[[Mapping[str, str]], bool]) -> dict
     with (folder / "few-shot.csv").open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["select"] == "best" and looks_at(row)]
     return {
-        row["method"]: f"{float(row['mean']):.2f}" + (f" ± {float(row['sd']):.2f}" if float(row["sd"] or 0) > 5e-3 else "")
+        row["method"]: f"{float(row['mean']):.2f}"
+        + (f" ± {float(row['sd']):.2f}" if float(row["sd"] or 0) > 5e-3 else "")
         for row in rows
         if row["mean"]
     }

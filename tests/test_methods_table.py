@@ -11,8 +11,8 @@ import pytest
 
 from cseb.explain.describe import listing
 from cseb.methods.grammar import parse_method
+from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
-from cseb.papers.not_offered import NOT_OFFERED
 from cseb.papers.scores import published
 from cseb.registry import METHODS, SLOTS
 from tests.conftest import script_of

@@ -9,15 +9,16 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.methods.grammar import labels
 
 
-def test_the_best_mean_over_seeds_is_chosen_and_the_lower_rate_of_two() -> None:
+def test_the_best_mean_over_seeds_is_chosen_the_lower_rate_of_two_and_none_of_a_part() -> None:
+    scores = {"one": (40, 52, 55, 54), "two": (50, 54, 54, 50), "started": (40, 52, 55, 54)}
     trials = [
-        rates.Trial(*trial, "key")
-        for trial in (
-            *(("one", 1e-3, 0, 60.0), ("one", 1e-3, 1, 50.0), ("one", 3e-3, 0, 54.0), ("one", 3e-3, 1, 54.0)),
-            *(("two", 3e-3, 0, 54.0), ("two", 1e-4, 0, 54.0)),
-        )
+        rates.Trial(method, rate, seed, dev + (5 if seed else -5), "key")
+        for method, found in scores.items()
+        for rate, dev in zip(rates.RATES, found, strict=True)
+        for seed in range(rates.SEEDS - (method == "started" and rate == 3e-3))
     ]
-    assert rates.chosen(trials) == {"one": 1e-3, "two": 1e-4}
+    assert rates.chosen(trials) == {"one": 1e-3, "two": 3e-4}
+    assert benchmarks.load(str(rates.BENCHMARK)).seeds == rates.SEEDS
 
 
 def test_trials_join_the_table_once(tmp_path: Path) -> None:
@@ -38,5 +39,6 @@ def test_the_benchmark_has_the_rates_that_were_chosen() -> None:
         rates.Trial(method, float(rate), int(seed), float(dev), key)
         for method, rate, seed, dev, key in rates.merged(rates.TABLE, [])
     ]
-    stated = benchmarks.load("real").per_method
-    assert {method: rates.edit(rate) for method, rate in rates.chosen(trials).items()} == dict(stated)
+    stated = dict(benchmarks.load("real").per_method)
+    assert stated.pop("simcse+mix(share=0.5)") == stated["simcse"]  # the same training, mixed afterwards
+    assert {method: rates.edit(rate) for method, rate in rates.chosen(trials).items()} == stated

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
 from cseb.methods.grammar import parse_method
+from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import Facts, Option, facts
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
-from cseb.papers.not_offered import NOT_OFFERED
 from cseb.papers.printed import Printed
 from cseb.papers.scores import own_rows
 from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, part_names, slot_of

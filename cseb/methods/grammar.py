@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cseb.errors import BadSpec, UnknownName
+from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.spec import Edit, Method, Option, Part, method_named, preset
 from cseb.registry import METHODS, left_out, part_names
 
@@ -111,6 +112,7 @@ def _hyphened(signed: Sequence[tuple[str, ast.expr]]) -> Iterator[str]:
 def _no_method(name: str) -> UnknownName:
     """What to say of a name that no method begins with."""
     remarks = [f"{name} is a part: such as simcse+{name}"] if name in part_names() else []
+    remarks += [f"{name} does not run: {NOT_OFFERED[name]}"] if name in NOT_OFFERED else []
     return UnknownName("method", name, METHODS, (*remarks, *left_out()))
 
 

@@ -89,6 +89,7 @@ def test_a_benchmark_scales_parts_that_a_user_puts_in() -> None:
     ("text", "message"),
     [
         ("micze", "no method is called 'micze'; did you mean micse?"),
+        ("osscse", "osscse does not run: no code was found"),
         ("simcse+amy", "no part is called 'amy'; did you mean ami"),
         ("simcse+ami(wait=3)", "ami has no option 'wait'; did you mean weight"),
         ("simcse+ami(3)", "option without a name"),
