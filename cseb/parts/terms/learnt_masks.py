@@ -25,7 +25,7 @@ def climbed(scores: Tensor, gradient: Tensor, size: float) -> Tensor:
     Where the last axis has one number, that is a step of exactly `size` in the direction of its sign. Source: Zhou et
     al. 2023 (L2P-CSR); released code, where a gradient of 0 is 0 / 0.
     """
-    moved = scores + size * gradient / gradient.norm(dim=-1, keepdim=True)
+    moved: Tensor = scores + size * gradient / gradient.norm(dim=-1, keepdim=True)
     return moved.clamp(0, 1).nan_to_num(nan=1.0)
 
 

@@ -17,7 +17,7 @@ from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.infonce import info_nce
-from cseb.parts.terms.learnt_masks import climbed, kept
+from cseb.parts.terms.learnt_masks import LearntMaskNCE, climbed, kept
 from cseb.training.build import Built, build, check
 
 Tiny = Callable[[str], Path]
@@ -71,8 +71,8 @@ def walked(one: Built, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tens
         states = encoder.backbone.embeddings(input_ids=ids[row : row + 1, :real])
         for point, layer in enumerate(encoder.backbone.encoder.layer):
             if point < len(tokens):
-                factors = [[(tokens[point, row, t, 0] + f) / 2 for f in features[point, 0, 0]] for t in range(real)]
-                states = states * torch.stack([torch.stack(line) for line in factors])
+                factors = [(tokens[point, row, t, 0] + features[point, 0, 0]) / 2 for t in range(real)]
+                states = states * torch.stack(factors)
             left = layer(states)
             states = left if isinstance(left, Tensor) else left[0]
         vectors.append(encoder.project(states[:, 0])[0])
@@ -98,7 +98,7 @@ def test_scores_climb_as_worked_out() -> None:
     assert ((masks[0] + masks[1]) / 2).tolist() == [[1.0] * 4, [0.5] * 4, [0.5] * 4, [1.0] * 4, [1.0] * 4]
 
 
-def test_a_step_equals_loops_over_rows_tokens_and_features(tiny: Tiny) -> None:
+def test_a_step_equals_loops_over_rows_layers_and_tokens(tiny: Tiny) -> None:
     one = built(tiny, ",threshold=0.3,ascents=2")
     term: Any = one.terms[0].term
     given = step(one)
@@ -163,3 +163,16 @@ def test_what_does_not_go_with_it_is_refused(tiny: Tiny, text: str, message: str
 def test_a_table_of_token_vectors_has_no_layers_to_mask(tiny: Tiny) -> None:
     with pytest.raises(BadSpec, match="learnt_mask_nce needs states that depend on the tokens around them"):
         check(parse_method("l2p-csr+mean+delete").at(1.0), locate(f"static:random-8:{tiny('bert')}"))
+
+
+def test_an_encoder_whose_layers_cannot_be_masked_is_refused(tiny: Tiny) -> None:
+    one = built(tiny)
+    term, encoder = one.terms[0].term, one.encoder
+    assert isinstance(term, LearntMaskNCE)
+    encoder.config.embedding_size = 8  # as in small ELECTRA
+    with pytest.raises(BadSpec, match="embeddings have 8 features and its layers 16"):
+        term.setup(encoder)
+    backbone: Any = encoder.backbone
+    del backbone.encoder.layer[1]  # as in ALBERT, which has one for all
+    with pytest.raises(BadSpec, match="layers of this encoder cannot be told apart"):
+        term.setup(encoder)
