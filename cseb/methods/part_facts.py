@@ -3,8 +3,7 @@
 A part, built in or of another package, is a class with these class attributes, all of them optional:
 
     version: int = 1               raised when its numbers change: older records then count as stale
-    data_seen = "external"         what it looks at besides subset and pre-training: external, labels, generated;
-                                   subset, of a pooler that counts its tokens
+    data_seen = "external"         what it looks at: external, labels, generated; subset, of a pooler that counts tokens
     external = {"file": "file"}    options that name a file, a model, an encoder of the hub, or an embedder
     own = {"generator": "self"}    values of these options with which it looks at nothing but the subset
     columns = (2, 3)               texts that a line of the corpus may hold, joined by TABs
