@@ -35,7 +35,7 @@ TRIED = re.compile(r"(?P<method>.+)\+recipe\(learning_rate=(?P<rate>[^,)]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One seed of one method with one rate; `dev`: Spearman times 100 on STS-B dev after the last step, None: collapsed."""
+    """One seed of one method with one rate. dev: Spearman x 100 on STS-B dev after the last step; None if collapsed."""
 
     method: str
     rate: float
