@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -169,12 +171,16 @@ def test_a_process_that_comes_late_trains_the_same_jobs(tmp_path: Path) -> None:
     assert expected.items() <= found.items()
 
 
-def real(folder: Path, *more: str) -> subprocess.Popen[str]:
-    """Two processes in a training of more steps than anybody waits for."""
+@contextmanager
+def real(folder: Path, *more: str) -> Iterator[subprocess.Popen[str]]:
+    """Two processes in a training of more steps than anybody waits for; a test that fails does not wait either."""
     command = [*RUN, "--methods", "simcse", "--seeds", "1", "--steps", "100000", "--processes", "2"]
-    return subprocess.Popen(
-        [*command, "--results", str(folder), *more], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
+    command += ["--results", str(folder), *more]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as parent:
+        try:
+            yield parent
+        finally:
+            parent.kill()
 
 
 def training(folder: Path) -> None:
