@@ -58,7 +58,6 @@ ELSEWHERE = {
     "launchers/local": "test_launch.py",
     "launchers/ray": "test_launch_ray.py",
     "launchers/slurm": "test_launch_slurm.py",
-    "launchers/spawn_ranks": "test_several.py",
     "methods/fingerprints": "methods/test_part_facts.py",
     "methods/recipe": "training/test_schedule.py",
     "methods/source_code": "methods/test_part_facts.py",

@@ -1,4 +1,4 @@
-"""Pack folders of records for a repository: every record, chosen items and a table of all scores, in three files."""
+"""Pack folders of records for a repository: every record, chosen items and a table of all scores, in a few files."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from cseb.errors import BadResults, BadSpec, did_you_mean, one_of
 from cseb.progress import counted
-from cseb.text import quantity
 
 if TYPE_CHECKING:
     from cseb.experiment.benchmark import Benchmark
+    from cseb.records.archive import Archive
     from cseb.records.record import Record
     from cseb.records.store import Store
 
@@ -26,12 +26,18 @@ SELECTS = ("both", "best", "last")
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What was written: records, how many of them with items, rows of the table, and bytes of the archive."""
+    """What was written: records, how many of them with items, rows of the table, the archive and its bytes.
+
+    path: None where every record was archived already. before: records that were archived already, in rows of the table
+    like the new ones.
+    """
 
     records: int
     with_items: int
     scores: int
     size: int
+    path: Path | None
+    before: int
 
 
 def archive(
@@ -41,16 +47,20 @@ def archive(
     items: str | Sequence[str] = "",
     checkpoint: str = "both",
 ) -> Packed:
-    """Pack the records of folders into ``records.zip`` of another, which every command then reads as it reads them.
+    """Pack the records of folders into an archive of another, which every command then reads as it reads them.
 
-    Beside it are written ``scores.csv``, the columns of `Results.frame` in full precision, and the benchmarks as they
-    were run (of two with one name the first), less the folder where this machine has its data. Records are packed byte
-    for byte; the same records give the same archive.
+    The first archive of a folder is ``records.zip``. What lies there is never changed: records that it does not have
+    go into ``records-2.zip``, more of them into ``records-3.zip``, and so on.
+
+    Beside them are written ``scores.csv``, the columns of `Results.frame` in full precision for all that is archived,
+    and the benchmarks as they were run (of two with one name the first, before all that of `out`), less the folder
+    where this machine has its data. Records are packed byte for byte; the same records give the same archive.
 
     Args:
-        results: one folder or several; name `out` itself to add to the archive it has.
-        out: the folder, made where there is none.
-        items: methods whose scores per item are packed too, as labels of the records; "none", or "" for all.
+        results: one folder or several.
+        out: the folder, made where there is none; it may be one of `results`.
+        items: methods whose scores per item are packed too, as labels of the records; "none", or "" for all. Of new
+            records alone: one that was archived without its items is not given them later.
         checkpoint: of which items are packed: ``best``, ``last`` or ``both``. A record that was scored with one
             checkpoint alone keeps its items.
 
@@ -58,8 +68,7 @@ def archive(
         How much was packed.
 
     Raises:
-        BadResults: where a file is no record, two folders have two records under one key, or the archive of `out` has
-            records that would be lost.
+        BadResults: where a file is no record, or two folders, `out` among them, have two records under one key.
         BadSpec: for methods that no record has.
 
     Examples:
@@ -75,29 +84,30 @@ def archive(
 
     one_of(SELECTS, checkpoint, "--select")
     given = [results] if isinstance(results, str | Path) else results
-    folder, stores = Path(out), [Store(Path(one)) for one in given]
+    target, stores = Store(Path(out)), [Store(Path(one)) for one in given]
+    archives.refuse_gap(target.folder)
+    held = target.archive()
     found = _gathered(stores)
-    records = [one.record for one in found]
-    if (old := archives.Archive.of(folder)) and (lost := old.names() - {f"{one.key}.json" for one in records}):
-        raise BadResults(
-            f"{old.path} has {quantity(len(lost), 'record')} not in {', '.join(str(one.folder) for one in stores)}; "
-            f"name {folder} among the folders too, or take another --out"
-        )
-    wanted = _wanted(items, {one.method for one in records})
-    kept = [one for one in found if one.record.method in wanted and one.items is not None]
+    wanted = _wanted(items, {one.record.method for one in found})
+    before = [target.read(name.removesuffix(".json")) for name in held.names()] if held else []
+    new = [one for one in found if held is None or not _is_archived(one, target.folder, held)]
+    kept = [one for one in new if one.record.method in wanted and one.items is not None]
     members = chain(
-        ((one.name, one.content()) for one in found), ((one.items_name, one.chosen(checkpoint)) for one in kept)
+        ((one.name, one.content()) for one in new), ((one.items_name, one.chosen(checkpoint)) for one in kept)
     )
-    content = archives.packed(counted(members, "packing records", len(found) + len(kept)))
+    content = archives.packed(counted(members, "packing records", len(new) + len(kept)))
+    path = target.folder / archives.name_of(len(held.files) + 1 if held else 1) if new else None
+    records = sorted([*before, *(one.record for one in new)], key=lambda one: one.key)
     rows, table = _table(records)
     try:
-        write_whole(folder / archives.NAME, [content])
-        write_whole(folder / TABLE, [table])
-        for benchmark in _benchmarks(stores, {one.benchmark for one in records}):
-            write_whole(folder / f"benchmark-{benchmark.name}.yaml", [benchmarks.text(benchmark).encode()])
+        if path is not None:
+            write_whole(path, [content])
+        write_whole(target.folder / TABLE, [table])
+        for benchmark in _benchmarks([target, *stores], {one.benchmark for one in records}):
+            write_whole(target.folder / f"benchmark-{benchmark.name}.yaml", [benchmarks.text(benchmark).encode()])
     except OSError as error:
-        raise BadResults(f"{folder} cannot be written: {error.strerror or error}; take another folder") from None
-    return Packed(len(found), len(kept), rows, len(content))
+        raise BadResults(f"{target.folder} cannot be written: {error.strerror or error}; take another folder") from None
+    return Packed(len(new), len(kept), rows, len(content) if path else 0, path, len(before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +158,20 @@ def _gathered(stores: Sequence[Store]) -> list[_Found]:
     if not found:
         raise BadResults(f"{', '.join(str(one.folder) for one in stores)}: no record to pack; name a folder with some")
     return [found[key] for key in sorted(found)]
+
+
+def _is_archived(one: _Found, folder: Path, held: Archive) -> bool:
+    """Whether the folder's archives have this record. Raises: BadResults where they have another under its key."""
+    from cseb.records.record_file import LARGEST
+
+    if one.name not in held:
+        return False
+    if one.content() != held.read(one.name, LARGEST):
+        raise BadResults(
+            f"{one.store.folder} and {held.path(one.name)} have two records {one.record.key}; "
+            f"archives are never changed: remove the new one, or take another --out than {folder}"
+        )
+    return True
 
 
 def _wanted(items: str | Sequence[str], known: set[str]) -> set[str]:

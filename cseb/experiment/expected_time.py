@@ -47,9 +47,10 @@ class Timed:
     """Seconds of the pieces of a job on this machine, while as many others ran beside it as there are workers.
 
     steps: each training step of a whole batch that was timed, () where nothing is trained. stages: all models trained
-    first, to their last step. token: tokenising one training sentence in all its views. sentence:
+    first, to their last step. token: tokenising one line of the corpus in all its views. sentence:
     encoding one test sentence. fit: what is fitted after training, without encoding. tasks: scoring vectors of all
-    tasks. encoders: how many are looked at on the dev set. fits: whether there is anything to fit.
+    tasks. encoders: how many are looked at on the dev set. fitted: on how many texts of a line of the corpus something
+    is fitted, 0 where nothing is.
     """
 
     steps: tuple[float, ...]
@@ -59,7 +60,7 @@ class Timed:
     fit: float
     tasks: float
     encoders: int
-    fits: bool
+    fitted: int
 
     @classmethod
     def mean(cls, found: Sequence[Timed]) -> Timed:
@@ -68,7 +69,7 @@ class Timed:
             name: fmean(getattr(one, name) for one in found) for name in ("stages", "token", "sentence", "fit", "tasks")
         }
         steps = tuple(sorted(step for one in found for step in one.steps))
-        return cls(**numbers, steps=steps, encoders=found[0].encoders, fits=found[0].fits)
+        return cls(**numbers, steps=steps, encoders=found[0].encoders, fitted=found[0].fitted)
 
     @classmethod
     def read(cls, held: object) -> Timed | None:
@@ -106,7 +107,8 @@ def expected(job: Job, timed: Timed, tested: int, looked: int) -> Span:
     recipe = job.recipe
     looks = math.ceil(recipe.steps / recipe.eval_every)
     seen = min(job.size, recipe.steps * recipe.batch_size)
-    fitted = max(looks, 1) * (timed.fit + job.size * timed.sentence) if timed.fits else 0.0
+    fits = (looks * timed.encoders or 1) if timed.fitted else 0
+    fitted = fits * (timed.fit + job.size * timed.fitted * timed.sentence)
     fixed = timed.stages + seen * timed.token + fitted
     fixed += looks * timed.encoders * looked * timed.sentence
     score = tested * timed.sentence + timed.tasks

@@ -19,6 +19,7 @@ import torch
 
 from cseb.encoder import linear, linear_choice
 from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import Text
 from cseb.experiment.expected_time import Probe, Timed
 from cseb.experiment.train_job import loaded_tasks, task_names
 from cseb.parts import EarlyStopping
@@ -26,6 +27,7 @@ from cseb.records.progress import Progress
 from cseb.tasks.evaluate import is_live
 from cseb.tasks.task import Embed, Loaded, Outcome, Task, Vectors
 from cseb.training import loop
+from cseb.training.batches import texts_a_line, texts_of
 from cseb.training.build import Built, build
 
 STEPS = 8  # at most; one goes before them, in which much happens for the first time
@@ -59,16 +61,17 @@ def timed(probe: Probe) -> Timed:
         looks = 0 if stage.until else math.ceil(recipe.steps / recipe.eval_every)
         one = recipe.steps * float(np.median(_steps(stage, probe, clock))) + looks * probe.looked * sentence
         first = len(built.stages) * one
-    tokenising, _ = _clocked(lambda: encoder.tokenise(probe.sentences, built.recipe.max_length), clock)
+    texts, inside = texts_of(built.views, probe.sentences), texts_a_line(built.views)
+    tokenising, _ = _clocked(lambda: encoder.tokenise(texts, built.recipe.max_length), clock)
     return Timed(
         steps=steps,
         stages=first,
-        token=built.views.views * tokenising / len(probe.sentences),
+        token=built.views.views / inside * tokenising / len(probe.sentences),
         sentence=sentence,
-        fit=_fit(encoder, probe.sentences, sentence, clock),
+        fit=_fit(encoder, texts, sentence, clock),
         tasks=_tasks(task_names(job), job.data_dir, int(encoder.config.hidden_size), clock),
         encoders=1 if built.second is None else 2,
-        fits=encoder.post is not None,
+        fitted=0 if encoder.post is None else inside,
     )
 
 
@@ -114,7 +117,7 @@ def _sentence(encoder: Encoder, texts: Sequence[str], clock: Clock) -> float:
     return took / len(texts)
 
 
-def _fit(encoder: Encoder, sentences: Sequence[str], sentence: float, clock: Clock) -> float:
+def _fit(encoder: Encoder, texts: Sequence[Text], sentence: float, clock: Clock) -> float:
     """Seconds of a fit after training, without encoding; one by steps of its own is cut short and scaled up."""
     post = encoder.post
     if post is None:
@@ -122,8 +125,8 @@ def _fit(encoder: Encoder, sentences: Sequence[str], sentence: float, clock: Clo
     whole = getattr(post, "steps", None)
     if whole is not None:
         post.steps = min(whole, STEPS)  # type: ignore[attr-defined]
-    took, _ = _clocked(lambda: encoder.fit(sentences), clock)
-    alone = max(0.0, took - len(sentences) * sentence)
+    took, _ = _clocked(lambda: encoder.fit(texts), clock)
+    alone = max(0.0, took - len(texts) * sentence)
     return alone * whole / STEPS if whole is not None and whole > STEPS else alone
 
 

@@ -1,7 +1,8 @@
-"""A folder's records in one file, `records.zip`, which is read and never changed.
+"""A folder's records in a few files, `records.zip`, `records-2.zip`, ..., which are read and never changed.
 
-Its members are the folder's own files, byte for byte: `runs/KEY.json`, and of such records as were chosen
-`items/KEY.npz`. Unpacking it into the folder gives what was packed; it says nothing that they do not say.
+Their members are the folder's own files, byte for byte: `runs/KEY.json`, and of such records as were chosen
+`items/KEY.npz`. Unpacking them into the folder gives what was packed; they say nothing that the files do not say. More
+records go into one more archive, and no member lies in two.
 """
 
 from __future__ import annotations
@@ -15,39 +16,42 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from cseb.data.bounded import open_regular
 from cseb.errors import BadData, BadResults
 from cseb.text import plain
 
-NAME = "records.zip"
+NAME = "records.zip"  # the first
+NUMBERED = re.compile(r"records-[0-9]+\.zip")  # the others
 MEMBER = re.compile(r"runs/[0-9a-f]{16}\.json|items/[0-9a-f]{16}\.npz")
 LEVEL = 9  # of zlib: records shrink to a third, similarities to four fifths
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of every member: the same records give the same bytes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Archive:
-    """Members by name. modified, inode: of the file, which change when it does."""
+class File(NamedTuple):
+    """One archive. Size, time (ns) and inode change when it does."""
 
     path: Path
-    members: Mapping[str, zipfile.ZipInfo]
+    size: int
     modified: int
     inode: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Archive:
+    """What a folder's archives hold together. members: by name, each with the file that it lies in."""
+
+    files: tuple[File, ...]
+    members: Mapping[str, tuple[File, zipfile.ZipInfo]]
 
     @classmethod
     def of(cls, folder: Path) -> Archive | None:
         """That of a folder of records, None where it has none. Raises: BadResults for one that cannot be read."""
-        path = folder / NAME
-        try:
-            found = os.stat(path)  # noqa: PTH116 (once for each record)
-        except OSError:
-            return None
-        return cls(
-            path, _members(path, found.st_size, found.st_mtime_ns, found.st_ino), found.st_mtime_ns, found.st_ino
-        )
+        files = _files(folder)
+        return cls(files, _members(files)) if files else None
 
     def __contains__(self, name: str) -> bool:
         return name in self.members
@@ -56,13 +60,18 @@ class Archive:
         """File names of the records, such as KEY.json."""
         return {name.removeprefix("runs/") for name in self.members if name.startswith("runs/")}
 
+    def path(self, name: str) -> Path:
+        """The file that a member lies in."""
+        return self.members[name][0].path
+
     def read(self, name: str, limit: int) -> bytes:
         """The content of a member of at most so many bytes. Raises: BadResults."""
-        member, shown = self.members[name], f"{plain(str(self.path))}, {name},"
+        path, member = self.path(name), self.members[name][1]
+        shown = f"{plain(str(path))}, {name},"
         if member.file_size > limit:
             raise BadResults(f"{shown} unpacks to {member.file_size} bytes, at most {limit}")
         try:
-            with open_regular(self.path) as file:
+            with open_regular(path) as file:
                 content = _unpacked(file, member)
         except BadData as error:
             raise BadResults(str(error)) from None
@@ -72,13 +81,63 @@ class Archive:
 
     def member_stamp(self, name: str) -> tuple[int, int, int, int]:
         """What changes when a record, by its file name, or the archive does."""
-        member = self.members[f"runs/{name}"]
-        return member.CRC, self.modified, self.inode, member.header_offset
+        file, member = self.members[f"runs/{name}"]
+        return member.CRC, file.modified, file.inode, member.header_offset
+
+
+def name_of(number: int) -> str:
+    """The file name of a folder's first, second, ... archive."""
+    return NAME if number == 1 else f"records-{number}.zip"
+
+
+def refuse_gap(folder: Path) -> None:
+    """For whoever reads or packs a whole folder: an archive after a missing number would be left out unseen.
+
+    Raises: BadResults.
+    """
+    held = {file.path.name for file in _files(folder)}
+    try:
+        others = sorted(name for name in os.listdir(folder) if NUMBERED.fullmatch(name) and name not in held)  # noqa: PTH208
+    except OSError:  # no folder, no archive
+        return
+    if others:
+        missing = name_of(len(held) + 1)
+        raise BadResults(
+            f"{plain(str(folder))} has {others[0]} but no {missing}; archives are numbered without a gap: "
+            f"get the missing one, or call the other {missing}"
+        )
+
+
+def _files(folder: Path) -> tuple[File, ...]:
+    """The archives of a folder, in order. Once for each record, so that names are tried, not listed."""
+    found: list[File] = []
+    for number in count(1):
+        path = folder / name_of(number)
+        try:
+            stat = os.stat(path)  # noqa: PTH116 (a third of the time)
+        except OSError:
+            break
+        found.append(File(path, stat.st_size, stat.st_mtime_ns, stat.st_ino))
+    return tuple(found)
 
 
 @lru_cache(maxsize=8)
-def _members(path: Path, *_stamp: int) -> Mapping[str, zipfile.ZipInfo]:
-    """Read once as long as the file stays as it is. Raises: BadResults."""
+def _members(files: tuple[File, ...]) -> Mapping[str, tuple[File, zipfile.ZipInfo]]:
+    """Read once as long as all files stay as they are. Raises: BadResults."""
+    members: dict[str, tuple[File, zipfile.ZipInfo]] = {}
+    for file in files:
+        for member in _members_of(file.path):
+            first, _ = members.setdefault(member.filename, (file, member))
+            if first is not file:
+                raise BadResults(
+                    f"{plain(str(first.path))} and {file.path.name} both hold {member.filename}; move {file.path.name} "
+                    f"to another folder, call it {NAME} there, and add that folder with cseb archive"
+                )
+    return members
+
+
+def _members_of(path: Path) -> list[zipfile.ZipInfo]:
+    """The list at the end of one archive. Raises: BadResults."""
     try:
         with open_regular(path) as file, zipfile.ZipFile(file) as archive:
             listed = archive.infolist()
@@ -86,15 +145,15 @@ def _members(path: Path, *_stamp: int) -> Mapping[str, zipfile.ZipInfo]:
         raise BadResults(str(error)) from None
     except Exception as error:  # zipfile answers damaged bytes with half a dozen different exceptions
         raise BadResults(f"{plain(str(path))} cannot be read: {plain(str(error))}; get the archive again") from error
-    members = {one.filename: one for one in listed}
-    strange = [name for name in members if not MEMBER.fullmatch(name)]
-    if strange or len(members) < len(listed):
+    names = {one.filename for one in listed}
+    strange = [one.filename for one in listed if not MEMBER.fullmatch(one.filename)]
+    if strange or len(names) < len(listed):
         what = f"holds {plain(strange[0])!r}" if strange else "holds a member twice"
         raise BadResults(
             f"{plain(str(path))} {what}; only runs/KEY.json and items/KEY.npz belong there, once each: "
             "make it again with cseb archive"
         )
-    return members
+    return listed
 
 
 def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:

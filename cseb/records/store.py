@@ -16,7 +16,7 @@ import numpy as np
 
 from cseb.errors import BadResults
 from cseb.progress import counted, tell
-from cseb.records.archive import Archive
+from cseb.records.archive import Archive, refuse_gap
 from cseb.records.items import LARGEST as LARGEST_ITEMS
 from cseb.records.items import Items, items_bytes, items_of, read_items
 from cseb.records.record import Length, PackedScores, Record, RecordSummary
@@ -35,7 +35,8 @@ ALIKE = ("resolved", "parts", "method", "encoder", "corpus", "protocol", "data_s
 class Store:
     """`runs/<key>.json` holds a record, `items/<key>.npz` its scores per pair or sentence as "<task>/<select>".
 
-    What `records.zip` holds counts as lying beside them. It is never changed, and no key stands for two records.
+    What archives (`records.zip`, `records-2.zip`, ...) hold counts as lying beside them. They are never changed, and no
+    key stands for two records.
     """
 
     folder: Path
@@ -58,11 +59,11 @@ class Store:
             raise BadResults(f"{plain(str(self.folder))} cannot be read: {error.strerror}; name another") from error
 
     def archive(self) -> Archive | None:
-        """The archive beside the records, if there is one. Raises: BadResults."""
+        """What the archives beside the records hold, if there are any. Raises: BadResults."""
         return Archive.of(self.folder)
 
     def is_archived(self, key: str) -> bool:
-        """Whether a record lies in the archive, and so cannot be made again here. Raises: BadResults."""
+        """Whether a record lies in an archive, and so cannot be made again here. Raises: BadResults."""
         held = self.archive()
         return held is not None and f"runs/{key}.json" in held
 
@@ -136,8 +137,10 @@ class Store:
         if held is None or path.exists():
             return read_items(path)
         if (name := f"items/{key}.npz") in held:
-            return items_of(held.path / name, held.read(name, LARGEST_ITEMS))
-        raise BadResults(f"{plain(str(held.path))} leaves out the items of {key}")
+            return items_of(held.path(name) / name, held.read(name, LARGEST_ITEMS))
+        if (record := f"runs/{key}.json") in held:
+            raise BadResults(f"{plain(str(held.path(record)))} leaves out the items of {key}")
+        return read_items(path)
 
     def content(self, key: str) -> bytes:
         """A record as it was written, to the byte. Raises: BadResults."""
@@ -150,7 +153,7 @@ class Store:
         held, found = self.archive(), []
         for path in (self.runs / f"{key}.json", self.items / f"{key}.npz"):
             member = path.relative_to(self.folder).as_posix()
-            inside = f"{held.path}, {member}" if held is not None and member in held else ""
+            inside = f"{held.path(member)}, {member}" if held is not None and member in held else ""
             found.append(str(path) if path.is_file() else inside)
         return found[0], found[1]
 
@@ -200,6 +203,7 @@ class Store:
         return [name for name in self._listed() if not name.startswith(".")]
 
     def _listed(self) -> list[str]:
+        refuse_gap(self.folder)
         held = self.archive()
         try:
             names = os.listdir(self.runs)  # noqa: PTH208 (a path for each of many files takes half a kB)
@@ -219,9 +223,10 @@ class Store:
         content = held.read(member, LARGEST)
         if path.exists() and path.read_bytes() != content:
             raise BadResults(
-                f"{plain(str(path))} and {plain(str(held.path))} hold two records under one name; remove the file"
+                f"{plain(str(path))} and {plain(str(held.path(member)))} hold two records under one name; "
+                "remove the file"
             )
-        return record_of(content, held.path / member)
+        return record_of(content, held.path(member) / member)
 
     def _refuse_archived(self, key: str) -> None:
         if self.is_archived(key):

@@ -24,17 +24,29 @@ def folder(path: Path, *records: object, items: object = BOTH) -> Path:
     return path
 
 
-def test_folders_are_packed_together_and_added_to(tmp_path: Path) -> None:
+def names(out: Path) -> list[str]:
+    return sorted(path.name for path in out.iterdir() if path.suffix in {".zip", ".csv"})
+
+
+def test_what_is_archived_stays_and_new_records_go_into_the_next_archive(tmp_path: Path) -> None:
     one, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
-    out = tmp_path / "out"
-    assert archive([one], out) == Packed(2, 2, 12, (out / "records.zip").stat().st_size)
-    with pytest.raises(BadResults, match=f"has 1 record not in {two}; name {out} among the folders too"):
-        archive([two], out)
-    archive([out, two], out)
-    added = (out / "records.zip").read_bytes()
-    assert {each.method for each in Store(out).load()[0]} == {"simcse", "micse", "msse"}
-    archive([two, one], out)
-    assert (out / "records.zip").read_bytes() == added
+    three, out = folder(tmp_path / "tsdae", record("tsdae")), tmp_path / "out"
+    assert archive([one], out) == Packed(2, 2, 12, (out / "records.zip").stat().st_size, out / "records.zip", 0)
+    first = (out / "records.zip").read_bytes()
+    second = out / "records-2.zip"
+    assert archive([two], out) == Packed(1, 1, 18, second.stat().st_size, second, 2)
+    assert archive([one, two, three], out).path == out / "records-3.zip"
+    assert (out / "records.zip").read_bytes() == first
+    assert names(out) == ["records-2.zip", "records-3.zip", "records.zip", "scores.csv"]
+    assert sorted(each.method for each in Store(out).load()[0]) == ["micse", "msse", "simcse", "tsdae"]
+
+
+def test_the_table_is_the_same_in_however_many_archives_the_records_lie(tmp_path: Path) -> None:
+    one, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
+    archive([one, two], tmp_path / "at once")
+    for made in (one, two):
+        archive(made, tmp_path / "twice")
+    assert (tmp_path / "twice" / "scores.csv").read_bytes() == (tmp_path / "at once" / "scores.csv").read_bytes()
 
 
 def test_items_come_from_whichever_folder_has_them(tmp_path: Path) -> None:
@@ -79,3 +91,52 @@ def test_what_cannot_be_packed_leaves_nothing_behind(tmp_path: Path) -> None:
     out.write_text("a file")
     with pytest.raises(BadResults, match="cannot be written: "):
         archive([made], out)
+
+
+def test_nothing_new_is_no_archive(tmp_path: Path) -> None:
+    made, out = folder(tmp_path / "made", record()), tmp_path / "out"
+    archive(made, out)
+    for source in (made, out, [out, made]):
+        assert archive(source, out) == Packed(0, 0, 6, 0, None, 1)
+    assert names(out) == ["records.zip", "scores.csv"]
+
+
+def test_records_that_were_run_beside_an_archive_are_added_to_it(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    archive(folder(tmp_path / "made", record("simcse")), out)
+    folder(out, record("micse"))
+    assert archive(out, out) == Packed(1, 1, 12, (out / "records-2.zip").stat().st_size, out / "records-2.zip", 1)
+    assert Store(out).is_archived(record("micse").key)
+    folder(out, record("msse"))
+    archive(folder(tmp_path / "more", record("tsdae")), out)
+    assert not Store(out).is_archived(record("msse").key), "it lies in no folder that was named"
+
+
+def test_items_are_packed_of_new_records_alone(tmp_path: Path) -> None:
+    made, out = folder(tmp_path / "made", record("simcse")), tmp_path / "out"
+    archive(made, out, items="none")
+    folder(made, record("micse"))
+    assert archive(made, out, items=["simcse", "micse"], checkpoint="best").with_items == 1
+    assert set(Store(out).read_items(record("micse").key)) == {"sts12@1/best"}
+    with pytest.raises(BadResults, match="leaves out the items"):
+        Store(out).read_items(record("simcse").key)
+
+
+def test_another_record_under_an_archived_key_is_refused(tmp_path: Path) -> None:
+    made, out = folder(tmp_path / "made", record("simcse")), tmp_path / "out"
+    archive(made, out)
+    other = folder(tmp_path / "other", record("simcse", values=(1.0, 2.0, 3.0)), record("micse"))
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    with pytest.raises(BadResults) as found:
+        archive(other, out)
+    assert f"{other} and {out}/records.zip have two records {record('simcse').key}; " in str(found.value)
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_nothing_is_added_where_a_number_is_missing(tmp_path: Path) -> None:
+    made, out = folder(tmp_path / "made", record("simcse")), tmp_path / "out"
+    archive(made, out)
+    (out / "records.zip").rename(out / "records-3.zip")
+    with pytest.raises(BadResults, match=r"out has records-3\.zip but no records\.zip; archives are numbered"):
+        archive(made, out)
+    assert names(out) == ["records-3.zip", "scores.csv"]

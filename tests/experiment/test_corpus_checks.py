@@ -12,6 +12,7 @@ from cseb.experiment.job import Job
 from cseb.experiment.run_job import run_job
 from cseb.experiment.train_job import JobTraining
 from cseb.explain.provenance import story
+from cseb.training.batches import texts_of
 from tests.conftest import SENTENCES
 from tests.experiment.conftest import SMALL, prepared
 
@@ -96,3 +97,18 @@ def test_sentences_trained_on_are_those_of_the_columns(jobs: Make, articles: Pat
         found = JobTraining.of(job, corpus).sentences
         assert all(line in SENTENCES for line in found) == (job.method.name == "simcse")
         assert all(line.count("\t") == (job.method.name != "simcse") for line in found)
+
+
+@pytest.mark.parametrize(("named", "wanted"), [(True, SENTENCES), (False, None)], ids=["columns", "plain lines"])
+def test_an_untrained_row_is_fitted_on_what_a_method_of_single_sentences_trains_on(
+    jobs: Make, articles: Path, triples: Path, named: bool, wanted: list[str] | None
+) -> None:
+    """The first of named columns; of plain text the whole line, TABs included."""
+    corpus, column = (articles, "anchor=title,positive=body") if named else (triples, "")
+    found = {}
+    methods = f"simcse+remove_components{SMALL},mean+remove_components"
+    for job in jobs(methods, corpus=str(corpus), column=column):
+        training = JobTraining.of(job, read_corpus(job.corpus.name, job.column))
+        found[job.method.name] = list(texts_of(training.built.views, training.sentences))
+    assert found["simcse"] == found["mean"]
+    assert set(found["mean"]) <= set(wanted or triples.read_text("utf-8").splitlines())

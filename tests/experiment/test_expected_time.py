@@ -13,7 +13,7 @@ from cseb.experiment.job import Job
 from cseb.methods.grammar import parse_method
 from tests.standin_jobs import PROTOCOL, job
 
-NOTHING = Timed(steps=(), stages=0.0, token=0.0, sentence=0.0, fit=0.0, tasks=0.0, encoders=1, fits=False)
+NOTHING = Timed(steps=(), stages=0.0, token=0.0, sentence=0.0, fit=0.0, tasks=0.0, encoders=1, fitted=0)
 
 
 def trained(text: str = "steps=10,batch_size=8,warmup=0,eval_every=5", size: int = 16, dev: str = "mw-dev@1") -> Job:
@@ -43,10 +43,15 @@ def test_the_dev_set_is_encoded_at_every_look_and_the_test_tasks_once_or_twice()
 
 
 def test_what_is_fitted_afterwards_encodes_the_subset_at_every_look() -> None:
-    timed = replace(NOTHING, sentence=0.5, fit=4.0, fits=True)
+    timed = replace(NOTHING, sentence=0.5, fit=4.0, fitted=1)
     assert expected(trained(), timed, 0, 0).likely == 2 * (4.0 + 16 * 0.5)
     untrained = replace(trained(), method=parse_method("cls").at(0.1))
     assert expected(untrained, timed, 0, 0).likely == 4.0 + 16 * 0.5
+
+
+def test_of_triples_all_texts_are_fitted_on_by_each_encoder() -> None:
+    timed = replace(NOTHING, sentence=0.5, fit=4.0, fitted=3, encoders=2)
+    assert expected(trained(), timed, 0, 0).likely == 2 * 2 * (4.0 + 16 * 3 * 0.5)
 
 
 def test_sentences_are_tokenised_as_far_as_batches_reach() -> None:

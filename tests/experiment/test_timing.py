@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from cseb.data.tokens import Tokens
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.interface import Text
 from cseb.experiment import timing
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.expected_time import Probe
@@ -39,7 +43,7 @@ def test_a_few_steps_are_timed_and_not_all_of_them(probe: Callable[..., Probe]) 
     assert 1 <= len(found.steps) <= timing.STEPS
     assert all(step > 0 for step in found.steps)
     assert min(found.sentence, found.token, found.tasks) > 0
-    assert (found.stages, found.fit, found.encoders, found.fits) == (0.0, 0.0, 1, False)
+    assert (found.stages, found.fit, found.encoders, found.fitted) == (0.0, 0.0, 1, 0)
 
 
 def test_steps_that_take_long_are_two(probe: Callable[..., Probe], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,9 +64,35 @@ def test_what_is_fitted_by_steps_is_cut_short_and_scaled_up(probe: Callable[...,
     asked = probe("cls+flow(levels=1,depth=1,width=8,steps=100000,batch_size=8,every=1,held_out=0.0)")
     before = time.process_time()
     found = timing.timed(asked)
-    assert found.fits
+    assert found.fitted == 1
     assert found.steps == ()
     assert found.fit > 10 * (time.process_time() - before) > 0
+
+
+def test_a_fit_is_timed_on_the_texts_that_it_is_made_on(
+    probe: Callable[..., Probe], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: list[list[Text]] = []
+    tokenised: list[list[Text]] = []
+    tokenise = Encoder.tokenise
+
+    def spy(encoder: Encoder, texts: Sequence[Text], *more: Any) -> Tokens:
+        tokenised.append(list(texts))
+        return tokenise(encoder, texts, *more)
+
+    monkeypatch.setattr(Encoder, "fit", lambda encoder, texts: fitted.append(list(texts)))
+    lines = [f"{one}\t{one} again\tnot {one}" for one in SENTENCES[:16]]
+    (tmp_path / "triples.txt").write_text("\n".join(lines))
+    few = SMALL.replace("steps=600", "steps=2").replace("300", "1")
+    for method, count in ((f"simcse-sup+remove_components{few}", 3), ("mean+remove_components", 1)):
+        asked = probe(method, corpus=str(tmp_path / "triples.txt"))
+        with monkeypatch.context() as patched:
+            patched.setattr(Encoder, "tokenise", spy)
+            found = timing.timed(replace(asked, sentences=lines))
+        assert found.fitted == count
+        assert len(fitted[-1]) == count * len(lines)
+        assert fitted[-1] in tokenised
+        assert any("\t" in str(text) for text in fitted[-1]) == (count == 1)  # a single sentence is the whole line
 
 
 def test_nothing_random_outside_is_touched(probe: Callable[..., Probe]) -> None:

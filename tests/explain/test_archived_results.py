@@ -83,3 +83,36 @@ def test_the_data_folder_of_this_machine_is_not_packed(loose: Path, tmp_path: Pa
     call("archive", loose, "--out", tmp_path / "out")
     assert "somebody" not in (tmp_path / "out" / path.name).read_text()
     assert "somebody" in path.read_text()
+
+
+def test_records_are_added_in_an_archive_of_their_own(loose: Path, tmp_path: Path) -> None:
+    out, first = tmp_path / "out", tmp_path / "first"
+    other = cseb.load(loose).records[1]
+    shutil.copytree(loose, first)
+    (first / "runs" / f"{other.key}.json").unlink()
+    call("archive", first, "--out", out)
+    before = (out / "records.zip").read_bytes()
+    added = call("archive", loose, "--out", out).stdout
+    assert added.startswith(f"1 record, 1 of them with items, in {out}/records-2.zip (")
+    assert added.endswith(f" MB), beside 1 record archived before; 8 scores in {out}/scores.csv\n")
+    assert (out / "records.zip").read_bytes() == before
+    again = call("archive", loose, "--out", out).stdout
+    assert again == f"nothing new: every record lies in an archive of {out} already; 8 scores in {out}/scores.csv\n"
+    assert call("report", out).stdout == call("report", loose).stdout
+    assert call("verify", out).stdout == call("verify", loose).stdout
+    assert f"{out}/records-2.zip, items/{other.key}.npz" in call("show", other.key, "--results", out).stdout
+
+
+def test_archives_of_two_people_are_joined_as_the_refusal_says(loose: Path, out: Path, tmp_path: Path) -> None:
+    """Both made records-2.zip, say, and one was called records-3.zip."""
+    shutil.copy(out / "records.zip", out / "records-2.zip")
+    refused = call("report", out)
+    assert refused.exit_code == 2
+    (line,) = refused.stderr.splitlines()
+    assert line.endswith(
+        "move records-2.zip to another folder, call it records.zip there, and add that folder with cseb archive"
+    )
+    (tmp_path / "theirs").mkdir()
+    (out / "records-2.zip").rename(tmp_path / "theirs" / "records.zip")
+    assert call("archive", tmp_path / "theirs", "--out", out).stdout.startswith("nothing new: ")
+    assert call("report", out).stdout == call("report", loose).stdout

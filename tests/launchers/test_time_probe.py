@@ -21,7 +21,7 @@ from cseb.launchers.time_probe import estimates
 from cseb.progress import listening
 from tests.conftest import SENTENCES
 
-TIMED = Timed(steps=(1.0, 2.0, 3.0), stages=0.0, token=0.0, sentence=0.01, fit=0.0, tasks=1.0, encoders=1, fits=False)
+TIMED = Timed(steps=(1.0, 2.0, 3.0), stages=0.0, token=0.0, sentence=0.01, fit=0.0, tasks=1.0, encoders=1, fitted=0)
 Make = Callable[..., list[Job]]
 
 

@@ -131,6 +131,7 @@ def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> Non
 
 
 KEY = RECORDS[0].key
+READ = Archive.read
 
 
 def _flipped(content: bytes) -> bytes:
@@ -170,6 +171,89 @@ def test_a_member_twice_is_refused(archived: Store) -> None:
     (archived.folder / NAME).write_bytes(content)
     with pytest.raises(BadResults, match="holds a member twice"):
         archived.load()
+
+
+@pytest.fixture
+def several(loose: Store, tmp_path: Path) -> Store:
+    """A folder whose records lie in three archives."""
+    held = members(loose)
+    (tmp_path / "several").mkdir()
+    for name, keys in (("records.zip", {1, 3}), ("records-2.zip", {0}), ("records-3.zip", {2})):
+        own = [one for one in held if any(RECORDS[place].key in one[0] for place in keys)]
+        (tmp_path / "several" / name).write_bytes(packed(own))
+    return Store(tmp_path / "several")
+
+
+def test_several_archives_read_as_one(loose: Store, archived: Store, several: Store) -> None:
+    assert several.keys() == archived.keys()
+    assert several.load() == loose.load()
+    assert several.summaries() == loose.summaries()
+    for one in RECORDS:
+        assert several.find(one.key) == one
+        assert several.content(one.key) == loose.content(one.key)
+        assert several.read_items(one.key).keys() == ITEMS.keys()
+    assert several.place(RECORDS[0].key)[0] == f"{several.folder / 'records-2.zip'}, runs/{RECORDS[0].key}.json"
+    with pytest.raises(BadResults, match="never changed"):
+        several.remove(RECORDS[2].key)
+
+
+def test_an_archive_that_comes_or_is_replaced_meanwhile_is_seen(loose: Store, several: Store) -> None:
+    held, third = members(loose), several.folder / "records-3.zip"
+    content = third.read_bytes()
+    third.unlink()
+    assert several.find(RECORDS[2].key) is None
+    third.write_bytes(content)
+    assert several.find(RECORDS[2].key) == RECORDS[2]
+    third.write_bytes(packed([(name, text.replace(b"2.0", b"7.5")) for name, text in held if RECORDS[2].key in name]))
+    assert several.read(RECORDS[2].key).points("best")["sts13@1"] == 7.5
+
+
+def test_the_index_of_a_large_folder_knows_when_one_of_several_has_changed(
+    loose: Store, several: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stores, "MANY", 1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    several.summaries()
+    own = [(name, text.replace(b'"value": 2.0', b'"value": 7.5')) for name, text in members(loose)]
+    changed = packed([one for one in own if RECORDS[0].key in one[0]])
+    (several.folder / "records-2.zip").write_bytes(changed)
+    read: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(Archive, "read", lambda held, name, limit: read.append(name) or READ(held, name, limit))
+        found, _ = several.summaries()
+    assert read == [f"runs/{RECORDS[0].key}.json"]
+    assert [one.points("best")["sts13@1"] for one in found] == [7.5, 2.0, 2.0, 2.0]
+
+
+def test_a_member_in_two_archives_is_refused(loose: Store, several: Store) -> None:
+    twice = several.folder / "records-2.zip"
+    twice.write_bytes((several.folder / "records-3.zip").read_bytes())
+    with pytest.raises(BadResults, match=f"records-2.zip and records-3.zip both hold items/{RECORDS[2].key}.npz"):
+        several.load()
+    with pytest.raises(BadResults, match="both hold"):
+        several.find(RECORDS[0].key)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("records.zip", "has records-2.zip but no records.zip; "),
+        ("records-2.zip", "has records-3.zip but no records-2.zip; "),
+    ],
+)
+def test_a_missing_number_is_said_rather_than_records_left_out(several: Store, name: str, message: str) -> None:
+    (several.folder / name).unlink()
+    for read in (several.load, several.summaries, several.keys):
+        with pytest.raises(BadResults, match=message):
+            read()
+
+
+def test_a_damaged_second_archive_is_named(several: Store) -> None:
+    (several.folder / "records-2.zip").write_bytes(b"hello")
+    with pytest.raises(
+        BadResults, match=r"records-2\.zip cannot be read: File is not a zip file; get the archive again"
+    ):
+        several.load()
 
 
 def test_a_folder_in_the_place_of_an_archive_is_one_line(tmp_path: Path) -> None:
