@@ -211,6 +211,7 @@ def _measures(records: list[RecordSummary]) -> dict[str, str]:
                     f"records differ in how {plain(task)} is scored: {plain(found[task])} / {plain(protocol)}; "
                     "keep one of them in a folder of its own"
                 )
-    tasks = tuple(dict.fromkeys(task for record in records for task in record.protocol.tasks))
+    lists = dict.fromkeys(record.protocol.tasks for record in records)
+    tasks = tuple(dict.fromkeys(task for each in lists for task in each))
     main = next((found[task] for task in tasks if task in found), "")
     return {task: found.get(task, main) for task in tasks}
