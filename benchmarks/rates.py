@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -26,6 +27,7 @@ from cseb.records.store import Store
 BENCHMARK = Path(__file__).with_name("real-rates.yaml")
 TABLE = Path(__file__).parents[1] / "results" / "real" / "rates.csv"
 HEAD = ("method", "learning_rate", "seed", "stsb_dev", "key")
+COLLAPSED = "collapsed"  # in place of a score
 SEEDS = 2  # as the benchmark has it
 RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 TRIED = re.compile(r"(?P<method>.+)\+recipe\(learning_rate=(?P<rate>[^,)]+)\)")
@@ -33,12 +35,12 @@ TRIED = re.compile(r"(?P<method>.+)\+recipe\(learning_rate=(?P<rate>[^,)]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One seed of one method with one rate; `dev` is Spearman times 100 on STS-B dev after the last step."""
+    """One seed of one method with one rate. dev: Spearman x 100 on STS-B dev after the last step; None if collapsed."""
 
     method: str
     rate: float
     seed: int
-    dev: float
+    dev: float | None
     key: str
 
 
@@ -53,16 +55,19 @@ def read(store: Store) -> list[Trial]:
     found = [
         Trial(tried["method"], float(tried["rate"]), record.seed, record.scores[0].value, record.key)
         for record in records
-        if (tried := TRIED.fullmatch(record.method)) and record.scores[0].value is not None  # collapsed
+        if (tried := TRIED.fullmatch(record.method))
     ]
     return sorted(found, key=lambda trial: (trial.method, trial.rate, trial.seed))
 
 
 def chosen(trials: Iterable[Trial]) -> dict[str, float]:
-    """By method the rate of the highest mean over seeds, the lower one of equals; none before all have been tried."""
+    """By method the rate of the highest mean over seeds, the lower one of equals; none before all have been tried.
+
+    A rate with which a seed collapsed is below all others.
+    """
     by_rate: dict[str, dict[float, list[float]]] = defaultdict(lambda: defaultdict(list))
     for trial in trials:
-        by_rate[trial.method][trial.rate].append(trial.dev)
+        by_rate[trial.method][trial.rate].append(-math.inf if trial.dev is None else trial.dev)
     return {
         method: max(RATES, key=lambda rate: fmean(rates[rate]))
         for method, rates in sorted(by_rate.items())
@@ -81,7 +86,7 @@ def merged(table: Path, trials: Iterable[Trial]) -> list[tuple[str, ...]]:
         rows = {row[-1]: tuple(row) for row in list(csv.reader(file))[1:]}
     for trial in trials:
         method, rate, seed, dev, key = astuple(trial)
-        rows[key] = (method, f"{rate:g}", str(seed), f"{dev:.6g}", key)
+        rows[key] = (method, f"{rate:g}", str(seed), COLLAPSED if dev is None else f"{dev:.6g}", key)
     return sorted(rows.values(), key=lambda row: (row[0], float(row[1]), int(row[2])))
 
 

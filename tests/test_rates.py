@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import rates
@@ -21,11 +22,20 @@ def test_the_best_mean_over_seeds_is_chosen_the_lower_rate_of_two_and_none_of_a_
     assert benchmarks.load(str(rates.BENCHMARK)).seeds == rates.SEEDS
 
 
+def test_a_rate_with_which_a_seed_collapsed_is_tried_and_not_chosen() -> None:
+    trials = [rates.Trial("m", rate, seed, 40 + 10_000 * rate, "key") for rate in rates.RATES for seed in (0, 1)]
+    assert rates.chosen(trials) == {"m": 3e-3}
+    trials[-1] = replace(trials[-1], dev=None)
+    assert rates.chosen(trials) == {"m": 1e-3}
+
+
 def test_trials_join_the_table_once(tmp_path: Path) -> None:
     table = tmp_path / "rates.csv"
     table.write_text("method,learning_rate,seed,stsb_dev,key\nb,0.001,0,50.1,k1\n")
-    rows = rates.merged(table, [rates.Trial("a", 1e-4, 1, 40.25, "k2"), rates.Trial("b", 1e-3, 0, 50.1, "k1")])
-    assert rows == [("a", "0.0001", "1", "40.25", "k2"), ("b", "0.001", "0", "50.1", "k1")]
+    found = [("a", 1e-4, 1, 40.25, "k2"), ("b", 1e-3, 0, 50.1, "k1"), ("b", 3e-3, 1, None, "k3")]
+    rows = rates.merged(table, [rates.Trial(*one) for one in found])
+    assert rows[:2] == [("a", "0.0001", "1", "40.25", "k2"), ("b", "0.001", "0", "50.1", "k1")]
+    assert rows[2:] == [("b", "0.003", "1", "collapsed", "k3")]
 
 
 def test_every_method_is_tried_with_each_rate() -> None:
@@ -36,7 +46,7 @@ def test_every_method_is_tried_with_each_rate() -> None:
 
 def test_the_benchmark_has_the_rates_that_were_chosen() -> None:
     trials = [
-        rates.Trial(method, float(rate), int(seed), float(dev), key)
+        rates.Trial(method, float(rate), int(seed), None if dev == rates.COLLAPSED else float(dev), key)
         for method, rate, seed, dev, key in rates.merged(rates.TABLE, [])
     ]
     stated = dict(benchmarks.load("real").per_method)

@@ -30,14 +30,16 @@ def layers_of(backbone: nn.Module, count: int) -> nn.ModuleList | None:
 
 
 @lru_cache(maxsize=8)
-def _told_apart(folder: Path, layers: int) -> bool:
-    """Whether the layers of this encoder are modules one by one; no weights are read."""
+def outline(folder: Path | None) -> nn.Module | None:
+    """The backbone without its weights, by which a job is refused before it is built; None where it cannot be had."""
+    if folder is None:
+        return None
     try:
         with torch.device("meta"):
             backbone: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder))  # type: ignore[no-untyped-call]
-    except Exception:  # code of its own may want permission, which `attach` has by then
-        return True
-    return layers_of(backbone, layers) is not None
+    except Exception:  # code of its own may want permission, which is there by the time it is built
+        return None
+    return backbone
 
 
 class LastLayers:
@@ -56,7 +58,7 @@ class LastLayers:
         self.count, self.layers = count, shape.layers
         if count > shape.layers:
             raise BadSpec(f"last_layers: count is {count}, this encoder has {shape.layers} layers; take no more")
-        if shape.folder is not None and not _told_apart(shape.folder, shape.layers):
+        if (backbone := outline(shape.folder)) is not None and layers_of(backbone, shape.layers) is None:
             raise BadSpec(SHARED)
 
     def attach(self, encoder: Encoder) -> None:

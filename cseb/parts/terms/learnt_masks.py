@@ -16,7 +16,7 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.terms.infonce import info_nce
-from cseb.parts.tuning import layers_of
+from cseb.parts.tuning import layers_of, outline
 
 
 def climbed(scores: Tensor, gradient: Tensor, size: float) -> Tensor:
@@ -86,25 +86,30 @@ class LearntMaskNCE(nn.Module):
         self.temperature, self.points, self.threshold = temperature, points, threshold
         self.ascents, self.size = ascents, size
         self.layers, self.width = shape.layers, shape.width
+        if (backbone := outline(shape.folder)) is not None:
+            self.masked(backbone)
 
     def pools(self, pooler: Any) -> None:
         """Raises: BadSpec on a prompt, whose place the tokens of a view do not say."""
         if pooler.template:
             raise BadSpec("learnt_mask_nce: it reads sentences without a prompt; take +cls or +mean")
 
-    def setup(self, encoder: Encoder) -> None:
-        """Find the modules behind which states are masked. Raises: BadSpec."""
-        self.pools(encoder.pooler)
-        backbone: Any = encoder.backbone
+    def masked(self, backbone: Any) -> list[nn.Module]:
+        """The modules behind which states are masked, `points` of them. Raises: BadSpec."""
         layers = layers_of(backbone, self.layers)
         if layers is None:
             raise BadSpec("learnt_mask_nce: the layers of this encoder cannot be told apart; take another encoder")
-        if (narrow := getattr(encoder.config, "embedding_size", self.width)) != self.width:
+        if (narrow := getattr(backbone.config, "embedding_size", self.width)) != self.width:
             raise BadSpec(
                 f"learnt_mask_nce: this encoder's embeddings have {narrow} features and its layers {self.width}, and "
                 "masks are of one width; take another encoder"
             )
-        self.behind = [[backbone.embeddings, *layers[: self.points - 1]]]  # in lists: their weights are not the term's
+        return [backbone.embeddings, *layers[: self.points - 1]]
+
+    def setup(self, encoder: Encoder) -> None:
+        """Find the modules of this encoder. Raises: BadSpec."""
+        self.pools(encoder.pooler)
+        self.behind = [self.masked(encoder.backbone)]  # in lists: their weights are not the term's
         self.encoder = [encoder]
 
     def forward(self, step: LossInputs) -> Tensor:

@@ -1,6 +1,7 @@
 """Learnt masks: their ascent as worked out by hand, the whole step in plain loops, and what it leaves alone."""
 
 import math
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+import transformers
 from torch import Tensor
 
 from cseb.data.weights import locate
@@ -165,14 +167,28 @@ def test_a_table_of_token_vectors_has_no_layers_to_mask(tiny: Tiny) -> None:
         check(parse_method("l2p-csr+mean+delete").at(1.0), locate(f"static:random-8:{tiny('bert')}"))
 
 
-def test_an_encoder_whose_layers_cannot_be_masked_is_refused(tiny: Tiny) -> None:
+UNMASKABLE = [
+    ("AlbertConfig", "the layers of this encoder cannot be told apart"),  # one for all
+    ("ElectraConfig", "embeddings have 8 features and its layers 16"),
+]
+
+
+@pytest.mark.parametrize(("family", "message"), UNMASKABLE)
+def test_an_encoder_that_cannot_be_masked_is_refused_before_its_weights_are_read(
+    tmp_path: Path, tiny: Tiny, family: str, message: str
+) -> None:
+    shutil.copytree(tiny("bert"), tmp_path, dirs_exist_ok=True)
+    config = getattr(transformers, family)
+    sizes = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    config(vocab_size=200, pad_token_id=0, **sizes).save_pretrained(tmp_path)
+    with pytest.raises(BadSpec, match=message):
+        check(parse_method("l2p-csr").at(1.0), tmp_path)
+
+
+def test_an_encoder_that_cannot_be_masked_is_refused_when_it_is_built(tiny: Tiny) -> None:
     one = built(tiny)
     term, encoder = one.terms[0].term, one.encoder
     assert isinstance(term, LearntMaskNCE)
-    encoder.config.embedding_size = 8  # as in small ELECTRA
+    encoder.config.embedding_size = 8
     with pytest.raises(BadSpec, match="embeddings have 8 features and its layers 16"):
-        term.setup(encoder)
-    backbone: Any = encoder.backbone
-    del backbone.encoder.layer[1]  # as in ALBERT, which has one for all
-    with pytest.raises(BadSpec, match="layers of this encoder cannot be told apart"):
         term.setup(encoder)

@@ -1,0 +1,127 @@
+"""Hours of a large grid on many GPUs, computed from what its methods cost on a processor.
+
+    python benchmarks/speed/plan.py
+
+Every method of results/microworld/cost.csv and results/embedded/cost.csv (of one in both the first), five shares, five
+seeds, 15,625 steps each; a step of SimCSE takes what is assumed here. Jobs are handed out in the order of
+`plan.longest_first`, one to a GPU. Writes the tables of results/speed/plan.md, behind their comment lines.
+"""
+
+from __future__ import annotations
+
+import csv
+import heapq
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from cseb.experiment.plan import longest_first
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "results" / "speed" / "plan.md"
+SHARES, SEEDS, STEPS, SCORING = 5, 5, 15_625, 60.0  # seconds of scoring a job: assumed
+ASSUMED = (0.025, 0.05, 0.1)  # seconds of a step of SimCSE
+GPUS = (8, 64, 256, 512, 1_000)
+WEIGHTS, ROWS, WORD_PIECES = 85e6, 128, 21.9  # BERT-base's layers; two views of 64; mean of wiki1m's head, cut at 32
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What the order asks of one."""
+
+    steps: int = STEPS
+    batch_size: int = 64
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the order asks of a job."""
+
+    key: str
+    seed: int
+    recipe: Recipe = Recipe()
+
+
+def costs() -> dict[str, float]:
+    """Cost of each method that trains, to SimCSE's; methods that train on sentences alone."""
+    found: dict[str, float] = {}
+    for folder in ("microworld", "embedded"):
+        with (ROOT / "results" / folder / "cost.csv").open(encoding="utf-8", newline="") as file:
+            for row in csv.DictReader(file):
+                if row.get("trained_on", "sentences") == "sentences" and float(row["to_simcse"]) > 0.5:
+                    found.setdefault(row["method"], float(row["to_simcse"]))
+    return found
+
+
+def seconds_of(costs: dict[str, float], step: float) -> dict[str, float]:
+    """Seconds of each job, by its key."""
+    return {
+        f"{method}/{share}/{seed}": cost * STEPS * step + SCORING
+        for method, cost in costs.items()
+        for share in range(SHARES)
+        for seed in range(SEEDS)
+    }
+
+
+def elapsed(seconds: dict[str, float], gpus: int) -> float:
+    """Seconds until the last job has ended."""
+    jobs: Any = [Run(key, int(key.rpartition("/")[2])) for key in seconds]
+    free = [0.0] * gpus
+    for job in longest_first(jobs, seconds, gpus):
+        heapq.heapreplace(free, free[0] + seconds[job.key])
+    return max(free)
+
+
+def tables(costs: dict[str, float]) -> dict[str, str]:
+    """What is computed, by the name of its place in the page."""
+    each = [seconds_of(costs, step) for step in ASSUMED]
+    total, longest = sum(each[1].values()), max(costs, key=lambda method: costs[method])
+    rows = []
+    for gpus in GPUS:
+        hours = [elapsed(seconds, gpus) / 3600 for seconds in each]
+        rows.append(
+            f"| {gpus:,} | {' / '.join(f'{one:.1f}' for one in hours)} | {total / hours[1] / 36 / gpus:.0f} % |"
+        )
+    low, middle, high = (step * STEPS for step in ASSUMED)
+    work = 6 * WEIGHTS * ROWS * WORD_PIECES / 1e12
+    slow, likely, quick = (f"{work / step:.0f}" for step in reversed(ASSUMED))
+    others = sorted(costs.values())
+    return {
+        "computed": "\n".join([
+            "| what | figure |",
+            "| --- | --- |",
+            f"| jobs | {len(each[1]):,}: {len(costs)} methods x {SHARES} x {SEEDS} |",
+            f"| arithmetic of a simcse step | {work:.1f} TFLOP: 6 x 85 million weights x {ROWS} sentences x "
+            f"{WORD_PIECES} word pieces, no padding |",
+            f"| simcse | {middle:,.0f} s ({low:,.0f} to {high:,.0f}), "
+            f"at {likely} TFLOP/s ({quick} to {slow}) |",
+            f"| other methods, to simcse | {others[0]} to {others[-1]} (`{longest}`), mean {mean(others):.2f} |",
+            f"| all of it | {total / 3600:,.0f} GPU hours |",
+            f"| the longest job | {max(each[1].values()) / 3600:.1f} hours |",
+        ]),
+        "hours": "\n".join(
+            [
+                f"| GPUs | hours at {' / '.join(map(str, ASSUMED))} s a step | GPUs busy |",
+                "| --- | --- | --- |",
+                *rows,
+            ]
+        ),
+    }  # fmt: skip
+
+
+def with_tables(text: str) -> str:
+    """The page with its tables, each between its marker and the next `<!-- end -->`."""
+    for name, table in tables(costs()).items():
+        before, start, rest = text.partition(f"<!-- {name}, by benchmarks/speed/plan.py -->\n")
+        text = f"{before}{start}{table}\n{''.join(rest.partition('<!-- end -->')[1:])}"
+    return text
+
+
+def main() -> None:
+    """Write the page again."""
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
