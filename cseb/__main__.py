@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from types import FrameType
@@ -21,6 +22,8 @@ def main() -> None:
         command()
     except KeyboardInterrupt:
         sys.exit(130)  # as the commands end
+    finally:
+        gc.freeze()  # nothing is looked through for garbage that the end of the process frees anyway
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

@@ -478,6 +478,11 @@ def part_names() -> set[str]:
     return {*PRESETS, *(known for registry in SLOTS.values() for known in registry)}
 
 
+def is_part(name: str) -> bool:
+    """Whether it is one of these names, at the price of a look: readers of many records ask thousands of times."""
+    return name in PRESETS or any(name in registry for registry in SLOTS.values())
+
+
 def slot_of(name: str) -> str:
     """The slot a part of this name goes into; our own are found without asking other packages. Raises: UnknownName."""
     found = (slot for own in (True, False) for slot, held in SLOTS.items() if name in (held.builtin if own else held))

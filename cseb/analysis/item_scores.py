@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import BadResults, CsebError
+from cseb.progress import counted
 from cseb.records.items import Items
 from cseb.records.record import Protocol as Measured
 from cseb.records.record import RecordSummary, Select
@@ -98,7 +99,8 @@ class ItemScores:
         if protocol not in self._doubts:
             named = [*protocol.tasks, *filter(None, [protocol.dev])]
             try:
-                digests = "".join(self.load(_bare(name)).sha256() for name in named)
+                loaded = counted(named, "loading task data", len(named))
+                digests = "".join(self.load(_bare(name)).sha256() for name in loaded)
                 same = hashlib.sha256(digests.encode()).hexdigest() == protocol.data
                 self._doubts[protocol] = "" if same else "the task data here are not those of the records"
             except CsebError as error:

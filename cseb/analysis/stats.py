@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from cseb.records.record import RecordSummary, Select
 
@@ -123,19 +124,30 @@ def score(record: RecordSummary | None, tasks: Sequence[str], select: Select) ->
         return "collapsed"
     if len(points) < len(tasks) or not tasks:
         return "missing"
-    return float(np.mean(points))
+    return _average(points)
 
 
 def _over(scores: Mapping[int, float | Absent], keys: Mapping[int, str]) -> Cell:
     values = {seed: value for seed, value in scores.items() if not isinstance(value, str)}
     points = np.array(list(values.values()), dtype=np.float64)
     return Cell(
-        mean=float(points.mean()) if len(points) else None,
-        sd=float(points.std(ddof=1)) if len(points) > 1 else None,
+        mean=_average(points) if len(points) else None,
+        sd=_deviation(points) if len(points) > 1 else None,
         values=values,
         absent={seed: value for seed, value in scores.items() if isinstance(value, str)},
         keys=keys,
     )
+
+
+# What numpy's own functions say, to the bit, in a tenth of their time: of ten thousand short lists that is most of it.
+def _average(points: Sequence[float] | npt.NDArray[np.float64]) -> float:
+    """As np.mean."""
+    return float(np.add.reduce(points) / len(points))
+
+
+def _deviation(points: npt.NDArray[np.float64]) -> float:
+    """As np.std with ddof=1."""
+    return float(np.sqrt(np.add.reduce((points - _average(points)) ** 2) / (len(points) - 1)))
 
 
 def _mean(points: Sequence[float]) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isclose
 
 from cseb.analysis.comparable import INPUTS, as_it_stands, refuse_differences, tag
@@ -14,7 +15,7 @@ from cseb.records.staleness import stale
 from cseb.text import plain, quantity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, for the cached property
 class Study:
     """Comparable records: one corpus and protocol, one set of options per cell, one record per seed.
 
@@ -38,7 +39,7 @@ class Study:
         """Whether these are encoders as they stand, one row each, rather than methods on one encoder."""
         return all(map(as_it_stands, self.records))
 
-    @property
+    @cached_property
     def records(self) -> list[RecordSummary]:
         """All records that count, by method, size and seed."""
         return [
@@ -210,6 +211,7 @@ def _measures(records: list[RecordSummary]) -> dict[str, str]:
                     f"records differ in how {plain(task)} is scored: {plain(found[task])} / {plain(protocol)}; "
                     "keep one of them in a folder of its own"
                 )
-    tasks = tuple(dict.fromkeys(task for record in records for task in record.protocol.tasks))
+    lists = dict.fromkeys(record.protocol.tasks for record in records)
+    tasks = tuple(dict.fromkeys(task for each in lists for task in each))
     main = next((found[task] for task in tasks if task in found), "")
     return {task: found.get(task, main) for task in tasks}

@@ -7,7 +7,6 @@ from functools import lru_cache
 from statistics import fmean
 
 from cseb.registry import EMBEDDED, TASK_GROUPS
-from cseb.tasks.words import baselines
 
 
 @lru_cache(maxsize=64)  # every table of a report asks, mostly for the same tasks
@@ -20,6 +19,8 @@ def word_baselines(tasks: tuple[str, ...]) -> Mapping[str, float]:
     names = tuple(task.partition("@")[0] for task in tasks)
     if not names or not set(names) <= {name for group in EMBEDDED for name in TASK_GROUPS[group]}:
         return {}
+    from cseb.tasks.words import baselines  # most tables need neither tasks nor words
+
     found = {}
     for name, points in baselines(names).items():
         known = [point for point in points if point is not None]

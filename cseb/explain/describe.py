@@ -14,7 +14,7 @@ from cseb.methods.part_facts import Facts, Option, facts
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
 from cseb.papers.printed import Printed
 from cseb.papers.scores import own_rows
-from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, part_names, slot_of
+from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, is_part, slot_of
 from cseb.reports.text_table import aligned
 from cseb.text import percent
 
@@ -34,7 +34,7 @@ def show(text: str) -> str:
     text: a spec, such as micse or simcse+ami. Raises: BadSpec, UnknownName.
     """
     name = text.strip()
-    if name not in METHODS and name in part_names():
+    if name not in METHODS and is_part(name):
         return show_part(name)
     method = parse_method(text)
     settled = method.at(1.0)
@@ -49,7 +49,7 @@ def show(text: str) -> str:
         _published(str(method)),
     ]
     shown = "\n\n".join("\n".join(block) for block in blocks if block)
-    return f"{shown}\n\n{show_part(name)}" if name in part_names() else shown  # cls is a method, and a pooler
+    return f"{shown}\n\n{show_part(name)}" if is_part(name) else shown  # cls is a method, and a pooler
 
 
 def show_part(name: str) -> str:

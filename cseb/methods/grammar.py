@@ -13,7 +13,7 @@ from dataclasses import replace
 from cseb.errors import BadSpec, UnknownName
 from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.spec import Edit, Method, Option, Part, method_named, preset
-from cseb.registry import METHODS, left_out, part_names
+from cseb.registry import METHODS, is_part, left_out
 
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 LONGEST = 10_000  # characters of a spec
@@ -111,7 +111,7 @@ def _hyphened(signed: Sequence[tuple[str, ast.expr]]) -> Iterator[str]:
 
 def _no_method(name: str) -> UnknownName:
     """What to say of a name that no method begins with."""
-    remarks = [f"{name} is a part: such as simcse+{name}"] if name in part_names() else []
+    remarks = [f"{name} is a part: such as simcse+{name}"] if is_part(name) else []
     remarks += [f"{name} does not run: {NOT_OFFERED[name]}"] if name in NOT_OFFERED else []
     return UnknownName("method", name, METHODS, (*remarks, *left_out()))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from cseb.errors import BadSpec, UnknownName, did_you_mean, shortened
 from cseb.methods.part_facts import facts
-from cseb.registry import METHODS, PRESETS, SLOTS, left_out, part_names, slot_of
+from cseb.registry import METHODS, PRESETS, SLOTS, is_part, left_out, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
 SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
@@ -215,7 +215,7 @@ def _stated(method: Method) -> Method:
 
 def _taken(method: Method, name: str) -> Part:
     """The part that `-name` takes away. Raises: UnknownName, as a hyphen may have been meant for a method's name."""
-    if name in part_names():
+    if is_part(name):
         return preset(name)
     held = [part.name for part in method.parts()]
     whole = f"{method.name}-{name}"

@@ -71,12 +71,15 @@ def read_method(resolved: str) -> tuple[Stated, ...]:
         if version is None or (version.group(2) and version.end() == len(resolved)):
             raise _unreadable(resolved[place:])
         try:
-            part = parse_part(resolved[place:end])
+            part = _part(resolved[place:end])
         except BadSpec:
             raise _unreadable(resolved[place:]) from None
         found.append(Stated(part, int(version.group(1))))
         place = version.end()
     return tuple(found)
+
+
+_part = lru_cache(maxsize=4096)(parse_part)  # methods of a folder share most of their parts
 
 
 @dataclass(frozen=True, slots=True)

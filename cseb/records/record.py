@@ -130,7 +130,9 @@ class PackedScores(Sequence[TaskScore]):
 
     @classmethod
     def of(cls, scores: Iterable[TaskScore]) -> PackedScores:
-        """These scores."""
+        """These scores; as they are where they are packed."""
+        if isinstance(scores, PackedScores):
+            return scores
         held = tuple(scores)
         values = array("d", (nan if one.value is None else one.value for one in held))
         return cls(tuple((one.task, one.protocol, one.select) for one in held), values)

@@ -9,7 +9,7 @@ from cseb.errors import BadResults, CsebError
 from cseb.methods.part_facts import facts
 from cseb.records.method_text import Stated
 from cseb.records.record import RecordSummary
-from cseb.registry import TASKS, part_names
+from cseb.registry import TASKS, is_part
 from cseb.text import plain
 
 
@@ -40,7 +40,7 @@ def _now(stated: Stated, versions: Mapping[str, int] | None) -> int:
     name = stated.part.name
     if versions is not None:
         return versions.get(name, 1)
-    if name not in part_names():
+    if not is_part(name):
         return stated.version
     try:
         return facts(name, False).version

@@ -21,7 +21,7 @@ from cseb.records.items import LARGEST as LARGEST_ITEMS
 from cseb.records.items import Items, items_bytes, items_of, read_items
 from cseb.records.record import Length, PackedScores, Record, RecordSummary
 from cseb.records.record_file import LARGEST, Problem, read_record, record_bytes, record_of
-from cseb.records.summary_index import FIELDS, Stamps, SummaryIndex
+from cseb.records.summary_index import Stamps, SummaryIndex, summary_of
 from cseb.records.summary_index import write as write_index
 from cseb.records.writable import prepare, unwritable
 from cseb.text import plain
@@ -277,4 +277,4 @@ def _summary(record: Record, shared: dict[Any, Any]) -> RecordSummary:
     packed.heads = once("heads", packed.heads)
     kept["scores"] = packed
     kept["trace"] = trace and Length(steps=trace.steps, best_step=trace.best_step)
-    return RecordSummary.model_construct(FIELDS, **kept)
+    return summary_of(kept)

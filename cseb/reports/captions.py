@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell, Spread
 from cseb.analysis.study import Study
-from cseb.records.record import Overlap, RecordSummary, Select, Source
+from cseb.records.record import Overlap, Select, Source
 from cseb.records.record_file import Problem
 from cseb.text import percent, plain, quantity
 
@@ -66,9 +66,9 @@ def footnotes(
     cells: all of them, each with a name to speak of it; beyond: methods that saw more than the subset, and what.
     """
     first = study.records[0]
-    encoders = {one.encoder.sha256: tag(one.encoder) for one in study.records}
+    encoders = {one.encoder.sha256: one.encoder for one in study.records}
     corpus = "" if study.untrained else f"; corpus {tag(first.corpus)}"
-    yield f"Encoder {_some(sorted(encoders.values()))}{corpus}."
+    yield f"Encoder {_some(sorted(map(tag, encoders.values())))}{corpus}."
     if any("microworld" in name for name in (first.corpus.name, *tasks, *study.tasks.values())):
         yield "Microworld: synthetic sentences; these scores say nothing about real text."
     for method, seen in beyond.items():
@@ -91,24 +91,26 @@ def footnotes(
 def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], selects: Sequence[Select]) -> str:
     """One line that goes into an appendix: what was run with what, on what, scored how."""
     first = study.records[0]
-    resolved = sorted({f"{one.method} {one.subset.size} {one.resolved}" for one in study.records})
+    # Texts are made of what differs: many records share their encoder, and their seeds the method.
+    cells = {(one.method, one.subset.size, one.resolved) for one in study.records}
+    resolved = sorted({f"{method} {size} {text}" for method, size, text in cells})
     methods = hashlib.sha256("\n".join(resolved).encode()).hexdigest()
+    encoders = {one.encoder for one in study.records}
+    computed = {(one.protocol.device, one.protocol.threads, one.origin.dtype) for one in study.records}
     chosen = f"best:{first.protocol.dev}" if "best" in selects else ""
     return "|".join(
         plain(part).replace("|", "_")
         for part in (
             f"cseb:{','.join(sorted({one.origin.cseb for one in study.records}))}",
             f"methods@{methods[:4]}",
-            ",".join(sorted({_short(one.encoder) for one in study.records})),
+            ",".join(sorted(set(map(_short, encoders)))),
             "untrained" if study.untrained else _short(first.corpus),
             "f" + ",".join(f"{fraction:.3g}" for fraction in sizes.values()),
             f"s{runs(study.seeds)}",
             ",".join(tasks),
             ",".join(sorted({study.tasks[task] for task in tasks})),
             ",".join(filter(None, (chosen, "last" if "last" in selects else ""))),
-            ",".join(
-                sorted({f"{one.protocol.device},{one.protocol.threads}t,{one.origin.dtype}" for one in study.records})
-            ),
+            ",".join(sorted({f"{device},{threads}t,{dtype}" for device, threads, dtype in computed})),
         )
     )
 
@@ -175,14 +177,11 @@ def mixed_note(study: Study) -> Iterator[str]:
     """Differences that should not matter, or were asked to be ignored, said because they might matter."""
     if study.mixed:
         yield f"Mixed (--mixed): {_some(study.mixed)}."
-    if len(found := {_where(one) for one in study.records}) > 1:
+    places = {(one.origin.machine, one.origin.device) for one in study.records}
+    if len(found := {f"{machine} {device}" for machine, device in places}) > 1:
         yield f"Run on several machines: {_some(sorted(map(plain, found)))}."
     if len(found := {one.origin.linear for one in study.records if one.origin.linear}) > 1:
         yield f"Linear layers by several libraries, which round differently: {_some(sorted(map(plain, found)))}."
-
-
-def _where(record: RecordSummary) -> str:
-    return f"{record.origin.machine} {record.origin.device}"
 
 
 def _lacking(found: Cell) -> list[int]:

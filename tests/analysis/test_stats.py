@@ -42,6 +42,15 @@ def test_a_cell_is_numpy_over_the_averages_of_seeds() -> None:
     assert found.values == pytest.approx(dict(enumerate(points.mean(axis=1))))
 
 
+@pytest.mark.parametrize("seeds", [2, 5, 9, 200])  # numpy sums up to 8, 128 and more in several orders
+def test_mean_and_deviation_are_those_of_numpy_to_the_bit(seeds: int) -> None:
+    points = np.random.default_rng(seeds).uniform(0, 100, size=seeds)
+    runs = {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate(points.tolist())}
+    found = cell(runs, range(seeds), TASKS[:1], "best")
+    assert (found.mean, found.sd) == (np.mean(points), np.std(points, ddof=1))
+    assert score(runs[0], TASKS, "best") == np.mean([points[0]] * 3)
+
+
 def test_a_cell_by_hand() -> None:
     runs = {seed: record(seed=seed, values=(value,) * 3) for seed, value in enumerate((70.0, 72.0, 77.0))}
     found = cell(runs, (0, 1, 2), TASKS, "best")

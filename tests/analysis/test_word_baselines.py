@@ -23,8 +23,7 @@ def test_the_average_is_that_of_the_tasks() -> None:
 
 
 def test_a_baseline_without_a_score_on_a_task_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules[word_baselines.__module__]
-    monkeypatch.setattr(module, "baselines", lambda tasks: {"one": [1.0, 3.0], "two": [1.0, None]})
+    monkeypatch.setattr("cseb.tasks.words.baselines", lambda tasks: {"one": [1.0, 3.0], "two": [1.0, None]})
     word_baselines.cache_clear()
     assert word_baselines(TWO) == {"one": 2.0}
     word_baselines.cache_clear()
