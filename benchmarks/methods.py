@@ -23,6 +23,7 @@ from cseb.tasks.words import baselines
 
 ROOT = Path(__file__).parents[1]
 DEMO = Path("results") / "microworld"
+NEWER = Path("results") / "embedded"  # methods that microworld has not
 SHARE = 0.01  # of the corpus, where low-shot columns look
 REAL, SIZE = Path("results") / "real", 1_000  # human ratings, and how many sentences its column looks at
 PAPER = re.compile(r".*?\b(?:19|20)[0-9]{2}\b")  # a source up to its year
@@ -31,12 +32,12 @@ NONE = "--"
 
 LEGEND = """\
 Needs: besides sentences and one encoder. Has seen: in training; an encoder's own pre-training is left aside. Cost: CPU
-seconds of a job of the microworld as a multiple of `simcse` on the same corpus. Printed: average of seven STS tasks for
-BERT-base, lowest to highest where papers differ; another encoder is named. Microworld: mean ± sample standard
-deviation over seeds, the checkpoint that its dev set chose, as of 22 November 2026; it says nothing about real text.
-Real text: the same of the seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences (`results/real`, which says
-how rates were chosen and how many seeds there are). `*`: with options, which fit its tiny encoder or name a teacher.
-`--`: a, in no table of the five papers in this form; b, learns from labelled texts, see
+seconds of a job as a multiple of `simcse` on the same corpus, in the microworld; `†`: in `results/embedded`. Printed:
+average of seven STS tasks for BERT-base, lowest to highest where papers differ; another encoder is named. Microworld:
+mean ± sample standard deviation over seeds, the checkpoint that its dev set chose, as of 22 November 2026; it says
+nothing about real text. Real text: the same of the seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences
+(`results/real`, which says how rates were chosen and how many seeds there are). `*`: with options, which fit its tiny
+encoder or name a teacher. `--`: a, in no table of the five papers in this form; b, learns from labelled texts, see
 `results/microworld/triples.md`; c, not run; d, not timed; e, needs a file that does not come with cseb; f, in
 `results/real`, where words alone stand below the table."""
 
@@ -77,7 +78,8 @@ WORDS = (
 
 def methods_table(root: Path = ROOT) -> str:
     """One row for each method of the registry, then encoders of words, then what is not offered and why."""
-    cost = {row["method"]: row["to_simcse"] for row in reversed(_costs(root))}
+    cost = {row["method"]: f"{row['to_simcse']} †" for row in _rows(root / NEWER / "cost.csv")}
+    cost |= {row["method"]: row["to_simcse"] for row in reversed(_costs(root))}
     demo = _points(root / DEMO, lambda row: float(row["fraction"]) == SHARE)
     real = _points(root / REAL, lambda row: int(row["size"]) == SIZE)
     rows = [_method_row(name, cost, real, demo) for name in METHODS]
@@ -204,7 +206,11 @@ def _points(folder: Path, looks_at: Callable[[Mapping[str, str]], bool]) -> dict
 
 
 def _costs(root: Path) -> list[dict[str, str]]:
-    with (root / DEMO / "cost.csv").open(encoding="utf-8", newline="") as stream:
+    return _rows(root / DEMO / "cost.csv")
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 

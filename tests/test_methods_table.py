@@ -96,12 +96,18 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
         "trained_on,method,cpu_seconds,to_simcse,peak_mb\n"
         "triples,simcse,6.0,1.00,1000\nsentences,simcse,5.0,1.00,900\nsentences,pcl,50.0,10.00,2000\ntriples,rcl,9.0,1.50,800\n"
     )
+    newer = tmp_path / "results" / "embedded"
+    newer.mkdir()
+    (newer / "cost.csv").write_text(
+        "method,runs,cpu_seconds,to_simcse,peak_mb\ncrops,20,7.0,1.01,9\npcl,20,7.0,2.0,9\n"
+    )
     rows = cells(script.methods_table(tmp_path))
     assert [rows[name][-1] for name in ("simcse", "vascl", "ct", "cls", "pcl")] == [
         "20.13 ± 1.25", "21.13 ± 1.25 *", "-- c", "24.13", "-- c",
     ]  # fmt: skip
     assert [rows[name][-2] for name in ("ct", "mean", "simcse", "rcl")] == ["53.13 ± 0.50", "55.00", "-- c", "-- b"]
     assert [rows[name][3] for name in ("simcse", "pcl", "rcl", "ct")] == ["1.00", "10.00", "1.50", "-- d"]
+    assert rows["crops"][3] == "1.01 †"
     assert rows["rcl"][-1] == "-- b"
     costs = cells(script.costs_table("sentences", tmp_path))
     assert list(costs)[2:] == ["simcse", "pcl"]
