@@ -164,13 +164,14 @@ class Advice:
     def _ask(self) -> None:
         """Have the user answer what contestants of the first round disagree on; the clock stands still meanwhile."""
         began, folder = time.monotonic(), self.runs.store.folder
-        self.answers = Answers.read(folder)
+        pairs = self.runs.pairs(self.judge.choose)
+        self.answers = Answers.read(folder, len(pairs))
         if self.answers is None:
             items = self.runs.items([*UNTRAINED, *self.methods], [0], self.size, self.judge.choose)
             cosines = {method: each[0] for method, each in items.items()}
             self.answers = Answers.new(folder, draw(cosines, self.ask))
         if self.answers.next is not None and self.asker is not None:
-            self.asker(self.answers, self.runs.pairs(self.judge.choose))
+            self.asker(self.answers, pairs)
         self.budget.started += time.monotonic() - began
 
     def _after(self, number: int, active: list[str], seeds: int, tests: int) -> list[str]:

@@ -8,6 +8,7 @@ that choice. A simulation behind it is in tests/advice/test_questions.py: chosen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,11 @@ class Question:
     weight: float
     part: Part
     repeats: int = -1
+
+    def fits(self, number: int, pairs: int) -> bool:
+        """Whether the question of this number can be one of a pool of so many pairs: a file may say anything."""
+        inside = 0 <= self.first < pairs and 0 <= self.second < pairs
+        return inside and 0 <= self.weight < math.inf and -1 <= self.repeats < number
 
 
 def pool(sentences: Sequence[str], folder: Path) -> str:
@@ -115,8 +121,8 @@ class Answers:
     answers: list[str]
 
     @classmethod
-    def read(cls, folder: Path) -> Answers | None:
-        """Those of an earlier call, None if nothing was asked yet. Raises: BadData."""
+    def read(cls, folder: Path, pairs: int) -> Answers | None:
+        """Those of an earlier call, None if nothing was asked yet. pairs: of the pool. Raises: BadData."""
         path = folder / ASKED
         if not path.is_file():
             return None
@@ -127,6 +133,8 @@ class Answers:
                 Question(int(a), int(b), float(weight), PARTS[PARTS.index(part)], int(again))
                 for a, b, weight, part, again in zip(*(columns[name] for name in COLUMNS[:-1]), strict=True)
             ]
+            if not all(one.fits(number, pairs) for number, one in enumerate(questions)):
+                raise ValueError("a place that is not there")
         except ValueError:
             raise BadData(f"{path} is damaged; remove it to be asked anew") from None
         return cls(path, questions, [one if one in (FIRST, SECOND, SKIPPED) else "" for one in columns["answer"]])

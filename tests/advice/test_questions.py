@@ -54,21 +54,38 @@ def test_contestants_that_agree_on_everything_cannot_be_told_apart() -> None:
 def test_an_answer_is_kept_taken_back_and_found_again(tmp_path: Path) -> None:
     _, cosines = encoders(np.random.default_rng(0), 0.5, 0.5)
     new = Answers.new(tmp_path, draw(cosines, 20))
-    assert Answers.read(tmp_path) is None
+    assert Answers.read(tmp_path, PAIRS) is None
     new.answer(0, "1")
     new.answer(1, "s")
     new.answer(2, "2")
     new.answer(2, "")
-    found = Answers.read(tmp_path)
+    found = Answers.read(tmp_path, PAIRS)
     assert found is not None
     assert found.answers == new.answers
     assert found.next == 2
     assert [(one.first, one.second, one.part) for one in found.questions] == [
         (one.first, one.second, one.part) for one in new.questions
     ]
-    (tmp_path / ASKED).write_text("first\tsecond\tweight\tpart\trepeats\tanswer\nx\t1\t1\tchoose\t-1\t1\n")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "x 1 1 choose -1",
+        "9 1 1 choose -1",
+        "-1 1 1 choose -1",
+        "0 9 1 choose -1",
+        "0 1 nan choose -1",
+        "0 1 1 decide 0",
+    ],
+)
+def test_a_question_that_cannot_have_been_asked_is_refused(tmp_path: Path, row: str) -> None:
+    lines = ["first second weight part repeats answer", row + " 1"]
+    (tmp_path / ASKED).write_text("".join(line.replace(" ", "\t") + "\n" for line in lines))
     with pytest.raises(BadData, match="is damaged"):
-        Answers.read(tmp_path)
+        Answers.read(tmp_path, 9)
+    (tmp_path / ASKED).write_text("".join(line.replace(" ", "\t") + "\n" for line in [lines[0], "8 0 1 choose -1 1"]))
+    assert Answers.read(tmp_path, 9) is not None
 
 
 def test_who_changes_his_mind_is_found_out(tmp_path: Path) -> None:

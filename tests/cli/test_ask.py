@@ -14,7 +14,7 @@ QUESTIONS = [Question(0, 1, 1.0, "choose"), Question(1, 2, 1.0, "decide"), Quest
 
 def typed(monkeypatch: pytest.MonkeyPatch, folder: Path, keys: str) -> Answers:
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{key}\n" for key in keys)))
-    found = Answers.read(folder) or Answers.new(folder, QUESTIONS)
+    found = Answers.read(folder, len(PAIRS)) or Answers.new(folder, QUESTIONS)
     ask(found, PAIRS)
     return found
 

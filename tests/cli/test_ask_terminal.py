@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.advice.questions import ASKED, Answers
+from cseb.advice.questions import ASKED, MOST_PAIRS, Answers
 from cseb.cli import app
 from tests.standin_race import LINES, METHODS, stand_in
 
@@ -68,7 +68,7 @@ def test_a_user_answers_takes_back_stops_and_goes_on(
                "--workers", "2", "--linear", "blas", "--device", "cpu"]  # fmt: skip
 
     def answers() -> list[str]:
-        found = Answers.read(Path("my.recommend"))
+        found = Answers.read(Path("my.recommend"), MOST_PAIRS)
         assert found is not None
         return list(found.answers)
 
