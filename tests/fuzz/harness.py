@@ -288,9 +288,10 @@ def _raw(text: str) -> bytes:
 
 def _report(kind: str, number: int, chosen: str, case: Case, ended: Ended, found: Sequence[str]) -> str:
     said = (ended.errors.strip() or ended.output.strip())[-1200:]
+    test = os.environ["PYTEST_CURRENT_TEST"].partition(" ")[0]
     lines = [
         f"== {kind} {number}: {'; '.join(found)}",
-        f"   again: CSEB_FUZZ_SEED={chosen} CSEB_FUZZ_ONLY={kind}:{number} pytest -m slow tests/fuzz -k {kind}",
+        f"   again: CSEB_FUZZ_SEED={chosen} CSEB_FUZZ_ONLY={kind}:{number} pytest -m slow {test}",
         f"   in {case.folder}: cseb {_typed(ended.argv)[:1500]}",
         *(f"   {note}" for note in case.notes),
         f"   exit code {ended.code}; {said!r}",
