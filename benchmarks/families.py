@@ -2,7 +2,7 @@
 
 Every family is a random encoder of two layers with the dropout rates that its configuration has by default. A cell says
 what the check before a grid says; with `--train` every one that passes is trained for a step as well, in some minutes.
-Run it in the root of the repository after a family, a view or a check has changed: python benchmarks/families.py
+Run it in the root of the repository after a family, a view or a check has changed: python -m benchmarks.families
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks.marked import with_table
 from cseb.data.shipped import ENCODERS
 from cseb.data.weights import locate
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 
 ROOT = Path(__file__).parents[1]
-PAGE, START, END = "docs/guide/encoders.md", "<!-- families, by benchmarks/families.py -->\n", "<!-- end -->"
+PAGE, MARKER = "docs/guide/encoders.md", "families, by benchmarks/families.py"
 WIDTH = 32
 NOISE = "+recipe(dropout=0.1)"
 SHORT = "+recipe(steps=1,batch_size=8,warmup=0,eval_every=1)"
@@ -133,13 +134,6 @@ def table(cells: Mapping[str, list[str]]) -> str:
     return "\n".join([*lines, *(f"| {name} | {' | '.join(row)} |" for name, row in cells.items())])
 
 
-def with_table(page: str, made: str) -> str:
-    """The page with this table in its place."""
-    before, found, rest = page.partition(START)
-    assert found, f"no {START.strip()}"
-    return f"{before}{START}{made}\n{END}{rest.partition(END)[2]}"
-
-
 def made_table(below: Path, train: bool) -> str:
     """The table, from encoders that are put below this folder; train: raise RuntimeError where a cell does not."""
     cells: dict[str, list[str]] = {}
@@ -159,7 +153,7 @@ def main() -> None:
     page = ROOT / PAGE
     with tempfile.TemporaryDirectory() as below:
         found = made_table(Path(below), "--train" in sys.argv)
-    page.write_text(with_table(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+    page.write_text(with_table(page.read_text(encoding="utf-8"), MARKER, found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Tables in the docs (all methods, all tasks) and those of costs in results/microworld/README.md.
 
 Rows come from the registry, what papers print from benchmarks/published/scores.csv, ours from results/microworld.
-Run it in the root of the repository after any of these has changed: python benchmarks/methods.py
+Run it in the root of the repository after any of these has changed: python -m benchmarks.methods
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+from benchmarks.marked import with_table
 from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
@@ -22,6 +23,7 @@ from cseb.registry import METHODS, TASKS
 from cseb.tasks.words import baselines
 
 ROOT = Path(__file__).parents[1]
+BY = "by benchmarks/methods.py"  # what a marker ends with
 DEMO = Path("results") / "microworld"
 NEWER = Path("results") / "embedded"  # methods that microworld has not
 SHARE = 0.01  # of the corpus, where low-shot columns look
@@ -236,19 +238,11 @@ TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
 )
 
 
-def with_table(text: str, marker: str, table: str) -> str:
-    """The text with this table between its marker and the next `<!-- end -->`."""
-    start = f"<!-- {marker}, by benchmarks/methods.py -->\n"
-    before, found, rest = text.partition(start)
-    assert found, f"no {start.strip()}"
-    return f"{before}{start}{table}\n<!-- end -->{rest.partition('<!-- end -->')[2]}"
-
-
 def main() -> None:
     """Write every table where it belongs."""
     for file, marker, made in TABLES:
         path = ROOT / file
-        path.write_text(with_table(path.read_text(encoding="utf-8"), marker, made()), encoding="utf-8")
+        path.write_text(with_table(path.read_text(encoding="utf-8"), f"{marker}, {BY}", made()), encoding="utf-8")
 
 
 if __name__ == "__main__":

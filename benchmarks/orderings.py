@@ -2,7 +2,7 @@
 
 Both numbers of a printed difference stand in one table of one paper, for one encoder and one share. Ours are paired by
 seed; points of every seed come from few-shot.csv and triples.csv in the same folder (`cseb report --format csv`). Run
-it in the root of the repository after one of these has changed: python benchmarks/orderings.py
+it in the root of the repository after one of these has changed: python -m benchmarks.orderings
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.marked import with_table
 from cseb.papers.scores import own_rows
 from cseb.statistics.intervals import t_interval
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = tuple(ROOT / "results" / name for name in ("microworld", "real"))
 FILES = ("few-shot.csv", "triples.csv")
-MARKERS = ("<!-- orderings, by benchmarks/orderings.py -->\n", "<!-- end -->")
+MARKER = "orderings, by benchmarks/orderings.py"
 BASELINE = "simcse"
 MINILM = "outside_teacher(encoder='sentence-transformers/all-MiniLM-L6-v2')"
 TAUGHT = ("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct")
@@ -85,7 +86,7 @@ def printed(method: str, base: str) -> str:
 
 def table(folder: Path) -> str:
     """Markdown: a row for each method held against another one, a column for each share."""
-    return "\n".join(_lines([points(folder / file) for file in FILES])) + "\n"
+    return "\n".join(_lines([points(folder / file) for file in FILES]))
 
 
 def _lines(files: Sequence[Points]) -> Iterator[str]:
@@ -106,9 +107,7 @@ def _lines(files: Sequence[Points]) -> Iterator[str]:
 
 def replaced(text: str, folder: Path) -> str:
     """`text` with a fresh table of the folder between the markers."""
-    before, _, rest = text.partition(MARKERS[0])
-    _, _, after = rest.partition(MARKERS[1])
-    return f"{before}{MARKERS[0]}{table(folder)}{MARKERS[1]}{after}"
+    return with_table(text, MARKER, table(folder))
 
 
 def main() -> None:

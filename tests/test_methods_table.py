@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from benchmarks.marked import with_table
 from cseb.explain.describe import listing
 from cseb.methods.grammar import parse_method
 from cseb.methods.not_offered import NOT_OFFERED
@@ -34,7 +35,16 @@ def cells(table: str) -> dict[str, list[str]]:
 def test_every_table_is_the_one_that_is_made_afresh(script: ModuleType) -> None:
     for file, marker, made in script.TABLES:
         text = (ROOT / file).read_text(encoding="utf-8")
-        assert script.with_table(text, marker, made()) == text, f"{file}, {marker}: run python benchmarks/methods.py"
+        assert with_table(text, f"{marker}, {script.BY}", made()) == text, (
+            f"{file}, {marker}: python -m benchmarks.methods"
+        )
+
+
+def test_a_page_without_the_markers_is_refused_and_not_cut() -> None:
+    assert with_table("a\n<!-- m -->\nold\n<!-- end -->\nb", "m", "new") == "a\n<!-- m -->\nnew\n<!-- end -->\nb"
+    for page in ("a\nb", "a\n<!-- m -->\nb", "<!-- end -->\n<!-- m -->\n"):
+        with pytest.raises(ValueError, match="needs <!-- m -->"):
+            with_table(page, "m", "new")
 
 
 def test_every_method_is_there_and_whatever_papers_print_and_we_lack_has_a_reason(script: ModuleType) -> None:

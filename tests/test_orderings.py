@@ -21,7 +21,7 @@ def script() -> ModuleType:
 def test_the_table_that_is_shown_is_fresh(script: ModuleType, name: str) -> None:
     folder = ROOT / "results" / name
     text = (folder / "README.md").read_text(encoding="utf-8")
-    assert script.replaced(text, folder) == text, "run python benchmarks/orderings.py"
+    assert script.replaced(text, folder) == text, "run python -m benchmarks.orderings"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from benchmarks.speed import plan
 
 def test_the_page_has_the_tables_of_the_kept_costs() -> None:
     text = plan.PAGE.read_text(encoding="utf-8")
-    assert plan.with_tables(text) == text, "run python benchmarks/speed/plan.py"
+    assert plan.with_tables(text) == text, "run python -m benchmarks.speed.plan"
 
 
 def test_the_time_is_the_longest_gpu_of_jobs_handed_out_longest_first() -> None:

@@ -1,6 +1,6 @@
 """Hours of a large grid on many GPUs, computed from what its methods cost on a processor.
 
-    python benchmarks/speed/plan.py
+    python -m benchmarks.speed.plan
 
 Every method of results/microworld/cost.csv and results/embedded/cost.csv (of one in both the first), five shares, five
 seeds, 15,625 steps each; a step of SimCSE takes what is assumed here. Jobs are handed out in the order of
@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from benchmarks.marked import with_table
 from cseb.experiment.plan import longest_first
 
 ROOT = Path(__file__).parents[2]
@@ -111,10 +112,9 @@ def tables(costs: dict[str, float]) -> dict[str, str]:
 
 
 def with_tables(text: str) -> str:
-    """The page with its tables, each between its marker and the next `<!-- end -->`."""
+    """The page with its tables."""
     for name, table in tables(costs()).items():
-        before, start, rest = text.partition(f"<!-- {name}, by benchmarks/speed/plan.py -->\n")
-        text = f"{before}{start}{table}\n{''.join(rest.partition('<!-- end -->')[1:])}"
+        text = with_table(text, f"{name}, by benchmarks/speed/plan.py", table)
     return text
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.marked import with_table
 from cseb.encoder.families import BIDIRECTIONAL, DECODER, family_of
 from cseb.encoder.interface import BOTH_SIDES, CONTEXT, GIVEN
 from cseb.parts.contract_checks import NEEDS
@@ -30,7 +31,9 @@ def test_everything_that_a_family_may_lack_has_words_for_it() -> None:
 def test_the_table_of_the_docs_is_what_the_checks_say_and_every_cell_of_it_trains(tmp_path: Path) -> None:
     script = script_of("families")
     page = (ROOT / script.PAGE).read_text(encoding="utf-8")
-    assert script.with_table(page, script.made_table(tmp_path, train=True)) == page, "run benchmarks/families.py"
+    assert with_table(page, script.MARKER, script.made_table(tmp_path, train=True)) == page, (
+        "run python -m benchmarks.families"
+    )
 
 
 def test_two_rows_of_the_table_are_what_the_checks_say(tmp_path: Path) -> None:
@@ -39,4 +42,4 @@ def test_two_rows_of_the_table_are_what_the_checks_say(tmp_path: Path) -> None:
     for name in ("ModernBERT", script.STATIC):
         folder = script.made(name, tmp_path)
         row = " | ".join(script.verdict(folder, edits) for edits in script.COLUMNS.values())
-        assert f"| {name} | {row} |\n" in page, "run benchmarks/families.py"
+        assert f"| {name} | {row} |\n" in page, "python -m benchmarks.families"
