@@ -87,7 +87,7 @@ def tables(costs: dict[str, float]) -> dict[str, str]:
     low, middle, high = (step * STEPS for step in ASSUMED)
     work = 6 * WEIGHTS * ROWS * WORD_PIECES / 1e12
     slow, likely, quick = (f"{work / step:.0f}" for step in reversed(ASSUMED))
-    others = sorted(costs.values())
+    each_cost = sorted(costs.values())
     return {
         "computed": "\n".join([
             "| what | figure |",
@@ -97,7 +97,7 @@ def tables(costs: dict[str, float]) -> dict[str, str]:
             f"{WORD_PIECES} word pieces, no padding |",
             f"| simcse | {middle:,.0f} s ({low:,.0f} to {high:,.0f}), "
             f"at {likely} TFLOP/s ({quick} to {slow}) |",
-            f"| other methods, to simcse | {others[0]} to {others[-1]} (`{longest}`), mean {mean(others):.2f} |",
+            f"| cost of a method, to simcse | {each_cost[0]} to {each_cost[-1]} (`{longest}`), mean {mean(each_cost):.2f} |",
             f"| all of it | {total / 3600:,.0f} GPU hours |",
             f"| the longest job | {max(each[1].values()) / 3600:.1f} hours |",
         ]),
