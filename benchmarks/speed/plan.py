@@ -97,7 +97,8 @@ def tables(costs: dict[str, float]) -> dict[str, str]:
             f"{WORD_PIECES} word pieces, no padding |",
             f"| simcse | {middle:,.0f} s ({low:,.0f} to {high:,.0f}), "
             f"at {likely} TFLOP/s ({quick} to {slow}) |",
-            f"| cost of a method, to simcse | {each_cost[0]} to {each_cost[-1]} (`{longest}`), mean {mean(each_cost):.2f} |",
+            f"| cost of a method, to simcse | {each_cost[0]} to {each_cost[-1]} (`{longest}`), "
+            f"mean {mean(each_cost):.2f} |",
             f"| all of it | {total / 3600:,.0f} GPU hours |",
             f"| the longest job | {max(each[1].values()) / 3600:.1f} hours |",
         ]),
