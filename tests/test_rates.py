@@ -25,7 +25,7 @@ def test_the_best_mean_over_seeds_is_chosen_the_lower_rate_of_two_and_none_of_a_
 def test_a_rate_with_which_a_seed_collapsed_is_tried_and_not_chosen() -> None:
     trials = [rates.Trial("m", rate, seed, 40 + 10_000 * rate, "key") for rate in rates.RATES for seed in (0, 1)]
     assert rates.chosen(trials) == {"m": 3e-3}
-    trials[-1] = replace(trials[-1], dev=None)
+    trials[-2:] = [replace(trials[-2], dev=1_000.0), replace(trials[-1], dev=None)]  # not averaged, with 0 or without
     assert rates.chosen(trials) == {"m": 1e-3}
 
 
