@@ -1,11 +1,11 @@
-"""The learning rate of each method in `benchmarks/real.yaml`: the best of four on STS-B dev, the same four for all.
+"""The learning rate of each method in a benchmark on real text: the best of four on STS-B dev, the same four for all.
 
-    python -m benchmarks.rates run METHOD[,METHOD] --records FOLDER --data-dir DATA [--workers 2]
-    python -m benchmarks.rates read --records FOLDER
+    python -m benchmarks.rates run METHOD[,METHOD] --records FOLDER --data-dir DATA [--workers 2] [--benchmark real]
+    python -m benchmarks.rates read --records FOLDER [--benchmark real]
 
-`run` trains each method with each rate for 1,000 sentences, two seeds and 120 steps, without a look at a test set; it
-goes on where it was stopped. `read` adds what it finds to results/real/rates.csv and prints the chosen rates as
-`per_method` of real.yaml has them.
+`run` trains each method with each rate for 1,000 sentences, two seeds and 120 steps, as benchmarks/real-rates.yaml has
+it, without a look at a test set; it goes on where it was stopped. `read` adds what it finds to results/real/rates.csv
+and prints the chosen rates as `per_method` of real.yaml has them. So it is for every benchmark in BENCHMARKS.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from cseb.cli import app
 from cseb.methods.grammar import labels
 from cseb.records.store import Store
 
-BENCHMARK = Path(__file__).with_name("real-rates.yaml")
-TABLE = Path(__file__).parents[1] / "results" / "real" / "rates.csv"
+BENCHMARKS = ("real", "rated-pairs", "triples")
 HEAD = ("method", "learning_rate", "seed", "stsb_dev", "key")
 COLLAPSED = "collapsed"  # in place of a score
 SEEDS = 2  # as the benchmark has it
@@ -42,6 +41,16 @@ class Trial:
     seed: int
     dev: float | None
     key: str
+
+
+def trials_of(benchmark: str) -> Path:
+    """The grid of trials."""
+    return Path(__file__).with_name(f"{benchmark}-rates.yaml")
+
+
+def table_of(benchmark: str) -> Path:
+    """Every trial there has been."""
+    return Path(__file__).parents[1] / "results" / benchmark / "rates.csv"
 
 
 def specs(methods: Iterable[str]) -> list[str]:
@@ -81,9 +90,9 @@ def edit(rate: float) -> str:
 
 
 def merged(table: Path, trials: Iterable[Trial]) -> list[tuple[str, ...]]:
-    """Rows of the table, with those that have been tried since; one row a key."""
-    with table.open(encoding="utf-8", newline="") as file:
-        rows = {row[-1]: tuple(row) for row in list(csv.reader(file))[1:]}
+    """Rows of the table, if there is one, with those that have been tried since; one row a key."""
+    lines = table.read_text(encoding="utf-8").splitlines() if table.exists() else []
+    rows = {row[-1]: tuple(row) for row in list(csv.reader(lines))[1:]}
     for trial in trials:
         method, rate, seed, dev, key = astuple(trial)
         rows[key] = (method, f"{rate:g}", str(seed), COLLAPSED if dev is None else f"{dev:.6g}", key)
@@ -100,14 +109,16 @@ def main() -> None:
     run.add_argument("--workers", default="2")
     for kind in (run, kinds.add_parser("read")):
         kind.add_argument("--records", type=Path, required=True)
+        kind.add_argument("--benchmark", choices=BENCHMARKS, default="real")
     given = parser.parse_args()
     if given.kind == "run":
         listed = ",".join(specs(labels(given.methods)))
         options = ["--methods", listed, "--results", str(given.records), "--data-dir", given.data_dir]
-        app(["run", str(BENCHMARK), *options, "--workers", given.workers, "--no-probe"])  # which ends this script
+        app(["run", str(trials_of(given.benchmark)), *options, "--workers", given.workers, "--no-probe"])  # which ends this script
     trials = read(Store(given.records))
-    rows = merged(TABLE, trials)
-    with TABLE.open("w", encoding="utf-8", newline="") as file:
+    table = table_of(given.benchmark)
+    rows = merged(table, trials)
+    with table.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
     for method, rate in chosen(trials).items():
         print(f"  {method}: {edit(rate)}")

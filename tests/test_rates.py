@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
+
+import pytest
 
 from benchmarks import rates
 from cseb.experiment import benchmark as benchmarks
@@ -19,7 +22,15 @@ def test_the_best_mean_over_seeds_is_chosen_the_lower_rate_of_two_and_none_of_a_
         for seed in range(rates.SEEDS - (method == "started" and rate == 3e-3))
     ]
     assert rates.chosen(trials) == {"one": 1e-3, "two": 3e-4}
-    assert benchmarks.load(str(rates.BENCHMARK)).seeds == rates.SEEDS
+
+
+@pytest.mark.parametrize("benchmark", rates.BENCHMARKS)
+def test_trials_are_as_the_benchmark_in_fewer_steps_and_see_its_dev_alone(benchmark: str) -> None:
+    trial, whole = benchmarks.load(str(rates.trials_of(benchmark))), benchmarks.load(benchmark)
+    assert (trial.seeds, trial.tasks, trial.dev) == (rates.SEEDS, whole.dev, "") and whole.dev not in whole.tasks.split(", ")
+    assert (trial.encoder, trial.corpus, trial.column) == (whole.encoder, whole.corpus, whole.column)
+    steps = {"steps=120": "steps=320", "warmup=12": "warmup=32", "eval_every=30": "eval_every=80"}
+    assert reduce(lambda scale, step: scale.replace(*step, 1), steps.items(), trial.scale) == whole.scale
 
 
 def test_a_rate_with_which_a_seed_collapsed_is_tried_and_not_chosen() -> None:
@@ -44,11 +55,13 @@ def test_every_method_is_tried_with_each_rate() -> None:
     assert [rates.TRIED.fullmatch(spec)["method"] for spec in specs] == ["simcse"] * 4 + ["micse+mean"] * 4
 
 
-def test_the_benchmark_has_the_rates_that_were_chosen() -> None:
+@pytest.mark.parametrize("benchmark", rates.BENCHMARKS)
+def test_the_benchmark_has_the_rates_that_were_chosen(benchmark: str) -> None:
     trials = [
         rates.Trial(method, float(rate), int(seed), None if dev == rates.COLLAPSED else float(dev), key)
-        for method, rate, seed, dev, key in rates.merged(rates.TABLE, [])
+        for method, rate, seed, dev, key in rates.merged(rates.table_of(benchmark), [])
     ]
-    stated = dict(benchmarks.load("real").per_method)
-    assert stated.pop("simcse+mix(share=0.5)") == stated["simcse"]  # the same training, mixed afterwards
+    stated = dict(benchmarks.load(benchmark).per_method)
+    if benchmark == "real":  # the same training, mixed afterwards
+        assert stated.pop("simcse+mix(share=0.5)") == stated["simcse"]
     assert {method: rates.edit(rate) for method, rate in rates.chosen(trials).items()} == stated
