@@ -2,10 +2,10 @@
 
     python -m benchmarks.labelled --data-dir FOLDER --to CORPORA
 
-rated.jsonl: the 5,749 pairs of STS-B train with their scores from 0 to 5. Many of these pairs stand in STS12 to STS16 too, which
-are no tests of what has learnt from them. triples.jsonl: one for each premise of SNLI dev and test that has both an entailed
-and a contradicting sentence (of several, seed 0 chooses one, as in `cseb data triples`). FOLDER: that of SentEval's files and
-of SNLI's.
+rated.jsonl: the 5,749 pairs of STS-B train with their scores from 0 to 5. Many of these pairs stand in STS12 to STS16
+too, which are no tests of what has learnt from them. triples.jsonl: one for each premise of SNLI dev and test that has
+both an entailed and a contradicting sentence (of several, seed 0 chooses one, as in `cseb data triples`). FOLDER: that
+of SentEval's files and of SNLI's.
 """
 
 from __future__ import annotations

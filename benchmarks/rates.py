@@ -114,7 +114,9 @@ def main() -> None:
     if given.kind == "run":
         listed = ",".join(specs(labels(given.methods)))
         options = ["--methods", listed, "--results", str(given.records), "--data-dir", given.data_dir]
-        app(["run", str(trials_of(given.benchmark)), *options, "--workers", given.workers, "--no-probe"])  # which ends this script
+        app(
+            ["run", str(trials_of(given.benchmark)), *options, "--workers", given.workers, "--no-probe"]
+        )  # which ends this script
     trials = read(Store(given.records))
     table = table_of(given.benchmark)
     rows = merged(table, trials)

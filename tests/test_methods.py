@@ -30,7 +30,7 @@ EVERY = {
 OURS = {  # no code was found, the release chooses no checkpoint, or looks as often as its own steps ask
     *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
     *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "declutr-sentence", "tsdae"),
-    *("multicsr", "llm2vec"),
+    *("multicsr", "llm2vec", "declutr"),
 }
 
 # Released with half precision.
@@ -40,6 +40,7 @@ HALF = (
     *("informin-cl-mlm", "scd", "diffcse", "pcl", "pcl-released", "rankcse", "rankcse-released", "rankencoder"),
     *("distillcse", "whitenedcse", "promptbert", "consert", "mirror", "mirror-avg", "esimcse"),
     *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "infocse", "pt-bert", "pt-bert-released"),
+    "declutr",
 )
 FULL = ("micse", "iscse", "mixcse", "mixcse-paper", "dclr", "sncse", "ct", "mocose", "sg-opt", "isbert", "vascl")
 

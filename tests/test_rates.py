@@ -27,7 +27,9 @@ def test_the_best_mean_over_seeds_is_chosen_the_lower_rate_of_two_and_none_of_a_
 @pytest.mark.parametrize("benchmark", rates.BENCHMARKS)
 def test_trials_are_as_the_benchmark_in_fewer_steps_and_see_its_dev_alone(benchmark: str) -> None:
     trial, whole = benchmarks.load(str(rates.trials_of(benchmark))), benchmarks.load(benchmark)
-    assert (trial.seeds, trial.tasks, trial.dev) == (rates.SEEDS, whole.dev, "") and whole.dev not in whole.tasks.split(", ")
+    assert (trial.seeds, trial.tasks, trial.dev) == (rates.SEEDS, whole.dev, "") and whole.dev not in whole.tasks.split(
+        ", "
+    )
     assert (trial.encoder, trial.corpus, trial.column) == (whole.encoder, whole.corpus, whole.column)
     steps = {"steps=120": "steps=320", "warmup=12": "warmup=32", "eval_every=30": "eval_every=80"}
     assert reduce(lambda scale, step: scale.replace(*step, 1), steps.items(), trial.scale) == whole.scale

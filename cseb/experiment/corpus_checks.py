@@ -42,22 +42,15 @@ def _check_columns(method: Method, corpus: Corpus) -> None:
     reader = getattr(SLOTS["views"][method.views.name], "check_lines", None)
     if corpus.roles:
         _check_roles(method, known.roles, corpus)
-        if reader is not None:
-            reader(read_by(method, corpus, range(len(corpus))))
-        return
-    if not known.columns:
-        return
-    fits = np.isin(corpus.columns(), known.columns)
-    if reader is not None and fits.all():
-        reader(list(corpus))
-    wrong = np.flatnonzero(~fits)
-    if len(wrong):
+    elif known.columns and len(wrong := np.flatnonzero(~np.isin(corpus.columns(), known.columns))):
         line = corpus[int(wrong[0])]
         raise BadData(
             f"{method} reads {' or '.join(map(str, known.columns))} texts joined by TABs from a line of the corpus; "
             f"{len(wrong):,} of {quantity(len(corpus), 'line')} of {corpus.name} have another number, such as "
             f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
         )
+    if reader is not None:
+        reader(read_by(method, corpus, range(len(corpus))), dict(method.views.options))
 
 
 def _check_roles(method: Method, wanted: tuple[str, ...], corpus: Corpus) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 NOT_OFFERED: Mapping[str, str] = {
     "osscse": "no code was found and its abstract leaves generators, loss and every number open",
     "clsep": "printed is its supervised form, whose code was not read; without labels it is `clsep-unsup`",
-    "declutr": "learns from spans of long documents; on single sentences it is `declutr-sentence`",
     "sroberta": "a finished encoder: `cseb eval FOLDER --pooler mean`",
     "skip-thought": "learns from books read in order, for days",
 }

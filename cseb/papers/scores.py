@@ -47,6 +47,7 @@ PUBLISHED = {
     "informin-cl": Own("informin"),
     "informin-cl-mlm": Own("informin+mlm", ("", "beta=0.1"), ("ablation", "transfer")),
     "ct": Own("ct"),
+    "declutr": Own("declutr"),
     "promcse-sup": Own("promcse", settings=("supervised",)),
     "ct-sbert": Own("ct-sbert", settings=("supervised",)),
     "entropy-model": Own("entropy-model", ("phi=0.01",)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from cseb.errors import BadData
@@ -32,7 +32,7 @@ class RatedPairs:
         return left, right
 
     @staticmethod
-    def check_lines(lines: Sequence[str]) -> None:
+    def check_lines(lines: Sequence[str], options: Mapping[str, object]) -> None:
         """Raises: BadData."""
         RatedPairs()(lines)
 

@@ -15,7 +15,7 @@ from cseb.parts import NeedsSetup, Network, Outside, Pooled, Stages, Tuning, Vie
 from cseb.training.live_parts import Weighted, groups, live
 from cseb.training.unread_parts import unread, untrained
 
-TOKENS = ("mlm", "rtd", "aux_mlm", "learnt_mask_nce")  # terms that read the tokens of every view
+TOKENS = ("mlm", "anchor_mlm", "rtd", "aux_mlm", "learnt_mask_nce")  # terms that read the tokens of every view
 
 
 def check_needs(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
@@ -30,6 +30,10 @@ def check_needs(method: Method, views: View, terms: Sequence[Weighted], network:
             raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
         if getattr(weighted.term, "ratings", False) and not hasattr(views, "scores"):
             raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
+        asked, drawn = getattr(weighted.term, "spans", None), getattr(views, "spans", None)
+        if asked is not None and asked != drawn:
+            found = "no spans; add +spans" if drawn is None else _spans(drawn) + "; write the same numbers in both"
+            raise BadSpec(f"{weighted.name} reads {_spans(asked)}, {method.views.name} gives {found}")
         if method.compose is not None and weighted.name in TOKENS:
             raise BadSpec(f"{weighted.name} reads the tokens of every view, a composed one has none; remove compose")
         if getattr(weighted.term, "reads_anew", False) and hasattr(views, "renderings"):
@@ -117,6 +121,10 @@ def check_width(
             f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
             + (" or +outside_teacher(width=student)" if stage.own_width else "")
         )
+
+
+def _spans(numbers: tuple[int, int]) -> str:
+    return f"anchors={numbers[0]} with positives={numbers[1]}"
 
 
 def _width(head: Any, shape: Shape) -> int:

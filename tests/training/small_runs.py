@@ -45,6 +45,7 @@ FIT = {
     "dclr": "+teacher(steps=5)+debiased_nce(threshold=0.99)",
     "vascl": "+virtual_nt_xent(neighbours=4)+relu_mlp(width=8,rate=1.0)",
     "l2p-csr": "+learnt_mask_nce(points=2)",
+    "declutr": "+spans(shortest=2,longest=12)",
     "rankencoder": "+teacher(steps=5)+rank_mse(weight=1.0)",
     "distillcse": "+teacher(steps=5)",
     **dict.fromkeys(
@@ -65,6 +66,9 @@ LINES |= {
 }  # fmt: skip
 
 
+DOCUMENTS = {"declutr": [" and ".join(SENTENCES[at : at + 8]) for at in range(len(SENTENCES) - 8)]}
+
+
 def letters(texts: Sequence[str]) -> np.ndarray:
     """A teacher from outside: sums of random vectors of letters, (N, 24)."""
     table = np.random.default_rng(0).standard_normal((128, 24)).astype(np.float32) / 8
@@ -80,7 +84,7 @@ def method(name: str, recipe: str = ""):
 
 def trained(tiny: Tiny, name: str, recipe: str = "", seed: int = 0, select=None) -> Trained:
     built = replace(build(method(name, recipe), tiny("bert"), seed), teacher=letters)
-    return train(built, LINES.get(name, SENTENCES), seed, "cpu", select, lambda look: None)
+    return train(built, (LINES | DOCUMENTS).get(name, SENTENCES), seed, "cpu", select, lambda look: None)
 
 
 @cache

@@ -1,0 +1,109 @@
+"""Spans of a document: what stands close together in it is alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from cseb.data.tokens import Tokens
+from cseb.encoder.encoder import Encoder
+from cseb.encoder.tokenizer import own_ids
+from cseb.errors import BadData, BadSpec
+from cseb.methods.option_types import Count
+from cseb.text import quantity
+
+Place = Literal["any", "adjacent", "subsuming"]  # of positives: they may overlap the anchor, touch it, or lie in it
+Span = tuple[int, int]  # first token and the one behind the last
+
+
+class Spans:
+    """Of each document `anchors` spans, and for each of them `positives` spans close by: anchors first, then positives.
+
+    Drawn anew at every step, in word pieces: an anchor's length is Beta(4, 2) between `shortest` and `longest`, a
+    positive's Beta(2, 4), and anchors keep apart. place: of positives, "any" (overlapping or touching the anchor),
+    "adjacent" or "subsuming" (inside it). `longest` is less where the encoder cannot place as many tokens, or where a
+    document has less than 2 x anchors times as many: there the release refuses it.
+    Source: Giorgi et al. 2021 (DeCLUTR), section 3.1; released code. Raises: BadData for lines with less than
+    2 x anchors x shortest words.
+    """
+
+    preset: ClassVar = {"anchors": 2, "positives": 2, "shortest": 32, "longest": 512, "place": "any"}  # DeCLUTR release
+    requires: ClassVar[str] = "documents"
+
+    def __init__(self, anchors: Count, positives: Count, shortest: Count, longest: Count, place: Place) -> None:
+        if shortest > longest:
+            raise BadSpec(f"spans: shortest is {shortest} and longest {longest}; take a shortest of at most {longest}")
+        self.spans = (anchors, positives)
+        self.views = anchors * (1 + positives)
+        self.shortest, self.longest, self.place = shortest, longest, place
+
+    @staticmethod
+    def check_lines(lines: Sequence[str], options: Mapping[str, object]) -> None:
+        """Raises: BadData for lines that are no documents."""
+        anchors, shortest = options["anchors"], options["shortest"]
+        assert isinstance(anchors, int) and isinstance(shortest, int)
+        needed = 2 * anchors * shortest
+        if short := sum(len(line.split(maxsplit=needed)) < needed for line in lines):
+            raise BadData(
+                f"spans are drawn from documents, one a line; {short:,} of {quantity(len(lines), 'line')} hold fewer "
+                f"than {needed} words (2 x {anchors} anchors x {shortest} tokens); take longer texts, a smaller "
+                "+spans(shortest=...), or declutr-sentence for sentences"
+            )
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """N documents to the list once: all views are drawn in its place."""
+        return (sentences,)
+
+    def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
+        """Tokens of every view of B documents, view after view: V B rows."""
+        room = longest - (int(encoder.tokenise([[]], longest).lengths()[0]) - encoder.prompt_tokens())
+        documents = own_ids(encoder.tokenizer, texts)
+        if (least := min(map(len, documents))) < 2 * self.spans[0]:
+            raise BadData(f"spans: this encoder makes {quantity(least, 'token')} of a document; leave it out")
+        spans = [[ids[first:end] for first, end in self.drawn(len(ids), room, rng)] for ids in documents]
+        return encoder.tokenise([span for view in zip(*spans, strict=True) for span in view], longest)
+
+    def drawn(self, tokens: int, room: int, rng: np.random.Generator) -> Iterator[Span]:
+        """Anchors, then the positives of each, of a document of so many tokens. room: tokens that an encoder takes."""
+        anchors, positives = self.spans
+        longest = max(1, min(self.longest, room, tokens // (2 * anchors)))
+        shortest = min(self.shortest, longest)
+        found = list(self._anchors(tokens, shortest, longest, rng))
+        yield from found
+        for anchor in found:
+            for _ in range(positives):
+                yield self._positive(anchor, tokens, shortest, longest, rng)
+
+    def _anchors(self, tokens: int, shortest: int, longest: int, rng: np.random.Generator) -> Iterator[Span]:
+        """Each in a stretch of `longest` tokens, whose neighbours are then taken; as the release draws them."""
+        anchors, _ = self.spans
+        free = list(range(0, tokens - longest + 1, longest))
+        for number in range(anchors):
+            length = _length(rng, 4, 2, shortest, longest)
+            left = anchors - number
+            edge = len(free) // left < left  # a stretch in the middle would leave too few for the others
+            at = int(rng.choice([0, len(free) - 1])) if edge else int(rng.integers(len(free)))
+            start = free[at] + int(rng.integers(longest - length + 1))
+            del free[max(0, at - 1) : at + 2]
+            yield start, start + length
+
+    def _positive(self, anchor: Span, tokens: int, shortest: int, longest: int, rng: np.random.Generator) -> Span:
+        first, end = anchor
+        if self.place == "subsuming":
+            length = _length(rng, 2, 4, min(shortest, end - first), end - first)
+            start = int(rng.integers(first, end - length + 1))
+        elif self.place == "adjacent":
+            most = min(longest, max(first, tokens - end))
+            length = _length(rng, 2, 4, min(shortest, most), most)
+            beside = [start for start in (first - length, end) if start >= 0 and start + length <= tokens]
+            start = int(rng.choice(beside))
+        else:
+            length = _length(rng, 2, 4, shortest, longest)
+            start = int(rng.integers(max(0, first - length), min(end, tokens - length) + 1))
+        return start, start + length
+
+
+def _length(rng: np.random.Generator, a: float, b: float, shortest: int, longest: int) -> int:
+    return int(rng.beta(a, b) * (longest - shortest) + shortest)
