@@ -24,7 +24,7 @@ from cseb.cli import app
 from cseb.methods.grammar import labels
 from cseb.records.store import Store
 
-BENCHMARKS = ("real", "rated-pairs", "triples")
+BENCHMARKS = ("real", "rated-pairs", "triples", "documents")
 HEAD = ("method", "learning_rate", "seed", "stsb_dev", "key")
 COLLAPSED = "collapsed"  # in place of a score
 SEEDS = 2  # as the benchmark has it
