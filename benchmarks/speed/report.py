@@ -28,7 +28,8 @@ sys.path.insert(0, str(ROOT))
 
 from cseb.experiment.plan import protocol_of  # noqa: E402
 from cseb.processor import processor  # noqa: E402
-from cseb.records.record import Cost, Origin, Protocol, Record, Score, Source, Subset, Trace  # noqa: E402
+from cseb.records.method_text import read_method  # noqa: E402
+from cseb.records.record import SCHEMA, Cost, Origin, Protocol, Record, Score, Source, Subset, Trace  # noqa: E402
 from cseb.tasks.evaluate import load_task  # noqa: E402
 
 TASKS = tuple(f"{name}@1" for name in ("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sickr"))
@@ -75,12 +76,15 @@ def record(place: int, temperature: int, size: int, seed: int, protocol: Protoco
         for select in ("best", "last")
         for task, value in zip(names, points, strict=True)
     )
+    resolved = RESOLVED.format(temperature=temperature)
     return Record(
+        format=SCHEMA,
         key=f"{place:016x}",
         status="done",
         benchmark="large",
         method=f"micse+infonce(temperature={temperature})",
-        resolved=RESOLVED.format(temperature=temperature),
+        resolved=resolved,
+        parts=read_method(resolved),
         data_seen=("subset",),
         encoder=Source(name="bert-base-uncased", sha256="e" * 64),
         corpus=Source(name="wiki1m", sha256="c" * 64),
