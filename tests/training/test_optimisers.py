@@ -112,7 +112,7 @@ OWN = {
     **dict.fromkeys(("mirror", "mirror-avg", "vascl", "crops", "distil-mse", "tsdae", "mntp", "llm2vec"), "adamw"),
     **dict.fromkeys(("consert", "isbert"), "adamw_uncorrected"),
     **dict.fromkeys(
-        ("distil-l2", "distil-relational", "skd", "congen", "sct", "declutr-sentence"), "adamw_uncorrected"
+        ("distil-l2", "distil-relational", "skd", "congen", "sct", "declutr", "declutr-sentence"), "adamw_uncorrected"
     ),
     **dict.fromkeys(("ct", "ct-sbert"), "rmsprop"),
 }

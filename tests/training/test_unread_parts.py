@@ -53,6 +53,8 @@ CASES: dict[str, dict[str, Any]] = {
         **{"target": "positive", "reduction": "token_mean"},
     },
     "mlm": {"rate": 0.9, "corrupt_contrast": False},
+    "span_nt_xent": {"temperature": 0.5, "anchors": 1, "positives": 2},
+    "anchor_mlm": {"rate": 0.9, "anchors": 1, "positives": 2},
     "entropy": {"temperature": 0.5, "all_columns": False},
     "regulators": {"temperature": 0.5, "average": False},
     "cross_correlation": {"off_diagonal": 0.1},

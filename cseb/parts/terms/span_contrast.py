@@ -67,9 +67,13 @@ class AnchorMLM(MLM):
         """Return a scalar in nats."""
         assert step.language is not None
         assert step.read is not None
-        assert step.targets is not None
-        anchors, _ = self.spans
-        ids, mask = (torch.cat([getattr(view, name) for view in step.views[:anchors]]) for name in ("ids", "mask"))
-        targets = step.targets[: len(ids)]
+        anchors = step.views[: self.spans[0]]
+        ids, mask, content = (
+            torch.cat([getattr(view, name) for view in anchors]) for name in ("ids", "mask", "content")
+        )
+        if step.targets is None:  # nobody has hidden anything yet
+            ids, targets = super().hide(ids, content, step.rng)
+        else:
+            targets = step.targets[: len(ids)]
         states, selected = step.read(ids, mask), targets != IGNORED
         return masked_language(step.language(states[selected]), targets[selected])
