@@ -102,13 +102,13 @@ def tiny_config(family: str, vocabulary: int) -> object:
     }[family]()
 
 
-def save_deep_encoder(folder: Path) -> None:
+def save_deep_encoder(folder: Path, width: int = 384) -> None:
     """An encoder of twelve layers, wide enough for every method's own options, and quick all the same."""
     import torch
     from transformers import BertConfig, BertForMaskedLM
 
     vocabulary = save_tokenizer(folder)
-    config = BertConfig(vocab_size=vocabulary, hidden_size=384, num_attention_heads=12, intermediate_size=8)
+    config = BertConfig(vocab_size=vocabulary, hidden_size=width, num_attention_heads=12, intermediate_size=8)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         BertForMaskedLM(config).save_pretrained(folder)
