@@ -38,7 +38,7 @@ NUMBER = re.compile(r"`([+-]?\d+\.\d+)`")
 def place(tmp_path_factory: pytest.TempPathFactory, senteval: Path) -> Path:
     """A folder with the files that the pages speak of."""
     folder = tmp_path_factory.mktemp("pages")
-    save_deep_encoder(folder / "my-bert", width=264)  # a plan is checked against its encoder: micse looks at layers 8 to 11
+    save_deep_encoder(folder / "my-bert", width=264)  # a plan is checked against it: micse looks at layers 8 to 11
     tokenizer = folder / "my-bert" / "tokenizer.json"
     text = tokenizer.read_text("utf-8")
     for digit, letter in zip("0123456789", "bcdjkmnopq", strict=True):  # the made-up sentences differ in their numbers
