@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cseb.analysis.query import Best, StudyQuery
+from cseb.analysis.significance import MOST
 from cseb.analysis.stats import Cell, Spread, cell, difference
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
@@ -232,6 +233,10 @@ def bare(task: str) -> str:
 def _legend(study: Study, ask: StudyQuery, marked: Collection[Heading]) -> str:
     if ask.best is None:
         return ""
+    if len(study.methods) > MOST:
+        return (
+            f"Significance: not tested; over {MOST} methods make too many pairs to correct for; choose with --methods."
+        )
     few = [len(seeds) < FEWEST_JUDGED for seeds in study.runs.values()]
     if not marked and all(few):
         return f"Significance: not tested; a test takes {FEWEST_JUDGED} seeds of each method or more."
