@@ -488,9 +488,16 @@ def is_part(name: str) -> bool:
 
 
 def slot_of(name: str) -> str:
-    """The slot a part of this name goes into; our own are found without asking other packages. Raises: UnknownName."""
+    """The slot a part of this name goes into; our own are found without asking other packages.
+
+    Raises: UnknownName, and BadSpec for the name of a method.
+    """
     found = (slot for own in (True, False) for slot, held in SLOTS.items() if name in (held.builtin if own else held))
     if (slot := next(found, None)) is None:
+        if name in METHODS:
+            raise BadSpec(
+                f"{name!r} is a method and no part; a method stands first: {name}+PART, or list both by commas"
+            )
         raise UnknownName("part", name, part_names(), left_out())
     return slot
 
