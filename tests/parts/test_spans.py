@@ -67,6 +67,12 @@ def test_every_part_of_a_document_is_drawn() -> None:
     assert held.min() > 0 and stretches.min() > 0.7 * stretches.mean()
 
 
+def test_no_two_anchors_lie_in_neighbouring_stretches_where_there_is_room() -> None:
+    for anchors, _ in drawn(400):
+        one, other = (first // 50 for first, _ in anchors)
+        assert abs(one - other) > 1
+
+
 @pytest.mark.parametrize("anchors", [1, 2, 3, 5])
 def test_so_many_anchors_fit_into_the_shortest_document_for_them(anchors: int) -> None:
     for found, _ in drawn(2 * anchors * 50, anchors=anchors):
