@@ -495,9 +495,8 @@ def slot_of(name: str) -> str:
     found = (slot for own in (True, False) for slot, held in SLOTS.items() if name in (held.builtin if own else held))
     if (slot := next(found, None)) is None:
         if name in METHODS:
-            raise BadSpec(
-                f"{name!r} is a method and no part; a method stands first: {name}+PART, or list both by commas"
-            )
+            said = f"{name!r} is a method and no part; a method stands first: {name}+PART, or list both by commas"
+            raise BadSpec("; ".join([said, *left_out()]))
         raise UnknownName("part", name, part_names(), left_out())
     return slot
 
