@@ -114,9 +114,8 @@ def main() -> None:
     if given.kind == "run":
         listed = ",".join(specs(labels(given.methods)))
         options = ["--methods", listed, "--results", str(given.records), "--data-dir", given.data_dir]
-        app(
-            ["run", str(trials_of(given.benchmark)), *options, "--workers", given.workers, "--no-probe"]
-        )  # which ends this script
+        options += ["--workers", given.workers, "--no-probe"]
+        app(["run", str(trials_of(given.benchmark)), *options])  # which ends this script
     trials = read(Store(given.records))
     table = table_of(given.benchmark)
     rows = merged(table, trials)
