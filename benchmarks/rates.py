@@ -3,9 +3,9 @@
     python -m benchmarks.rates run METHOD[,METHOD] --records FOLDER --data-dir DATA [--workers 2] [--benchmark real]
     python -m benchmarks.rates read --records FOLDER [--benchmark real]
 
-`run` trains each method with each rate for 1,000 sentences, two seeds and 120 steps, as benchmarks/real-rates.yaml has
-it, without a look at a test set; it goes on where it was stopped. `read` adds what it finds to results/real/rates.csv
-and prints the chosen rates as `per_method` of real.yaml has them. So it is for every benchmark in BENCHMARKS.
+`run` trains each method with each rate as the benchmark does, but in 120 steps, for 1,000 sentences and two seeds, and
+without a look at a test set; it goes on where it was stopped. `read` adds what it finds to results/real/rates.csv and
+prints the chosen rates as `per_method` of real.yaml has them. So it is for every benchmark in BENCHMARKS.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from pathlib import Path
 from statistics import fmean
 
 from cseb.cli import app
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment.benchmark import Benchmark
 from cseb.methods.grammar import labels
 from cseb.records.store import Store
 
-BENCHMARKS = ("real", "rated-pairs", "triples", "documents")
+BENCHMARKS = ("real", "real-mini", "rated-pairs", "triples", "documents")
 HEAD = ("method", "learning_rate", "seed", "stsb_dev", "key")
 COLLAPSED = "collapsed"  # in place of a score
-SEEDS = 2  # as the benchmark has it
+SIZE, SEEDS = 1000, 2
+SHORTER = "recipe(steps=120, warmup=12, eval_every=30)"
 RATES = (1e-4, 3e-4, 1e-3, 3e-3)
 TRIED = re.compile(r"(?P<method>.+)\+recipe\(learning_rate=(?P<rate>[^,)]+)\)")
 
@@ -43,9 +46,23 @@ class Trial:
     key: str
 
 
-def trials_of(benchmark: str) -> Path:
-    """The grid of trials."""
-    return Path(__file__).with_name(f"{benchmark}-rates.yaml")
+def trials_of(name: str, methods: str) -> Benchmark:
+    """The grid of trials of these methods: the benchmark's own but for its steps, sizes, seeds and tasks."""
+    whole = benchmarks.load(name)
+    return benchmarks.override(
+        whole,
+        name=f"{name}-rates",
+        description=f"Learning rates for the benchmark {name}, chosen on {whole.dev}.",
+        methods=specs(labels(methods)),
+        sizes=[SIZE],
+        seeds=SEEDS,
+        tasks=whole.dev,
+        dev="none",
+        scale=f"{whole.scale}, {SHORTER}",
+        per_method={},
+        check={},
+        notes=__doc__,
+    )
 
 
 def table_of(benchmark: str) -> Path:
@@ -112,10 +129,11 @@ def main() -> None:
         kind.add_argument("--benchmark", choices=BENCHMARKS, default="real")
     given = parser.parse_args()
     if given.kind == "run":
-        listed = ",".join(specs(labels(given.methods)))
-        options = ["--methods", listed, "--results", str(given.records), "--data-dir", given.data_dir]
-        options += ["--workers", given.workers, "--no-probe"]
-        app(["run", str(trials_of(given.benchmark)), *options])  # which ends this script
+        given.records.mkdir(parents=True, exist_ok=True)
+        grid = given.records / "trials.yaml"
+        grid.write_text(benchmarks.text(trials_of(given.benchmark, given.methods)), encoding="utf-8")
+        options = ["--results", str(given.records), "--data-dir", given.data_dir, "--workers", given.workers]
+        app(["run", str(grid), *options, "--no-probe"])  # which ends this script
     trials = read(Store(given.records))
     table = table_of(given.benchmark)
     rows = merged(table, trials)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 
 import pytest
 
 from benchmarks import rates
 from cseb.experiment import benchmark as benchmarks
-from cseb.methods.grammar import labels
+from cseb.experiment.plan import scaled
+from cseb.methods.grammar import labels, parse_method, parse_methods
 
 
 def test_the_best_mean_over_seeds_is_chosen_the_lower_rate_of_two_and_none_of_a_part() -> None:
@@ -26,13 +26,14 @@ def test_the_best_mean_over_seeds_is_chosen_the_lower_rate_of_two_and_none_of_a_
 
 @pytest.mark.parametrize("benchmark", rates.BENCHMARKS)
 def test_trials_are_as_the_benchmark_in_fewer_steps_and_see_its_dev_alone(benchmark: str) -> None:
-    trial, whole = benchmarks.load(str(rates.trials_of(benchmark))), benchmarks.load(benchmark)
-    assert (trial.seeds, trial.tasks, trial.dev) == (rates.SEEDS, whole.dev, "") and whole.dev not in whole.tasks.split(
-        ", "
-    )
-    assert (trial.encoder, trial.corpus, trial.column) == (whole.encoder, whole.corpus, whole.column)
-    steps = {"steps=120": "steps=320", "warmup=12": "warmup=32", "eval_every=30": "eval_every=80"}
-    assert reduce(lambda scale, step: scale.replace(*step, 1), steps.items(), trial.scale) == whole.scale
+    trials, whole = rates.trials_of(benchmark, "simcse"), benchmarks.load(benchmark)
+    assert (trials.seeds, trials.sizes, trials.tasks, trials.dev) == (rates.SEEDS, (1000,), whole.dev, "")
+    assert whole.dev not in whole.tasks.split(", ") and not trials.per_method
+    assert (trials.encoder, trials.corpus, trials.column) == (whole.encoder, whole.corpus, whole.column)
+    short = f"recipe(steps=120, warmup=12, eval_every=30, learning_rate={rates.RATES[0]})"
+    alike = benchmarks.override(whole, per_method={"simcse": short})
+    first, *_ = parse_methods(trials.methods)
+    assert scaled(trials, first, 1) == scaled(alike, parse_method("simcse"), 1)
 
 
 def test_a_rate_with_which_a_seed_collapsed_is_tried_and_not_chosen() -> None:
