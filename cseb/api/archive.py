@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -200,9 +201,28 @@ def _table(records: Iterable[Record]) -> tuple[int, bytes]:
 
 
 def _benchmarks(stores: Sequence[Store], names: set[str]) -> Iterator[Benchmark]:
+    """Each benchmark with the grids of all its folders: what one of them was run with describes its records alone."""
     from cseb.experiment.load_item_scores import as_it_was_run
 
     for name in sorted(names):
-        held = (as_it_was_run(store.folder, name) for store in stores)
-        if first := next(filter(None, held), None):
-            yield first.model_copy(update={"data_dir": ""})
+        held = [found for store in stores if (found := as_it_was_run(store.folder, name)) is not None]
+        if held:
+            yield reduce(_joined, held).model_copy(update={"data_dir": ""})
+
+
+def _joined(first: Benchmark, other: Benchmark) -> Benchmark:
+    """The first with the methods, sizes and seeds of the other too."""
+    from cseb.methods.grammar import labels
+
+    methods = dict.fromkeys((*labels(first.methods), *labels(other.methods)))
+    wider = {
+        axis: {*getattr(first, axis), *getattr(other, axis)} for axis in ("fractions", "sizes") if getattr(first, axis)
+    }
+    return first.model_copy(
+        update={
+            "methods": ", ".join(methods),
+            "per_method": {**other.per_method, **first.per_method},
+            "seeds": max(first.seeds, other.seeds),
+            **{axis: tuple(sorted(values)) for axis, values in wider.items()},
+        }
+    )

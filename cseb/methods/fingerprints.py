@@ -19,7 +19,10 @@ from cseb.registry import TASKS, package_of
 CONTRACT = ("cseb.parts", "cseb.parts.contract_checks")  # what parts are given; it computes nothing
 PARTS = ("cseb.parts",)
 MEASURES = ("cseb.tasks", "cseb.tasks.transfer.senteval_reference", "cseb.statistics")
-OUTSIDE_TASKS = ("cseb.tasks", "cseb.tasks.task", "cseb.tasks.names", "cseb.tasks.evaluate", "cseb.tasks.folder")
+OUTSIDE_TASKS = (
+    *("cseb.tasks", "cseb.tasks.task", "cseb.tasks.names", "cseb.tasks.evaluate", "cseb.tasks.folder"),
+    "cseb.tasks.influence",  # intervals, which no record holds
+)
 
 # What every trained job goes through: what records call it, and its modules.
 CORE: Mapping[str, tuple[str, ...]] = {

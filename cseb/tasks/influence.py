@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +23,11 @@ def spearman_influence(similarity: Items, gold: Floats, strata: Labels) -> Influ
     """
     if not (np.isfinite(similarity).all() and np.ptp(similarity) > 0 and np.ptp(gold) > 0):
         return np.full(len(gold), np.nan)
-    u, v = _mid_ranks(similarity.astype(np.float64)), _mid_ranks(gold)
+    by_similarity, by_gold = _Ranking.of(similarity), _Ranking.of(gold)
+    u, v = by_similarity.mid_ranks(), by_gold.mid_ranks()
     u, v = u - u.mean(), v - v.mean()
-    (above_v, above_u), (v_above, u_above) = (
-        (_mean_at_or_above(key, v), _mean_at_or_above(key, u)) for key in (similarity.astype(np.float64), gold)
-    )
+    above_v, above_u = by_similarity.mean_at_or_above(v), by_similarity.mean_at_or_above(u)
+    v_above, u_above = by_gold.mean_at_or_above(v), by_gold.mean_at_or_above(u)
     joint = u * v + above_v + u_above  # h of the sources; a and b are the same with both ranks equal
     own_u, own_v = u * u + 2 * above_u, v * v + 2 * v_above
     joint, own_u, own_v = joint - joint.mean(), own_u - own_u.mean(), own_v - own_v.mean()
@@ -66,18 +67,26 @@ def connected(pairs: Sequence[tuple[str, ...]]) -> Labels:
     return np.array([labels.setdefault(root(pair[0]), len(labels)) for pair in pairs], dtype=np.int64)
 
 
-def _mid_ranks(values: Floats) -> Floats:
-    """Mid-ranks / N, ties sharing the mean of the ranks they span."""
-    from scipy.stats import rankdata
+class _Ranking(NamedTuple):
+    """Values sorted once: which of the K different ones each of them is (N,), and how often each occurs (K,)."""
 
-    ranks: Floats = rankdata(values) / len(values)
-    return ranks
+    place: Labels
+    counts: Labels
 
+    @classmethod
+    def of(cls, values: Items | Floats) -> _Ranking:
+        """The ranking of values (N,)."""
+        _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+        return cls(place, counts)
 
-def _mean_at_or_above(keys: Floats, weights: Floats) -> Floats:
-    """(1/N) sum_j weights_j [keys_j >= keys_i], equal keys counted half, for each i."""
-    _, place = np.unique(keys, return_inverse=True)
-    sums = np.bincount(place, weights=weights)
-    above = sums.sum() - np.cumsum(sums) + sums / 2
-    result: Floats = above[place] / len(keys)
-    return result
+    def mid_ranks(self) -> Floats:
+        """Mid-ranks / N (N,), ties sharing the mean of the ranks they span."""
+        ranks: Floats = (np.cumsum(self.counts) - (self.counts - 1) / 2)[self.place] / len(self.place)
+        return ranks
+
+    def mean_at_or_above(self, weights: Floats) -> Floats:
+        """(1/N) sum_j weights_j [value_j >= value_i], equal values counted half, for each i."""
+        sums = np.bincount(self.place, weights=weights)
+        above = sums.sum() - np.cumsum(sums) + sums / 2
+        result: Floats = above[self.place] / len(self.place)
+        return result

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 import cseb
 from cseb.cli import app
+from cseb.experiment import benchmark as benchmarks
 
 
 def call(*arguments: object) -> Result:
@@ -101,6 +102,25 @@ def test_records_are_added_in_an_archive_of_their_own(loose: Path, tmp_path: Pat
     assert call("report", out).stdout == call("report", loose).stdout
     assert call("verify", out).stdout == call("verify", loose).stdout
     assert f"{out}/records-2.zip, items/{other.key}.npz" in call("show", other.key, "--results", out).stdout
+
+
+def test_grids_of_several_runs_are_one_benchmark(loose: Path, tmp_path: Path) -> None:
+    (path,) = loose.glob("benchmark-*.yaml")
+    whole = benchmarks.load(str(path))
+    tuned = {"simcse": "recipe(learning_rate=1e-3)", "msse": "recipe(learning_rate=1e-4)"}
+    one, other = tmp_path / "one", tmp_path / "other"
+    for folder, changes in (
+        (one, {"methods": "cls, simcse", "sizes": (20, 100), "seeds": 2, "per_method": {"simcse": tuned["simcse"]}}),
+        (other, {"methods": "msse,simcse", "sizes": (50, 100), "seeds": 5, "per_method": {**tuned, "simcse": "mlp()"}}),
+    ):
+        shutil.copytree(loose, folder)
+        told = whole.model_copy(update={"fractions": (), **changes})
+        (folder / path.name).write_text(benchmarks.text(told))
+    call("archive", one, "--out", tmp_path / "out")
+    call("archive", other, "--out", tmp_path / "out")
+    joined = benchmarks.load(str(tmp_path / "out" / path.name))
+    assert (joined.methods, joined.sizes, joined.seeds) == ("cls, simcse, msse", (20, 50, 100), 5)
+    assert joined.per_method == tuned
 
 
 def test_archives_of_two_people_are_joined_as_the_refusal_says(loose: Path, out: Path, tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +41,10 @@ FAST = Settings("rmsprop", learning_rate=1e-2, batch=128, tenacity=3, passes=2)
 
 
 class Batched:
-    """Trains up to GROUP problems with equally many rows together, groups side by side in the threads of the process.
+    """Trains up to GROUP problems with equally many rows together.
 
     A step for one problem is some twenty operations on arrays so small that Python takes longer to begin each than the
-    processor to do it, and threads wait for Python.
+    processor to do it.
     """
 
     def __init__(self, settings: Settings, features: Vectors, labels: Labels, classes: int) -> None:
@@ -57,16 +56,16 @@ class Batched:
         self.start = np.column_stack(initial(features.shape[1], classes))  # (C, D + 1)
 
     def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
-        """As in `Learner`; the number of threads does not change a bit."""
-        from threadpoolctl import threadpool_info, threadpool_limits
+        """As in `Learner`.
 
-        threads = min((library["num_threads"] for library in threadpool_info()), default=1)
-        groups = list(_groups(problems))
+        One thread: two that take Python from each other after every operation need twice as long as one.
+        """
+        from threadpoolctl import threadpool_limits
+
         found: list[list[Trained]] = [[] for _ in problems]
-        with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-            trained = pool.map(lambda group: self.fit([problems[place] for place in group]), groups)
-            for group, each in zip(groups, trained, strict=True):
-                for place, one in zip(group, each, strict=True):
+        with threadpool_limits(1):
+            for group in _groups(problems):
+                for place, one in zip(group, self.fit([problems[place] for place in group]), strict=True):
                     found[place] = one
         return found
 
