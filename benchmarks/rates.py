@@ -137,6 +137,7 @@ def main() -> None:
     trials = read(Store(given.records))
     table = table_of(given.benchmark)
     rows = merged(table, trials)
+    table.parent.mkdir(exist_ok=True)
     with table.open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
     for method, rate in chosen(trials).items():
