@@ -142,6 +142,7 @@ class Rerun:
     differing: tuple[tuple[str, str], ...]
     conditions: tuple[str, ...]
     items: bool  # whether the record has items, which were compared too
+    left_out: int  # how many scores have items that an archive leaves out on purpose
 
     @property
     def equal(self) -> bool:
@@ -186,8 +187,10 @@ def rerun(
     except BadResults:
         held = None
     here, items = again.again(job, lambda seen: tell("training, step", seen.step, seen.steps))
-    differing = tuple(again.compared(here, there, items, held))
-    return Rerun(there.key, differing, tuple(again.condition_differences(here, there)), held is not None)
+    absent = items.keys() - (held or {}) if store.is_archived(there.key) else set()
+    differing = tuple(again.compared(here, there, {name: items[name] for name in items.keys() - absent}, held))
+    conditions = tuple(again.condition_differences(here, there))
+    return Rerun(there.key, differing, conditions, held is not None, len(absent))
 
 
 def diff(a: str | Path, b: str | Path, results: str | Path = "results") -> str:

@@ -10,6 +10,7 @@ import typer
 from cseb.cli.options import DataDir, Hushed, Records, Trust
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
+from cseb.text import quantity
 
 
 def rerun(
@@ -31,5 +32,6 @@ def rerun(
     for line in found.conditions:
         say(f"    {line}")
     what = "scores and items" if found.items else "scores"
-    say(f"{found.key}: {what} {'equal to the last bit' if found.equal else 'not equal'}")
+    aside = f"; the archive leaves out the items of {quantity(found.left_out, 'score')}" if found.left_out else ""
+    say(f"{found.key}: {what} {'equal to the last bit' if found.equal else 'not equal'}{aside}")
     raise typer.Exit(0 if found.equal else 1)

@@ -6,6 +6,7 @@ import csv
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -76,6 +77,26 @@ def test_what_is_left_out_is_counted_and_no_error(loose: Path, tmp_path: Path) -
         bare.stdout == "0 of 2 records verified, 0 figures recomputed; the archive leaves out the items of 8 scores\n"
     )
     assert call("report", tmp_path / "none").stdout == call("report", loose).stdout
+
+
+def test_what_an_archive_leaves_out_is_no_difference_of_a_rerun(loose: Path, tmp_path: Path) -> None:
+    key = next(one.key for one in cseb.load(loose).records if one.method != "cls")
+    for name, options, end in (
+        (
+            "best",
+            ("--select", "best"),
+            "scores and items equal to the last bit; the archive leaves out the items of 2 scores",
+        ),
+        ("none", ("--items", "none"), "scores equal to the last bit; the archive leaves out the items of 4 scores"),
+    ):
+        call("archive", loose, "--out", tmp_path / name, *options)
+        again = call("rerun", key, "--results", tmp_path / name)
+        assert (again.exit_code, again.output.splitlines()[-1]) == (0, f"{key}: {end}")
+    with np.load(loose / "items" / f"{key}.npz") as held:
+        fewer = {one: held[one] for one in held.files[:-1]}
+    np.savez(loose / "items" / f"{key}.npz", **fewer)
+    lost = call("rerun", key, "--results", loose)
+    assert lost.exit_code == 1 and "shapes differ" in lost.output, "nothing is left out on purpose where it was run"
 
 
 def test_the_data_folder_of_this_machine_is_not_packed(loose: Path, tmp_path: Path) -> None:
