@@ -16,45 +16,41 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import BertForPreTraining, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
+from benchmarks.pretrain.objective import Objective
 from benchmarks.pretrain.overlap import overlap
 from benchmarks.pretrain.sources import LISTED, BadText, described, read_documents
+from benchmarks.pretrain.train import SIZES
 from cseb.processor import processor
 
-PROMPTS = (
-    "the capital of france is [MASK].",
-    "she opened the door and walked into the [MASK].",
-    "water is made of hydrogen and [MASK].",
-    "he was born in the year [MASK].",
-    "i would like to book a [MASK] for two people.",
-    "the heart pumps [MASK] through the body.",
-)
 ROWS = 12  # of the table of held-out figures
-WORDS = 5  # shown for each masked one
+WORDS = 5  # shown for each prompt
 
 
 def export(run: Path, to: Path, text: Path, listed: Path, evaluation: Path) -> None:
     """Write the encoder and its card. Raises: BadText where the run is not finished."""
     if not (run / "encoder").is_dir():
         raise BadText(f"{run} has no encoder yet; let benchmarks.pretrain.train finish it")
-    model = BertForPreTraining.from_pretrained(run / "encoder", dtype=torch.float16)
+    held = torch.load(run / "checkpoint.pt", weights_only=True)
+    objective = SIZES[json.loads(held["identity"])["size"]]
+    model = objective.learner.from_pretrained(run / "encoder", dtype=torch.float16)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(run / "encoder")
     model.save_pretrained(to)
     config = json.loads((to / "config.json").read_text("utf-8"))
     config["dtype"] = "float32"  # to compute in; only the file is in half precision
     (to / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     tokenizer.save_pretrained(to)
-    (to / "README.md").write_text(
-        card(run, to, listed, overlap(read_documents(text, listed), evaluation)), encoding="utf-8"
-    )
+    found = overlap(read_documents(text, listed), evaluation)
+    (to / "README.md").write_text(card(run, held, to, listed, found), encoding="utf-8")
 
 
-def card(run: Path, folder: Path, listed: Path, found: dict[str, tuple[int, int]]) -> str:
-    """The model card, in Markdown, of the encoder in `folder`; `found` is what `overlap` counts."""
-    held = torch.load(run / "checkpoint.pt", weights_only=True)
+def card(run: Path, held: dict[str, Any], folder: Path, listed: Path, found: dict[str, tuple[int, int]]) -> str:
+    """The model card, in Markdown, of the encoder in `folder`; held: its checkpoint; found: what `overlap` counts."""
     options, made = json.loads(held["identity"]), json.loads((run / "text.json").read_text("utf-8"))
-    model = BertForPreTraining.from_pretrained(folder, dtype=torch.float32)  # without dropout
+    objective = SIZES[options["size"]]
+    kind = objective.card
+    model = objective.learner.from_pretrained(folder, dtype=torch.float32)  # without dropout
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     shape = model.config
     train, tokens = made["train"], held["step"] * options["tokens"]
@@ -68,11 +64,11 @@ library_name: transformers
 
 # {folder.name}
 
-A BERT of {shape.num_hidden_layers} layers x {shape.hidden_size}, uncased, {shape.vocab_size:,} WordPieces, \
+A {kind.what} of {shape.num_hidden_layers} layers x {shape.hidden_size}, uncased, {shape.vocab_size:,} WordPieces, \
 {model.num_parameters() / 1e6:.2f} million weights, pre-trained from nothing by cseb on
-{words / 1e6:.1f} million words of English under open licences, with BERT's two losses (masked words, next sentence).
+{words / 1e6:.1f} million words of English under open licences, with {kind.learned}.
 It is small and has read little: for comparing training methods on a laptop, not for use in products. It was never
-trained on pairs of similar sentences, and has both of its heads.
+trained on pairs of similar sentences, and {kind.remark}.
 
 How it was made: `benchmarks/pretrain` in cseb's repository,
 `{command(options)}`;
@@ -92,11 +88,11 @@ A text has five words or more; case, punctuation and spaces are ignored.
 
 ## Held-out text
 
-Masked words and next sentence on documents that were not trained on, without dropout.
+On documents that were not trained on, without dropout.
 
-{table([["step", "tokens", "masked-word loss", "masked words, accuracy", "next sentence, accuracy"], *progress(run)])}
+{table([["step", "tokens", *kind.columns], *progress(run)])}
 
-{table([["text", "likeliest words"], *((prompt, filled(model, tokenizer, prompt)) for prompt in PROMPTS)])}
+{table([["text", kind.answers], *((prompt, answers(objective, model, tokenizer, prompt)) for prompt in kind.prompts)])}
 
 ## Files
 
@@ -136,15 +132,14 @@ def progress(run: Path) -> Iterable[list[str]]:
     with (run / "log.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))[1:]
     for row in rows[:: -max(1, len(rows) // ROWS)][::-1]:
-        step, tokens, loss, words, pairs = map(float, row)
-        yield [f"{step:,.0f}", f"{tokens / 1e6:.1f} M", f"{loss:.3f}", f"{words:.1%}", f"{pairs:.1%}"]
+        step, tokens, loss, *shares = map(float, row)
+        yield [f"{step:,.0f}", f"{tokens / 1e6:.1f} M", f"{loss:.3f}", *(f"{share:.1%}" for share in shares)]
 
 
 @torch.no_grad()
-def filled(model: BertForPreTraining, tokenizer: PreTrainedTokenizerFast, prompt: str) -> str:
-    """The likeliest words in the place of [MASK], with their probabilities."""
-    batch = tokenizer(prompt, return_tensors="pt")
-    scores = model(**batch).prediction_logits[0, batch["input_ids"][0] == tokenizer.mask_token_id][0]
+def answers(objective: Objective, model: Any, tokenizer: PreTrainedTokenizerFast, prompt: str) -> str:
+    """The likeliest words at what a prompt asks for, with their probabilities."""
+    scores = objective.likeliest(model, tokenizer, prompt)
     likely = scores.softmax(-1).topk(WORDS)
     shown = zip(tokenizer.convert_ids_to_tokens(likely.indices.tolist()), likely.values.tolist(), strict=True)
     return ", ".join(f"{word} {probability:.2f}" for word, probability in shown)

@@ -58,8 +58,16 @@ class Rows:
     first: Starts
     follows: Starts
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(R, T)."""
+        return self.ids.shape
+
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __getitem__(self, which: slice | Starts) -> Rows:
+        return Rows(self.ids[which], self.first[which], self.follows[which])
 
 
 def rows_of_pass(text: TokenisedText, lengths: Mapping[int, float], seed: int, number: int) -> list[Rows]:

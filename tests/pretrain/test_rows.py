@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from benchmarks.pretrain.masked_words import MASK, MASKED, SPECIAL, masked, of_lengths, schedule
 from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, TokenisedText, rows_of_pass
 from benchmarks.pretrain.sources import BadText, sentences_of
-from benchmarks.pretrain.train import MASK, MASKED, SPECIAL, batches, masked, rate, schedule
+from benchmarks.pretrain.train import rate
 
 PIECES = 5000
 
@@ -42,7 +43,7 @@ def test_passes_differ_and_come_back(text: TokenisedText) -> None:
 
 
 def test_batches_go_on_where_they_were(text: TokenisedText) -> None:
-    whole, rest = batches(text, LONG, 0, 1024), batches(text, LONG, 0, 1024, start=150)  # more than a pass
+    whole, rest = of_lengths(text, LONG, 0, 1024), of_lengths(text, LONG, 0, 1024, start=150)  # more than a pass
     for _ in range(150):
         next(whole)
     for _ in range(5):
@@ -97,7 +98,7 @@ def test_sentences_end_where_a_reader_says(paragraph: str, found: list[str]) -> 
 
 def test_little_text_is_enough_or_said_to_be_too_little(text: TokenisedText) -> None:
     one = TokenisedText(text.ids[: text.sentences[40]], text.sentences[:41], text.documents[:2], text.linked[:1])
-    assert next(batches(one, LONG, 0, 1024)).ids.size
+    assert next(of_lengths(one, LONG, 0, 1024)).ids.size
     none = TokenisedText(text.ids[:20], text.sentences[:2], np.array([0, 1]), text.linked[:1])
     with pytest.raises(BadText, match="20 tokens of text do not fill one row"):
-        next(batches(none, LONG, 0, 1024))
+        next(of_lengths(none, LONG, 0, 1024))

@@ -54,7 +54,7 @@ def finished(process: subprocess.Popen[str]) -> str:
 def killed_after_the_next_look(process: subprocess.Popen[str]) -> None:
     assert process.stdout is not None
     for line in process.stdout:
-        if "held-out loss" in line:
+        if "held-out masked-word loss" in line:
             break
     else:
         raise AssertionError(process.communicate()[1])

@@ -1,0 +1,177 @@
+"""What a small BERT learns: masked words and next sentence (Devlin et al. 2019, section 3.1)."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from transformers import BertConfig, BertForPreTraining, PreTrainedTokenizerFast
+
+from benchmarks.pretrain.objective import HELD_OUT_TOKENS, INITIAL, LOOK_BATCH, Card, batches, precision
+from benchmarks.pretrain.rows import LONG, SHORT, UNRELATED, Rows, TokenisedText, rows_of_pass
+from benchmarks.pretrain.text import POSITIONS
+
+SPECIAL = 5  # tokens that are neither masked nor put in the place of another
+MASK = 4
+MASKED = 0.15  # of the tokens of a row
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """R rows of T tokens with M masked ones each. ids, segments: (R, T); places, words: (R, M); follows: (R,)."""
+
+    ids: Tensor
+    segments: Tensor
+    places: Tensor
+    words: Tensor
+    follows: Tensor
+
+
+def schedule(text: TokenisedText, seed: int, tokens: int, steps: int, done: int) -> Iterator[Rows]:
+    """Batches of a run from step `done` on: the last three tenths have long rows too.
+
+    A BERT so small learns nothing from context for thousands of steps where rows are longer (TRIALS.md); BERT itself
+    took the longest ones for its last tenth.
+    """
+    long = steps * 7 // 10
+    yield from islice(of_lengths(text, SHORT, seed, tokens, done), max(0, long - done))
+    yield from of_lengths(text, LONG, seed, tokens, max(0, done - long))
+
+
+def of_lengths(
+    text: TokenisedText, lengths: Mapping[int, float], seed: int, tokens: int, start: int = 0
+) -> Iterator[Rows]:
+    """Endless batches whose rows have these lengths."""
+    return batches(partial(rows_of_pass, text, lengths, seed), text, seed, tokens, start)
+
+
+def masked(rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
+    """Hide 15 % of the tokens of each row: 80 % as [MASK], 10 % as a random token, 10 % as they are."""
+    ids = rows.ids.astype(np.int64)
+    count = round(MASKED * ids.shape[1])
+    draw = np.where(ids < SPECIAL, 2.0, rng.random(ids.shape))
+    places = np.sort(np.argpartition(draw, count, axis=1)[:, :count], axis=1)
+    words = np.take_along_axis(ids, places, axis=1)
+    action = rng.random(places.shape)
+    shown = np.where(action < 0.8, MASK, np.where(action < 0.9, rng.integers(SPECIAL, pieces, places.shape), words))
+    np.put_along_axis(ids, places, shown, axis=1)
+    segments = (np.arange(ids.shape[1]) >= rows.first[:, None]).astype(np.int64)
+    return Batch(*map(torch.from_numpy, (ids, segments, places, words, rows.follows)))
+
+
+class Losses(torch.nn.Module):
+    """Both losses of a batch, so that several processes can share the gradients of one call."""
+
+    def __init__(self, model: BertForPreTraining) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sum of both losses, the masked-word loss, scores (R * M, V) of the masked words and (R, 2) of the pairs."""
+        found = self.model.bert(input_ids=batch.ids, token_type_ids=batch.segments, return_dict=True)
+        states = found.last_hidden_state
+        states = torch.gather(states, 1, batch.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
+        scores = self.model.cls.predictions(states.flatten(0, 1)).float()
+        words = F.cross_entropy(scores, batch.words.flatten())
+        pair = self.model.cls.seq_relationship(found.pooler_output).float()
+        known = batch.follows != UNRELATED
+        follows = F.cross_entropy(pair, batch.follows, ignore_index=UNRELATED, reduction="sum") / known.sum().clamp(1)
+        return words + follows, words, scores, pair
+
+
+@dataclass(frozen=True, slots=True)
+class Bert:
+    """A BERT of so many layers, so wide, with so many heads (Turc et al. 2019)."""
+
+    layers: int
+    width: int
+    heads: int
+
+    learner: ClassVar = BertForPreTraining
+    card: ClassVar = Card(
+        what="BERT",
+        learned="BERT's two losses (masked words, next sentence)",
+        remark="has both of its heads",
+        columns=("masked-word loss", "masked words, accuracy", "next sentence, accuracy"),
+        prompts=(
+            "the capital of france is [MASK].",
+            "she opened the door and walked into the [MASK].",
+            "water is made of hydrogen and [MASK].",
+            "he was born in the year [MASK].",
+            "i would like to book a [MASK] for two people.",
+            "the heart pumps [MASK] through the body.",
+        ),
+        answers="likeliest words",
+    )
+
+    def model(self, options: argparse.Namespace, pieces: int) -> BertForPreTraining:
+        """With both heads and weights drawn from the seed."""
+        torch.manual_seed(options.seed)
+        model = BertForPreTraining(
+            BertConfig(
+                vocab_size=pieces,
+                hidden_size=self.width,
+                num_hidden_layers=self.layers,
+                num_attention_heads=self.heads,
+                intermediate_size=4 * self.width,
+                max_position_embeddings=POSITIONS,
+                hidden_dropout_prob=options.dropout,
+                attention_probs_dropout_prob=options.dropout,
+                pad_token_id=0,
+                initializer_range=INITIAL,
+            )
+        )
+        model.set_attn_implementation("eager")  # for short rows a fifth less time a step than fused attention, on a CPU
+        return model
+
+    def losses(self, model: BertForPreTraining) -> Losses:
+        """Both."""
+        return Losses(model)
+
+    def rows(self, text: TokenisedText, options: argparse.Namespace, steps: int, done: int) -> Iterator[Rows]:
+        """As in `Objective`."""
+        return schedule(text, options.seed, options.tokens, steps, done)
+
+    def batch(self, rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
+        """With words hidden."""
+        return masked(rows, pieces, rng)
+
+    @torch.no_grad()
+    def held_out(self, losses: Losses, text: TokenisedText, options: argparse.Namespace) -> tuple[float, float, float]:
+        """Masked-word loss, accuracy of masked words, and of next sentence."""
+        losses.eval()
+        loss = right = words = same = pairs = 0.0
+        rng, source = np.random.default_rng([options.seed, 3]), of_lengths(text, LONG, options.seed, LOOK_BATCH)
+        for _ in range(max(1, min(len(text.ids), HELD_OUT_TOKENS) // LOOK_BATCH)):
+            batch = masked(next(source), losses.model.config.vocab_size, rng)
+            with precision(options):
+                _, mean, scores, pair = losses(batch)
+            loss, words = loss + float(mean) * batch.words.numel(), words + batch.words.numel()
+            right += float((scores.argmax(-1) == batch.words.flatten()).sum())
+            known = batch.follows != UNRELATED
+            same += float((pair.argmax(-1) == batch.follows)[known].sum())
+            pairs += float(known.sum())
+        losses.train()
+        return loss / words, right / words, same / max(pairs, 1)
+
+    def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+        """As it is."""
+        return tokenizer
+
+    def likeliest(self, model: BertForPreTraining, tokenizer: PreTrainedTokenizerFast, prompt: str) -> Tensor:
+        """Scores (V,) in the place of [MASK]."""
+        batch = tokenizer(prompt, return_tensors="pt")
+        scores: Tensor = model(**batch).prediction_logits[0, batch["input_ids"][0] == tokenizer.mask_token_id]
+        return scores[0]
+
+    def finished(self, model: BertForPreTraining) -> None:
+        """BERT's dropout, for training on."""
+        model.config.hidden_dropout_prob = model.config.attention_probs_dropout_prob = 0.1

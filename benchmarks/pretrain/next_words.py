@@ -1,0 +1,163 @@
+"""What a small decoder learns: the next word of running text (Radford et al. 2019), in the architecture of Llama."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import ClassVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers.processors import TemplateProcessing
+from torch import Tensor
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from benchmarks.pretrain.objective import HELD_OUT_TOKENS, INITIAL, LOOK_BATCH, Card, batches, precision
+from benchmarks.pretrain.rows import CLS, SEP, Ids, TokenisedText
+from benchmarks.pretrain.text import POSITIONS
+
+START, END = "[CLS]", "[SEP]"  # names of the vocabulary, which is BERT's, for where a text starts and ends
+SHORT, LONG = 33, 129  # tokens of a row, in the first seven tenths of a run and then; the last is only asked for
+ASKED = 0.25  # of the words of a row: scores of all words cost four times what the rest of so small a model does
+
+
+def rows_of_pass(text: TokenisedText, length: int, seed: int, number: int) -> list[Ids]:
+    """Every document once, in an order of its own, [SEP] behind each; cut into rows (R, T) that start with [CLS].
+
+    A row goes on from one document to the next. Cuts are elsewhere in every pass.
+    """
+    rng = np.random.default_rng([seed, number])
+    bounds = text.sentences[text.documents]  # (D + 1,)
+    end = np.array([SEP], dtype=np.uint16)
+    documents = [text.ids[bounds[one] : bounds[one + 1]] for one in rng.permutation(len(text.linked))]
+    stream = np.concatenate([part for one in documents for part in (one, end)])[rng.integers(length) :]
+    rows = stream[: len(stream) // (length - 1) * (length - 1)].reshape(-1, length - 1)
+    return [np.pad(rows, ((0, 0), (1, 0)), constant_values=CLS)] if len(rows) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """R rows of T tokens. ids: (R, T); places: (R, M), of the tokens whose next one is asked for."""
+
+    ids: Tensor
+    places: Tensor
+
+
+class Losses(torch.nn.Module):
+    """The loss of a batch, so that several processes can share the gradients of one call."""
+
+    def __init__(self, model: LlamaForCausalLM) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Mean loss, the same again, scores (R * M, V) of the words that are asked for, and these words (R * M,)."""
+        states = self.model.model(input_ids=batch.ids[:, :-1], use_cache=False).last_hidden_state
+        states = torch.gather(states, 1, batch.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
+        scores = self.model.lm_head(states.flatten(0, 1)).float()
+        words = torch.gather(batch.ids, 1, batch.places + 1).flatten()
+        loss = F.cross_entropy(scores, words)
+        return loss, loss, scores, words
+
+
+@dataclass(frozen=True, slots=True)
+class Decoder:
+    """A Llama of so many layers, so wide, with so many heads; its output layer is its word embeddings."""
+
+    layers: int
+    width: int
+    heads: int
+
+    learner: ClassVar = LlamaForCausalLM
+    card: ClassVar = Card(
+        what="decoder in the architecture of Llama",
+        learned="the loss of the next word",
+        remark="names the next word through its word embeddings",
+        columns=("next-word loss", "next words, accuracy"),
+        prompts=(
+            "the capital of france is",
+            "she opened the door and walked into the",
+            "water is made of hydrogen and",
+            "he was born in the",
+            "i would like to book a",
+            "the heart pumps blood through the",
+        ),
+        answers="likeliest next words",
+    )
+
+    def model(self, options: argparse.Namespace, pieces: int) -> LlamaForCausalLM:
+        """Weights drawn from the seed."""
+        torch.manual_seed(options.seed)
+        config = LlamaConfig(
+            vocab_size=pieces,
+            hidden_size=self.width,
+            intermediate_size=8 * self.width // 3,  # three products of this width have the weights of BERT's two
+            num_hidden_layers=self.layers,
+            num_attention_heads=self.heads,
+            max_position_embeddings=POSITIONS,
+            attention_dropout=options.dropout,
+            tie_word_embeddings=True,
+            pad_token_id=0,
+            bos_token_id=CLS,
+            eos_token_id=SEP,
+            initializer_range=INITIAL,
+        )
+        model = LlamaForCausalLM(config)
+        model.set_attn_implementation("eager")  # for short rows a little less time a step, on a CPU
+        return model
+
+    def losses(self, model: LlamaForCausalLM) -> Losses:
+        """Of the next word."""
+        return Losses(model)
+
+    def rows(self, text: TokenisedText, options: argparse.Namespace, steps: int, done: int) -> Iterator[Ids]:
+        """As in `Objective`: short rows first, long ones for the last three tenths."""
+        long = steps * 7 // 10
+        yield from islice(self._of_length(text, SHORT, options.seed, options.tokens, done), max(0, long - done))
+        yield from self._of_length(text, LONG, options.seed, options.tokens, max(0, done - long))
+
+    def _of_length(self, text: TokenisedText, length: int, seed: int, tokens: int, start: int = 0) -> Iterator[Ids]:
+        return batches(partial(rows_of_pass, text, length, seed), text, seed, tokens, start)
+
+    def batch(self, rows: Ids, pieces: int, rng: np.random.Generator) -> Batch:
+        """A quarter of the words of each row is asked for."""
+        count = round(ASKED * (rows.shape[1] - 1))
+        places = np.argpartition(rng.random((len(rows), rows.shape[1] - 1)), count, axis=1)[:, :count]
+        return Batch(torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(np.sort(places, axis=1)))
+
+    @torch.no_grad()
+    def held_out(self, losses: Losses, text: TokenisedText, options: argparse.Namespace) -> tuple[float, float]:
+        """Loss and accuracy of the next word, in long rows."""
+        losses.eval()
+        loss = right = words = 0.0
+        rng, source = np.random.default_rng([options.seed, 3]), self._of_length(text, LONG, options.seed, LOOK_BATCH)
+        for _ in range(max(1, min(len(text.ids), HELD_OUT_TOKENS) // LOOK_BATCH)):
+            with precision(options):
+                mean, _, scores, asked = losses(self.batch(next(source), 0, rng))
+            loss, words = loss + float(mean) * len(asked), words + len(asked)
+            right += float((scores.argmax(-1) == asked).sum())
+        losses.train()
+        return loss / words, right / words
+
+    def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+        """A text begins with [CLS], and nothing is appended: its end is not known before it is there."""
+        core = tokenizer.backend_tokenizer
+        core.post_processor = TemplateProcessing(single=f"{START} $A", special_tokens=[(START, CLS)])
+        return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+            tokenizer_object=core, model_max_length=POSITIONS, bos_token=START, eos_token=END,
+            unk_token="[UNK]", pad_token="[PAD]",
+        )  # fmt: skip
+
+    def likeliest(self, model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, prompt: str) -> Tensor:
+        """Scores (V,) of what follows the prompt."""
+        ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
+        scores: Tensor = model(input_ids=ids).logits[0, -1]
+        return scores
+
+    def finished(self, model: LlamaForCausalLM) -> None:
+        """No dropout, as in its family."""
+        model.config.attention_dropout = 0.0
