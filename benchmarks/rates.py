@@ -26,7 +26,10 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.methods.grammar import labels
 from cseb.records.store import Store
 
-BENCHMARKS = ("real", "real-mini", "rated-pairs", "triples", "documents")
+BENCHMARKS = (
+    *("real", "real-mini", "rated-pairs", "triples", "documents"),
+    *("decoder", "decoder-bidirectional"),
+)
 HEAD = ("method", "learning_rate", "seed", "stsb_dev", "key")
 COLLAPSED = "collapsed"  # in place of a score
 SIZE, SEEDS = 1000, 2

@@ -29,6 +29,11 @@ ENCODERS: Mapping[str, ShippedEncoder] = {
         "comes with cseb: BERT of 4 layers x 256, pre-trained on real English",
         "60b5759772441ebb35b61223076516fedb110690db5ff1ae0fb8f60b4fac02ac",
     ),
+    "cseb-tiny-decoder": ShippedEncoder(
+        _OPEN / "cseb-tiny-decoder",
+        "comes with cseb: decoder (Llama) of 2 layers x 128, pre-trained on real English",
+        "dd3a7438d0d3eeb6aa6f3750a16ad7e083f8f8322bfd71d057b7dc14aa211dd9",
+    ),
     "microworld": ShippedEncoder(
         _PACKAGE / "microworld" / "encoder",
         "comes with cseb: BERT of 3 layers x 64, pre-trained on generated English",

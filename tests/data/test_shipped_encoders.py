@@ -32,7 +32,7 @@ def one(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_those_in_the_package_are_what_was_shipped() -> None:
-    assert set(ENCODERS) == {"cseb-tiny", "cseb-mini", "microworld"}
+    assert set(ENCODERS) == {"cseb-tiny", "cseb-mini", "cseb-tiny-decoder", "microworld"}
     for name, encoder in ENCODERS.items():
         assert find_encoder(name) == (encoder.folder, encoder.sha256)
 
@@ -46,7 +46,8 @@ def test_a_shipped_name_comes_before_a_folder_or_hub_name(one: Path, monkeypatch
 
 def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
     assert dict(listing("encoders")).items() >= {name: encoder.what for name, encoder in ENCODERS.items()}.items()
-    with pytest.raises(BadData, match="no such folder; give one, or one of cseb-tiny, cseb-mini, microworld, or a hub"):
+    names = "cseb-tiny, cseb-mini, cseb-tiny-decoder, microworld"
+    with pytest.raises(BadData, match=f"no such folder; give one, or one of {names}, or a hub"):
         find_encoder("no where")
 
 
