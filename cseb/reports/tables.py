@@ -231,7 +231,7 @@ def bare(task: str) -> str:
 
 
 def _legend(study: Study, ask: StudyQuery, marked: Collection[Heading]) -> str:
-    if ask.best is None:
+    if ask.best is None or len(study.methods) < 2:
         return ""
     if len(study.methods) > MOST:
         return (

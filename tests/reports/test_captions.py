@@ -94,6 +94,16 @@ def test_what_was_not_tested_is_not_called_equal() -> None:
         assert "differs significantly" not in held.caption
 
 
+def test_of_one_method_nothing_is_said_about_differences() -> None:
+    asked = StudyQuery(best=by_seeds(), claim="paired by seed")
+    for count in (2, 5):
+        alone, two = (
+            few_shot([record(method, seed=seed) for method in methods for seed in range(count)], ask=asked)
+            for methods in (("a",), ("a", "b"))
+        )
+        assert "Significance" not in alone.caption and "Significance" in two.caption
+
+
 def test_the_footer_of_a_single_seed_speaks_of_no_spread() -> None:
     """It spoke of a ± that stood nowhere."""
     one = few_shot([record(size=size) for size in (100, 50_000)])
