@@ -35,14 +35,16 @@ HELD_OUT = 1000  # sentences on which the masked accuracy is measured
 
 def train_tokenizer(texts: Iterable[str], pieces: int, positions: int = POSITIONS) -> PreTrainedTokenizerFast:
     """An uncased WordPiece tokenizer with at most `pieces` pieces, the five special ones first."""
-    names = list(SPECIAL.values())
-    # The trainer numbers inner letters in the order of a hash table and breaks ties by these numbers. Naming them
-    # beforehand makes the vocabulary the same every time; the second tokenizer does not know them as special.
-    alphabet = string.ascii_lowercase + string.digits
-    inner = [f"##{letter}" for letter in alphabet]
+    names, texts = list(SPECIAL.values()), list(texts)
     scratch = tokenizers.Tokenizer(models.WordPiece(unk_token=SPECIAL["unk"]))
     scratch.normalizer = normalizers.BertNormalizer(lowercase=True)
     scratch.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    # The trainer numbers inner letters in the order of a hash table and breaks ties by these numbers. Naming them
+    # beforehand makes the vocabulary the same every time; the second tokenizer does not know them as special.
+    alphabet = string.ascii_lowercase + string.digits
+    met = set(scratch.normalizer.normalize_str(" ".join(sorted(set().union(*texts))))) - set(alphabet)
+    beyond = [letter for letter in sorted(met) if _pieces(scratch, f"a{letter}") == [f"a{letter}"]]
+    inner = [f"##{letter}" for letter in (*alphabet, *beyond)]
     trainer = trainers.WordPieceTrainer(
         vocab_size=pieces,
         special_tokens=names + inner,
@@ -60,6 +62,10 @@ def train_tokenizer(texts: Iterable[str], pieces: int, positions: int = POSITION
     return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=core, model_max_length=positions, **special
     )
+
+
+def _pieces(tokenizer: tokenizers.Tokenizer, text: str) -> list[str]:
+    return [piece for piece, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
 
 
 def batches(rows: list[list[int]], size: int, rng: torch.Generator) -> Iterator[Tensor]:

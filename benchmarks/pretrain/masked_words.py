@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -15,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from transformers import BertConfig, BertForPreTraining, PreTrainedTokenizerFast
 
-from benchmarks.pretrain.objective import HELD_OUT_TOKENS, INITIAL, LOOK_BATCH, Card, batches, precision
-from benchmarks.pretrain.rows import LONG, SHORT, UNRELATED, Rows, TokenisedText, rows_of_pass
+from benchmarks.pretrain.objective import INITIAL, Card, Objective
+from benchmarks.pretrain.rows import LONG, SHORT, UNRELATED, Rows, rows_of_pass
 from benchmarks.pretrain.text import POSITIONS
 
 SPECIAL = 5  # tokens that are neither masked nor put in the place of another
@@ -33,24 +30,6 @@ class Batch:
     places: Tensor
     words: Tensor
     follows: Tensor
-
-
-def schedule(text: TokenisedText, seed: int, tokens: int, steps: int, done: int) -> Iterator[Rows]:
-    """Batches of a run from step `done` on: the last three tenths have long rows too.
-
-    A BERT so small learns nothing from context for thousands of steps where rows are longer (TRIALS.md); BERT itself
-    took the longest ones for its last tenth.
-    """
-    long = steps * 7 // 10
-    yield from islice(of_lengths(text, SHORT, seed, tokens, done), max(0, long - done))
-    yield from of_lengths(text, LONG, seed, tokens, max(0, done - long))
-
-
-def of_lengths(
-    text: TokenisedText, lengths: Mapping[int, float], seed: int, tokens: int, start: int = 0
-) -> Iterator[Rows]:
-    """Endless batches whose rows have these lengths."""
-    return batches(partial(rows_of_pass, text, lengths, seed), text, seed, tokens, start)
 
 
 def masked(rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
@@ -88,14 +67,13 @@ class Losses(torch.nn.Module):
 
 
 @dataclass(frozen=True, slots=True)
-class Bert:
-    """A BERT of so many layers, so wide, with so many heads (Turc et al. 2019)."""
-
-    layers: int
-    width: int
-    heads: int
+class Bert(Objective):
+    """A BERT (Turc et al. 2019)."""
 
     learner: ClassVar = BertForPreTraining
+    short: ClassVar = SHORT
+    long: ClassVar = LONG
+    rows_of_pass = staticmethod(rows_of_pass)
     card: ClassVar = Card(
         what="BERT",
         learned="BERT's two losses (masked words, next sentence)",
@@ -136,31 +114,17 @@ class Bert:
         """Both."""
         return Losses(model)
 
-    def rows(self, text: TokenisedText, options: argparse.Namespace, steps: int, done: int) -> Iterator[Rows]:
-        """As in `Objective`."""
-        return schedule(text, options.seed, options.tokens, steps, done)
-
     def batch(self, rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
         """With words hidden."""
         return masked(rows, pieces, rng)
 
-    @torch.no_grad()
-    def held_out(self, losses: Losses, text: TokenisedText, options: argparse.Namespace) -> tuple[float, float, float]:
+    def figures(self, batch: Batch, found: tuple[Tensor, Tensor, Tensor, Tensor]) -> list[tuple[float, float]]:
         """Masked-word loss, accuracy of masked words, and of next sentence."""
-        losses.eval()
-        loss = right = words = same = pairs = 0.0
-        rng, source = np.random.default_rng([options.seed, 3]), of_lengths(text, LONG, options.seed, LOOK_BATCH)
-        for _ in range(max(1, min(len(text.ids), HELD_OUT_TOKENS) // LOOK_BATCH)):
-            batch = masked(next(source), losses.model.config.vocab_size, rng)
-            with precision(options):
-                _, mean, scores, pair = losses(batch)
-            loss, words = loss + float(mean) * batch.words.numel(), words + batch.words.numel()
-            right += float((scores.argmax(-1) == batch.words.flatten()).sum())
-            known = batch.follows != UNRELATED
-            same += float((pair.argmax(-1) == batch.follows)[known].sum())
-            pairs += float(known.sum())
-        losses.train()
-        return loss / words, right / words, same / max(pairs, 1)
+        _, mean, scores, pair = found
+        words, known = batch.words.numel(), batch.follows != UNRELATED
+        right = (scores.argmax(-1) == batch.words.flatten()).sum()
+        same = (pair.argmax(-1) == batch.follows)[known].sum()
+        return [(float(mean) * words, words), (float(right), words), (float(same), float(known.sum()))]
 
     def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
         """As it is."""

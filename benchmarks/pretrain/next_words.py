@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +13,7 @@ from tokenizers.processors import TemplateProcessing
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from benchmarks.pretrain.objective import HELD_OUT_TOKENS, INITIAL, LOOK_BATCH, Card, batches, precision
+from benchmarks.pretrain.objective import INITIAL, Card, Objective
 from benchmarks.pretrain.rows import CLS, SEP, Ids, TokenisedText
 from benchmarks.pretrain.text import POSITIONS
 
@@ -65,14 +62,13 @@ class Losses(torch.nn.Module):
 
 
 @dataclass(frozen=True, slots=True)
-class Decoder:
-    """A Llama of so many layers, so wide, with so many heads; its output layer is its word embeddings."""
-
-    layers: int
-    width: int
-    heads: int
+class Decoder(Objective):
+    """A Llama whose output layer is its word embeddings."""
 
     learner: ClassVar = LlamaForCausalLM
+    short: ClassVar = SHORT
+    long: ClassVar = LONG
+    rows_of_pass = staticmethod(rows_of_pass)
     card: ClassVar = Card(
         what="decoder in the architecture of Llama",
         learned="the loss of the next word",
@@ -114,34 +110,17 @@ class Decoder:
         """Of the next word."""
         return Losses(model)
 
-    def rows(self, text: TokenisedText, options: argparse.Namespace, steps: int, done: int) -> Iterator[Ids]:
-        """As in `Objective`: short rows first, long ones for the last three tenths."""
-        long = steps * 7 // 10
-        yield from islice(self._of_length(text, SHORT, options.seed, options.tokens, done), max(0, long - done))
-        yield from self._of_length(text, LONG, options.seed, options.tokens, max(0, done - long))
-
-    def _of_length(self, text: TokenisedText, length: int, seed: int, tokens: int, start: int = 0) -> Iterator[Ids]:
-        return batches(partial(rows_of_pass, text, length, seed), text, seed, tokens, start)
-
     def batch(self, rows: Ids, pieces: int, rng: np.random.Generator) -> Batch:
         """A quarter of the words of each row is asked for."""
         count = round(ASKED * (rows.shape[1] - 1))
         places = np.argpartition(rng.random((len(rows), rows.shape[1] - 1)), count, axis=1)[:, :count]
         return Batch(torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(np.sort(places, axis=1)))
 
-    @torch.no_grad()
-    def held_out(self, losses: Losses, text: TokenisedText, options: argparse.Namespace) -> tuple[float, float]:
-        """Loss and accuracy of the next word, in long rows."""
-        losses.eval()
-        loss = right = words = 0.0
-        rng, source = np.random.default_rng([options.seed, 3]), self._of_length(text, LONG, options.seed, LOOK_BATCH)
-        for _ in range(max(1, min(len(text.ids), HELD_OUT_TOKENS) // LOOK_BATCH)):
-            with precision(options):
-                mean, _, scores, asked = losses(self.batch(next(source), 0, rng))
-            loss, words = loss + float(mean) * len(asked), words + len(asked)
-            right += float((scores.argmax(-1) == asked).sum())
-        losses.train()
-        return loss / words, right / words
+    def figures(self, batch: Batch, found: tuple[Tensor, Tensor, Tensor, Tensor]) -> list[tuple[float, float]]:
+        """Loss and accuracy of the next word."""
+        mean, _, scores, asked = found
+        right = (scores.argmax(-1) == asked).sum()
+        return [(float(mean) * len(asked), len(asked)), (float(right), len(asked))]
 
     def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
         """A text begins with [CLS], and nothing is appended: its end is not known before it is there."""

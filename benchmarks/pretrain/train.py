@@ -92,7 +92,9 @@ def train(options: argparse.Namespace, rank: int, world: int) -> None:
         if rank:
             continue
         if (step + 1) % options.look_every == 0 or step + 1 == steps:
-            log.append([step + 1, (step + 1) * options.tokens, *objective.held_out(losses, unseen, options)])
+            log.append(
+                [step + 1, (step + 1) * options.tokens, *objective.held_out(losses, unseen, options, len(tokenizer))]
+            )
             say_held_out(options.out / "log.csv", objective.card.columns, log)
         if now - saved >= options.save_every or step + 1 == last:
             hours = (state.hours[0] + (now - began) / 3600, state.hours[1] + (time.process_time() - computing) / 3600)

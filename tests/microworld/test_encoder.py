@@ -65,3 +65,8 @@ def test_training_the_vocabulary_twice_gives_the_same() -> None:
     one, other = (train_tokenizer(texts, 600).get_vocab() for _ in range(2))
     assert one == other
     assert len(one) == 600
+    foreign = [" ".join("øæœßдшьиヤンス") + " øæœß дшьи ヤンス" for _ in range(3)]  # all letters equally often
+    one, *others = (train_tokenizer([*texts, *foreign], 700).get_vocab() for _ in range(8))
+    assert all(other == one for other in others)
+    assert {"##ш", "##ン"} <= one.keys()
+    assert {"æ", "œ", "ß", "ヤ"} <= one.keys()

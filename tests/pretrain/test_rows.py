@@ -1,10 +1,15 @@
 """Rows to pre-train on: what stands in them, and that a pass is a function of seed and number alone."""
 
+from argparse import Namespace
+from collections.abc import Iterator
+from functools import partial
+
 import numpy as np
 import pytest
 
-from benchmarks.pretrain.masked_words import MASK, MASKED, SPECIAL, masked, of_lengths, schedule
-from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, TokenisedText, rows_of_pass
+from benchmarks.pretrain.masked_words import MASK, MASKED, SPECIAL, Bert, masked
+from benchmarks.pretrain.objective import batches
+from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, Rows, TokenisedText, rows_of_pass
 from benchmarks.pretrain.sources import BadText, sentences_of
 from benchmarks.pretrain.train import rate
 
@@ -18,6 +23,10 @@ def text() -> TokenisedText:
     sentences = np.concatenate([[0], np.cumsum(rng.integers(3, 30, 200 * 40))])
     ids = (SPECIAL + np.arange(sentences[-1]) % (PIECES - SPECIAL)).astype(np.uint16)
     return TokenisedText(ids, sentences, np.arange(0, 200 * 40 + 1, 40), np.arange(200) < 150)
+
+
+def long_rows(text: TokenisedText, start: int = 0) -> Iterator[Rows]:
+    return batches(partial(rows_of_pass, text, LONG, 0), text, 0, 1024, start)
 
 
 def test_a_second_segment_follows_the_first_as_its_label_says(text: TokenisedText) -> None:
@@ -43,7 +52,7 @@ def test_passes_differ_and_come_back(text: TokenisedText) -> None:
 
 
 def test_batches_go_on_where_they_were(text: TokenisedText) -> None:
-    whole, rest = of_lengths(text, LONG, 0, 1024), of_lengths(text, LONG, 0, 1024, start=150)  # more than a pass
+    whole, rest = long_rows(text), long_rows(text, start=150)  # more than a pass
     for _ in range(150):
         next(whole)
     for _ in range(5):
@@ -51,11 +60,12 @@ def test_batches_go_on_where_they_were(text: TokenisedText) -> None:
 
 
 def test_a_run_has_short_rows_first_and_goes_on_where_it_was(text: TokenisedText) -> None:
-    whole = [rows.ids for rows, _ in zip(schedule(text, 0, 1024, 200, 0), range(200), strict=False)]
+    bert, options = Bert(2, 8, 2), Namespace(seed=0, tokens=1024)
+    whole = [rows.ids for rows, _ in zip(bert.rows(text, options, 200, 0), range(200), strict=False)]
     assert {ids.shape[1] for ids in whole[:140]} == set(SHORT)
     assert {ids.shape[1] for ids in whole[140:]} == set(LONG)
     for done in (100, 150):
-        rest = schedule(text, 0, 1024, 200, done)
+        rest = bert.rows(text, options, 200, done)
         assert all(np.array_equal(next(rest).ids, ids) for ids in whole[done:])
 
 
@@ -98,7 +108,7 @@ def test_sentences_end_where_a_reader_says(paragraph: str, found: list[str]) -> 
 
 def test_little_text_is_enough_or_said_to_be_too_little(text: TokenisedText) -> None:
     one = TokenisedText(text.ids[: text.sentences[40]], text.sentences[:41], text.documents[:2], text.linked[:1])
-    assert next(of_lengths(one, LONG, 0, 1024)).ids.size
+    assert next(long_rows(one)).ids.size
     none = TokenisedText(text.ids[:20], text.sentences[:2], np.array([0, 1]), text.linked[:1])
     with pytest.raises(BadText, match="20 tokens of text do not fill one row"):
-        next(of_lengths(none, LONG, 0, 1024))
+        next(long_rows(none))
