@@ -49,7 +49,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, senteval: Path) -> Path:
     assert len(lines) > 600
     (folder / "my.txt").write_text("\n".join([*lines, *lines]), encoding="utf-8")
     (folder / "my.csv").write_text("id,body\n" + "".join(f"{i},{line}\n" for i, line in enumerate(lines * 2)))
-    shutil.copytree(ROOT / "tests" / "demo_records", folder / "results")
+    shutil.copytree(ROOT / "benchmarks" / "expected" / "demo", folder / "results")
     (folder / "results" / "real").symlink_to(ROOT / "results" / "real")
     return folder
 
