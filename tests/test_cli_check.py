@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from cseb.api import check as checking
 from cseb.cli import app
+from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.regression import reference as references
 from tests.conftest import SENTENCES
@@ -112,7 +113,7 @@ def test_on_another_machine_code_is_not_asked_and_drift_decides(benchmark: Path)
 
 
 def test_repeats_measure_the_limit_and_store_it(benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking, "TURNS", tuple((threads, "1", False, {}) for threads in (1, 2, 1, 2, 1)))
+    monkeypatch.setattr(checking, "TURNS", tuple(checking.Turn(threads, "1", "blas") for threads in (1, 2, 1, 2, 1)))
     benchmark.write_text(benchmark.read_text().replace("tolerance: 0.5\n", ""))
     refused = call(benchmark)
     assert refused.exit_code == 2
@@ -126,6 +127,27 @@ def test_repeats_measure_the_limit_and_store_it(benchmark: Path, monkeypatch: py
     assert held.repeatability.sd["cls"] < 1e-3  # nothing is trained
     edit(record_of(benchmark), shift(0.02))
     assert "allowed ±0.01" in call(benchmark).output
+
+
+def test_what_is_repeated_is_what_is_checked(grid: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    libraries = ("blas", "onednn", "blas", "onednn", "blas")
+    monkeypatch.setattr(checking, "TURNS", tuple(checking.Turn(1, "1", linear) for linear in libraries))
+    grid.write_text(grid.read_text().replace("check: {methods: mean, sizes: [32], seeds: 1}", "check: {methods: mean}"))
+    seen: list[tuple[str, int, int, str]] = []
+    scattered = references.scatter
+
+    def scatter(repeats: Sequence[Sequence[Record]]) -> dict[str, float]:
+        seen.extend((one.method, one.subset.size, one.seed, one.origin.linear) for repeat in repeats for one in repeat)
+        return scattered(repeats)
+
+    monkeypatch.setattr(references, "scatter", scatter)
+    result = call(grid, "--calibrate", "--data-dir", grid.parent / "data")
+    assert result.exit_code == 0, result.output
+    cells = {("mean", size, seed) for size in (16, 32) for seed in (0, 1)}
+    assert set(seen) == {(*cell, linear) for cell in cells for linear in set(libraries)}
+    measured = references.read(grid.parent / "expected/grid").repeatability
+    assert measured is not None
+    assert measured.cells == "4 jobs"
 
 
 def test_records_that_are_there_need_no_training(benchmark: Path, tmp_path: Path) -> None:

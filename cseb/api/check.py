@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -26,15 +26,31 @@ if TYPE_CHECKING:
 # loads torch, so they take two workers, which are processes of their own.
 AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
 OLDEST = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41"}
-TURNS: tuple[tuple[int, str, bool, Mapping[str, str]], ...] = (  # threads, workers, order of jobs, instructions
-    (1, "1", False, {}),
-    (2, "1", True, {}),
-    (1, "2", False, AVX2),
-    (1, "2", True, OLDEST),
-    (4, "1", False, {}),
-    (2, "2", True, AVX2),
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """How one repeat is trained. instructions: of an older processor, as variables of the environment."""
+
+    threads: int
+    workers: str
+    linear: str
+    backwards: bool = False
+    instructions: Mapping[str, str] = field(default_factory=dict)
+
+
+TURNS = (
+    Turn(1, "2", "blas"),
+    Turn(2, "1", "onednn", backwards=True),
+    Turn(1, "2", "blas", instructions=AVX2),
+    Turn(1, "2", "onednn", backwards=True, instructions=OLDEST),
+    Turn(4, "1", "blas"),
+    Turn(1, "2", "onednn", backwards=True, instructions=AVX2),
 )
-VARIED = "1, 2 and 4 threads, order of jobs, 1 and 2 processes, instruction sets of older processors"
+VARIED = (
+    "1, 2 and 4 threads, order of jobs, 1 and 2 processes, both libraries of linear layers, instruction sets of older "
+    "processors"
+)
 
 
 class Stopped(CsebError):
@@ -56,6 +72,7 @@ class FreshRun:
     name: str  # as typed
     workers: str = "auto"
     threads: int = 1
+    linear: str = "auto"
     device: str = "auto"
     watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None
     results: Path | None = None
@@ -92,6 +109,7 @@ class FreshRun:
                 folder,
                 workers=self.workers,
                 threads=self.threads,
+                linear=self.linear,
                 device=self.device,
                 backwards=self.backwards,
             )
@@ -159,24 +177,23 @@ class FreshRun:
             return update(fresh, self.records(fresh), self.expected)
 
     def calibrate(self, tell: Callable[[int, int], None]) -> Repeatability:
-        """Repeat the smallest fraction of seed 0 under what nobody controls, and store how far its averages scatter.
+        """Repeat every cell that is checked under what nobody controls, and store how far averages scatter.
 
         tell: is told how many repeats are done, of how many. Raises: CsebError.
         """
+        from cseb.encoder.linear import available
         from cseb.regression import reference as references
 
-        axes = ("fractions", "sizes")
-        small = {axis: tuple(held[:1]) for axis in axes if (held := sorted(getattr(self.benchmark, axis)))}
-        pinned = replace(self, benchmark=self.benchmark.model_copy(update={**small, "seeds": 1}), results=None)
         repeats: list[list[Record]] = []
-        for number, (threads, workers, backwards, instructions) in enumerate(TURNS, 1):
-            turn = replace(pinned, threads=threads, workers=workers, backwards=backwards)
-            with _environment(instructions), turn.trained() as store:
+        for number, turn in enumerate(TURNS, 1):
+            how = {name: getattr(turn, name) for name in ("threads", "workers", "backwards")}
+            how["linear"] = turn.linear if available() else "blas"
+            with _environment(turn.instructions), replace(self, results=None, **how).trained() as store:
                 repeats.append(store.load()[0])
             tell(number, len(TURNS))
         measured = references.Repeatability(
             repeats=len(repeats),
-            cells=f"seed 0 of the smallest fraction: {quantity(len(repeats[0]), 'job')}",
+            cells=quantity(len(repeats[0]), "job"),
             varied=VARIED,
             conditions=references.conditions(repeats[0]),
             sd=references.scatter(repeats),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import BenchmarkName, Device, Quiet, Threads, Workers
+from cseb.cli.options import BenchmarkName, Device, Linear, Quiet, Threads, Workers
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.errors import BadResults, one_of
@@ -19,7 +19,7 @@ def check(
     *,
     update: Annotated[bool, typer.Option("--update", help="Store the new records as the expected ones.")] = False,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Train seed 0 six times and store the repeatability limit.")
+        bool, typer.Option("--calibrate", help="Train everything six times and store the repeatability limit.")
     ] = False,
     against: Annotated[str, typer.Option(help="published: compare the means with those of the papers.")] = "",
     results: Annotated[Path | None, typer.Option(help="Compare these records; train nothing.")] = None,
@@ -31,6 +31,7 @@ def check(
     ] = "",
     workers: Workers = "auto",
     threads: Threads = 1,
+    linear: Linear = "auto",
     device: Device = "auto",
     quiet: Quiet = False,
 ) -> None:
@@ -54,6 +55,7 @@ def check(
         data_dir=data_dir,
         workers=workers,
         threads=threads,
+        linear=linear,
         device=device_of(device),
         watching=lambda grid: watching(grid, hushed),
         results=results,
