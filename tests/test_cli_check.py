@@ -112,6 +112,52 @@ def test_on_another_machine_code_is_not_asked_and_drift_decides(benchmark: Path)
     assert call(benchmark).exit_code == 1
 
 
+def test_what_is_expected_on_a_machine_like_this_one_comes_first(benchmark: Path) -> None:
+    expected = benchmark.parent / "expected/mine"
+    torch = references.read(expected).conditions["torch"]
+    edit(expected / references.FILE, lambda held: held["conditions"].update(cpu="long ago", torch="1.0"))
+    edit(record_of(benchmark), shift(7.0))
+    assert call(benchmark).exit_code == 1
+    made = call(benchmark, "--update", "--machine", "other-one")
+    assert made.exit_code == 0, made.output
+    assert "on-other-one, 0 removed" in made.output
+    found = call(benchmark)
+    assert found.exit_code == 0, found.output
+    assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
+    assert "cpu is " not in found.output
+    edit(expected / "on-other-one" / references.FILE, lambda held: held["conditions"].update(cpu="long ago"))
+    near = call(benchmark)  # another processor, but the same libraries: nearer than the first records
+    assert near.exit_code == 0, near.output
+    assert "cpu is " in near.output
+    edit(expected / "on-other-one" / references.FILE, lambda held: held["conditions"].update(torch="1.0"))
+    assert call(benchmark).exit_code == 1, "where all are as far away, the first ones count"
+    (other,) = (expected / "on-other-one" / "runs").iterdir()
+    other.unlink()
+    edit(expected / "on-other-one" / references.FILE, lambda held: held["conditions"].update(torch=torch))
+    assert call(benchmark).exit_code == 1, "records of other jobs do not count"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--machine", "amd"], "it goes with --update"),
+        (["--update", "--machine", "../amd"], "lower-case letters, digits and hyphens are allowed"),
+    ],
+)
+def test_machines_have_plain_names_and_are_for_updates(benchmark: Path, options: list[str], said: str) -> None:
+    refused = call(benchmark, *options)
+    assert refused.exit_code == 2
+    assert said in refused.stderr
+
+
+def test_a_machine_has_the_jobs_of_the_others(benchmark: Path) -> None:
+    record_of(benchmark).unlink()
+    refused = call(benchmark, "--update", "--machine", "amd")
+    assert refused.exit_code == 2
+    assert "take --update without --machine first" in refused.stderr
+    assert not list((benchmark.parent / "expected/mine").glob("on-*"))
+
+
 def test_repeats_measure_the_limit_and_store_it(benchmark: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checking, "TURNS", tuple(checking.Turn(threads, "1", "blas") for threads in (1, 2, 1, 2, 1)))
     benchmark.write_text(benchmark.read_text().replace("tolerance: 0.5\n", ""))

@@ -169,12 +169,17 @@ class FreshRun:
             )
         return found
 
-    def update(self) -> tuple[int, int, str]:
-        """Make fresh records what is expected; see `cseb.regression.expected.update`."""
-        from cseb.regression.expected import update
+    def update(self, machine: str = "") -> tuple[Path, int, int, str]:
+        """Make fresh records what is expected, everywhere or on one kind of machine, and say in which folder.
+
+        See `update` and `of_machine` of `cseb.regression.expected`.
+        """
+        from cseb.regression.expected import of_machine, update
 
         with self.trained() as fresh:
-            return update(fresh, self.records(fresh), self.expected)
+            records = self.records(fresh)
+            into = of_machine(self.expected, machine, {one.key for one in records}) if machine else self.expected
+            return into.folder, *update(fresh, records, into)
 
     def calibrate(self, tell: Callable[[int, int], None]) -> Repeatability:
         """Repeat every cell that is checked under what nobody controls, and store how far averages scatter.

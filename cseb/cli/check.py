@@ -18,6 +18,9 @@ def check(
     benchmark: BenchmarkName,
     *,
     update: Annotated[bool, typer.Option("--update", help="Store the new records as the expected ones.")] = False,
+    machine: Annotated[
+        str, typer.Option(help="With --update: store them for machines like this one, beside the others.")
+    ] = "",
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Train everything six times and store the repeatability limit.")
     ] = False,
@@ -49,6 +52,8 @@ def check(
 
     render = said.FORMATS[one_of(tuple(said.FORMATS), format, "--format")]
     one_of(("", "published"), against, "--against")
+    if machine and not update:
+        raise BadResults("--machine says for which machines records are stored; it goes with --update")
     hushed = quiet or format == "junit"  # one document on stdout
     fresh = FreshRun.of(
         benchmark,
@@ -65,7 +70,7 @@ def check(
             if calibrate:
                 measured = fresh.calibrate(lambda done, of: say(f"repeat {done} of {of} done", err=True))
             elif update:
-                written, removed, why = fresh.update()
+                folder, written, removed, why = fresh.update(machine)
             else:
                 found = fresh.against_papers() if against else fresh.compared()
     except Stopped as stopped:  # the display has said why
@@ -75,7 +80,7 @@ def check(
             say(f"{method}: sd {deviation:.4f} points, limit for one cell ±{measured.limit(method):.4f}")
         return
     if update:
-        say(f"{quantity(written, 'record')} written to {fresh.expected.folder}, {removed} removed")
+        say(f"{quantity(written, 'record')} written to {folder}, {removed} removed")
         if why:
             say(f"repeatability was measured elsewhere ({why}); measure it again with --calibrate")
         return

@@ -92,10 +92,16 @@ def conditions(records: Iterable[Record]) -> Conditions:
     return found | versions | ({"linear": linear} if linear else {})
 
 
+def differing(here: Conditions, there: Conditions) -> list[str]:
+    """Names of the conditions in which two runs differ."""
+    return [name for name in {**there, **here} if here.get(name) != there.get(name)]
+
+
 def condition_difference(here: Conditions, there: Conditions) -> str:
-    """In which conditions two runs differ, or ""."""
-    names = [name for name in {**there, **here} if here.get(name) != there.get(name)]
-    return ", ".join(f"{name} is {here.get(name, 'none')} here, {there.get(name, 'none')} there" for name in names)
+    """In which conditions two runs differ, and what they are, or ""."""
+    return ", ".join(
+        f"{name} is {here.get(name, 'none')} here, {there.get(name, 'none')} there" for name in differing(here, there)
+    )
 
 
 def digests(key: str, items: Mapping[str, Items]) -> dict[str, str]:
