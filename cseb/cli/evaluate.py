@@ -69,7 +69,10 @@ def evaluate(
     if found.cache:
         say(f"cache: {found.cache}")
     say(str(found))
+    reasons: dict[str, list[str]] = {}
     for task, reason in found.failed.items():
-        say(f"cseb: {task} has no score: {reason}", err=True)
+        reasons.setdefault(reason, []).append(task)
+    for reason, failed in reasons.items():
+        say(f"cseb: {', '.join(failed)} {'has' if len(failed) == 1 else 'have'} no score: {reason}", err=True)
     if found.failed:
         raise typer.Exit(1)
