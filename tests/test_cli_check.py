@@ -144,7 +144,10 @@ def test_what_is_expected_on_a_machine_like_this_one_comes_first(benchmark: Path
         (["--update", "--machine", "../amd"], "lower-case letters, digits and hyphens are allowed"),
     ],
 )
-def test_machines_have_plain_names_and_are_for_updates(benchmark: Path, options: list[str], said: str) -> None:
+def test_machines_have_plain_names_and_are_for_updates(
+    benchmark: Path, options: list[str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checking.FreshRun, "trained", None)  # said before anything is trained
     refused = call(benchmark, *options)
     assert refused.exit_code == 2
     assert said in refused.stderr

@@ -172,13 +172,14 @@ class FreshRun:
     def update(self, machine: str = "") -> tuple[Path, int, int, str]:
         """Make fresh records what is expected, everywhere or on one kind of machine, and say in which folder.
 
-        See `update` and `of_machine` of `cseb.regression.expected`.
+        machine: its kind, such as amd-epyc, "" for everywhere. See `cseb.regression.expected`. Raises: CsebError.
         """
-        from cseb.regression.expected import of_machine, update
+        from cseb.regression.expected import beside, folder_name, update
 
+        name = folder_name(machine) if machine else ""  # refused before anything is trained
         with self.trained() as fresh:
             records = self.records(fresh)
-            into = of_machine(self.expected, machine, {one.key for one in records}) if machine else self.expected
+            into = beside(self.expected, name, {one.key for one in records}) if name else self.expected
             return into.folder, *update(fresh, records, into)
 
     def calibrate(self, tell: Callable[[int, int], None]) -> Repeatability:

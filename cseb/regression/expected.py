@@ -54,18 +54,20 @@ def against_expected(
     return [*_by_code(fresh, records, wanted, reference), *(check.result for check in checks)]
 
 
-def of_machine(expected: Store, machine: str, keys: Set[str]) -> Store:
-    """Where records of these jobs lie that are expected on one kind of machine, beside those of another.
-
-    Raises: BadResults for a name that cannot be a folder's, and for other jobs than the expected ones.
-    """
+def folder_name(machine: str) -> str:
+    """Of the records that are expected on one kind of machine. Raises: BadResults for what cannot be one."""
     if not MACHINE.fullmatch(machine):
         raise BadResults(
             f"--machine {reprlib.repr(machine)}: lower-case letters, digits and hyphens are allowed, such as amd-epyc"
         )
+    return f"on-{machine}"
+
+
+def beside(expected: Store, name: str, keys: Set[str]) -> Store:
+    """The folder of this name beside expected records. Raises: BadResults where those are of other jobs."""
     if not expected.exists() or keys != expected.keys():
         raise BadResults(f"{expected.folder} does not hold these jobs; take --update without --machine first")
-    return Store(expected.folder / f"on-{machine}")
+    return Store(expected.folder / name)
 
 
 def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[int, int, str]:
