@@ -51,12 +51,12 @@ def one_after_the_other(x: Vectors, y: Labels, problems: list[Problem]) -> list[
     """The plain loop in `cseb.tasks.transfer.senteval_reference`."""
     from cseb.tasks.transfer.senteval_reference import Exact
 
-    return [one.score for found in Exact(TEST, x, y, 2).fit_all(problems) for one in found]
+    return [one.accuracy for found in Exact(TEST, x, y, 2).fit_all(problems) for one in found]
 
 
 def together(x: Vectors, y: Labels, problems: list[Problem]) -> list[float]:
     """All values of L2 of several problems in one program."""
-    return [one.score for found in Batched(TEST, x, y, 2).fit_all(problems) for one in found]
+    return [one.accuracy for found in Batched(TEST, x, y, 2).fit_all(problems) for one in found]
 
 
 def reference(folder: Path) -> Callable[[Vectors, Labels, list[Problem]], list[float]]:

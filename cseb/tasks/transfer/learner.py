@@ -27,10 +27,14 @@ class Problem(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """score: accuracy on the held rows. predict: M rows to their classes (M,)."""
+    """accuracy: on the held rows. predict: M rows to their classes (M,).
 
-    score: float
+    criterion: what the regularisation is chosen by, the higher the better; None if by the accuracy, as in SentEval.
+    """
+
+    accuracy: float
     predict: Callable[[Rows], Labels]
+    criterion: float | None = None
 
 
 class Learner(Protocol):

@@ -20,7 +20,7 @@ Points = npt.NDArray[np.float64]
 
 
 class Guess(NamedTuple):
-    """predicted: the class of each scored row (N,). dev: the dev accuracy that chose the classifier of this row."""
+    """predicted: the class of each scored row (N,). dev: the dev accuracy of the value chosen for this row."""
 
     predicted: Labels
     dev: Points
@@ -74,10 +74,18 @@ def searches(recipe: Recipe, rows: Rows, labels: Labels) -> list[Problem]:
 
 
 def best(recipe: Recipe, found: Sequence[Sequence[Trained]]) -> tuple[float, float]:
-    """The value with the highest score over folds, the first of equals, and that score, rounded before comparing."""
-    scores = [float(np.round(100 * np.mean([one.score for one in each]), 2)) for each in zip(*found, strict=True)]
-    place = int(np.argmax(scores))
-    return recipe.grid[place], scores[place]
+    """The value with the best mean over folds, rounded, the first of equals, and the mean accuracy it has."""
+    each = list(zip(*found, strict=True))  # by value, then by fold
+    place = int(np.argmax([_percent([_criterion(one) for one in ones]) for ones in each]))
+    return recipe.grid[place], _percent([one.accuracy for one in each[place]])
+
+
+def _criterion(one: Trained) -> float:
+    return one.accuracy if one.criterion is None else one.criterion
+
+
+def _percent(parts: Sequence[float]) -> float:
+    return float(np.round(100 * np.mean(parts), 2))
 
 
 def _on_the_rest(final: Trained, dev: float, labels: Labels, start: int) -> Guess:

@@ -131,4 +131,4 @@ def test_every_name_is_that_of_its_task(group: str) -> None:
 
 def test_only_equal_protocols_share_a_name() -> None:
     protocols = [parse_tasks(f"mr{way}")[0].protocol for way in ("", "-fast", "-logreg", "-exact")]
-    assert protocols == ["senteval-transfer@1", "senteval-fast@1", "logreg@1", "senteval-transfer@1"]
+    assert protocols == ["senteval-transfer@1", "senteval-fast@1", "logreg@2", "senteval-transfer@1"]

@@ -85,7 +85,7 @@ def test_all_ways_end_with_the_classifiers_of_a_plain_loop(settings: Settings, c
         with torch.random.fork_rng():
             layer, most, _ = plain_loop(settings, x, y, decay)
         expected = layer(torch.from_numpy(x)).argmax(dim=1).numpy()
-        assert batched.score == exact.score == most / 90
+        assert batched.accuracy == exact.accuracy == most / 90
         assert np.array_equal(exact.predict(rows), expected)
         assert np.array_equal(batched.predict(rows), expected)
 
@@ -123,7 +123,7 @@ def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
     for value, decay in enumerate(L2):
         counts = seen[value]
         gains = [count > max(counts[:i], default=-1) for i, count in enumerate(counts)]
-        assert found[value].score == max(counts) / 90
+        assert found[value].accuracy == max(counts) / 90
         assert gains.count(False) == settings.tenacity + 1
         assert not gains[-1]
         with torch.random.fork_rng():
@@ -182,9 +182,9 @@ def test_problems_trained_together_end_as_each_alone() -> None:
     rows = np.arange(240)
     for problem, found in zip(problems, learner.fit_all(problems), strict=True):
         [alone] = learner.fit([problem])
-        assert [one.score for one in found] == [one.score for one in alone]
+        assert [one.accuracy for one in found] == [one.accuracy for one in alone]
         assert all(
             np.array_equal(one.predict(rows), by_itself.predict(rows))
             for one, by_itself in zip(found, alone, strict=True)
         )
-    assert len({one.score for found in learner.fit_all(problems) for one in found}) > 5
+    assert len({one.accuracy for found in learner.fit_all(problems) for one in found}) > 5

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from cseb import microworld
 from cseb.registry import TASK_GROUPS
@@ -48,11 +50,42 @@ def test_nested_cross_validation_of_the_miniature() -> None:
     assert items.shape == (600, 2)
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_logistic_regression_chooses_by_the_probability_of_the_held_labels(classes: int) -> None:
+    x, y = noisy(240, 6, classes)
+    rows, held = np.arange(180), np.arange(180, 240)
+    found = Converged(x, y, classes).fit_all([Problem(rows, held, (0.01, 1.0, 100.0))])[0]
+    for value, one in zip((0.01, 1.0, 100.0), found, strict=True):
+        model = LogisticRegression(C=value, tol=1e-10, max_iter=100_000).fit(x[rows].astype(float), y[rows])
+        assert one.criterion == pytest.approx(-log_loss(y[held], model.predict_proba(x[held].astype(float))), abs=1e-4)
+
+
+def test_a_label_that_the_training_rows_lack_does_not_choose() -> None:
+    x, y = noisy(240, 6, 3)
+    rows, held = np.nonzero(y[:180] != 1)[0], np.arange(180, 240)
+    known = held[y[held] != 1]
+    learner = Converged(x, y, 3)
+    [[all_of_them], [those]] = learner.fit_all([Problem(rows, held, (1.0,)), Problem(rows, known, (1.0,))])
+    assert all_of_them.criterion == those.criterion
+    assert all_of_them.accuracy < those.accuracy
+    [[none]] = learner.fit_all([Problem(rows, held[y[held] == 1], (1.0,))])
+    assert (none.accuracy, none.criterion) == (0.0, 0.0)
+
+
+def test_rounding_moves_no_prediction_of_banking77() -> None:
+    task = parse_tasks("banking77")[0].load(None)
+    vectors = random_words(task.sentences())[:, :40]
+    noise = 1 + 1e-6 * np.random.default_rng(0).standard_normal(vectors.shape)
+    items = [task.items(lambda texts, table=table: table) for table in (vectors, (vectors * noise).astype(np.float32))]
+    assert (items[0][:, 0] != items[1][:, 0]).sum() <= 2
+    assert np.array_equal(items[0][:, 1], items[1][:, 1])  # the dev accuracy of the chosen C
+
+
 def test_logistic_regression_has_converged() -> None:
     x, y = noisy(240, 6, 2)
     rows, held = np.arange(180), np.arange(180, 240)
     [[weak, strong]] = Converged(x, y, 2).fit_all([Problem(rows, held, (0.001, 10.0))])
-    assert weak.score == (weak.predict(held) == y[held]).mean()
+    assert weak.accuracy == (weak.predict(held) == y[held]).mean()
     # At C = 10 the penalty hardly matters: Newton's method on the likelihood itself ends at the same classes.
     design = np.column_stack([x[rows], np.ones(180)]).astype(float)
     weights = np.zeros(7)

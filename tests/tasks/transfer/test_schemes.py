@@ -96,8 +96,14 @@ def test_a_fixed_dev_part_needs_no_second_training() -> None:
     assert set(guess.dev) == {90.0}
 
 
-def trained(score: float) -> Trained:
-    return Trained(score, lambda rows: rows)
+def trained(accuracy: float, criterion: float | None = None) -> Trained:
+    return Trained(accuracy, lambda rows: rows, criterion)
+
+
+def test_what_a_learner_chooses_by_need_not_be_its_accuracy() -> None:
+    two = replace(LOGREG_RECIPE, grid=(0.1, 0.2))
+    folds_of_values = [[trained(0.9, -2.1), trained(0.6, -2.0)], [trained(0.9, -1.0), trained(0.5, -1.0)]]
+    assert best(two, folds_of_values) == (0.2, 55.0)
 
 
 def test_scores_are_rounded_before_they_are_compared_and_the_smallest_wins_a_tie() -> None:
