@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from cseb.data.files import write_whole
-from cseb.errors import BadBenchmark, BadResults, one_of
+from cseb.errors import BadBenchmark, BadResults, BadSpec, one_of
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment import plan
 from cseb.experiment.benchmark import Benchmark
@@ -185,4 +185,7 @@ def _check_parts(jobs: Sequence[Job]) -> None:
         from cseb.training import build
 
         for job in counted(distinct.values(), "checking methods", len(distinct)):
-            build.check(job.method, Path(job.folder), job.trust_remote_code, job.size, outside_teacher.width_of)
+            try:
+                build.check(job.method, Path(job.folder), job.trust_remote_code, job.size, outside_teacher.width_of)
+            except BadSpec as error:
+                raise BadSpec(f"{job.label}: {error}") from None
