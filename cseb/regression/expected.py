@@ -107,10 +107,14 @@ def _by_code(
 def _limits(
     tolerance: float | None, measured: Repeatability | None, wanted: Sequence[Record], name: str
 ) -> tuple[float, Mapping[str, float]]:
-    """The tolerance of the benchmark's file, and what was measured for single methods, which wins."""
+    """The tolerance of the benchmark's file, and what was measured for single methods, which wins.
+
+    No limit is below the least move: repeats of few cells may have turned no prediction.
+    """
     cells = sum(len({score.select for score in one.scores}) for one in wanted)
     names = {one.method for one in wanted}
-    limits = {one: limit for one in names if measured and (limit := measured.limit(one, cells)) is not None}
+    least = max((references.one_prediction(one) for one in wanted), default=0.0)
+    limits = {one: max(limit, least) for one in names if measured and (limit := measured.limit(one, cells)) is not None}
     if tolerance is None and (missing := sorted(names - set(limits))):
         raise BadBenchmark(
             f"how far {missing[0]} may move is not known; measure it: cseb check {name} --calibrate, or add a "

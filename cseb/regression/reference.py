@@ -63,6 +63,16 @@ class Reference(BaseModel):
     repeatability: Repeatability | None = None
 
 
+def one_prediction(record: Record) -> float:
+    """Points that the average over tasks moves by when one prediction turns; 0 where no score counts predictions.
+
+    Accuracies are rounded to two decimals, so that one of them may move by 0.01 more.
+    """
+    tasks = len({score.task for score in record.scores})
+    counted = [100 / score.items + 0.01 for score in record.scores if "accuracy" in score.detail]
+    return max(counted) / tasks if counted else 0.0
+
+
 def read(folder: Path) -> Reference:
     """What lies in the folder of expected records; an empty reference where there is none. Raises: BadResults."""
     path = folder / FILE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from scipy import stats
 
 from cseb.errors import BadResults
 from cseb.records.record import Record, Score, Source, Subset, Trace
+from cseb.records.store import Store
 from cseb.regression import reference as references
 from cseb.regression.bitwise import unchanged
+from cseb.regression.expected import against_expected
 from cseb.regression.reference import Reference, Repeatability, condition_difference, conditions, digests, scatter
 from tests.factory import record
 
@@ -39,6 +42,33 @@ def test_methods_have_limits_of_their_own_and_never_below_the_floor() -> None:
     assert measured.limit("simcse", 60) == pytest.approx(spread * np.sqrt(2) * stats.norm.isf(0.05 / 120))
     assert measured.limit("ct") == references.FLOOR == 0.01
     assert measured.limit("msse") is None
+
+
+def counting(values: tuple[float, ...]) -> Record:
+    """The first task counts 200 predictions."""
+    rated = record("simcse", values=values)
+    scores = [
+        replace(score, items=200, detail={"accuracy": score.value}) if score.task == rated.scores[0].task else score
+        for score in rated.scores
+    ]
+    return rated.model_copy(update={"scores": tuple(scores)})
+
+
+def test_one_prediction_moves_an_average_over_tasks_by_its_part() -> None:
+    assert references.one_prediction(record("simcse", values=(50.0, 60.0, 70.0))) == 0
+    assert references.one_prediction(counting((50.0, 60.0, 70.0))) == pytest.approx((100 / 200 + 0.01) / 3)
+
+
+@pytest.mark.parametrize(("moved", "ok"), [((50.5, 60.0, 70.0), True), ((51.0, 60.0, 70.0), False)])
+def test_no_limit_is_below_one_prediction(tmp_path: Path, moved: tuple[float, ...], ok: bool) -> None:
+    expected, fresh = Store(tmp_path / "expected"), Store(tmp_path / "fresh")
+    expected.prepare()
+    expected.write(counting((50.0, 60.0, 70.0)), {})
+    elsewhere = {"cpu": "another"}
+    measured = Repeatability(repeats=5, cells="1 job", varied="nothing", conditions=elsewhere, sd={"simcse": 1e-6})
+    references.write(expected.folder, Reference(conditions=elsewhere, repeatability=measured))
+    found = against_expected(None, fresh, [counting(moved)], expected, "mine")
+    assert {one.ok for one in found if one.question == "drift"} == {ok}
 
 
 def test_a_collapsed_repeat_is_no_repeat() -> None:

@@ -74,11 +74,10 @@ def test_a_label_that_the_training_rows_lack_does_not_choose() -> None:
 
 def test_rounding_moves_no_prediction_of_banking77() -> None:
     task = parse_tasks("banking77")[0].load(None)
-    vectors = random_words(task.sentences())[:, :40]
+    vectors = 30 * random_words(task.sentences())[:, :40]  # about as long as those of a BERT
     noise = 1 + 1e-6 * np.random.default_rng(0).standard_normal(vectors.shape)
     items = [task.items(lambda texts, table=table: table) for table in (vectors, (vectors * noise).astype(np.float32))]
-    assert (items[0][:, 0] != items[1][:, 0]).sum() <= 2
-    assert np.array_equal(items[0][:, 1], items[1][:, 1])  # the dev accuracy of the chosen C
+    assert np.array_equal(*items)  # neither a class nor the dev accuracy of the chosen C
 
 
 def test_logistic_regression_has_converged() -> None:
