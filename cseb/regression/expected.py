@@ -109,12 +109,13 @@ def _limits(
 ) -> tuple[float, Mapping[str, float]]:
     """The tolerance of the benchmark's file, and what was measured for single methods, which wins.
 
-    No limit is below the least move: repeats of few cells may have turned no prediction.
+    Where repeats moved by more than the floor, predictions turn, and no limit is below what one of them moves.
     """
     cells = sum(len({score.select for score in one.scores}) for one in wanted)
     names = {one.method for one in wanted}
     least = max((references.one_prediction(one) for one in wanted), default=0.0)
-    limits = {one: max(limit, least) for one in names if measured and (limit := measured.limit(one, cells)) is not None}
+    limits = {one: limit for one in names if measured and (limit := measured.limit(one, cells)) is not None}
+    limits = {one: max(limit, least) if limit > references.FLOOR else limit for one, limit in limits.items()}
     if tolerance is None and (missing := sorted(names - set(limits))):
         raise BadBenchmark(
             f"how far {missing[0]} may move is not known; measure it: cseb check {name} --calibrate, or add a "

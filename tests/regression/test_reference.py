@@ -59,15 +59,17 @@ def test_one_prediction_moves_an_average_over_tasks_by_its_part() -> None:
     assert references.one_prediction(counting((50.0, 60.0, 70.0))) == pytest.approx((100 / 200 + 0.01) / 3)
 
 
-@pytest.mark.parametrize(("moved", "ok"), [((50.5, 60.0, 70.0), True), ((51.0, 60.0, 70.0), False)])
-def test_no_limit_is_below_one_prediction(tmp_path: Path, moved: tuple[float, ...], ok: bool) -> None:
+@pytest.mark.parametrize(("sd", "first", "ok"), [(0.01, 50.5, True), (0.01, 51.0, False), (1e-6, 50.5, False)])
+def test_where_predictions_turn_no_limit_is_below_one_of_them(
+    tmp_path: Path, sd: float, first: float, ok: bool
+) -> None:
     expected, fresh = Store(tmp_path / "expected"), Store(tmp_path / "fresh")
     expected.prepare()
     expected.write(counting((50.0, 60.0, 70.0)), {})
     elsewhere = {"cpu": "another"}
-    measured = Repeatability(repeats=5, cells="1 job", varied="nothing", conditions=elsewhere, sd={"simcse": 1e-6})
+    measured = Repeatability(repeats=5, cells="1 job", varied="nothing", conditions=elsewhere, sd={"simcse": sd})
     references.write(expected.folder, Reference(conditions=elsewhere, repeatability=measured))
-    found = against_expected(None, fresh, [counting(moved)], expected, "mine")
+    found = against_expected(None, fresh, [counting((first, 60.0, 70.0))], expected, "mine")
     assert {one.ok for one in found if one.question == "drift"} == {ok}
 
 

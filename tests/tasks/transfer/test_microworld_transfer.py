@@ -80,6 +80,18 @@ def test_rounding_moves_no_prediction_of_banking77() -> None:
     assert np.array_equal(*items)  # neither a class nor the dev accuracy of the chosen C
 
 
+def test_the_classifier_that_predicts_is_the_optimum() -> None:
+    task = parse_tasks("banking77")[0].load(None)
+    vectors = 10 * random_words(task.sentences())[:, :40]
+    train, test = task.parts
+    rows, rest = np.arange(len(train.labels)), np.arange(len(train.labels), len(vectors))
+    labels = np.concatenate([train.labels, test.labels])
+    [[found]] = Converged(vectors, labels, task.classes).fit_all([Problem(rows, None, (1.0,))])
+    tight = LogisticRegression(C=1.0, solver="newton-cg", tol=1e-9, max_iter=10_000)
+    tight.fit(vectors[rows].astype(float), labels[rows])
+    assert np.array_equal(found.predict(rest), tight.predict(vectors[rest].astype(float)))
+
+
 def test_logistic_regression_has_converged() -> None:
     x, y = noisy(240, 6, 2)
     rows, held = np.arange(180), np.arange(180, 240)
