@@ -28,7 +28,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         store = self.runs.store
-        held = store.load()[0] if store.exists() else []
+        held = store.summaries()[0] if store.exists() else []
         self._spent = sum(record.cost.seconds for record in held) / self.runs.workers
 
     @property

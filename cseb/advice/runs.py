@@ -28,7 +28,7 @@ from cseb.launchers.signals import Stop
 from cseb.launchers.time_probe import estimates
 from cseb.progress import unheard
 from cseb.records.bookkeeping import hide
-from cseb.records.record import Record
+from cseb.records.record import RecordSummary
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 from cseb.tasks.names import parse_tasks
@@ -66,7 +66,7 @@ class Runs:
     column: str = ""
     timed: dict[str, float] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
-    made: dict[str, Record] = field(default_factory=dict)
+    made: dict[str, RecordSummary] = field(default_factory=dict)
     starting: float = 0.0
 
     def grid(self, methods: Sequence[str], seeds: Sequence[int], sizes: Sequence[int]) -> Grid:
@@ -199,7 +199,7 @@ class Runs:
         assert isinstance(loaded, RatedPairs)
         return [pair for each in loaded.subsets for pair in zip(each.left, each.right, strict=True)]
 
-    def _records(self, method: str, seeds: Iterable[int], size: int) -> dict[int, Record]:
+    def _records(self, method: str, seeds: Iterable[int], size: int) -> dict[int, RecordSummary]:
         """By seed; a method is named as records do."""
         wanted = set(seeds)
         return {

@@ -62,7 +62,7 @@ class PlannedGrid:
         grid.prepare(self.models)
         with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
             again = frozenset(grid.records) & {job.key for job in grid.todo}
-            return launch(
+            summary = launch(
                 grid.in_order() if self.remote else _one_library(grid.in_order()),
                 grid.store,
                 self.launcher,
@@ -71,6 +71,8 @@ class PlannedGrid:
                 again=again,
                 time_limit=self.time_limit,
             )
+        grid.store.index()
+        return summary
 
 
 def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:

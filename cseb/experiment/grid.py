@@ -18,7 +18,7 @@ from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.methods.fingerprints import changed as code_changed
 from cseb.progress import counted, tell
 from cseb.records.bookkeeping import hide
-from cseb.records.record import Record
+from cseb.records.record import RecordSummary
 from cseb.records.store import Store
 
 REFUSE, RERUN, KEEP = "refuse", "rerun", "keep"  # what becomes of records that other code made
@@ -32,7 +32,7 @@ class Grid:
     jobs: Sequence[Job]
     store: Store
     workers: int
-    records: Mapping[str, Record]
+    records: Mapping[str, RecordSummary]
     todo: Sequence[Job]
     timed: Estimates = field(default_factory=Estimates)  # of jobs that no record is like, if they were timed
 
@@ -53,7 +53,7 @@ class Grid:
         changed: what becomes of records whose job is computed by other code now. Raises: BadResults, BadSpec.
         """
         one_of((REFUSE, RERUN, KEEP), changed, "--changed")
-        held = store.load()[0] if store.exists() else []
+        held = store.summaries()[0] if store.exists() else []
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
         if models is not None:
@@ -94,7 +94,7 @@ class Grid:
     @cached_property
     def spans(self) -> dict[str, Span | None]:
         """What each job is likely to take, by key: what like records took, else what was timed; None if neither."""
-        like = plan.like_records(self.jobs, list(self.records.values()))
+        like = plan.like_records(self.jobs, self.records.values())
         return {key: Span.of(near) if near else self.timed.spans.get(key) for key, near in like.items()}
 
     @property
@@ -144,7 +144,7 @@ class Grid:
                 raise BadResults(f"{folder / file} cannot be written: {error.strerror or error}") from error
 
 
-def _other_code(jobs: Sequence[Job], records: Mapping[str, Record]) -> dict[str, tuple[str, ...]]:
+def _other_code(jobs: Sequence[Job], records: Mapping[str, RecordSummary]) -> dict[str, tuple[str, ...]]:
     """Key of each job whose record was made by other code than there is now, to what of it has changed."""
     found: dict[str, tuple[str, ...]] = {}
     known: dict[tuple[object, ...], dict[str, str]] = {}  # the seeds of a cell share all code

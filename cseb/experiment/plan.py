@@ -17,7 +17,7 @@ from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
 from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.spec import Edit, Method, part
 from cseb.progress import counted
-from cseb.records.record import Protocol, Record, Source, Vary
+from cseb.records.record import Protocol, RecordSummary, Source, Vary
 from cseb.registry import scale_of, slot_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
@@ -91,7 +91,7 @@ def plan(
     return jobs
 
 
-def like_records(jobs: Iterable[Job], records: Sequence[Record]) -> dict[str, list[float]]:
+def like_records(jobs: Iterable[Job], records: Iterable[RecordSummary]) -> dict[str, list[float]]:
     """Seconds that records like each job took, by key; [] where there is none.
 
     Like: same resolved method, encoder and device; failing that, the same method by name.

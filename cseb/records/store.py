@@ -194,6 +194,11 @@ class Store:
                 write_index(self.runs, [names[place] for place in at], stamps[at], records)
         return records, problems
 
+    def index(self) -> None:
+        """Keep an index of a large folder, as `summaries` does, so that the next table need not read every file."""
+        if len(self._names()) >= MANY:
+            self.summaries()
+
     def _all(self) -> Iterator[Record | Problem]:
         names, held = self._names(), self.archive()
         return (self._read(name, held) for name in counted(names, "reading records", len(names)))

@@ -9,12 +9,15 @@ import pytest
 from typer.testing import CliRunner
 
 import cseb
+from cseb.api.grid import chosen_benchmark, plan_grid
 from cseb.api.results import COLUMNS
 from cseb.cli import app
 from cseb.encoder import linear_choice
 from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError
 from cseb.explain.provenance import story
+from cseb.records import store as stores
+from cseb.records import summary_index
 from cseb.records.store import Store
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
@@ -24,6 +27,9 @@ SMALL: dict[str, Any] = {
     "methods": ["simcse", "cls"], "sizes": [64, 80], "seeds": 1, "corpus": "microworld:100", "steps": 2,
     "tasks": ["mw-captions"], "workers": 1, "device": "cpu",
 }  # fmt: skip
+
+
+SMALL_BENCHMARK = {name: value for name, value in SMALL.items() if name not in ("workers", "device")}
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +47,23 @@ def test_a_grid_runs_once_and_goes_on_where_it_was(folder: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in Store(folder).runs.iterdir()}
     more = cseb.run(**SMALL | {"sizes": 90}, results=folder)
     assert [record.subset.size for record in more] == [90, 90]
+
+
+def test_a_grid_leaves_an_index_of_a_large_folder_and_plans_by_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summary_index, "user_cache_path", lambda _: tmp_path / "cache")
+    monkeypatch.setattr(stores, "MANY", 4)
+    folder, names, read = tmp_path / "results", list[str](), stores.read_record
+    made = cseb.run(**SMALL, results=folder)
+    monkeypatch.setattr(stores, "read_record", lambda path: (names.append(path.name), read(path))[1])
+    assert [one.key for one in Store(folder).summaries()[0]] == sorted(record.key for record in made)
+    assert not plan_grid(chosen_benchmark(**SMALL_BENCHMARK), folder, workers=1, device="cpu").grid.todo
+    assert names == []
+    damaged = Store(folder).runs / f"{made.records[0].key}.json"
+    damaged.write_text("{")
+    [again] = plan_grid(chosen_benchmark(**SMALL_BENCHMARK), folder, workers=1, device="cpu").grid.todo
+    assert [f"{again.key}.json"] == names == [damaged.name]
 
 
 @pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")
