@@ -3,9 +3,10 @@
     python benchmarks/speed/report.py [RECORDS ...]
 
 The records are as large as those of a real grid: seven STS tasks, two checkpoints, every sub-dataset in the details.
-Each command runs in a process of its own; memory is the peak of its resident set. The first one reads every file, the
-others find what tables need in the index of the user's cache, here an empty one. Up to 10,000 records are compared with
-their items too: those are of the embedded tasks, whose data everybody has.
+Each command runs in a process of its own; memory is the peak of its resident set. The first one has no index and reads
+every file, as for a folder that comes from elsewhere. Then a grid leaves its index, and the others find in it what
+tables, and a grid at its start, need. Up to 10,000 records are compared with their items too: those are of the embedded
+tasks, whose data everybody has.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ RESOLVED = (
 )
 PROTOCOL = Protocol(tasks=TASKS, data="d" * 64, dev="stsb-dev@1", dev_pairs=1500, threads=1, device="cpu")
 ITEMS = 10_000  # records that are given items
+STORE = "import sys, pathlib, cseb.records.store as s; s.Store(pathlib.Path(sys.argv[1]))"
 COMMANDS = {
-    "few-shot, first reading": ["--table", "few-shot"],
     "few-shot": ["--table", "few-shot"],
     "few-shot, both, latex": ["--select", "both", "--format", "latex"],
     "tasks": ["--table", "tasks", "--sizes", "1000"],
@@ -134,11 +135,11 @@ def write(folder: Path, count: int, items: bool = False) -> float:
     return total / count
 
 
-def timed(command: str, arguments: list[str], cache: Path) -> tuple[float, float, float, int]:
-    """Seconds by the clock and of the processor, peak MB and bytes written by one command in a process of its own."""
+def timed(words: list[str], cache: Path) -> tuple[float, float, float, int]:
+    """Seconds by the clock and of the processor, peak MB and bytes printed by Python with these words behind it."""
     before = time.perf_counter()
     child = subprocess.Popen(
-        [sys.executable, "-m", "cseb", command, *arguments],
+        [sys.executable, *words],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cache)},
@@ -148,7 +149,7 @@ def timed(command: str, arguments: list[str], cache: Path) -> tuple[float, float
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - before
     if status:
-        raise SystemExit(f"cseb {command} {' '.join(arguments)} failed")
+        raise SystemExit(f"{' '.join(words)} failed")
     return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, written
 
 
@@ -160,13 +161,18 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as place:
             size = write(Path(place) / "r", count)
             print(f"{count:,} records of {size / 1000:.1f} kB, {len(SIZES)} sizes, {SEEDS} seeds")
+            folder, cache = str(Path(place) / "r"), Path(place) / "cache"
+            bare = ["-m", "cseb", "report", folder, *COMMANDS["few-shot"]]
+            show("few-shot, no index", timed(bare, Path(place) / "empty"))
+            show("a grid's end", timed(["-c", f"{STORE}.index()", folder], cache))
+            show("a grid's start", timed(["-c", f"{STORE}.summaries()", folder], cache))
             for name, options in COMMANDS.items():
                 command = "compare" if name == "compare" else "report"
-                show(name, timed(command, [str(Path(place) / "r"), *options], Path(place) / "cache"))
+                show(name, timed(["-m", "cseb", command, folder, *options], cache))
             if count <= ITEMS:
                 write(Path(place) / "i", count, items=True)
-                options = [str(Path(place) / "i"), *COMMANDS["compare"]]
-                show("compare, with items", timed("compare", options, Path(place) / "cache"))
+                words = ["-m", "cseb", "compare", str(Path(place) / "i"), *COMMANDS["compare"]]
+                show("compare, with items", timed(words, cache))
 
 
 def show(name: str, found: tuple[float, float, float, int]) -> None:
