@@ -13,8 +13,8 @@ from pathlib import Path
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.embedders.vector_cache import Cache
 from cseb.errors import BadData, CsebError
+from cseb.experiment.origin import origin, peak_rss_mb
 from cseb.experiment.plan import versioned
-from cseb.experiment.run_job import origin, peak_rss_mb
 from cseb.experiment.score_job import score_of
 from cseb.methods import fingerprints
 from cseb.progress import counted, tell

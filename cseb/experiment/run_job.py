@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
-import resource
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 # These two are needed later, and take seconds to load: so they are there before the clock of a job starts.
@@ -33,22 +28,20 @@ from cseb.experiment.card import licence_of, model_card
 from cseb.experiment.export import export, loads
 from cseb.experiment.job import Job, code, external_inputs, foreign
 from cseb.experiment.job_overlap import overlap_of
+from cseb.experiment.origin import origin, peak_rss_mb
 from cseb.experiment.score_job import scored_checkpoints
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
 from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated
 from cseb.records.progress import Progress
-from cseb.records.record import SCHEMA, Cost, Failure, Origin, Record, Score, Subset, Trace
+from cseb.records.record import SCHEMA, Cost, Failure, Record, Score, Subset, Trace
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256
 from cseb.tasks.names import parse_tasks
 from cseb.text import plain
 from cseb.training.checkpoints import Trained, restore
 from cseb.training.loop import Diverged
-from cseb.version import __version__
-
-LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")
 
 
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
@@ -187,45 +180,3 @@ def _card(job: Job, encoder: Encoder, record: Record, items: dict[str, Items], m
         loads=loads(encoder, job),
         processor=processor() if job.protocol.device == "cpu" else "",
     )
-
-
-def origin(device: str, precision: str, started: datetime, computed_by: dict[str, str]) -> Origin:
-    """Where and with what this process computes. precision: fp32, bf16 or fp16; computed_by: see Origin.code."""
-    return Origin(
-        cseb=__version__,
-        commit=_commit(),
-        versions={"python": platform.python_version(), **{name: version(name) for name in (*LIBRARIES, *_extras())}},
-        machine=f"{platform.system()} {platform.machine()}",
-        device=torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
-        dtype=precision,
-        started=started.isoformat(timespec="seconds"),
-        finished=datetime.now(UTC).isoformat(timespec="seconds"),
-        code=computed_by,
-        linear=linear.taken() if device == "cpu" else "",
-    )
-
-
-def _extras() -> Iterator[str]:
-    """Libraries that a user may do without and that this process has loaded."""
-    return (name for name in ("mteb", "sentence-transformers") if name.replace("-", "_") in sys.modules)
-
-
-@functools.cache
-def _commit() -> str:
-    """The commit of the source tree cseb runs from, with a + if files differ from it; "" when it is installed."""
-    home = Path(__file__).resolve().parents[2]
-    if not (home / ".git").exists():
-        return ""
-    git = functools.partial(subprocess.run, cwd=home, capture_output=True, text=True, check=False)
-    try:
-        commit = git(["git", "rev-parse", "--short", "HEAD"])
-        changed = git(["git", "status", "--porcelain", "--untracked-files=no", "cseb"])
-    except OSError:
-        return ""
-    return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
-
-
-def peak_rss_mb() -> float:
-    """The largest resident set of this process so far, in MB."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (2**20 if sys.platform == "darwin" else 2**10)
