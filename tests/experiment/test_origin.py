@@ -1,0 +1,54 @@
+"""What stands beside the scores of a record: libraries, commit, arithmetic, memory."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cseb.encoder.linear import taken
+from cseb.experiment import origin as origins
+from cseb.experiment.origin import LIBRARIES, origin, peak_rss_mb
+
+
+def test_an_origin_names_the_libraries_that_are_installed_and_the_arithmetic() -> None:
+    started = datetime(2026, 11, 24, 6, 0, tzinfo=UTC)
+    found = origin("cpu", "bf16", started, {"encoder": "0123456789abcdef"})
+    assert {name: found.versions[name] for name in LIBRARIES} == {name: version(name) for name in LIBRARIES}
+    assert (found.dtype, found.linear, found.code) == ("bf16", taken(), {"encoder": "0123456789abcdef"})
+    assert found.started == "2026-11-24T06:00:00+00:00" < found.finished
+
+
+def test_the_commit_is_that_of_the_source_tree_and_says_when_files_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "cseb" / "experiment" / "origin.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("1\n")
+    monkeypatch.setattr(origins, "__file__", str(file))
+    commit = origins._commit.__wrapped__
+    assert commit() == ""  # installed from a package
+
+    def git(*words: str) -> str:
+        told = ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words]
+        return subprocess.run(told, cwd=tmp_path, check=True, capture_output=True, text=True).stdout.strip()
+
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first")
+    short = git("rev-parse", "--short", "HEAD")
+    assert commit() == short
+    (tmp_path / "notes.txt").write_text("beside the package\n")
+    assert commit() == short
+    file.write_text("2\n")
+    assert commit() == f"{short}+"
+
+
+def test_the_peak_of_memory_is_in_megabytes() -> None:
+    before = peak_rss_mb()
+    np.ones((int(before) + 200, 2**17))  # a row is a megabyte: more than this process has ever had
+    assert before + 150 < peak_rss_mb() < 3 * before + 500
