@@ -71,7 +71,8 @@ class PlannedGrid:
                 again=again,
                 time_limit=self.time_limit,
             )
-        grid.store.index()
+        if not summary.stopped:  # whoever stops a run waits for nothing more
+            grid.store.index()
         return summary
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from cseb.encoder import linear_choice
 from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError
 from cseb.explain.provenance import story
+from cseb.launchers.events import Event, Finished
+from cseb.launchers.signals import Stop
 from cseb.records import store as stores
 from cseb.records import summary_index
 from cseb.records.store import Store
@@ -64,6 +67,22 @@ def test_a_grid_leaves_an_index_of_a_large_folder_and_plans_by_it(
     damaged.write_text("{")
     [again] = plan_grid(chosen_benchmark(**SMALL_BENCHMARK), folder, workers=1, device="cpu").grid.todo
     assert [f"{again.key}.json"] == names == [damaged.name]
+
+
+def test_a_grid_that_is_stopped_ends_without_reading_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(summary_index, "user_cache_path", lambda _: tmp_path / "cache")
+    monkeypatch.setattr(stores, "MANY", 1)
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Finished):
+            raise Stop
+
+    planned = plan_grid(chosen_benchmark(**SMALL_BENCHMARK), tmp_path / "results", workers=1, device="cpu")
+    assert planned.run(lambda _: nullcontext(stop)).stopped
+    assert Store(tmp_path / "results").keys()
+    assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")
