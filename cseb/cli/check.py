@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import BenchmarkName, Device, Linear, Quiet, Threads, Workers
+from cseb.cli.options import BenchmarkName, DataDir, Device, Linear, Quiet, Threads, Workers
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.errors import BadResults, one_of
@@ -28,10 +28,7 @@ def check(
     results: Annotated[Path | None, typer.Option(help="Compare these records; train nothing.")] = None,
     format: Annotated[str, typer.Option("--format", "-f", help="terminal, github or junit.")] = "terminal",
     junit: Annotated[Path | None, typer.Option(help="Also write a JUnit file.")] = None,
-    data_dir: Annotated[
-        str,
-        typer.Option(envvar="CSEB_DATA_DIR", help="Folder of task and corpus files; else the benchmark's."),
-    ] = "",
+    data_dir: DataDir = "",
     workers: Workers = "auto",
     threads: Threads = 1,
     linear: Linear = "auto",

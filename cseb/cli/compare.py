@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cseb.cli.options import (
+    DataDir,
     Format,
     Fractions,
     Hushed,
@@ -46,7 +47,7 @@ def compare(
         bool, typer.Option("--variance", help="Sources of variance, for runs made with --vary.")
     ] = False,
     learning_curve: LearningCurve = False,
-    data_dir: Annotated[str, typer.Option(help="Folder of task files; by default that of the benchmark.")] = "",
+    data_dir: DataDir = "",
     mixed: Mixed = False,
     format: Format = "terminal",
     quiet: Hushed = False,

@@ -33,7 +33,10 @@ Names = Annotated[
     list[str] | None, typer.Argument(help="Data sets, tasks or files, such as stsb, mr or wiki1m; all if none.")
 ]
 DataDir = Annotated[
-    Path | None, typer.Option(help="Folder of data files in SentEval's layout; without it, the hub's cache.")
+    Path | None,
+    typer.Option(
+        envvar="CSEB_DATA_DIR", help="Folder of data files in SentEval's layout; without it, the hub's cache."
+    ),
 ]
 
 

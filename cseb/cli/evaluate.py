@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Device, Hushed, Linear, Threads, Trust
+from cseb.cli.options import DataDir, Device, Hushed, Linear, Threads, Trust
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.errors import one_of
@@ -23,7 +23,7 @@ def evaluate(
     *,
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr or mteb:Banking77Classification.")] = "sts",
     pooler: Annotated[str, typer.Option(help="Such as mean or first_last(first=0); its own, or cls.")] = "",
-    data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
+    data_dir: DataDir = "",
     results: Annotated[Path, typer.Option(help="Folder of records, and of the models of runs.")] = Path("results"),
     cache: Annotated[Path | None, typer.Option(help="Folder that keeps sentence vectors for other tasks.")] = None,
     dtype: Annotated[str, typer.Option(help="fp32, or bf16: faster on some machines, second decimals move.")] = "fp32",

@@ -18,7 +18,12 @@ BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Hushed = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show how far it is.")]
 Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the encoder.")]
-DataDir = Annotated[str, typer.Option(help="Folder of task files in SentEval's layout; else the benchmark's.")]
+DataDir = Annotated[
+    str,
+    typer.Option(
+        envvar="CSEB_DATA_DIR", help="Folder of task and corpus files in SentEval's layout; else the benchmark's."
+    ),
+]
 Licence = Annotated[
     str, typer.Option("--license", help="As the hub names it, such as apache-2.0; else that of the first encoder.")
 ]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Hushed
+from cseb.cli.options import DataDir, Hushed
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 from cseb.text import plain, quantity
@@ -16,7 +16,7 @@ def overlap(
     corpus: Annotated[str, typer.Argument(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")],
     *,
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr, or a file of your own.")] = "sts",
-    data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
+    data_dir: DataDir = "",
     column: Annotated[
         str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
     ] = "",

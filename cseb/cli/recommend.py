@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cseb.cli.options import Device, Linear, Quiet, Threads, Trust, Workers
+from cseb.cli.options import DataDir, Device, Linear, Quiet, Threads, Trust, Workers
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
 
@@ -35,7 +35,7 @@ def recommend(
     out: Annotated[Path | None, typer.Option(help="Folder for the model, trained on all sentences.")] = None,
     push: Annotated[str, typer.Option(help="Push the folder of --out to the hub.", metavar="OWNER/NAME")] = "",
     results: Annotated[Path | None, typer.Option(help="Folder of records; my.recommend beside my.txt.")] = None,
-    data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
+    data_dir: DataDir = "",
     column: Annotated[str, typer.Option(help="Column of a table's sentences, or anchor=title,positive=body.")] = "",
     workers: Workers = "auto",
     threads: Threads = 1,

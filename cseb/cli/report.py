@@ -10,6 +10,7 @@ import typer
 
 from cseb.cli.options import (
     Checkpoint,
+    DataDir,
     Format,
     Fractions,
     Hushed,
@@ -63,9 +64,7 @@ def report(
             "test items too, or none; items need the test data."
         ),
     ] = "seeds",
-    data_dir: Annotated[
-        str, typer.Option(help="For intervals over test items: folder of task files, where the run had none.")
-    ] = "",
+    data_dir: DataDir = "",
     mixed: Mixed = False,
     out: Annotated[Path | None, typer.Option(help="File to write instead of the screen.")] = None,
     quiet: Hushed = False,

@@ -12,6 +12,7 @@ import typer
 from cseb.api.hosts import MOST_PROCESSES
 from cseb.cli.options import (
     BenchmarkName,
+    DataDir,
     Device,
     Host,
     Linear,
@@ -47,7 +48,7 @@ def run(
     column: Annotated[
         str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
     ] = "",
-    data_dir: Annotated[str, typer.Option(help="Folder of task files in SentEval's layout.")] = "",
+    data_dir: DataDir = "",
     tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr.")] = "",
     dev: Annotated[
         str, typer.Option(help="The dev set, a task, that selects the best checkpoint; none for no selection.")
