@@ -14,6 +14,8 @@ from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks.marked import with_table
+from cseb.data.provenance import GENERATED
+from cseb.methods.grammar import parse_method
 from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
@@ -28,6 +30,7 @@ DEMO = Path("results") / "microworld"
 NEWER = Path("results") / "embedded"  # methods that microworld has not
 SHARE = 0.01  # of the corpus, where low-shot columns look
 REAL, SIZE = Path("results") / "real", 1_000  # human ratings, and how many sentences its column looks at
+WRITTEN = Path("results") / "written"  # the same for methods that need what a language model wrote
 PAPER = re.compile(r".*?\b(?:19|20)[0-9]{2}\b")  # a source up to its year
 FIRST = ("bert-base", "bert-large", "roberta-base", "roberta-large", "sroberta-base", "glove", "")
 NONE = "--"
@@ -38,8 +41,8 @@ seconds of a job as a multiple of `simcse` on the same corpus, in the microworld
 average of seven STS tasks for BERT-base, lowest to highest where papers differ; another encoder is named. Microworld:
 mean ± sample standard deviation over seeds, the checkpoint that its dev set chose, as of 22 November 2026; it says
 nothing about real text. Real text: the same of the seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences
-(`results/real`, which says how rates were chosen and how many seeds there are). `*`: with options, which fit its tiny
-encoder or name a teacher. `--`: a, in no table of the five papers in this form; b, learns from labelled texts, see
+(`results/real`, which says how rates were chosen and how many seeds there are); `‡`: on others and what a language model
+wrote from them (`results/written`). `*`: with options, which fit its tiny encoder or name a teacher. `--`: a, in no table of the five papers in this form; b, learns from labelled texts, see
 `results/microworld/triples.md`; c, not run; d, not timed; e, needs a file that does not come with cseb; f, in
 `results/real`, where words alone stand below the table."""
 
@@ -84,6 +87,8 @@ def methods_table(root: Path = ROOT) -> str:
     cost |= {row["method"]: row["to_simcse"] for row in reversed(_costs(root))}
     demo = _points(root / DEMO, lambda row: float(row["fraction"]) == SHARE)
     real = _points(root / REAL, lambda row: int(row["size"]) == SIZE)
+    written = _points(root / WRITTEN, lambda row: int(row["size"]) == SIZE)
+    real |= {label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()}
     rows = [_method_row(name, cost, real, demo) for name in METHODS]
     averages = _words(root)
     for words in WORDS:

@@ -27,7 +27,7 @@ from cseb.methods.grammar import labels
 from cseb.records.store import Store
 
 BENCHMARKS = (
-    *("real", "real-mini", "rated-pairs", "triples", "documents"),
+    *("real", "real-mini", "rated-pairs", "triples", "documents", "written"),
     *("decoder", "decoder-bidirectional"),
 )
 HEAD = ("method", "learning_rate", "seed", "stsb_dev", "key")

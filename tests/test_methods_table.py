@@ -102,6 +102,12 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
         "method,fraction,size,select,tasks,mean,sd\nct,0.0839,1000,best,sts12@1,53.126,0.5\n"
         "ct,0.839,10000,best,sts12@1,99,0.5\nmean,0.0839,1000,best,sts12@1,55.0,1e-14\n"
     )
+    written = tmp_path / "results" / "written"
+    written.mkdir()
+    (written / "few-shot.csv").write_text(
+        "method,fraction,size,select,tasks,mean,sd\nsyncse,0.5,1000,best,sts12@1,51.0,0.5\n"
+        "simcse,0.5,1000,best,sts12@1,99,0.5\nsyncse,1,2000,best,sts12@1,99,0.5\n"
+    )
     (folder / "cost.csv").write_text(
         "trained_on,method,cpu_seconds,to_simcse,peak_mb\n"
         "triples,simcse,6.0,1.00,1000\nsentences,simcse,5.0,1.00,900\nsentences,pcl,50.0,10.00,2000\ntriples,rcl,9.0,1.50,800\n"
@@ -116,6 +122,7 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
         "20.13 ± 1.25", "21.13 ± 1.25 *", "-- c", "24.13", "-- c",
     ]  # fmt: skip
     assert [rows[name][-2] for name in ("ct", "mean", "simcse", "rcl")] == ["53.13 ± 0.50", "55.00", "-- c", "-- b"]
+    assert rows["syncse"][-2:] == ["51.00 ± 0.50 ‡", "-- c"]  # simcse's points there are on other sentences
     assert [rows[name][3] for name in ("simcse", "pcl", "rcl", "ct")] == ["1.00", "10.00", "1.50", "-- d"]
     assert rows["crops"][3] == "1.01 †"
     assert rows["rcl"][-1] == "-- b"
