@@ -41,10 +41,10 @@ seconds of a job as a multiple of `simcse` on the same corpus, in the microworld
 average of seven STS tasks for BERT-base, lowest to highest where papers differ; another encoder is named. Microworld:
 mean ± sample standard deviation over seeds, the checkpoint that its dev set chose, as of 22 November 2026; it says
 nothing about real text. Real text: the same of the seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences
-(`results/real`, which says how rates were chosen and how many seeds there are); `‡`: on others and what a language model
-wrote from them (`results/written`). `*`: with options, which fit its tiny encoder or name a teacher. `--`: a, in no table of the five papers in this form; b, learns from labelled texts, see
-`results/microworld/triples.md`; c, not run; d, not timed; e, needs a file that does not come with cseb; f, in
-`results/real`, where words alone stand below the table."""
+(`results/real`, which says how rates were chosen and how many seeds there are); `‡`: on others, and what a language
+model wrote from them (`results/written`). `*`: with options, which fit its tiny encoder or name a teacher. `--`: a, in
+no table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not run; d, not
+timed; e, needs a file that does not come with cseb; f, in `results/real`, where words alone stand below the table."""
 
 # What a training step was thought to cost before any was measured, to one of simcse: from the sequences that it
 # encodes with and without gradients. Of methods of two stages, all of the training.

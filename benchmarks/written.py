@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.labelled import TRIPLE
+from cseb.data.bounded import read_lines
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData, CsebError
 
@@ -36,7 +37,8 @@ def drawn(sentences: Sequence[str], count: int = COUNT, seed: int = 0) -> list[s
 
 def rows(file: Path, texts: int) -> Iterator[tuple[int, list[str]]]:
     """Number and texts of each line. Raises: BadData, also for a blank text."""
-    for at, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    lines = read_lines(file)
+    for at, line in enumerate(lines[:-1] if lines[-1] == "" else lines, 1):
         number, *found = (piece.strip() for piece in line.split("\t"))
         if not number.isdecimal() or len(found) != texts or not all(found):
             raise BadData(f"{file}, line {at}: found {line[:60]!r}; needed: a number and {texts} texts, TABs between")

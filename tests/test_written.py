@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.written import COUNT, LONGEST, SHORTEST, drawn, joined
+from benchmarks.written import COUNT, LONGEST, SHORTEST, drawn, joined, main
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
 
@@ -43,6 +43,24 @@ def test_answers_are_joined_to_their_sentences(tmp_path: Path) -> None:
 def test_answers_that_are_none_are_refused(tmp_path: Path, answers: str, message: str) -> None:
     with pytest.raises(BadData, match=message):
         joined(parts(tmp_path, answers))
+
+
+def test_an_answer_that_is_missing_or_no_text_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = parts(tmp_path, ANSWERS) / "written-01.tsv"
+    monkeypatch.setattr("sys.argv", ["written", "join", str(tmp_path), "--to", str(tmp_path / "new")])
+    for content in (b"1\ta\tb\xff\n", None):
+        file.write_bytes(content) if content else file.unlink()
+        with pytest.raises(SystemExit, match="2"):
+            main()
+        said = capsys.readouterr().err
+        assert said.startswith(f"written: {file}")
+        assert said.count("\n") == 1
+    parts(tmp_path, ANSWERS)
+    main()
+    made = gzip.decompress((tmp_path / "new" / "triples.jsonl.gz").read_bytes())
+    assert [json.loads(line) for line in made.splitlines()] == joined(tmp_path)
 
 
 def test_no_part_is_one_line(tmp_path: Path) -> None:
