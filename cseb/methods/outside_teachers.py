@@ -16,6 +16,12 @@ BUDGET = (
     "recipe: one epoch of 10^6 sentences, kept for every fraction; papers train 20 epochs of NLI sentences at this "
     "batch, rate and share of warm-up. The papers look at the dev set every 64 to 512 steps, ours every 125"
 )
+DECAY = "recipe: the releases of ConGen and SCT decay weights by 0.01, biases and norms spared; no weight decays here"
+OWN_COLUMN = (
+    "above that a sentence outside the bank has no column of its own, which takes nearly all of the teacher's "
+    "distribution where there is one; the release adds the batch to its queue. `corpus=N` of the subset's size or more "
+    "keeps a column for every sentence"
+)
 VIEW = (
     "delete: a tenth of the words is gone from the second view; the paper's main rows have back-translations; its "
     "table 6 finds deletion as good for BERT-base"
@@ -35,7 +41,7 @@ DISTIL_L2 = replace(
         "recipe", steps=7_813, batch_size=128, learning_rate=5e-5, warmup=781, optimizer="adamw_uncorrected",
         max_length=128,
     ),
-    deviations=(TEACHER, WIDTH, BUDGET, "recipe: trained in fp16; fp32 here"),
+    deviations=(TEACHER, WIDTH, BUDGET, "recipe: trained in fp16; fp32 here", DECAY),
 )  # fmt: skip
 
 DISTIL_MSE = replace(
@@ -67,7 +73,12 @@ DISTIL_RELATIONAL = replace(
     source="ours, in no paper: cosines within the batch as the teacher has them, after Park et al. 2019 (relational "
     "distillation); recipe of Limkonchotiwat et al. 2022",
     terms=(preset("relational"),),
-    deviations=(TEACHER, *DISTIL_L2.deviations[2:]),
+    deviations=(
+        TEACHER,
+        "outside_teacher: a wider teacher is cut to the encoder's width by the main directions of the subset's "
+        "vectors, though cosines need no equal widths; `+outside_teacher(width=own)` leaves it whole",
+        *DISTIL_L2.deviations[2:],
+    ),
 )
 
 CONGEN = replace(
@@ -81,7 +92,7 @@ CONGEN = replace(
         *DISTIL_L2.deviations,
         VIEW,
         "bank_ce: the bank is the whole subset, or 10,000 of it; the paper fills a queue of 65,536 with sentences that "
-        "it takes out of training",
+        f"it takes out of training; {OWN_COLUMN}",
     ),
 )
 
@@ -96,7 +107,10 @@ SCT = replace(
         *DISTIL_L2.deviations,
         VIEW,
         "cross_view_kl: banks are the whole subset, or 10,000 of it; the release fills queues of 65,536 from random "
-        "unit vectors",
+        f"unit vectors; {OWN_COLUMN}",
+        "delete: the teacher reads the whole sentence for both views, so that both banks and both targets are one: the "
+        "loss is ConGen's at other temperatures, without a head. Renderings that lie in a file "
+        "(`+paraphrase(file=...)`) or pairs give the teacher two, as in the paper",
         "terms: the paper adds its loss without a teacher; the release starts from an encoder trained by that instead, "
         "and has the distillation alone, as here",
     ),

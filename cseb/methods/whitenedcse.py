@@ -20,7 +20,7 @@ WHITENEDCSE = replace(
         "eigendecomposition, which is infinite there. 1e-5 is added to variances",
         "repeated: three renderings that differ by dropout and groups; the code builds two and its loss needs three, "
         "a flag of its README suggests repeated word pieces instead",
-        "recipe: batch 128 and learning rate 1e-5 are the README's command; the script has 64 and 3e-5",
+        "recipe: batch 128 and learning rate 1e-5 are the README's command; the script had 64 and 3e-5 before",
         "pooler: the README evaluates with a dense layer and tanh behind [CLS] (`--pooler cls`); ours is tested as its "
         "training chooses checkpoints, by [CLS] alone",
         *SIMCSE.deviations[1:],
