@@ -166,6 +166,20 @@ def test_a_benchmark_says_how_its_report_is_laid_out(tmp_path: Path) -> None:
     assert "no option" in refused(folder, "--table", "sensitivity", "--option", "infonce.temp")
 
 
+def test_a_task_is_looked_for_in_all_tables_of_a_folder(tmp_path: Path) -> None:
+    """What `cseb eval` leaves beside a grid is scored on tasks of its own."""
+    made = record("cls", encoder="a", tasks=("snli@1",), values=(40.0,), dev="", resolved="cls()@1")
+    alone = made.model_copy(update={"subset": replace(made.subset, size=0, fraction=1.0)})
+    folder = stored(tmp_path / "results", [*grid(), alone])
+    trained, standing = said(folder, "--tasks", "sickr"), said(folder, "--tasks", "snli@1")
+    assert ("first_last" in trained, "first_last" in standing) == (True, False)
+    assert ("40.00" in trained, "40.00" in standing) == (False, True)
+    assert refused(folder, "--tasks", "snly") == "cseb: no record has a task called 'snly'; did you mean snli?"
+    assert "no records were scored on all of sickr, snli; name tasks of one run" in refused(
+        folder, "--tasks", "sickr,snli"
+    )
+
+
 def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path) -> None:
     folder = stored(tmp_path / "two", heats())
     methods = sorted({one.method for one in heats()[1:]})
@@ -235,7 +249,11 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
         (["--methods", "nothing"], "no record is of the method 'nothing'"),
         (["--methods", "micse"], "no record is of the method 'micse'"),
         (["--tasks", "sts99"], "no record has a task called 'sts99'"),
-        (["--table", "tasks"], "choose with --fraction, one of 0.001, 0.01"),
+        (["--table", "tasks"], "choose with --sizes, one of 100, 1000"),
+        (["--table", "task"], "allowed: 'few-shot', 'tasks'"),
+        (["--sizes", "1,000"], "without commas inside a number"),
+        (["--fractions", "0.1%"], "where 0.001 is 0.1 %"),
+        (["--fractions", "10"], "fractions in (0, 1]"),
         (["--table", "ablation"], "say so with --full"),
         (["--table", "sensitivity"], "no option"),
         (["--mark", "items"], "take --mark seeds"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from cseb.errors import BadResults
+from cseb.errors import BadResults, did_you_mean
 from cseb.methods.equal_code import latest
 from cseb.records.record import RecordSummary, Source
 from cseb.text import plain
@@ -84,6 +84,27 @@ def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[
         encoder = "" if encoders or as_it_stands(record) else record.encoder.sha256
         found.setdefault((encoder, record.corpus.sha256, conditions), []).append(record)
     return list(found.values())
+
+
+def scored_on(several: Sequence[list[RecordSummary]], tasks: Sequence[str]) -> list[list[RecordSummary]]:
+    """The groups that were scored on all of these tasks, typed with or without their versions.
+
+    Raises: BadResults where none was.
+    """
+    names = [{name for one in group for task in one.protocol.tasks for name in _names(task)} for group in several]
+    found = [group for group, known in zip(several, names, strict=True) if known.issuperset(tasks)]
+    if several and not found:
+        known = set().union(*names)
+        for task in tasks:
+            if task not in known:
+                bare = {name for name in known if "@" not in name}
+                raise BadResults(f"no record has a task called {task!r}; {did_you_mean(task, bare)}")
+        raise BadResults(f"no records were scored on all of {', '.join(tasks)}; name tasks of one run")
+    return found
+
+
+def _names(task: str) -> tuple[str, str]:
+    return task, task.rpartition("@")[0]
 
 
 def as_it_stands(record: RecordSummary) -> bool:

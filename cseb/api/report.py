@@ -81,7 +81,7 @@ def report(
         >>> "| `simcse` |" in cseb.report("results", format="markdown")
         True
     """
-    from cseb.analysis.comparable import as_it_stands, groups
+    from cseb.analysis.comparable import as_it_stands, groups, scored_on
     from cseb.experiment.plan_file import own, plans
     from cseb.reports.documents import comparison, score_report
     from cseb.reports.formats import FORMATS
@@ -105,6 +105,7 @@ def report(
     several = groups(records, encoders=by == "encoder")
     if ask.methods or ask.fractions or ask.sizes:  # encoders as they stand have none of these
         several = [group for group in several if not all(map(as_it_stands, group))] or several
+    several = scored_on(several, ask.tasks)
     typed = {"ablation": {"full": full}, "sensitivity": {"option": option}}.get(table, {})
     layout = _Layout(held, ask, form.pages, table, typed, mark, str(data_dir), benchmark, learning_curve)
     tell("laying out tables")
