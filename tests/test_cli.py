@@ -117,6 +117,13 @@ def test_a_sample_is_what_a_run_trains_on(tmp_path: Path, grid: list[object]) ->
     assert {record.subset.sha256 for record in records(tmp_path)} == {manifest["subset_sha256"]}
 
 
+def test_a_sample_of_a_known_file_is_found_below_the_data_folder(tmp_path: Path) -> None:
+    (tmp_path / "wiki").mkdir()
+    (tmp_path / "wiki" / "wiki1m_head.txt").write_text("".join(f"sentence {n}\n" for n in range(9)))
+    drawn = call("sample", "data:wiki1m_head.txt", "--size", 9, "--data-dir", tmp_path).stdout.splitlines()
+    assert sorted(drawn) == [f"sentence {n}" for n in range(9)]
+
+
 def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[object]) -> None:
     listed = call("run", *grid, "--dry-run")
     assert "2 jobs, 2 to run, 2 of unknown length" in listed.stdout

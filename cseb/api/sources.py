@@ -48,7 +48,13 @@ def show(name: str, results: str | Path = "results", *, benchmark: str = "") -> 
 
 
 def sample(
-    corpus: str, *, fraction: float | None = None, size: int | None = None, seed: int = 0, column: str = ""
+    corpus: str,
+    *,
+    fraction: float | None = None,
+    size: int | None = None,
+    seed: int = 0,
+    column: str = "",
+    data_dir: str | Path = "",
 ) -> list[str]:
     """The very sentences that a run with this seed trains on.
 
@@ -58,6 +64,7 @@ def sample(
         size: number of sentences.
         seed: the seed that draws them.
         column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
+        data_dir: folder of task and corpus files in SentEval's layout, for a corpus ``data:FILE``.
 
     Returns:
         The sentences, in the order drawn; those of a smaller fraction come first in a larger one.
@@ -73,7 +80,7 @@ def sample(
     """
     from cseb.data.subset import draw
 
-    held, count = _counted(corpus, column, fraction, size)
+    held, count = _counted(corpus, column, fraction, size, data_dir)
     return held.take(draw(len(held), count, seed))
 
 
@@ -87,22 +94,31 @@ class Written:
 
 
 def write_sample(
-    out: Path, corpus: str, *, fraction: float | None = None, size: int | None = None, seed: int = 0, column: str = ""
+    out: Path,
+    corpus: str,
+    *,
+    fraction: float | None = None,
+    size: int | None = None,
+    seed: int = 0,
+    column: str = "",
+    data_dir: str | Path = "",
 ) -> Written:
     """What `sample` draws, in a file with a manifest beside it. Raises: CsebError."""
     from cseb.data.subset import write_subset
 
-    held, count = _counted(corpus, column, fraction, size)
+    held, count = _counted(corpus, column, fraction, size, data_dir)
     return Written(count, len(held), write_subset(out, held, count, seed))
 
 
-def _counted(corpus: str, column: str, fraction: float | None, size: int | None) -> tuple[Corpus, int]:
+def _counted(
+    corpus: str, column: str, fraction: float | None, size: int | None, data_dir: str | Path
+) -> tuple[Corpus, int]:
     from cseb.data.read_corpus import read_corpus
     from cseb.data.subset import size_of
 
     if (fraction is None) == (size is None):
         raise BadBenchmark("give --fraction or --size, one of them")
-    held = read_corpus(corpus, column)
+    held = read_corpus(corpus, column, str(data_dir))
     return held, size if size is not None else size_of(fraction or 0.0, len(held))
 
 

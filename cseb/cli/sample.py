@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cseb.cli.options import Hushed
+from cseb.cli.options import DataDir, Hushed
 from cseb.cli.screen import pour, say
 from cseb.cli.waiting import telling
 from cseb.text import quantity
@@ -22,6 +22,7 @@ def sample(
     column: Annotated[
         str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
     ] = "",
+    data_dir: DataDir = "",
     out: Annotated[Path | None, typer.Option(help="File to write; a manifest is written next to it.")] = None,
     quiet: Hushed = False,
 ) -> None:
@@ -31,10 +32,10 @@ def sample(
 
     if out is None:
         with telling(quiet):
-            sentences = drawn(corpus, fraction=fraction, size=size, seed=seed, column=column)
+            sentences = drawn(corpus, fraction=fraction, size=size, seed=seed, column=column, data_dir=data_dir)
         pour(sentences)
         return
     with telling(quiet):
-        written = write_sample(out, corpus, fraction=fraction, size=size, seed=seed, column=column)
+        written = write_sample(out, corpus, fraction=fraction, size=size, seed=seed, column=column, data_dir=data_dir)
     beside = f", what they are in {written.manifest}" if written.manifest else ""
     say(f"{written.size:,} of {quantity(written.corpus, 'sentence')} in {out}{beside}")
