@@ -63,13 +63,15 @@ def memory_ran_out(error: BaseException) -> bool:
 
 def first_line(error: BaseException) -> str:
     """What a library's exception says, on one line of at most 200 characters."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)[:200]
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return first if len(first) <= 200 else f"{first[:197]}..."
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The nearest known names, or all of them when none is near."""
+    """The nearest known names, whatever their capitals, or all of them when none is near."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3)
+    lower = {one.lower(): one for one in names}
+    near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3)]
     return f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
 
 
@@ -114,5 +116,6 @@ def whole(low: int, value: int, what: str) -> int:
 def one_of(allowed: Collection[T], value: T, what: str) -> T:
     """`value` if it is among `allowed`. Raises: BadSpec."""
     if not any(value == choice and type(value) is type(choice) for choice in allowed):
-        raise BadSpec(f"{what} is {value!r}; allowed: {', '.join(map(repr, allowed))}")
+        shown = [repr(choice) for choice in allowed if choice != ""]  # which stands for none typed
+        raise BadSpec(f"{what} is {value!r}; allowed: {', '.join(shown)}")
     return value

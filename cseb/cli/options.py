@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,11 +84,15 @@ def folder_of(results: Path | None, named: Path | None) -> Path:
 
 
 def numbers(text: str, kind: type, option: str) -> list[Any]:
-    """Numbers with commas between them. Raises: BadBenchmark."""
+    """Fractions (float) or sizes (int) with commas between them. Raises: BadBenchmark."""
+    such = "0.001,0.01, where 0.001 is 0.1 %" if kind is float else "100,1000, without commas inside a number"
+    pieces = [one.strip() for one in text.split(",") if one.strip()]
     try:
-        return [kind(one.replace("_", "")) for one in text.split(",") if one.strip()]
+        found = [kind(one.replace("_", "")) for one in pieces]
     except ValueError:
-        such = "0.001,0.01" if kind is float else "100,1000"
-        raise BadBenchmark(
-            f"{option} is {text!r}; numbers with commas between them are needed, such as {such}"
-        ) from None
+        found = []
+    grouped = kind is int and any(re.fullmatch("0[0-9]*", one) for one in pieces)  # such as 5,000
+    if grouped or len(found) < len(pieces) or (kind is float and any(not 0 < one <= 1 for one in found)):
+        needed = "fractions in (0, 1]" if kind is float else "numbers of sentences"
+        raise BadBenchmark(f"{option} is {text!r}; {needed} with commas between them are needed, such as {such}")
+    return found

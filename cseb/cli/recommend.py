@@ -27,7 +27,9 @@ def recommend(
     ] = "cseb-tiny",
     budget: Annotated[float, typer.Option(help="Minutes for everything.")] = 30,
     judge: Annotated[str, typer.Option(help="Your file that decides, best of all rated pairs.")] = "",
-    tasks: Annotated[str, typer.Option(help="Tasks that decide instead, such as snli,clinc150.")] = "",
+    tasks: Annotated[
+        str, typer.Option(help="Tasks of one protocol that decide instead, such as snli, or stsb,sickr.")
+    ] = "",
     teacher: Annotated[str, typer.Option(help="A better encoder, agreement with which decides instead.")] = "",
     ask: Annotated[int, typer.Option(help="So many questions to you decide instead, such as 60.")] = 0,
     methods: Annotated[str, typer.Option(help="Those that race, such as simcse,micse; quote it.")] = "",

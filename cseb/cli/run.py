@@ -25,6 +25,7 @@ from cseb.cli.options import (
     TimeLimit,
     Trust,
     Workers,
+    numbers,
 )
 from cseb.cli.screen import say
 from cseb.cli.waiting import telling
@@ -129,8 +130,8 @@ def run(
         encoder=encoder,
         corpus=corpus,
         column=column,
-        fractions=fractions,
-        sizes=sizes,
+        fractions=numbers(fractions, float, "--fractions"),
+        sizes=numbers(sizes, int, "--sizes"),
         seeds=seeds,
         tasks=tasks,
         dev=dev,

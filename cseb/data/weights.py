@@ -20,7 +20,8 @@ TOKENIZER = (
 )
 MODULES = "modules.json"  # which sentence-transformers writes beside an encoder that it has saved
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
-HUB_NAME = re.compile(r"[\w.-]{1,96}(/[\w.-]{1,96})?(@[\w./-]{1,200})?", re.ASCII)
+HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?(@[\w./-]{1,200})?", re.ASCII)
+FILE_ENDINGS = (".npz", ".npy", ".txt", ".json", ".safetensors", ".zip")  # of a name that means a file
 BLOCK = 1 << 20  # bytes read at a time
 
 
@@ -66,7 +67,7 @@ def locate(name: str) -> Path:
     if is_file:
         raise BadData(f"encoder {name!r} is a file; give the folder that holds {CONFIG}, tokenizer and safetensors")
     names = ", ".join(ENCODERS)
-    if not HUB_NAME.fullmatch(name) or ".." in name:
+    if not HUB_NAME.fullmatch(name) or ".." in name or name.lower().endswith(FILE_ENDINGS):
         raise BadData(
             f"encoder {name[:100]!r}: no such folder; give one, or one of {names}, or a hub name such as "
             "bert-base-uncased"

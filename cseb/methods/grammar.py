@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from cseb.errors import BadSpec, UnknownName
 from cseb.methods.not_offered import NOT_OFFERED
-from cseb.methods.spec import Edit, Method, Option, Part, method_named, preset
-from cseb.registry import METHODS, is_part, left_out
+from cseb.methods.spec import SEVERAL, Edit, Method, Option, Part, method_named, preset
+from cseb.registry import METHODS, is_part, left_out, slot_of
 
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 LONGEST = 10_000  # characters of a spec
@@ -72,10 +72,13 @@ def _tree(text: str) -> ast.expr:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         shown = text if len(text) <= 80 else f"{text[:77]}..."
+        at = (error.offset or 0) - 1 if isinstance(error, SyntaxError) else -1
+        where = f", from {text.strip()[at : at + 20]!r} on" if 0 < at < len(text.strip()) else ""
         message = (
-            f"{shown!r} is not a spec; write it like 'simcse,micse-ami+recipe(steps=500)', in quotes for the shell"
+            f"{shown!r} is not a spec{where}; write it like 'simcse,micse-ami+recipe(steps=500)', in quotes for the "
+            "shell, and names of files in quotes of their own"
         )
         raise BadSpec("; ".join([message, *left_out()])) from None
 
@@ -97,8 +100,19 @@ def _method(node: ast.expr, text: str) -> Method:
     method = method_named(name)
     edits = tuple(Edit(sign, _part(piece, text)) for sign, piece in signed[taken:])
     method = replace(method, edits=edits)
+    _refuse_replaced(edits)
     method.at(1.0)  # a wrong name or option is answered here, whatever the fraction
     return method
+
+
+def _refuse_replaced(edits: Sequence[Edit]) -> None:
+    """Refuse two parts for one place: the second would take the first one's, whose name the row would keep."""
+    held: dict[str, str] = {}
+    for edit in edits:
+        if edit.sign == "-" or (slot := slot_of((meant := preset(edit.part.name)).name)) in SEVERAL:
+            continue
+        if (first := held.setdefault(slot, meant.name)) != meant.name:
+            raise BadSpec(f"{first} and {meant.name} are both {slot}, of which a method has one; name one of them")
 
 
 def _hyphened(signed: Sequence[tuple[str, ast.expr]]) -> Iterator[str]:

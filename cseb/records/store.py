@@ -214,11 +214,19 @@ class Store:
             names = os.listdir(self.runs)  # noqa: PTH208 (a path for each of many files takes half a kB)
         except OSError as error:
             if held is None:
-                raise BadResults(
-                    f"no records in {self.folder}: {error.strerror}; name a folder cseb has written"
-                ) from error
+                raise self._no_records(error) from error
             names = []
         return sorted({*names, *held.names()} if held else names)
+
+    def _no_records(self, error: OSError) -> BadResults:
+        """What to say of a folder without records; those right below it that have some are named."""
+        missing = isinstance(error, FileNotFoundError) and self.folder.is_dir()
+        why = f"it has no folder {self.runs.name}" if missing else error.strerror
+        below: list[str] = []
+        with contextlib.suppress(OSError, BadResults):  # what cannot be looked into is not named
+            below = [one.name for one in sorted(self.folder.iterdir()) if Store(one).exists()]
+        others = f"{', '.join(below[:5])} below it" if below else "a folder cseb has written"
+        return BadResults(f"no records in {plain(str(self.folder))}: {why}; name {plain(others)}")
 
     def _read(self, name: str, held: Archive | None) -> Record | Problem:
         """The record in a file, or in the archive. Raises: BadResults where they hold two under one name."""

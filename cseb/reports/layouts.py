@@ -53,8 +53,8 @@ def per_task(
             "per-task", title, study, ask, size_headings(study, ask), task_headings(study, ask), problems
         )
     if len(study.sizes) > 1:
-        known = ", ".join(f"{fraction:g}" for fraction in study.sizes.values())
-        raise BadResults(f"a table of tasks shows one fraction of the corpus; choose with --fraction, one of {known}")
+        known = ", ".join(map(str, study.sizes))
+        raise BadResults(f"a table of tasks shows one size of the training set; choose with --sizes, one of {known}")
     ((size, fraction),) = study.sizes.items()
     columns = each_select(task_headings(study, ask), ask)
     sides = _sides(method_headings(study, study.methods), columns, turned=ask.by == "task")

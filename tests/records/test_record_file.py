@@ -82,6 +82,13 @@ def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
     for call in (Store(tmp_path).load, Store(tmp_path).keys):
         with pytest.raises(BadResults, match="no records in"):
             call()
+    with pytest.raises(BadResults, match=r"it has no folder runs; name a folder cseb has written"):
+        Store(tmp_path).load()
+    Store(tmp_path / "second").prepare()
+    with pytest.raises(BadResults, match=r"no folder runs; name second below it"):
+        Store(tmp_path).load()
+    with pytest.raises(BadResults, match="No such file or directory"):
+        Store(tmp_path / "none").load()
 
 
 FUZZ = settings(max_examples=300)
