@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 
 import cseb
 from cseb.cli import app
+from cseb.experiment import benchmark as benchmarks
 from cseb.registry import LAUNCHERS, METHODS, SLOTS, TASKS
 from tests.conftest import SENTENCES, save_deep_encoder
 from tests.examples import Desk
@@ -50,6 +51,8 @@ def place(tmp_path_factory: pytest.TempPathFactory, senteval: Path) -> Path:
     (folder / "my.txt").write_text("\n".join([*lines, *lines]), encoding="utf-8")
     (folder / "my.csv").write_text("id,body\n" + "".join(f"{i},{line}\n" for i, line in enumerate(lines * 2)))
     shutil.copytree(ROOT / "benchmarks" / "expected" / "demo", folder / "results")
+    # Beside its records a grid leaves the benchmark it was, whose order tables follow.
+    (folder / "results" / "benchmark-demo.yaml").write_text(benchmarks.text(benchmarks.load("demo")), encoding="utf-8")
     (folder / "results" / "real").symlink_to(ROOT / "results" / "real")
     return folder
 
