@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cseb.explain.verify import Checked
     from cseb.records.record import Record
 
-RECORD = re.compile(r"[0-9a-f]{6,16}|.*\.json")  # what means a record rather than a method
+RECORD = re.compile(r"[0-9a-f]{4,16}|.*\.json")  # what means a record rather than a method
 PUBLISHED = "published"
 
 

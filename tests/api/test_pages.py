@@ -85,6 +85,7 @@ def test_show_tells_of_methods_and_records(folder: Path) -> None:
     key = cseb.load(folder).records[0].key
     assert cseb.show("simcse").strip() == printed("show", "simcse").strip()
     assert cseb.show(key, folder).strip() == printed("show", key, "--results", folder).strip()
+    assert cseb.show(key[:4], folder) == cseb.show(key, folder)
     assert "replaced by the scale and steps of microworld" in cseb.show("simcse", benchmark="microworld")
 
 
