@@ -166,22 +166,19 @@ def test_no_command_asks_the_network_when_files_are_named(
 
 
 def test_the_folder_may_stand_in_the_environment(
-    senteval: Path, tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = ["data", "where", "stsb-dev"]
-    scores = ["eval", tiny("bert"), "--tasks", "sickr-dev", "--results", tmp_path, "--fresh"]
-    typed = [call(*command, "--data-dir", senteval) for command in (places, scores)]
+    (tmp_path / "corpus.txt").write_text("\n".join(SENTENCES))
+    commands = (["data", "where", "stsb-dev"], ["overlap", tmp_path / "corpus.txt", "--tasks", "stsb"])
+    typed = [call(*command, "--data-dir", senteval) for command in commands]
     monkeypatch.setenv("CSEB_DATA_DIR", str(senteval))
-    found = [call(*command) for command in (places, scores)]
-    assert [one.exit_code for one in found] == [one.exit_code for one in typed]
-    assert [one.stdout for one in found] == [one.stdout for one in typed]
-    assert "sickr-dev" in found[1].stdout
+    found = [call(*command) for command in commands]
+    assert [(one.exit_code, one.stdout) for one in found] == [(0, one.stdout) for one in typed]
     assert str(senteval) in found[0].stdout
     monkeypatch.setenv("CSEB_DATA_DIR", "/nowhere")
-    missing = [call(*command) for command in (places, scores)]
-    assert [one.exit_code for one in missing] == [2, 1]  # a task without data is one of several that may have them
-    assert all("/nowhere" in one.stderr for one in missing)
-    assert call(*scores, "--data-dir", senteval).stdout == typed[1].stdout  # what is typed counts
+    missing = [call(*command) for command in commands]
+    assert all(one.exit_code == 2 and "/nowhere" in one.stderr for one in missing)
+    assert call(*commands[1], "--data-dir", senteval).stdout == typed[1].stdout  # what is typed counts
 
 
 def test_and_the_one_that_does_says_so_in_one_line(calls: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
