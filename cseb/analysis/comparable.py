@@ -86,12 +86,15 @@ def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[
     return list(found.values())
 
 
-def scored_on(several: Sequence[list[RecordSummary]], tasks: Sequence[str]) -> list[list[RecordSummary]]:
-    """The groups that were scored on all of these tasks, typed with or without their versions.
+def scored_on(several: list[list[RecordSummary]], tasks: Sequence[str]) -> list[list[RecordSummary]]:
+    """The groups that were scored on all of these tasks, typed with or without their versions; all if none is named.
 
     Raises: BadResults where none was.
     """
-    names = [{name for one in group for task in one.protocol.tasks for name in _names(task)} for group in several]
+    if not tasks:
+        return several
+    lists = [{one.protocol.tasks for one in group} for group in several]  # many records share a few
+    names = [{name for held in each for task in held for name in _names(task)} for each in lists]
     found = [group for group, known in zip(several, names, strict=True) if known.issuperset(tasks)]
     if several and not found:
         known = set().union(*names)
