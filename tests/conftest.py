@@ -167,30 +167,36 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return folder
 
 
-def write_subset(where: Path, name: str, rows: Rows) -> None:
-    """Row i is rated if i is a multiple of `step`, and says its own number."""
+def write_subset(where: Path, name: str, rows: Rows, distinct: int) -> None:
+    """Row i is rated if i is a multiple of `step`, and says its own number, modulo `distinct`."""
     step = rows.total // rows.rated
     rated = [i % step == 0 and i // step < rows.rated for i in range(rows.total)]
     where.mkdir(parents=True, exist_ok=True)
-    pairs = "".join(f'left  {i} "\tright\u00a0{i} .\n' for i in range(rows.total))
+    pairs = "".join(f'left  {i % distinct} "\tright\u00a0{i % distinct} .\n' for i in range(rows.total))
     (where / f"STS.input.{name}.txt").write_text(pairs)
     (where / f"STS.gs.{name}.txt").write_text("".join(f"{i % 6 if kept else ''}\n" for i, kept in enumerate(rated)))
+
+
+def write_senteval(root: Path, distinct: int = 10**9) -> Path:
+    """Files of the right size and layout with made-up sentences: with few distinct ones an encoder is soon done."""
+    for year, subsets in YEARS.items():
+        for name, rows in subsets.items():
+            write_subset(root / f"STS/STS{year}-en-test", name, rows, distinct)
+    (root / "STS/STS13-en-test/STS.gs.SMT.txt").write_text("1\n" * 750)  # lies there without its sentences
+    (root / "STS/STSBenchmark").mkdir()
+    (root / "SICK").mkdir()
+    for table in (STSB_DEV, STSB_TEST):
+        rows = range(table.rows)
+        lines = [f'genre\tfile\tyear\t{i}\t{i % 5}.5\t"left {i % distinct}\tright {i % distinct}\n' for i in rows]
+        (root / table.file).write_text("".join(lines))
+    for table, end in ((SICK_DEV, "\n"), (SICK_TEST, "\r\n")):
+        rows = range(table.rows)
+        lines = [f"{i}\tleft {i % distinct}\tright {i % distinct}\t{i % 5}.5\tNEUTRAL{end}" for i in rows]
+        (root / table.file).write_bytes(f"id\tA\tB\tscore\tlabel{end}{''.join(lines)}".encode())
+    return root
 
 
 @pytest.fixture(scope="session")
 def senteval(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files of the right size and layout with made-up sentences."""
-    root = tmp_path_factory.mktemp("senteval")
-    for year, subsets in YEARS.items():
-        for name, rows in subsets.items():
-            write_subset(root / f"STS/STS{year}-en-test", name, rows)
-    (root / "STS/STS13-en-test/STS.gs.SMT.txt").write_text("1\n" * 750)  # lies there without its sentences
-    (root / "STS/STSBenchmark").mkdir()
-    (root / "SICK").mkdir()
-    for table in (STSB_DEV, STSB_TEST):
-        lines = [f'genre\tfile\tyear\t{i}\t{i % 5}.5\t"left {i}\tright {i}\n' for i in range(table.rows)]
-        (root / table.file).write_text("".join(lines))
-    for table, end in ((SICK_DEV, "\n"), (SICK_TEST, "\r\n")):
-        lines = [f"{i}\tleft {i}\tright {i}\t{i % 5}.5\tNEUTRAL{end}" for i in range(table.rows)]
-        (root / table.file).write_bytes(f"id\tA\tB\tscore\tlabel{end}{''.join(lines)}".encode())
-    return root
+    return write_senteval(tmp_path_factory.mktemp("senteval"))

@@ -20,7 +20,7 @@ import cseb
 from cseb.cli import app
 from cseb.experiment import benchmark as benchmarks
 from cseb.registry import LAUNCHERS, METHODS, SLOTS, TASKS
-from tests.conftest import SENTENCES, save_deep_encoder
+from tests.conftest import SENTENCES, save_deep_encoder, write_senteval
 from tests.examples import Desk
 from tests.forked import TOGETHER
 from tests.pages import PAGES, ROOT, agrees, blocks, commands, renew, renewed
@@ -36,7 +36,7 @@ NUMBER = re.compile(r"`([+-]?\d+\.\d+)`")
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory, senteval: Path) -> Path:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the pages speak of."""
     folder = tmp_path_factory.mktemp("pages")
     save_deep_encoder(folder / "my-bert", width=264)  # a plan is checked against it: micse looks at layers 8 to 11
@@ -45,7 +45,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, senteval: Path) -> Path:
     for digit, letter in zip("0123456789", "bcdjkmnopq", strict=True):  # the made-up sentences differ in their numbers
         text = text.replace(f'"{letter}":', f'"{digit}":').replace(f'"##{letter}":', f'"##{digit}":')
     tokenizer.write_text(text, "utf-8")
-    (folder / "senteval").symlink_to(senteval)
+    write_senteval(folder / "senteval", distinct=50)
     lines = [f"{sentence} {number}" for number in range(20) for sentence in SENTENCES]
     assert len(lines) > 600
     (folder / "my.txt").write_text("\n".join([*lines, *lines]), encoding="utf-8")

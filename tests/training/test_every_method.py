@@ -29,25 +29,29 @@ COMBINED = [
     "informin-cl+mlm(corrupt_contrast=true)",
     "msse+moco",
     "scd+ami",
+    "pcl+ami",
+    "vascl+ami",
+]
+WITH_AMI = [
     "iscse+ami",
     "rankcse+ami",
     "mixcse+ami",
     "esimcse+ami",
     "consert+ami",
     "diffcse+ami",
-    "pcl+ami",
     "arccse+ami",
     "sncse+ami",
     "promptbert+ami",
     "whitenedcse+ami",
     "dclr+ami",
-    "vascl+ami",
     "rankencoder+ami",
     "distillcse+ami",
-]
+]  # tried where there is time
 
 
-@pytest.mark.parametrize("name", grouped([*TRAINED, *COMBINED]))
+@pytest.mark.parametrize(
+    "name", [*grouped([*TRAINED, *COMBINED]), *(pytest.param(name, marks=pytest.mark.slow) for name in WITH_AMI)]
+)
 def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, name: str) -> None:
     once, twice = trained_once(tiny("bert"), name), trained(tiny, name)
     assert once.curve == twice.curve
