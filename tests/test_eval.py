@@ -119,6 +119,11 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
     export(build.build(job.method, tiny("bert"), 0).encoder, job, folder)
     assert call(job.key).exit_code == 0
     assert call(folder).exit_code == 0
+    assert (call(job.key[:8]).exit_code, len(records())) == (0, 1)  # by the beginning of its key: the same encoder
+    (folder.parent / f"{job.key[:8]}00000000").mkdir()
+    several = call(job.key[:8])
+    assert (several.exit_code, several.stdout) == (2, "")
+    assert f"2 models in results/models begin with {job.key[:8]}; give more of it: " in several.stderr
     first, second = records()[0], call(tiny("bert"), "--pooler", "mean", "--results", "other")
     assert (first.method, first.resolved, first.data_seen) == (job.label, job.method.resolved(), ("subset",))
     assert table(second)["mw-captions"] == f"{first.scores[0].value:.2f}"  # not trained yet: the same vectors

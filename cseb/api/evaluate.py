@@ -122,8 +122,9 @@ def evaluate(
 
     Args:
         encoder: a name as in `cseb eval` (a folder, a hub name, ``st:FOLDER``, ``glove:FILE``, ``words:tf-idf``,
-            ``cseb-tiny``, ``cseb-mini``, the key of a run whose model was saved), what `cseb.train` returns, any object
-            with ``encode``, or any function from a list of strings to an array (N, D).
+            ``cseb-tiny``, ``cseb-mini``, the key of a run whose model was saved or its first four characters or more),
+            what `cseb.train` returns, any object with ``encode``, or any function from a list of strings to an
+            array (N, D).
         tasks: such as ``sts``, ``["stsb", "sickr"]`` or a file of your own pairs.
         data_dir: folder of task files in SentEval's layout.
         pooler: of an encoder by name, such as ``mean``; without it its own files decide, else ``cls``.

@@ -14,7 +14,9 @@ from cseb.text import plain
 
 
 def export(
-    record: Annotated[str, typer.Argument(help="The key of a run with a saved model, or the record's file.")],
+    record: Annotated[
+        str, typer.Argument(help="The key of a run with a saved model, its beginning, or the record's file.")
+    ],
     *,
     results: Records = DEFAULT,
     to: Annotated[Path | None, typer.Option(help="A new folder for model and card.")] = None,

@@ -29,6 +29,7 @@ from cseb.text import quantity
 from cseb.training import build as building
 
 KEY = re.compile(r"[0-9a-f]{16}")
+BEGINNING = re.compile(r"[0-9a-f]{4,16}")  # of a key, as `cseb show` takes it
 OURS = "cseb.json"
 LONGEST = 10_000  # characters of a method written out
 
@@ -38,11 +39,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
 
     Raises: CsebError.
     """
-    path = name
-    if KEY.fullmatch(name) and not is_dir(name):
-        path = str(how.results / "models" / name)
-        if not is_dir(path):
-            raise BadResults(f"no model of the run {name} in {path}; `cseb run --save-models` saves them")
+    path = str(_saved(name, how.results / "models")) if BEGINNING.fullmatch(name) and not is_dir(name) else name
     if not how.pooler and is_file(Path(path) / OURS):
         return _run(path, how)
     if not how.pooler and is_file(Path(path) / MODULES):
@@ -58,6 +55,17 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         )
     headless = replace(method.at(1.0), head=preset("none"))
     return _embedder(Source(name=name, sha256=sha256), folder, str(method), headless, how, ())
+
+
+def _saved(key: str, models: Path) -> Path:
+    """The one saved model whose run's key begins like this. Raises: BadResults."""
+    fits = sorted(path for path in models.glob(f"{key}*") if KEY.fullmatch(path.name))
+    if not fits:
+        raise BadResults(f"no model of the run {key} in {models}; `cseb run --save-models` saves them")
+    if len(fits) > 1:
+        some = ", ".join(path.name for path in fits[:3])
+        raise BadResults(f"{len(fits)} models in {models} begin with {key}; give more of it: {some}")
+    return fits[0]
 
 
 def default_pooler(folder: Path, trust_remote_code: bool = False) -> str:
