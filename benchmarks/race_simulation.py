@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.marked import with_table
 from cseb.advice.estimate import FRESH, Estimate, estimate
-from cseb.advice.hold_out import write
 from cseb.advice.race import ROUNDS, standing
 from cseb.analysis.paired import Sample
 from cseb.reports.text_table import aligned
@@ -28,7 +28,7 @@ CLUSTERS = 40  # of judge items
 STUDIES = 4000
 GRID = (8,)  # rounds of the full grid: one, with eight seeds of every contestant
 PAGE = Path("results") / "recommend" / "README.md"
-MARKER = "<!-- figures, by benchmarks/race_simulation.py -->\n"
+MARKER = "simulations, by benchmarks/race_simulation.py"
 
 
 class Draw(NamedTuple):
@@ -168,8 +168,7 @@ HEADS = ("truth", "runs", "cost", "best named", "points lost", "said to help", "
 def main() -> None:
     """Simulate, print, and write the page."""
     lines = "\n".join(aligned([row(name, world) for name, world in WORLDS.items()], HEADS))
-    before = PAGE.read_text().partition(MARKER)[0] if PAGE.is_file() else ""
-    write(PAGE, f"{before}{MARKER}\n```\n{lines}\n```\n")
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), MARKER, f"\n```\n{lines}\n```\n"), encoding="utf-8")
     print(lines)
 
 
