@@ -79,7 +79,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=60)
 @given(words=st.lists(WORDS, max_size=6), option=st.sampled_from(["--methods", "--fractions", "--tasks", "--corpus"]))
 def test_no_option_gives_a_traceback(words: list[str], option: str, tmp_path: Path) -> None:
     found = call(

@@ -91,7 +91,7 @@ def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
         Store(tmp_path / "none").load()
 
 
-FUZZ = settings(max_examples=100)
+FUZZ = settings(max_examples=300)
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -166,7 +166,7 @@ def test_deep_and_long_json_is_a_problem(store: Store, content: bytes) -> None:
     survives(store, content)
 
 
-@FUZZ
+@settings(FUZZ, max_examples=100)
 @given(data=st.data())
 def test_damaged_items_are_one_line(store: Store, data: st.DataObject) -> None:
     one = record()
