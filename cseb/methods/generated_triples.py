@@ -28,7 +28,7 @@ MULTICSR = replace(
     SYNCSE,
     name="multicsr",
     source="Wang et al., NAACL 2024, arXiv:2310.10962 (MultiCSR); released code, stage 3",
-    stages=preset("outside_teacher"),
+    stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("filtered_bce"),),
     recipe=preset("recipe", steps=1_617, batch_size=512, learning_rate=5e-5),
     deviations=(
@@ -45,7 +45,7 @@ GCSE = replace(
     SYNCSE,
     name="gcse",
     source="Lai et al. 2024, arXiv:2409.12887 (GCSE); released code, BERT-base",
-    stages=preset("outside_teacher"),
+    stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("gaussian_nce"),),
     recipe=preset(
         "recipe", steps=15_625, batch_size=128, learning_rate=1e-5, warmup=190, schedule="constant", max_length=64

@@ -11,15 +11,13 @@ GIST = replace(
     name="gist",
     source="Solatorio 2024, arXiv:2402.16829 (GISTEmbed); released code",
     head=preset("none"),
-    stages=preset("outside_teacher"),
+    stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("guided_nce", temperature=0.01, guide="teacher"),),
     recipe=preset("recipe", steps=15_625, batch_size=16, learning_rate=5e-6, warmup=1_562, max_length=512),
     deviations=(
         "outside_teacher: the guide must be named, `+outside_teacher(encoder='FOLDER')`; the release has UAE-Large",
         "guided_nce: a text beside itself is always left out; in the release it stays where guide and rounding find it "
         "no closer than the positive",
-        "outside_teacher: a wider guide is cut to the encoder's width by the main directions of the subset's anchors, "
-        "though cosines need no equal widths; `+outside_teacher(width=own)` leaves it whole",
         "pairs: the release has hard negatives as further columns; `gist+triples` reads them where the corpus has them",
         "recipe: the release trains on MEDI and MTEB's training sets for 40 epochs; 15,625 steps here",
         "recipe: released in bf16; fp32 here, since cosines over 0.01 need more digits",

@@ -72,13 +72,9 @@ DISTIL_RELATIONAL = replace(
     name="distil-relational",
     source="ours, in no paper: cosines within the batch as the teacher has them, after Park et al. 2019 (relational "
     "distillation); recipe of Limkonchotiwat et al. 2022",
+    stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("relational"),),
-    deviations=(
-        TEACHER,
-        "outside_teacher: a wider teacher is cut to the encoder's width by the main directions of the subset's "
-        "vectors, though cosines need no equal widths; `+outside_teacher(width=own)` leaves it whole",
-        *DISTIL_L2.deviations[2:],
-    ),
+    deviations=(TEACHER, *DISTIL_L2.deviations[2:]),
 )
 
 CONGEN = replace(

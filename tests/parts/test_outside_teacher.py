@@ -10,6 +10,7 @@ import torch
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.outside_teacher import main_directions, of_width
+from cseb.registry import METHODS
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 
@@ -95,3 +96,15 @@ def test_any_width_goes_with_terms_of_angles_and_with_a_map_to_it(tiny: Tiny) ->
     for text in ("distil-relational", "simcse+listwise_ce", "distil-l2+project(width=50)"):
         method = parse_method(f"{text}+{NAMED}+outside_teacher(width=own)").at(1.0)
         check(method, tiny("bert"), teacher_width=lambda stage: 50)
+
+
+def test_a_wider_teacher_is_cut_only_for_terms_that_compare_number_by_number(tiny: Tiny) -> None:
+    found = {}
+    for name in METHODS:
+        stages = METHODS[name].stages
+        if stages is not None and stages.name == "outside_teacher":
+            built = build(parse_method(f"{name}+{NAMED}").at(1.0), tiny("bert"), 0)
+            bound = any(getattr(weighted.term, "same_width", False) for weighted in built.terms)
+            found[name] = (bound, built.outside.own_width)
+    assert all(bound is not own for bound, own in found.values()), found
+    assert {name for name, (bound, _) in found.items() if not bound} == {"distil-relational", "gist", "multicsr", "gcse"}
