@@ -27,7 +27,7 @@ from cseb.tasks.words import baselines
 ROOT = Path(__file__).parents[1]
 BY = "by benchmarks/methods.py"  # what a marker ends with
 DEMO = Path("results") / "microworld"
-NEWER = Path("results") / "embedded"  # methods that microworld has not
+MARKS = {"sentences": "", "triples": "", "embedded": " †", "written": " †"}  # behind a cost, by where it was measured
 SHARE = 0.01  # of the corpus, where low-shot columns look
 REAL, SIZE = Path("results") / "real", 1_000  # human ratings, and how many sentences its column looks at
 WRITTEN = Path("results") / "written"  # the same for methods that need what a language model wrote
@@ -37,14 +37,15 @@ NONE = "--"
 
 LEGEND = """\
 Needs: besides sentences and one encoder. Has seen: in training; an encoder's own pre-training is left aside. Cost: CPU
-seconds of a job as a multiple of `simcse` on the same corpus, in the microworld; `†`: in `results/embedded`. Printed:
-average of seven STS tasks for BERT-base, lowest to highest where papers differ; another encoder is named. Microworld:
-mean ± sample standard deviation over seeds, the checkpoint that its dev set chose, as of 22 November 2026; it says
-nothing about real text. Real text: the same of the seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences
-(`results/real`, which says how rates were chosen and how many seeds there are); `‡`: on others, and what a language
-model wrote from them (`results/written`). `*`: with options, which fit its tiny encoder or name a teacher. `--`: a, in
-no table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not run; d, not
-timed; e, needs a file that does not come with cseb; f, in `results/real`, where words alone stand below the table."""
+seconds of a job as a multiple of SimCSE's on the same corpus, in the microworld; `†`: in `results/embedded`; `§`: in
+the benchmark that scores it (`results/speed/cost.csv`). Printed: average of seven STS tasks for BERT-base, lowest to
+highest where papers differ; another encoder is named. Microworld: mean ± sample standard deviation over seeds, the
+checkpoint that its dev set chose, as of 22 November 2026; it says nothing about real text. Real text: the same of the
+seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences (`results/real`, which says how rates were chosen and
+how many seeds there are); `‡`: on others, and what a language model wrote from them (`results/written`). `*`: with
+options, which fit its tiny encoder or name a teacher. `--`: a, in no table of the five papers in this form; b, learns
+from labelled texts, see `results/triples`; c, not run; d, not timed; e, needs a file that does not come with cseb; f,
+in `results/real`, where words alone stand below the table."""
 
 # What a training step was thought to cost before any was measured, to one of simcse: from the sequences that it
 # encodes with and without gradients. Of methods of two stages, all of the training.
@@ -83,8 +84,7 @@ WORDS = (
 
 def methods_table(root: Path = ROOT) -> str:
     """One row for each method of the registry, then encoders of words, then what is not offered and why."""
-    cost = {row["method"]: f"{row['to_simcse']} †" for row in _rows(root / NEWER / "cost.csv")}
-    cost |= {row["method"]: row["to_simcse"] for row in reversed(_costs(root))}
+    cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in reversed(_costs(root))}
     demo = _points(root / DEMO, lambda row: float(row["fraction"]) == SHARE)
     real = _points(root / REAL, lambda row: int(row["size"]) == SIZE)
     written = _points(root / WRITTEN, lambda row: int(row["size"]) == SIZE)
@@ -120,7 +120,7 @@ def costs_table(trained_on: str, root: Path = ROOT) -> str:
             f"{int(row['peak_mb']):,}",
         )
         for row in _costs(root)
-        if row["trained_on"] == trained_on
+        if row["setting"] == trained_on
     ]
     rows.sort(key=lambda row: float(row[1]))
     return "\n".join(_markdown(("method", "CPU s", "to simcse", "estimated", "peak MB"), rows))
@@ -213,11 +213,7 @@ def _points(folder: Path, looks_at: Callable[[Mapping[str, str]], bool]) -> dict
 
 
 def _costs(root: Path) -> list[dict[str, str]]:
-    return _rows(root / DEMO / "cost.csv")
-
-
-def _rows(file: Path) -> list[dict[str, str]]:
-    with file.open(encoding="utf-8", newline="") as stream:
+    with (root / "results" / "speed" / "cost.csv").open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 

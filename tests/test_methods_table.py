@@ -108,14 +108,12 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
         "method,fraction,size,select,tasks,mean,sd\nsyncse,0.5,1000,best,sts12@1,51.0,0.5\n"
         "simcse,0.5,1000,best,sts12@1,99,0.5\nsyncse,1,2000,best,sts12@1,99,0.5\n"
     )
-    (folder / "cost.csv").write_text(
-        "trained_on,method,cpu_seconds,to_simcse,peak_mb\n"
-        "triples,simcse,6.0,1.00,1000\nsentences,simcse,5.0,1.00,900\nsentences,pcl,50.0,10.00,2000\ntriples,rcl,9.0,1.50,800\n"
-    )
-    newer = tmp_path / "results" / "embedded"
-    newer.mkdir()
-    (newer / "cost.csv").write_text(
-        "method,runs,cpu_seconds,to_simcse,peak_mb\ncrops,20,7.0,1.01,9\npcl,20,7.0,2.0,9\n"
+    speed = tmp_path / "results" / "speed"
+    speed.mkdir()
+    (speed / "cost.csv").write_text(
+        "setting,method,cpu_seconds,to_simcse,peak_mb\nsentences,simcse,5.0,1.00,900\nsentences,pcl,50.0,10.00,2000\n"
+        "triples,simcse,6.0,1.01,1000\ntriples,rcl,9.0,1.50,800\nembedded,crops,7.0,1.02,9\nembedded,pcl,20,2.0,9\n"
+        "rated-pairs,cosent,7.0,1.03,9\ninference,gist+outside_teacher(encoder='cseb-mini'),7.0,1.04,9\n"
     )
     rows = cells(script.methods_table(tmp_path))
     assert [rows[name][-1] for name in ("simcse", "vascl", "ct", "cls", "pcl")] == [
@@ -124,7 +122,7 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     assert [rows[name][-2] for name in ("ct", "mean", "simcse", "rcl")] == ["53.13 ± 0.50", "55.00", "-- c", "-- b"]
     assert rows["syncse"][-2:] == ["51.00 ± 0.50 ‡", "-- c"]  # simcse's points there are on other sentences
     assert [rows[name][3] for name in ("simcse", "pcl", "rcl", "ct")] == ["1.00", "10.00", "1.50", "-- d"]
-    assert rows["crops"][3] == "1.01 †"
+    assert [rows[name][3] for name in ("crops", "cosent", "gist")] == ["1.02 †", "1.03 §", "1.04 § *"]
     assert rows["rcl"][-1] == "-- b"
     costs = cells(script.costs_table("sentences", tmp_path))
     assert list(costs)[2:] == ["simcse", "pcl"]

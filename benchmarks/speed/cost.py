@@ -1,57 +1,70 @@
-"""What a job of the demo costs with each method: CPU seconds, their ratio to simcse, peak memory.
+"""What a job costs with each method: CPU seconds, their ratio to SimCSE's in the same benchmark, peak memory.
 
-    python benchmarks/speed/cost.py [METHOD ...]
+    python -m benchmarks.speed.cost SETTING [METHOD ...] [--data-dir FOLDER]
 
-Methods: all, or those named; simcse is measured in every run, and ratios are to that one. Each job (0.1 % of the
-sentences or 100 triples, one seed) has a process of its own. Rows of results/microworld/cost.csv are replaced or added;
-benchmarks/methods.py makes tables of them.
+SETTING is one of SETTINGS. METHOD: by default all that the file has of it. Each job (one seed) has a process and a
+thread of its own, one after the other; SimCSE's is measured in every run, and ratios are to that one. Rows of
+results/speed/cost.csv are replaced or added; benchmarks/methods.py makes tables of them.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cseb.methods.grammar import parse_method
 from cseb.records.record import Record
 from cseb.records.store import Store
-from cseb.registry import METHODS
 
-DEMO = Path("results") / "microworld"
-FIELDS = ("trained_on", "method", "cpu_seconds", "to_simcse", "peak_mb")
-TRIPLES = ("--corpus", "microworld:triples:5000", "--sizes", "100")
-CORPORA: dict[str, tuple[str, ...]] = {"sentences": ("--fractions", "0.001"), "triples": TRIPLES}
+KEPT = Path("results") / "speed" / "cost.csv"
+FIELDS = ("setting", "method", "cpu_seconds", "to_simcse", "peak_mb")
+ONE_JOB = ("--seeds", "1", "--workers", "1", "--device", "cpu", "--quiet")
 
 
-def every_method() -> list[str]:
-    """Methods as the demo's table has them, then those it has not."""
-    with (DEMO / "few-shot.csv").open(encoding="utf-8", newline="") as stream:
-        shown = list(dict.fromkeys(row["method"] for row in csv.DictReader(stream)))
-    forms = {text.partition("+")[0] for text in shown}
-    return [*shown, *(name for name in METHODS if name not in forms)]
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A benchmark, what of it is one job, and its form of SimCSE."""
+
+    benchmark: str
+    options: tuple[str, ...]
+    simcse: str = "simcse"
 
 
-def measured(method: str, trained_on: str) -> Record:
+SETTINGS: dict[str, Setting] = {
+    "sentences": Setting("microworld", ("--fractions", "0.001")),
+    "triples": Setting("microworld", ("--corpus", "microworld:triples:5000", "--sizes", "100")),
+    "embedded": Setting("embedded", ("--sizes", "1000")),
+    "written": Setting(
+        "embedded",
+        (
+            *("--corpus", "generated:results/written/triples.jsonl.gz", "--sizes", "1000"),
+            *("--column", "anchor=sent0,positive=sent1,negative=hard_neg"),
+        ),
+    ),
+    "inference": Setting("triples", ("--sizes", "1000")),
+    "rated-pairs": Setting("rated-pairs", ("--sizes", "1000"), "simcse+mean"),
+    "documents": Setting("documents", ("--sizes", "1000"), "simcse+mean"),
+    "decoder": Setting("decoder-bidirectional", ("--sizes", "1000"), "simcse+mean+recipe(dropout=0.3)"),
+}
+
+
+def rows() -> list[dict[str, str]]:
+    """What is kept."""
+    with KEPT.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def measured(method: str, setting: Setting, more: Sequence[str]) -> Record:
     """The record of one job in a process of its own. Raises: CalledProcessError."""
     with TemporaryDirectory() as folder:
-        words = (
-            "run",
-            "microworld",
-            "--methods",
-            method,
-            "--seeds",
-            "1",
-            "--workers",
-            "1",
-            "--device",
-            "cpu",
-            "--quiet",
-        )
-        command = [sys.executable, "-m", "cseb", *words, *CORPORA[trained_on], "--results", folder]
+        words = ("run", setting.benchmark, "--methods", method, *setting.options, *ONE_JOB, *more)
+        command = [sys.executable, "-m", "cseb", *words, "--results", folder]
         subprocess.run(command, check=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         (record,) = Store(Path(folder)).load()[0]
         return record
@@ -59,25 +72,30 @@ def measured(method: str, trained_on: str) -> Record:
 
 def main() -> None:
     """Measure, and write the file after every job."""
-    asked = sys.argv[1:] or every_method()
-    on = {method: "triples" if "labels" in parse_method(method).data_seen() else "sentences" for method in asked}
-    with (DEMO / "cost.csv").open(encoding="utf-8", newline="") as stream:
-        rows = {(row["trained_on"], row["method"]): row for row in csv.DictReader(stream)}
-    for corpus in sorted(set(on.values())):
-        least = 0.0
-        for method in ["simcse", *(method for method in asked if on[method] == corpus and method != "simcse")]:
-            record = measured(method, corpus)
-            seconds = record.cost.cpu_seconds
-            assert seconds, f"{method}: the record holds no CPU seconds"
-            least = least or seconds
-            found = (corpus, method, f"{seconds:.1f}", f"{seconds / least:.2f}", f"{record.cost.peak_rss_mb:.0f}")
-            if method != "simcse" or not sys.argv[1:]:  # a few more rows leave that of the others alone
-                rows[corpus, method] = dict(zip(FIELDS, found, strict=True))
-            print(*found)
-            with (DEMO / "cost.csv").open("w", encoding="utf-8", newline="") as stream:
-                writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows.values())
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("setting", choices=SETTINGS)
+    parser.add_argument("methods", nargs="*", metavar="METHOD")
+    parser.add_argument("--data-dir", metavar="FOLDER", help="SentEval's files, where the benchmark reads them")
+    asked = parser.parse_args()
+    setting, more = SETTINGS[asked.setting], ("--data-dir", asked.data_dir) if asked.data_dir else ()
+    kept = {(row["setting"], row["method"]): row for row in rows()}
+    known = [method for one, method in kept if one == asked.setting]
+    others = [method for method in asked.methods or known if method != setting.simcse]
+    least = 0.0
+    for method in (setting.simcse, *others):
+        record = measured(method, setting, more)
+        seconds = record.cost.cpu_seconds
+        assert seconds, f"{method}: the record holds no CPU seconds"
+        least = least or seconds
+        found = (asked.setting, method, f"{seconds:.1f}", f"{seconds / least:.2f}", f"{record.cost.peak_rss_mb:.0f}")
+        here = (asked.setting, method)
+        if method != setting.simcse or not asked.methods or here not in kept:  # else it is that of the others' ratios
+            kept[here] = dict(zip(FIELDS, found, strict=True))
+        print(*found, flush=True)
+        with KEPT.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(kept.values())
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed.plan
 
-Every method of results/microworld/cost.csv and results/embedded/cost.csv (of one in both the first), five shares, five
-seeds, 15,625 steps each; a step of SimCSE takes what is assumed here. Jobs are handed out in the order of
+Every method of results/speed/cost.csv that trains an encoder on sentences alone (its first row there), five shares,
+five seeds, 15,625 steps each; a step of SimCSE takes what is assumed here. Jobs are handed out in the order of
 `plan.longest_first`, one to a GPU. Writes the tables of results/speed/plan.md, behind their comment lines.
 """
 
@@ -18,9 +18,11 @@ from typing import Any
 
 from benchmarks.marked import with_table
 from cseb.experiment.plan import longest_first
+from cseb.methods.grammar import parse_method
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "results" / "speed" / "plan.md"
+ON_SENTENCES = ("sentences", "embedded", "written")  # settings of the costs that are planned with
 SHARES, SEEDS, STEPS, SCORING = 5, 5, 15_625, 60.0  # seconds of scoring a job: assumed
 ASSUMED = (0.025, 0.05, 0.1)  # seconds of a step of SimCSE
 GPUS = (8, 64, 256, 512, 1_000)
@@ -45,13 +47,12 @@ class Run:
 
 
 def costs() -> dict[str, float]:
-    """Cost of each method that trains, to SimCSE's; methods that train on sentences alone."""
+    """Cost of each method that trains an encoder on sentences alone, to SimCSE's."""
     found: dict[str, float] = {}
-    for folder in ("microworld", "embedded"):
-        with (ROOT / "results" / folder / "cost.csv").open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                if row.get("trained_on", "sentences") == "sentences" and float(row["to_simcse"]) > 0.5:
-                    found.setdefault(row["method"], float(row["to_simcse"]))
+    with (ROOT / "results" / "speed" / "cost.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["setting"] in ON_SENTENCES and parse_method(row["method"]).terms:
+                found.setdefault(row["method"], float(row["to_simcse"]))
     return found
 
 

@@ -107,4 +107,9 @@ def test_a_wider_teacher_is_cut_only_for_terms_that_compare_number_by_number(tin
             bound = any(getattr(weighted.term, "same_width", False) for weighted in built.terms)
             found[name] = (bound, built.outside.own_width)
     assert all(bound is not own for bound, own in found.values()), found
-    assert {name for name, (bound, _) in found.items() if not bound} == {"distil-relational", "gist", "multicsr", "gcse"}
+    assert {name for name, (bound, _) in found.items() if not bound} == {
+        "distil-relational",
+        "gist",
+        "multicsr",
+        "gcse",
+    }
