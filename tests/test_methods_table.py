@@ -111,9 +111,9 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     speed = tmp_path / "results" / "speed"
     speed.mkdir()
     (speed / "cost.csv").write_text(
-        "setting,method,cpu_seconds,to_simcse,peak_mb\nsentences,simcse,5.0,1.00,900\nsentences,pcl,50.0,10.00,2000\n"
-        "triples,simcse,6.0,1.01,1000\ntriples,rcl,9.0,1.50,800\nembedded,crops,7.0,1.02,9\nembedded,pcl,20,2.0,9\n"
-        "rated-pairs,cosent,7.0,1.03,9\ninference,gist+outside_teacher(encoder='cseb-mini'),7.0,1.04,9\n"
+        "setting,method,cpu_seconds,to_simcse,peak_mb\nmicroworld,simcse,5.0,1.00,900\nmicroworld,pcl,50.0,10.00,2000\n"
+        "microworld-triples,simcse,6.0,1.01,1000\nmicroworld-triples,rcl,9.0,1.50,800\nembedded,crops,7.0,1.02,9\nembedded,pcl,20,2.0,9\n"
+        "rated-pairs,cosent,7.0,1.03,9\ntriples,gist+outside_teacher(encoder='cseb-mini'),7.0,1.04,9\n"
     )
     rows = cells(script.methods_table(tmp_path))
     assert [rows[name][-1] for name in ("simcse", "vascl", "ct", "cls", "pcl")] == [
@@ -124,6 +124,6 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     assert [rows[name][3] for name in ("simcse", "pcl", "rcl", "ct")] == ["1.00", "10.00", "1.50", "-- d"]
     assert [rows[name][3] for name in ("crops", "cosent", "gist")] == ["1.02 †", "1.03 §", "1.04 § *"]
     assert rows["rcl"][-1] == "-- b"
-    costs = cells(script.costs_table("sentences", tmp_path))
+    costs = cells(script.costs_table("microworld", tmp_path))
     assert list(costs)[2:] == ["simcse", "pcl"]
     assert costs["pcl"] == ["50.0", "10.00", "10", "2,000"]

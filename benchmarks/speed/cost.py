@@ -37,20 +37,20 @@ class Setting:
 
 
 SETTINGS: dict[str, Setting] = {
-    "sentences": Setting("microworld", ("--fractions", "0.001")),
-    "triples": Setting("microworld", ("--corpus", "microworld:triples:5000", "--sizes", "100")),
+    "microworld": Setting("microworld", ("--fractions", "0.001")),
+    "microworld-triples": Setting("microworld", ("--corpus", "microworld:triples:5000", "--sizes", "100")),
     "embedded": Setting("embedded", ("--sizes", "1000")),
-    "written": Setting(
+    "embedded-written": Setting(
         "embedded",
         (
             *("--corpus", "generated:results/written/triples.jsonl.gz", "--sizes", "1000"),
             *("--column", "anchor=sent0,positive=sent1,negative=hard_neg"),
         ),
     ),
-    "inference": Setting("triples", ("--sizes", "1000")),
+    "triples": Setting("triples", ("--sizes", "1000")),
     "rated-pairs": Setting("rated-pairs", ("--sizes", "1000"), "simcse+mean"),
     "documents": Setting("documents", ("--sizes", "1000"), "simcse+mean"),
-    "decoder": Setting("decoder-bidirectional", ("--sizes", "1000"), "simcse+mean+recipe(dropout=0.3)"),
+    "decoder-bidirectional": Setting("decoder-bidirectional", ("--sizes", "1000"), "simcse+mean+recipe(dropout=0.3)"),
 }
 
 
