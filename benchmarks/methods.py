@@ -32,6 +32,7 @@ MARKS = {"microworld": "", "microworld-triples": "", "embedded": " †", "embedd
 SHARE = 0.01  # of the corpus, where low-shot columns look
 REAL, SIZE = Path("results") / "real", 1_000  # human ratings, and how many sentences its column looks at
 WRITTEN = Path("results") / "written"  # the same for methods that need what a language model wrote
+LABELLED_START = REAL / "ct-sbert"  # and for the one that starts from an encoder trained on labels
 PAPER = re.compile(r".*?\b(?:19|20)[0-9]{2}\b")  # a source up to its year
 FIRST = ("bert-base", "bert-large", "roberta-base", "roberta-large", "sroberta-base", "glove", "")
 NONE = "--"
@@ -43,10 +44,11 @@ the benchmark that scores it (`results/speed/cost.csv`). Printed: average of sev
 highest where papers differ; another encoder is named. Microworld: mean ± sample standard deviation over seeds, the
 checkpoint that its dev set chose, as of 22 November 2026; it says nothing about real text. Real text: the same of the
 seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences (`results/real`, which says how rates were chosen and
-how many seeds there are); `‡`: on others, and what a language model wrote from them (`results/written`). `*`: with
-options, which fit its tiny encoder or name a teacher. `--`: a, in no table of the five papers in this form; b, learns
-from labelled texts, see `results/triples`; c, not run; d, not timed; e, needs a file that does not come with cseb; f,
-in `results/real`, where words alone stand below the table."""
+how many seeds there are); `‡`: on others, and what a language model wrote from them (`results/written`); `¶`: from an
+encoder trained on labels (`results/real/ct-sbert`). `*`: with options, which fit its tiny encoder or name a teacher.
+`--`: a, in no table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not run;
+d, not timed; e, needs a file that does not come with cseb; f, in `results/real`, where words alone stand below the
+table."""
 
 # What a training step was thought to cost before any was measured, to one of simcse: from the sequences that it
 # encodes with and without gradients. Of methods of two stages, all of the training.
@@ -90,6 +92,8 @@ def methods_table(root: Path = ROOT) -> str:
     real = _points(root / REAL, lambda row: int(row["size"]) == SIZE)
     written = _points(root / WRITTEN, lambda row: int(row["size"]) == SIZE)
     real |= {label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()}
+    started = _points(root / LABELLED_START, lambda row: int(row["size"]) == SIZE)
+    real |= {label: f"{points} ¶" for label, points in started.items() if parse_method(label).name == "ct-sbert"}
     rows = [_method_row(name, cost, real, demo) for name in METHODS]
     averages = _words(root)
     for words in WORDS:

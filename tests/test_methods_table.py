@@ -102,6 +102,12 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
         "method,fraction,size,select,tasks,mean,sd\nct,0.0839,1000,best,sts12@1,53.126,0.5\n"
         "ct,0.839,10000,best,sts12@1,99,0.5\nmean,0.0839,1000,best,sts12@1,55.0,1e-14\n"
     )
+    started = real / "ct-sbert"
+    started.mkdir()
+    (started / "few-shot.csv").write_text(
+        "method,fraction,size,select,tasks,mean,sd\nmean,0.0839,1000,best,sts12@1,60.0,0\n"
+        "ct-sbert+recipe(learning_rate=3e-4),0.0839,1000,best,sts12@1,62.0,0.5\n"
+    )
     written = tmp_path / "results" / "written"
     written.mkdir()
     (written / "few-shot.csv").write_text(
@@ -124,6 +130,7 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     assert [rows[name][3] for name in ("simcse", "pcl", "rcl", "ct")] == ["1.00", "10.00", "1.50", "-- d"]
     assert [rows[name][3] for name in ("crops", "cosent", "gist")] == ["1.02 †", "1.03 §", "1.04 § *"]
     assert rows["rcl"][-1] == "-- b"
+    assert rows["ct-sbert"][-2] == "62.00 ± 0.50 ¶ *"  # and `mean` has its own, above
     costs = cells(script.costs_table("microworld", tmp_path))
     assert list(costs)[2:] == ["simcse", "pcl"]
     assert costs["pcl"] == ["50.0", "10.00", "10", "2,000"]
