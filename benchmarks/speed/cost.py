@@ -5,6 +5,8 @@
 SETTING is one of SETTINGS. METHOD: by default all that the file has of it. Each job (one seed) has a process and a
 thread of its own, one after the other; SimCSE's is measured in every run, and ratios are to that one. Rows of
 results/speed/cost.csv are replaced or added; benchmarks/methods.py makes tables of them.
+
+Files that a benchmark reads, such as labelled/triples.jsonl, must be there: its page in results/ says how to make them.
 """
 
 from __future__ import annotations
