@@ -23,8 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
-
+from tests.command_line import call
 from tests.forked import forked
 from tests.pages import ROOT, Block, Command, agrees, blocks, commands, trimmed
 
@@ -154,10 +153,8 @@ class Desk:
 
     def _called(self, words: list[str]) -> tuple[int, str, str]:
         if words[0] == "cseb" and self.quick:
-            from cseb.cli import app
-
             with chdir(self.folder):
-                found = CliRunner().invoke(app, words[1:])
+                found = call(*words[1:])
             if found.exception is not None and not isinstance(found.exception, SystemExit):
                 raise found.exception
             return found.exit_code, found.stdout, found.stderr

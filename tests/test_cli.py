@@ -12,23 +12,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import cseb
-from cseb.cli import app
 from cseb.experiment import benchmark as benchmarks
 from cseb.explain import describe
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.text_table import aligned
+from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
 
 ROOT = Path(__file__).parents[1]
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 def process(*arguments: object) -> subprocess.CompletedProcess[str]:

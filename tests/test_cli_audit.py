@@ -8,14 +8,14 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from cseb.cli import app
+from tests import command_line
 from tests.stderr_lines import without_progress
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["audit", *map(str, arguments)])
+    return command_line.call("audit", *arguments)
 
 
 @pytest.fixture

@@ -9,20 +9,20 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from cseb.api import check as checking
-from cseb.cli import app
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.regression import reference as references
+from tests import command_line
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
 
 
 def call(*arguments: object) -> Result:
     options = ["--workers", 1, "--device", "cpu", "--quiet"]
-    return CliRunner().invoke(app, ["check", *map(str, (*arguments, *options))])
+    return command_line.call("check", *arguments, *options)
 
 
 @pytest.fixture(scope="module")
@@ -243,19 +243,19 @@ def test_only_the_cells_that_a_benchmark_names_are_checked(grid: Path) -> None:
 def test_of_a_whole_grid_the_named_cells_are_compared(grid: Path) -> None:
     results = grid.parent / "whole"
     data = ["--data-dir", str(grid.parent / "data")]
-    ran = CliRunner().invoke(
-        app, ["run", str(grid), *data, "--results", str(results), "--device", "cpu", "--workers", "1", "--quiet"]
+    ran = command_line.call(
+        "run", str(grid), *data, "--results", str(results), "--device", "cpu", "--workers", "1", "--quiet"
     )
     assert ran.exit_code == 0, ran.output
     assert len(Store(results).keys()) == 8
     assert "1 record written" in call(grid, "--update", "--results", results).output
-    packed = CliRunner().invoke(app, ["archive", str(results), "--out", str(grid.parent / "packed")])
+    packed = command_line.call("archive", str(results), "--out", str(grid.parent / "packed"))
     assert packed.exit_code == 0, packed.output
     found = call(grid, "--results", grid.parent / "packed")
     assert found.exit_code == 0, found.output
     assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
     assert "no; 2 of 2 cells as expected, 2 of them identical to the last bit" in found.output  # both checkpoints
-    again = CliRunner().invoke(app, ["rerun", next(iter(Store(results).keys())), "--results", str(results), *data])
+    again = command_line.call("rerun", next(iter(Store(results).keys())), "--results", str(results), *data)
     assert again.exit_code == 0, again.output
 
 

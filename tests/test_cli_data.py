@@ -9,19 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
-from cseb.cli import app
 from cseb.data import places
 from cseb.data.manifest import data_sets
 from cseb.registry import TASKS
 from cseb.tasks.names import parse_names
+from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 @pytest.fixture(autouse=True)

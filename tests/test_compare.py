@@ -8,18 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from typer.testing import CliRunner, Result
 
 from cseb.api.grid_text import _power
-from cseb.cli import app
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
+from tests.command_line import call
 from tests.factory import record
 from tests.stderr_lines import without_progress
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 @pytest.fixture

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from cseb.cli import app
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.embedders.word_vectors import WordVectors
@@ -18,6 +17,7 @@ from cseb.experiment.export import export
 from cseb.experiment.plan import plan
 from cseb.records.record import Record
 from cseb.records.store import Store
+from tests import command_line
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
 
@@ -59,7 +59,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
 
 def call(*arguments: object, tasks: str = "mw-captions") -> Result:
     words = ["eval", *map(str, arguments), "--tasks", tasks, "--device", "cpu"]
-    return CliRunner().invoke(app, words)
+    return command_line.call(*words)
 
 
 def table(found: Result) -> dict[str, str]:
@@ -254,7 +254,7 @@ def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks
     for encoder in (tiny("bert"), tiny("roberta"), f"{here}:lengths", "words:tf-idf"):
         assert call(encoder, tasks="mw-captions,mw-mixed").exit_code == 0
     assert call("words:tf-idf", tasks="mw-mixed").exit_code == 0
-    shown = CliRunner().invoke(app, ["report", "--format", "markdown"])
+    shown = command_line.call("report", "--format", "markdown")
     assert shown.exit_code == 0, shown.output
     rows = [line.split("|")[1].strip(" `") for line in shown.stdout.splitlines() if line.startswith("| `")]
     known = [f"{Path(name).name} cls" for name in (tiny("bert"), tiny("roberta"))]
@@ -269,7 +269,7 @@ def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
 
     shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "microworld", "results")
     assert call("words:tf-idf").exit_code == 0
-    shown = CliRunner().invoke(app, ["report"])
+    shown = command_line.call("report")
     assert shown.exit_code == 0, shown.output
     assert "Scores by fraction of the corpus" in shown.stdout
     assert "words:tf-idf@" in shown.stdout

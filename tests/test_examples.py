@@ -14,12 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import cseb
-from cseb.cli import app
 from cseb.experiment import benchmark as benchmarks
 from cseb.registry import LAUNCHERS, METHODS, SLOTS, TASKS
+from tests.command_line import call
 from tests.conftest import SENTENCES, save_deep_encoder, write_senteval
 from tests.examples import Desk
 from tests.forked import TOGETHER
@@ -99,7 +98,7 @@ def test_the_readme_shows_the_owners_command() -> None:
 
 def test_the_picture_is_what_plot_draws(place: Path, tmp_path: Path) -> None:
     made = tmp_path / "demo-seeds.svg"
-    found = CliRunner().invoke(app, ["plot", str(place / "results"), "--kind", "seeds", "--out", str(made)])
+    found = call("plot", str(place / "results"), "--kind", "seeds", "--out", str(made))
     assert found.exit_code == 0, found.stderr
     if os.environ.get("RENEW"):
         shutil.copy(made, PICTURE)

@@ -9,9 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from cseb.cli import app
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import CsebError
@@ -19,6 +18,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.export import export
 from cseb.experiment.plan import plan
 from cseb.training import build
+from tests import command_line
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
 
@@ -32,7 +32,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["eval", *map(str, arguments), "--tasks", "mw-captions", "--device", "cpu"])
+    return command_line.call("eval", *arguments, "--tasks", "mw-captions", "--device", "cpu")
 
 
 def refused(name: object, message: str) -> None:

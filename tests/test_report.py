@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from cseb.cli import app
 from cseb.data import shipped
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan_file import layout
@@ -20,6 +18,7 @@ from cseb.methods.grammar import parse_methods
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.layouts import KINDS
+from tests.command_line import call
 from tests.factory import grid, record
 from tests.reports.test_layouts import heated
 from tests.stderr_lines import without_progress
@@ -39,13 +38,13 @@ def stored(folder: Path, records: list[Record]) -> Path:
 
 
 def said(*arguments: object) -> str:
-    done = CliRunner().invoke(app, ["report", *map(str, arguments)])
+    done = call("report", *arguments)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
 def refused(*arguments: object) -> str:
-    done = CliRunner().invoke(app, ["report", *map(str, arguments)])
+    done = call("report", *arguments)
     assert done.exit_code == 2, done.output
     (line,) = without_progress(done.stderr)
     return line

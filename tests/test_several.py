@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 from torch import Tensor
-from typer.testing import CliRunner
 
 from cseb.api import hosts
 from cseb.api.grid import PlannedGrid
-from cseb.cli import app
 from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.errors import BadBenchmark, BadData
 from cseb.experiment import benchmark as benchmarks
@@ -24,6 +22,7 @@ from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import Local
 from cseb.records.store import Store
 from tests import standin_jobs
+from tests.command_line import call
 from tests.launchers.beats import until
 from tests.stderr_lines import without_progress
 
@@ -56,7 +55,7 @@ def test_a_place_that_cannot_be_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, names: dict[str, str], wrong: str
 ) -> None:
     place(monkeypatch, names)
-    ran = CliRunner().invoke(app, [*SMALL, "--results", str(tmp_path / "results")])
+    ran = call(*SMALL, "--results", str(tmp_path / "results"))
     assert ran.exit_code == 2
     assert wrong in ran.stderr
     assert len(without_progress(ran.stderr)) == 1
@@ -74,7 +73,7 @@ def test_a_place_that_can_be_is_taken(monkeypatch: pytest.MonkeyPatch, names: di
 
 @pytest.mark.parametrize("options", [("--workers", "abc"), ("--workers", "2"), ("--jobs-per-gpu", "3")])
 def test_several_processes_take_one_job_at_a_time(tmp_path: Path, options: tuple[str, str]) -> None:
-    ran = CliRunner().invoke(app, [*SMALL, "--processes", "2", "--dry-run", "--results", str(tmp_path), *options])
+    ran = call(*SMALL, "--processes", "2", "--dry-run", "--results", str(tmp_path), *options)
     assert ran.exit_code == 2
     assert without_progress(ran.stderr) == [
         f"cseb: 2 processes that share each batch run one job at a time; leave {' '.join(options)} out"
@@ -93,7 +92,7 @@ def test_only_the_first_tells_of_failed_jobs_for_the_others_end_before_it(
 ) -> None:
     place(monkeypatch, PLACE | {"RANK": rank})
     monkeypatch.setattr(PlannedGrid, "run", lambda *_: Summary(total=1, failed=1, stopped=stopped))
-    assert CliRunner().invoke(app, [*SMALL, "--results", str(tmp_path)]).exit_code == code
+    assert call(*SMALL, "--results", str(tmp_path)).exit_code == code
 
 
 def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,10 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pydantic import ValidationError
-from typer.testing import CliRunner
 
 from cseb.analysis.study import gather
-from cseb.cli import app
 from cseb.data.subset import draw
 from cseb.errors import BadResults
 from cseb.experiment.benchmark import load, override
@@ -24,6 +22,7 @@ from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.variance_sources import sources
 from cseb.seeds import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, SingleStreamSeed, stream_seed
+from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.factory import record
 
@@ -138,14 +137,14 @@ def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -
     ]
     grid += ["--methods", f"simcse{SMALL}", "--results", tmp_path / "results", "--device", "cpu", "--workers", "1"]
 
-    def call(*arguments: object) -> str:
-        found = CliRunner().invoke(app, [str(one) for one in arguments])
+    def printed(*arguments: object) -> str:
+        found = call(*arguments)
         assert found.exit_code in (0, 2), found.output
         return found.output
 
-    assert "'dropout'" in call("run", *grid, "--vary", "weather")
-    assert "3 jobs done" in call("run", *grid, "--seeds", "3")
-    assert "3 jobs done" in call("run", *grid, "--seeds", "3", "--vary", "subset")
-    assert "all 3 jobs have records" in call("run", *grid, "--seeds", "3", "--vary", "subset")
-    assert "subset" in call("compare", tmp_path / "results", "--variance")
-    assert "n=3" in call("report", tmp_path / "results")
+    assert "'dropout'" in printed("run", *grid, "--vary", "weather")
+    assert "3 jobs done" in printed("run", *grid, "--seeds", "3")
+    assert "3 jobs done" in printed("run", *grid, "--seeds", "3", "--vary", "subset")
+    assert "all 3 jobs have records" in printed("run", *grid, "--seeds", "3", "--vary", "subset")
+    assert "subset" in printed("compare", tmp_path / "results", "--variance")
+    assert "n=3" in printed("report", tmp_path / "results")

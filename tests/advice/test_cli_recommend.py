@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from cseb.advice import advise as steps
-from cseb.cli import app
 from cseb.cli.recommend import recommend  # noqa: F401  # what is tested
+from tests.command_line import call
 from tests.conftest import OBJECTS, SENTENCES
 from tests.hub_server import serving
 
@@ -28,17 +27,17 @@ def typed(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
 
 
 def test_a_recommendation_is_one_sentence_and_its_table(typed: list[str]) -> None:
-    done = CliRunner().invoke(app, typed)
+    done = call(*typed)
     assert done.exit_code == 0, done.output
     assert "by agreement with 40 rated pairs" in done.stdout
     assert "winner of the race" in done.stdout
     assert "records: my.recommend" in done.stdout
-    quiet = CliRunner().invoke(app, [*typed, "--quiet"])
+    quiet = call(*typed, "--quiet")
     assert len(quiet.stdout.splitlines()) == 1
 
 
 def test_a_dry_run_stores_nothing(typed: list[str]) -> None:
-    done = CliRunner().invoke(app, [*typed, "--dry-run"])
+    done = call(*typed, "--dry-run")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("races: simcse+mean\n")
     assert not Path("my.recommend").exists()
@@ -46,11 +45,11 @@ def test_a_dry_run_stores_nothing(typed: list[str]) -> None:
 
 @pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning")
 def test_the_model_goes_to_the_hub_only_when_asked(typed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = CliRunner().invoke(app, [*typed, "--push", "me/mine"])
+    alone = call(*typed, "--push", "me/mine")
     assert alone.exit_code == 2
     assert alone.stderr == "cseb: --push me/mine is about the model of --out; give --out FOLDER too\n"
     with serving(monkeypatch) as hub:
-        done = CliRunner().invoke(app, [*typed, "--out", "mine", "--push", "me/mine"])
+        done = call(*typed, "--out", "mine", "--push", "me/mine")
         assert done.exit_code == 0, done.output
         assert f"pushed to {hub.address}/me/mine" in done.stderr
         assert set(hub.files["me/mine"]) == {str(p.relative_to("mine")) for p in Path("mine").rglob("*") if p.is_file()}
@@ -58,7 +57,7 @@ def test_the_model_goes_to_the_hub_only_when_asked(typed: list[str], monkeypatch
 
 
 def test_a_mistake_is_one_line_and_nothing_is_left(typed: list[str]) -> None:
-    done = CliRunner().invoke(app, [*typed, "--tasks", "snli"])
+    done = call(*typed, "--tasks", "snli")
     assert done.exit_code == 2
     assert done.stderr.startswith("cseb: --judge and --tasks are given")
     assert not Path("my.recommend").exists()

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
-from typer.testing import CliRunner
 
 import cseb
-from cseb.cli import app
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.card import base_model, command, licence_of
 from cseb.experiment.plan import plan
 from cseb.records.record import Overlap, Record
 from cseb.records.store import Store
+from tests.command_line import call
 from tests.factory import record, source
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
@@ -33,7 +32,7 @@ def test_the_hub_reads_scores_of_the_exported_checkpoint(saved: tuple[Store, lis
 def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, list[Record]]) -> None:
     store, (first, _) = saved
     there = (store.folder / "models" / first.key / "README.md").read_text("utf-8")
-    found = CliRunner().invoke(app, ["card", first.key, "--results", str(store.folder), "--license", "mit"])
+    found = call("card", first.key, "--results", str(store.folder), "--license", "mit")
     assert found.exit_code == 0, found.output
     assert "license: mit\n" in found.stdout
     average = next(line for line in found.stdout.splitlines() if line.startswith("| average |"))
@@ -112,6 +111,6 @@ def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None
 
 def test_no_such_record_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    found = CliRunner().invoke(app, ["card", "abc", "--results", str(tmp_path)])
+    found = call("card", "abc", "--results", str(tmp_path))
     assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
     assert "has no record 'abc'" in found.stderr

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import cseb
-from cseb.cli import app
 from cseb.errors import BadSpec, CsebError
 from cseb.records.store import Store
+from tests.command_line import call
 
 
 def lengths(sentences: list[str]) -> list[list[int]]:
@@ -48,9 +47,8 @@ def test_scores_print_as_a_table_and_come_as_a_frame() -> None:
 def test_the_command_line_gives_the_same_numbers_and_the_same_record(tmp_path: Path) -> None:
     results = tmp_path / "results"
     here = cseb.evaluate("microworld", tasks="mw-dev", pooler="mean", device="cpu", results=results)
-    said = CliRunner().invoke(
-        app,
-        ["eval", "microworld", "--tasks", "mw-dev", "--pooler", "mean", "--device", "cpu", "--results", str(results)],
+    said = call(
+        "eval", "microworld", "--tasks", "mw-dev", "--pooler", "mean", "--device", "cpu", "--results", str(results)
     )
     assert said.exit_code == 0, said.stderr
     assert "was there already" in said.stdout

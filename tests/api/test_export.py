@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from huggingface_hub import ModelCard
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import cseb
-from cseb.cli import app
 from cseb.embedders import onnx_graph
 from cseb.embedders.folders import saved_encoder
 from cseb.errors import BadData, BadSpec
 from cseb.experiment.onnx_export import Drift, change, export_onnx, section
 from cseb.records.record import Record
 from cseb.records.store import Store
+from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.hub_server import serving
 
@@ -28,7 +28,7 @@ Saved = tuple[Store, list[Record]]
 def export(saved: Saved, *options: object, key: str = "") -> Result:
     store, (first, _) = saved
     given = ["export", key or first.key, "--results", store.folder, *options]
-    return CliRunner().invoke(app, list(map(str, given)))
+    return call(*given)
 
 
 def test_a_folder_has_the_saved_files_and_a_card_that_knows_the_other_seeds(saved: Saved, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_run_without_a_model_says_how_one_is_saved(saved: Saved, tmp_path: Pat
     bare = Store(tmp_path / "bare")
     bare.prepare()
     bare.write(first, {})
-    found = CliRunner().invoke(app, ["export", first.key, "--results", str(bare.folder), "--to", str(tmp_path / "x")])
+    found = call("export", first.key, "--results", str(bare.folder), "--to", str(tmp_path / "x"))
     assert (found.exit_code, "`cseb run --save-models` saves them" in found.stderr) == (2, True)
 
 

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import cseb
 from cseb.api.grid import chosen_benchmark, plan_grid
 from cseb.api.results import COLUMNS
-from cseb.cli import app
 from cseb.encoder import linear_choice
 from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError
@@ -22,6 +20,7 @@ from cseb.launchers.signals import Stop
 from cseb.records import store as stores
 from cseb.records import summary_index
 from cseb.records.store import Store
+from tests.command_line import call
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
 
@@ -116,9 +115,7 @@ def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: 
     words = "run microworld --methods simcse --sizes 64 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions"
     before = taken()
     try:
-        said = CliRunner().invoke(
-            app, [*words.split(), "--workers", "1", "--linear", library, "--results", str(tmp_path)]
-        )
+        said = call(*words.split(), "--workers", "1", "--linear", library, "--results", str(tmp_path))
     finally:
         take(before)
     assert said.exit_code == 0, said.stderr
@@ -127,9 +124,7 @@ def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: 
 
 def test_the_command_line_would_run_the_very_same_jobs(folder: Path) -> None:
     words = "run microworld --methods simcse,cls --sizes 64,80 --seeds 1 --corpus microworld:100 --steps 2"
-    said = CliRunner().invoke(
-        app, [*words.split(), "--tasks", "mw-captions", "--device", "cpu", "--dry-run", "--results", str(folder)]
-    )
+    said = call(*words.split(), "--tasks", "mw-captions", "--device", "cpu", "--dry-run", "--results", str(folder))
     assert said.exit_code == 0, said.stderr
     assert "4 jobs, 0 to run" in said.stdout
 

@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import cseb
-from cseb.cli import app
 from cseb.records.record import Overlap, Record
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
+from tests.command_line import call
 from tests.factory import record
 
 QUERY = load_task("clinc150", None).sentences()[0]
@@ -18,7 +17,7 @@ QUERY = load_task("clinc150", None).sentences()[0]
 def test_the_command_prints_counts_and_examples(tmp_path: Path) -> None:
     corpus = tmp_path / "my.txt"
     corpus.write_text(f"{QUERY.upper()}!\nnothing like it\n")
-    found = CliRunner().invoke(app, ["overlap", str(corpus), "--tasks", "clinc150,clinc150-dev", "--show", "1"])
+    found = call("overlap", str(corpus), "--tasks", "clinc150,clinc150-dev", "--show", "1")
     assert found.exit_code == 0, found.output
     lines = found.stdout.splitlines()
     assert lines[0] == f"Texts of tasks among 2 sentences of {corpus}"
@@ -36,7 +35,7 @@ def test_the_command_prints_counts_and_examples(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_one_line(arguments: list[str], said: str) -> None:
-    found = CliRunner().invoke(app, ["overlap", *arguments])
+    found = call("overlap", *arguments)
     assert found.exit_code == 2
     assert said in found.stderr
     assert found.stderr.count("\n") == 1

@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import cseb
-from cseb.cli import app
 from cseb.errors import BadBenchmark, BadResults, BadSpec
+from tests.command_line import call
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
 
 
 def printed(*words: object) -> str:
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    done = call(*words)
     assert done.exit_code == 0, done.stderr
     return done.stdout
 
@@ -92,7 +91,7 @@ def test_show_tells_of_methods_and_records(folder: Path) -> None:
 def test_verify_works_every_number_out_again(folder: Path) -> None:
     found = cseb.verify(folder)
     assert len(found) == len(cseb.load(folder))
-    assert f"{sum(one.figures for one in found)} figures" in CliRunner().invoke(app, ["verify", str(folder)]).stdout
+    assert f"{sum(one.figures for one in found)} figures" in call("verify", str(folder)).stdout
 
 
 def test_diff_says_what_differs(folder: Path) -> None:

@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from typer.testing import CliRunner
 
 import cseb
-from cseb.cli import app
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData, BadResults, BadSpec, CsebError, TrainingFailed
+from tests.command_line import call
 from tests.conftest import SENTENCES
 
 SCALE = "recipe(batch_size=32,learning_rate=3e-3,eval_every=2)"
@@ -43,7 +42,7 @@ def test_the_bits_are_those_of_cseb_run(tmp_path: Path) -> None:
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
     words = ["run", "--methods", METHOD, "--encoder", "microworld", "--corpus", str(corpus), "--sizes", len(SENTENCES)]
     words += ["--seeds", "2", "--steps", "4", "--tasks", "mw-captions", "--dev", "mw-dev", "--workers", "1"]
-    done = CliRunner().invoke(app, [*map(str, words), "--save-models", "--device", "cpu", "--results", str(results)])
+    done = call(*words, "--save-models", "--device", "cpu", "--results", str(results))
     assert done.exit_code == 0, done.stderr
     [record] = [one for one in cseb.load(results) if one.seed == 1]
     encoder = cseb.train(

@@ -2,10 +2,10 @@
 
 import pytest
 from typer.main import get_command
-from typer.testing import CliRunner
 
 from cseb.cli import app
 from cseb.cli.command import Command
+from tests.command_line import call
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from cseb.cli.command import Command
     ],
 )
 def test_an_empty_option_is_not_taken_as_none(arguments: list[str], said: str) -> None:
-    found = CliRunner().invoke(app, arguments)
+    found = call(*arguments)
     assert (found.exit_code, found.stderr) == (2, f"cseb: {said}\n")
 
 

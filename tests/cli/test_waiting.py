@@ -11,12 +11,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
-from cseb.cli import app, progress, waiting
+from cseb.cli import progress, waiting
 from cseb.cli.progress import Board
 from cseb.cli.waiting import Work, telling
 from cseb.progress import counted, heard, tell, unheard
+from tests.command_line import call
 from tests.stderr_lines import without_progress
 
 
@@ -162,8 +162,8 @@ def test_the_commands_tell_on_standard_error_what_they_do_and_print_the_same(
     corpus.write_text("".join(f"sentence number {number}\n" for number in range(200_000)))
     asked = ["sample", str(corpus), "--size", "3"]
     monkeypatch.setattr(waiting, "BETWEEN", 0.005)
-    told = CliRunner().invoke(app, asked)
-    hushed = CliRunner().invoke(app, [*asked, "--quiet"])
+    told = call(*asked)
+    hushed = call(*asked, "--quiet")
     assert told.stdout == hushed.stdout != ""
     assert f"cseb: reading {corpus}"[:30] in told.stderr
     assert " of " in told.stderr

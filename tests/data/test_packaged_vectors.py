@@ -9,14 +9,13 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
-from typer.testing import CliRunner
 
-from cseb.cli import app
 from cseb.data import packaged_vectors
 from cseb.data.packaged_vectors import PACKAGES
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import CsebError
+from tests.command_line import call
 
 PACKAGE = PACKAGES["6b-50d"]
 ROWS = {"the": (1, 0), "a": (0, 3), "man": (2, 2), "the ": (9, 9), "n't": (4, 4), "the_twice": (5, 5)}
@@ -74,9 +73,7 @@ def test_of_a_word_that_is_there_twice_the_first_row_counts(installed: Path) -> 
 
 @pytest.mark.usefixtures("installed")
 def test_it_is_scored_under_its_name(tmp_path: Path) -> None:
-    found = CliRunner().invoke(
-        app, ["eval", "glove:6b-50d", "--tasks", "mw-captions", "--device", "cpu", "--results", str(tmp_path)]
-    )
+    found = call("eval", "glove:6b-50d", "--tasks", "mw-captions", "--device", "cpu", "--results", str(tmp_path))
     assert found.exit_code == 0, found.output
     assert "glove:6b-50d" in found.output
 

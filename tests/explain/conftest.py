@@ -6,9 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from cseb.cli import app
+from tests.command_line import call
 from tests.conftest import SENTENCES
 
 
@@ -23,6 +22,6 @@ def ran(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -
         *("--tasks", "mw-captions,mw-mixed", "--dev", "mw-dev", "--results", folder / "results"),
         *("--device", "cpu", "--workers", "1", "--quiet"),
     ]
-    result = CliRunner().invoke(app, ["run", "microworld", *map(str, options)])
+    result = call("run", "microworld", *options)
     assert result.exit_code == 0, result.output
     return folder / "results"

@@ -8,15 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
 import cseb
-from cseb.cli import app
 from cseb.experiment import benchmark as benchmarks
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
+from tests.command_line import call
 
 
 @pytest.fixture

@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from cseb.cli import app
 from cseb.errors import BadResults
 from cseb.explain.diff import DEV, against_printed, field_differences, matched, printed_for, variants
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
+from tests.command_line import call
 from tests.factory import record
 
 STS = tuple(f"{name}@1" for name in TASK_GROUPS["sts"])
@@ -100,15 +99,15 @@ def test_a_printed_number_beside_ours_under_every_reading() -> None:
 
 def test_diff_prints_fields_and_readings(ran: Path) -> None:
     keys = sorted(Store(ran).keys())
-    result = CliRunner().invoke(app, ["diff", *keys, "--results", str(ran)])
+    result = call("diff", *keys, "--results", str(ran))
     assert result.exit_code == 0, result.output
     assert "part ami@2" in result.output
     assert "as reported by each" in result.output
-    same = CliRunner().invoke(app, ["diff", str(ran), str(ran)])
+    same = call("diff", str(ran), str(ran))
     assert same.output.startswith("nothing differs but the run itself")
     assert same.output.count("+0.00") >= 2
     cls = next(one.key for one in Store(ran).load()[0] if one.method == "cls")
-    printed = CliRunner().invoke(app, ["diff", cls, "published", "--results", str(ran)])
+    printed = call("diff", cls, "published", "--results", str(ran))
     assert "micse, Table 1: 31.40" in printed.output
     assert "not as in the paper: measured as microworld-sts@1, theirs simcse-sts" in printed.output
 
@@ -135,9 +134,9 @@ def test_failed_records_have_nothing_to_read(store: Store) -> None:
     for seed in (0, 1):
         store.write(record("msse", seed=seed, tasks=STS, failed="the loss is not finite"), {})
     keys = sorted(store.keys())
-    found = CliRunner().invoke(app, ["diff", *keys, "--results", str(store.folder)])
+    found = call("diff", *keys, "--results", str(store.folder))
     assert (found.exit_code, found.output.splitlines()[-1]) == (0, "  neither side has points: failed or collapsed")
-    alone = CliRunner().invoke(app, ["diff", keys[0], "published", "--results", str(store.folder)])
+    alone = call("diff", keys[0], "published", "--results", str(store.folder))
     assert (alone.exit_code, alone.stdout) == (2, "")
 
 
@@ -145,7 +144,7 @@ def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
     """200 steps became 50 and nobody said so: `show` had the paper's, the record what was run."""
 
     def said(*arguments: object) -> str:
-        found = CliRunner().invoke(app, [str(one) for one in arguments])
+        found = call(*arguments)
         assert found.exit_code == 0, found.output
         return found.stdout
 
@@ -168,13 +167,11 @@ def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
 
 def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:
     by_name = {one.method.partition("+")[0]: one.key for one in Store(ran).load()[0]}
-    shown = {
-        name: CliRunner().invoke(app, ["show", key, "--results", str(ran)]).stdout for name, key in by_name.items()
-    }
+    shown = {name: call("show", key, "--results", str(ran)).stdout for name, key in by_name.items()}
     assert "replaced by" not in shown["cls"]
     block = shown["simcse"].partition("replaced by the benchmark's scale or steps\n")[2].partition("\n\n")[0]
     assert block == "  recipe@1  learning_rate=3e-05 became learning_rate=0.003"  # the rest was typed
     expected = Path(__file__).parents[2] / "benchmarks/expected/microworld"
     key = next(one.key for one in Store(expected).load()[0] if one.method == "micse")
-    found = CliRunner().invoke(app, ["show", key, "--results", str(expected)]).stdout
+    found = call("show", key, "--results", str(expected)).stdout
     assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=64\n" in found

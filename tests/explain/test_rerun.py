@@ -9,9 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
-from cseb.cli import app
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
@@ -22,11 +20,8 @@ from cseb.records.find import find
 from cseb.records.record import Record, Source
 from cseb.records.store import Store
 from cseb.registry import METHODS
+from tests.command_line import call
 from tests.factory import record
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 def by_method(folder: Path, name: str) -> Record:

@@ -10,17 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
-from cseb.cli import app
 from cseb.explain.verify import verify
 from cseb.records.store import Store
+from tests.command_line import call
 
 Edit = Callable[[dict[str, Any], dict[str, Any]], None]
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 def wrong(folder: Path) -> list[str]:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from cseb.cli import app
+from tests import command_line
 from tests.stderr_lines import without_progress
 
 Tiny = Callable[[str], Path]
@@ -73,7 +73,7 @@ def with_dense(encoder: Path, folder: Path, **options: object) -> Path:
 
 
 def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, ["eval", *map(str, arguments), "--tasks", "mw-captions", "--device", "cpu"])
+    return command_line.call("eval", *arguments, "--tasks", "mw-captions", "--device", "cpu")
 
 
 def refused(name: object, message: str, *arguments: object) -> None:
@@ -88,7 +88,7 @@ def not_planned(encoder: Path) -> None:
     """A grid with this encoder is refused before its first job, in one line."""
     grid = ["run", "microworld", "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
     small = ["--corpus", "microworld:200", "--sizes", "100"]  # made at once, so that no line says how far it is
-    found = CliRunner().invoke(app, [*grid, *small])
+    found = command_line.call(*grid, *small)
     assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
     assert found.stderr.startswith("cseb: ")
     assert not list(Path("results").rglob("*.jsonl"))

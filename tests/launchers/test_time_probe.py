@@ -8,17 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from cseb.api import grid as grids
 from cseb.api.grid import chosen_benchmark, plan_grid
 from cseb.api.grid_text import outlook
-from cseb.cli import app
 from cseb.experiment.expected_time import Timed
 from cseb.experiment.job import Job
 from cseb.launchers import time_probe
 from cseb.launchers.time_probe import estimates
 from cseb.progress import listening
+from tests.command_line import call
 from tests.conftest import SENTENCES
 
 TIMED = Timed(steps=(1.0, 2.0, 3.0), stages=0.0, token=0.0, sentence=0.01, fit=0.0, tasks=1.0, encoders=1, fitted=0)
@@ -158,20 +157,20 @@ def test_a_dry_run_and_a_run_say_how_long_it_will_take(
         "cpu",
     ]
     words += ["--tasks", "mw-captions", "--results", str(tmp_path / "r"), "--workers", "1"]
-    hushed = CliRunner().invoke(app, [*words, "--dry-run", "--no-probe"])
+    hushed = call(*words, "--dry-run", "--no-probe")
     assert "2 to run, 2 of unknown length" in hushed.stdout
     assert asked == []
-    listed = CliRunner().invoke(app, [*words, "--dry-run", "--probe"])
+    listed = call(*words, "--dry-run", "--probe")
     assert "2 jobs, 2 to run, about " in listed.stdout
     assert "unknown" not in listed.stdout
     assert "timed here, some steps of each method: cls" in listed.stdout
     assert asked == [["cls"]]
     assert not (tmp_path / "r").exists()
     monkeypatch.setattr(grids.PlannedGrid, "run", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    run = CliRunner().invoke(app, [*words, "--probe"])
+    run = call(*words, "--probe")
     assert "2 jobs, 2 to run, about " in run.stderr
     assert run.stdout == ""
-    quiet = CliRunner().invoke(app, [*words, "--probe", "--quiet"])
+    quiet = call(*words, "--probe", "--quiet")
     assert quiet.stderr == quiet.stdout == ""
 
 

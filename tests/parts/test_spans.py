@@ -5,13 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from cseb.cli import app
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.spans import Spans
 from cseb.training.build import build, check
+from tests.command_line import call
 from tests.stderr_lines import without_progress
 from tests.training.small_runs import DOCUMENTS
 
@@ -126,9 +125,9 @@ def test_sentences_are_refused_before_anything_trains(tmp_path: Path) -> None:
     documents.write_text("\n".join([*long, "two men are eating", "a man " * 64]) + "\n")
     command = ["run", "--methods", "declutr", "--corpus", str(documents), "--sizes", "16", "--steps", "1"]
     command += ["--results", str(tmp_path), "--dry-run", "--no-probe"]
-    refused = CliRunner().invoke(app, command)
+    refused = call(*command)
     (said,) = without_progress(refused.stderr)
     assert refused.exit_code == 2
     assert "1 of 22 lines hold fewer than 128 words (2 x 2 anchors x 32 tokens)" in said
     documents.write_text("\n".join([*long, "a man " * 64]) + "\n")
-    assert CliRunner().invoke(app, command).exit_code == 0
+    assert call(*command).exit_code == 0

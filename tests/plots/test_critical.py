@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
 from cseb.analysis.corpus_blocks import blocks
 from cseb.analysis.query import StudyQuery
-from cseb.cli import app
 from cseb.errors import BadResults
 from cseb.plots.critical import diagram
 from cseb.records.record import Record
 from cseb.records.store import Store
+from tests.command_line import call
 from tests.factory import grid, record
 from tests.stderr_lines import without_progress
 
@@ -91,11 +90,11 @@ def test_the_command_draws_or_says_why_not(tmp_path: Path) -> None:
         for one in records:
             store.write(one, {})
     out = tmp_path / "cd.svg"
-    done = CliRunner().invoke(app, ["plot", str(tmp_path / "many"), "--kind", "cd", "--out", str(out)])
+    done = call("plot", str(tmp_path / "many"), "--kind", "cd", "--out", str(out))
     assert done.exit_code == 0, done.output
     first = out.read_bytes()
-    CliRunner().invoke(app, ["plot", str(tmp_path / "many"), "--kind", "cd", "--out", str(out)])
+    call("plot", str(tmp_path / "many"), "--kind", "cd", "--out", str(out))
     assert out.read_bytes() == first
-    done = CliRunner().invoke(app, ["plot", str(tmp_path / "one"), "--kind", "cd", "--out", str(out)])
+    done = call("plot", str(tmp_path / "one"), "--kind", "cd", "--out", str(out))
     assert (done.exit_code, len(without_progress(done.stderr))) == (2, 1)
     assert "cseb compare" in done.stderr

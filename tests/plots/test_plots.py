@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
@@ -17,13 +16,13 @@ from cseb.analysis.gains import floor
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.study import gather
-from cseb.cli import app
 from cseb.errors import BadResults, BadSpec
 from cseb.plots import profiles, runs, scores, style
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Score
 from cseb.records.store import Store
 from cseb.reports.layouts import ablation, few_shot, sensitivity
+from tests.command_line import call
 from tests.factory import TASKS, grid, record
 from tests.reports.test_layouts import FULL, LESS, heated
 from tests.reports.test_layouts import runs as seeds_of
@@ -177,7 +176,7 @@ def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> No
     for one in grid():
         store.write(one, {})
     full = ["--baseline", "simcse"] if kind in ("gain", "profile") else []
-    done = CliRunner().invoke(app, ["plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"), *full])
+    done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"), *full)
     assert done.exit_code == 0, done.output
     assert "cseb:0.1.0|" in done.output
     assert (tmp_path / "a.pdf").stat().st_size > 1000
@@ -190,7 +189,7 @@ def test_encoders_as_they_stand_are_where_a_profile_starts_and_nowhere_else(tmp_
     for one in (*PAIRED, standing.model_copy(update={"subset": replace(standing.subset, size=0, fraction=1.0)})):
         store.write(one, {})
     for kind in ("curves", "profile"):
-        done = CliRunner().invoke(app, ["plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.svg")])
+        done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.svg"))
         assert done.exit_code == 0, done.output
         assert ("the untrained encoder (mean)" in done.output) == (kind == "profile")
 

@@ -9,21 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
 
 from cseb.analysis.item_scores import ItemScores
-from cseb.cli import app
 from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.records.store import Store
+from tests.command_line import call
 from tests.factory import record
 from tests.worlds import Answers
 
 Change = Callable[[dict[str, Any]], None]
-
-
-def call(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
 
 
 def to(*path: str | int, value: object) -> Change:

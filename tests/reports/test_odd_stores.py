@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from cseb.cli import app
 from cseb.records.record import Record
 from cseb.records.store import Store
+from tests.command_line import call
 from tests.factory import record
 from tests.stderr_lines import without_progress
 
@@ -63,7 +62,7 @@ def test_odd_folders_are_answered(store: Store, name: str) -> None:
     commands += [("show", keys[0], "--results", folder), ("diff", folder, folder)]
     commands += [("diff", keys[0], other, "--results", folder) for other in (keys[-1], "published")]
     for command in commands:
-        found = CliRunner().invoke(app, list(command))
+        found = call(*command)
         assert found.exception is None or isinstance(found.exception, SystemExit), (command, found.exception)
         assert found.exit_code in (0, 1, 2), command
         assert found.exit_code != 2 or len(without_progress(found.stderr)) == 1, (command, found.stderr)
@@ -76,6 +75,6 @@ def test_odd_folders_are_drawn(store: Store, tmp_path: Path, name: str) -> None:
     for one in STORES[name]():
         store.write(one, {})
     for kind in ("curves", "gain", "profile", "geometry", "training", "seeds", "sensitivity", "cd"):
-        found = CliRunner().invoke(app, ["plot", str(store.folder), "--kind", kind, "--out", str(tmp_path / "p.svg")])
+        found = call("plot", str(store.folder), "--kind", kind, "--out", str(tmp_path / "p.svg"))
         assert found.exception is None or isinstance(found.exception, SystemExit), (kind, found.exception)
         assert found.exit_code == 0 or (found.exit_code, len(without_progress(found.stderr))) == (2, 1), kind

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cseb.analysis.comparable import tag
 from cseb.records.record import RecordSummary
 from cseb.reports.document import Curves, Document, Entry, Grid, Heading
 from cseb.reports.formats.html.curves import drawn
 from cseb.text import plain, quantity
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 HERE = Path(__file__).parent
 LARGE = 5_000  # records; a page with the seeds and the records behind every number of more is too long for a browser
@@ -22,12 +27,9 @@ FIELDS = (
 
 def write(document: Document) -> str:
     """One HTML file; nothing in it is fetched."""
-    from jinja2 import Environment, FileSystemLoader  # late: no other format needs it
     from markupsafe import Markup
 
-    loader = FileSystemLoader(HERE)
-    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.get_template("page.html").render(
+    return _template().render(
         folder=document.title,
         count=f"{len(document.records):,}" if document.records else "",
         large=len(document.records) > LARGE,
@@ -36,6 +38,16 @@ def write(document: Document) -> str:
         style=Markup((HERE / "style.css").read_text("utf-8")),  # noqa: S704 - our own file
         script=Markup((HERE / "script.js").read_text("utf-8")),  # noqa: S704 - our own file
     )
+
+
+@cache
+def _template() -> Template:
+    """Compiled once: that takes longer than most pages."""
+    from jinja2 import Environment, FileSystemLoader  # late: no other format needs it
+
+    loader = FileSystemLoader(HERE)
+    environment = Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template("page.html")
 
 
 def _blocks(document: Document) -> Iterator[dict[str, object]]:
