@@ -14,7 +14,6 @@ import argparse
 import inspect
 import multiprocessing
 import os
-import resource
 import statistics
 import sys
 import time
@@ -27,6 +26,7 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from cseb.experiment.origin import peak_rss_mb
 from cseb.processor import processor
 from cseb.tasks.influence import Labels
 from cseb.tasks.task import Vectors
@@ -101,7 +101,7 @@ def _peak(rows: int, width: int) -> float:
     cuts = [0, SST2[0].rows, SST2[0].rows + SST2[1].rows, rows]
     parts = tuple(Examples(tuple((str(i),) for i in range(a, b)), tuple(y[a:b].tolist())) for a, b in pairwise(cuts))
     LabelledTexts(parts, 2, TEST_RECIPE).items(lambda sentences: x[[int(sentence) for sentence in sentences]])
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return peak_rss_mb() / 2**10
 
 
 def main() -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cseb.encoder.linear import taken
 from cseb.experiment import origin as origins
-from cseb.experiment.origin import LIBRARIES, origin, peak_rss_mb
+from cseb.experiment.origin import LIBRARIES, origin
+from tests.conftest import ROOT
 
 
 def test_an_origin_names_the_libraries_that_are_installed_and_the_arithmetic() -> None:
@@ -48,7 +49,22 @@ def test_the_commit_is_that_of_the_source_tree_and_says_when_files_differ(
     assert commit() == f"{short}+"
 
 
-def test_the_peak_of_memory_is_in_megabytes() -> None:
-    before = peak_rss_mb()
-    np.ones((int(before) + 200, 2**17))  # a row is a megabyte: more than this process has ever had
-    assert before + 150 < peak_rss_mb() < 3 * before + 500
+TAKES = """
+import numpy as np
+from cseb.experiment.origin import peak_rss_mb
+before = peak_rss_mb()
+np.ones((200, 2**17))  # a row is a megabyte
+print(before, peak_rss_mb())
+"""
+STARTS = f"""
+import subprocess, sys
+mine = b"1" * (1_000 * 2**20)
+subprocess.run([sys.executable, "-c", {TAKES!r}], check=True)
+"""
+
+
+def test_the_peak_of_memory_is_in_megabytes_and_that_of_this_process_alone() -> None:
+    done = subprocess.run([sys.executable, "-c", STARTS], cwd=ROOT, check=True, capture_output=True, text=True)
+    before, after = map(float, done.stdout.split())
+    assert before < 900, "the process that started this one has 1,000 MB, which are not its own"
+    assert before + 150 < after < before + 250
