@@ -87,8 +87,8 @@ CONGEN = replace(
     deviations=(
         *DISTIL_L2.deviations,
         VIEW,
-        "bank_ce: the bank is the whole subset, or 10,000 of it; the paper fills a queue of 65,536 with sentences that "
-        f"it takes out of training; {OWN_COLUMN}",
+        "bank_ce: the bank is what training draws of the subset (all of it in an epoch), or 10,000 of that; the paper "
+        f"fills a queue of 65,536 with sentences that it takes out of training; {OWN_COLUMN}",
     ),
 )
 
@@ -102,8 +102,8 @@ SCT = replace(
     deviations=(
         *DISTIL_L2.deviations,
         VIEW,
-        "cross_view_kl: banks are the whole subset, or 10,000 of it; the release fills queues of 65,536 from random "
-        f"unit vectors; {OWN_COLUMN}",
+        "cross_view_kl: banks are what training draws of the subset (all of it in an epoch), or 10,000 of that; the "
+        f"release fills queues of 65,536 from random unit vectors; {OWN_COLUMN}",
         "delete: the teacher reads the whole sentence for both views, so that both banks and both targets are one: the "
         "loss is ConGen's at other temperatures, without a head. Renderings that lie in a file "
         "(`+paraphrase(file=...)`) or pairs give the teacher two, as in the paper",

@@ -213,10 +213,10 @@ class Hiding(Protocol):
 
 @runtime_checkable
 class NeedsPrecomputedTargets(Protocol):
-    """A term that uses the vectors of the whole subset by frozen teachers."""
+    """A term that uses frozen teachers' vectors of all that training draws of the subset."""
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Called once before training with every frozen teacher's vectors (N, D) of the subset in each of two views."""
+        """Called once before training with every frozen teacher's vectors (N, D) of all that is drawn, in two views."""
 
 
 class Stages(Protocol):

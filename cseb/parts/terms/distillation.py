@@ -46,7 +46,7 @@ def spaced(vectors: Tensor, most: int) -> Tensor:
 class RankMSE(nn.Module):
     """Cosines of first and second views are as alike as the rankings of a corpus around both sentences.
 
-    corpus: how many sentences of the subset at most are ranked, by the frozen teacher. low, high:
+    corpus: how many of the sentences that training draws at most are ranked, by the frozen teacher. low, high:
     bounds of the rank correlation between which a pair counts. Source: Seonwoo et al. 2023 (RankEncoder); released
     code.
     """
@@ -69,7 +69,7 @@ class RankMSE(nn.Module):
         self.corpus = torch.zeros(0, 0)
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the subset's vectors (N, D) as the first model has them, or evenly spaced ones of them."""
+        """Keep the vectors (N, D) that the first model has of them, or evenly spaced ones of these."""
         self.corpus = spaced(frozen[0][0], self.size)
 
     def forward(self, step: LossInputs) -> Tensor:

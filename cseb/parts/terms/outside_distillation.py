@@ -98,8 +98,8 @@ class BankCE(nn.Module):
     """Sentences lie among those of the subset as they do for the teacher, whichever view shows them.
 
     teacher, student: temperatures. control: weight of the first view, the second has what is left of 1. corpus: how
-    many sentences of the subset at most are the bank, all of them or evenly spaced ones. Source: Limkonchotiwat et al.
-    2022 (ConGen), eq. 1 to 3; the released code has a queue of 16,384 or more in the place of the subset.
+    many of the sentences that training draws are the bank at most, all or evenly spaced ones. Source: Limkonchotiwat et
+    al. 2022 (ConGen), eq. 1 to 3; the released code has a queue of 16,384 or more in their place.
     """
 
     preset: ClassVar = {"teacher": 0.05, "student": 0.07, "control": 0.5, "corpus": 10_000}  # ConGen, BERT-base
@@ -114,7 +114,7 @@ class BankCE(nn.Module):
         self.bank = torch.zeros(0, 0)
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the subset's vectors (N, D) as the teacher has them, or evenly spaced ones of them."""
+        """Keep the vectors (N, D) that the teacher has of these sentences, or evenly spaced ones of them."""
         self.bank = spaced(frozen[0][0], self.size)
 
     def forward(self, step: LossInputs) -> Tensor:
@@ -136,9 +136,9 @@ def bank_kl(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder:
 class CrossViewKL(nn.Module):
     """Each view lies among the sentences of the subset as the teacher finds the other view to do.
 
-    teacher, student: temperatures. corpus: how many sentences of the subset at most are the bank, in each view. Source:
-    Limkonchotiwat et al. 2023 (SCT), eq. 4, without the factors 1/2, as in the released code, which has queues of
-    65,536 in the place of the subset.
+    teacher, student: temperatures. corpus: how many of the sentences that training draws are the bank of each view at
+    most. Source: Limkonchotiwat et al. 2023 (SCT), eq. 4, without the factors 1/2, as in the released code, which has
+    queues of 65,536 in their place.
     """
 
     preset: ClassVar = {"teacher": 0.04, "student": 0.05, "corpus": 10_000}  # SCT release, distillation, BERT-base
@@ -153,7 +153,7 @@ class CrossViewKL(nn.Module):
         self.banks = [torch.zeros(0, 0)] * 2
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the subset's vectors (N, D) of both views as the teacher has them, or evenly spaced ones of them."""
+        """Keep the vectors (N, D) that the teacher has of both views of them, or evenly spaced ones of these."""
         self.banks = [spaced(view, self.size) for view in frozen[0][:2]]
 
     def forward(self, step: LossInputs) -> Tensor:
