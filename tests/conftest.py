@@ -50,6 +50,13 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """A short name for a test of a long text: every process is told the names of all tests."""
+    if isinstance(val, str | bytes) and len(val) > 200:
+        return f"{val[:40]!r} and {len(val) - 40:,} more"
+    return None
+
+
 WORDS = ("a", "man", "woman", "is", "was", "eating", "food", "pizza", "playing", "guitar", "in", "the", "park", "dog")
 SUBJECTS = ("a man", "a woman", "the dog", "the cat")
 OBJECTS = ("food", "pizza", "the guitar", "in the park")
