@@ -50,6 +50,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest group first: handed out late, one process would run it while the others had nothing left to do."""
+    items.sort(key=lambda item: all(mark.args != ("forked",) for mark in item.iter_markers("xdist_group")))
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """A short name for a test of a long text: every process is told the names of all tests."""
     if isinstance(val, str | bytes) and len(val) > 200:
