@@ -1,6 +1,7 @@
 """A teacher from outside as a stage: its targets, their width, and what is refused."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from cseb.methods.grammar import parse_method
 from cseb.parts.outside_teacher import main_directions, of_width
 from cseb.registry import METHODS
 from cseb.training.build import build, check
+from cseb.training.loop import train
 from tests.conftest import SENTENCES
+from tests.training.small_runs import letters
 
 Tiny = Callable[[str], Path]
 NAMED = "outside_teacher(encoder=any)"
@@ -113,3 +116,13 @@ def test_a_wider_teacher_is_cut_only_for_terms_that_compare_number_by_number(tin
         "multicsr",
         "gcse",
     }
+
+
+@pytest.mark.parametrize("name", ["congen", "sct"])
+@pytest.mark.parametrize(("steps", "rows"), [(2, 8), (99, len(SENTENCES))])
+def test_a_bank_holds_every_sentence_that_training_draws(tiny: Tiny, name: str, steps: int, rows: int) -> None:
+    recipe = f"recipe(steps={steps},batch_size=4,warmup=0,eval_every={steps})"
+    built = build(parse_method(f"{name}+outside_teacher(encoder=any)+{recipe}").at(1.0), tiny("bert"), 0)
+    train(replace(built, teacher=letters), SENTENCES, 0, "cpu", None, lambda look: None)
+    term = built.terms[0].term
+    assert {len(bank) for bank in getattr(term, "banks", [getattr(term, "bank", ())])} == {rows}

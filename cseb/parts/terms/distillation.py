@@ -69,7 +69,7 @@ class RankMSE(nn.Module):
         self.corpus = torch.zeros(0, 0)
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the vectors (N, D) that the first model has of them, or evenly spaced ones of these."""
+        """Keep the first model's vectors (N, D) of all that is drawn, or evenly spaced ones of them."""
         self.corpus = spaced(frozen[0][0], self.size)
 
     def forward(self, step: LossInputs) -> Tensor:

@@ -95,7 +95,7 @@ def bank_ce(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder:
 
 
 class BankCE(nn.Module):
-    """Sentences lie among those of the subset as they do for the teacher, whichever view shows them.
+    """Sentences lie among those of a bank as they do for the teacher, whichever view shows them.
 
     teacher, student: temperatures. control: weight of the first view, the second has what is left of 1. corpus: how
     many of the sentences that training draws are the bank at most, all or evenly spaced ones. Source: Limkonchotiwat et
@@ -114,7 +114,7 @@ class BankCE(nn.Module):
         self.bank = torch.zeros(0, 0)
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the vectors (N, D) that the teacher has of these sentences, or evenly spaced ones of them."""
+        """Keep the teacher's vectors (N, D) of all that is drawn, or evenly spaced ones of them."""
         self.bank = spaced(frozen[0][0], self.size)
 
     def forward(self, step: LossInputs) -> Tensor:
@@ -134,7 +134,7 @@ def bank_kl(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder:
 
 
 class CrossViewKL(nn.Module):
-    """Each view lies among the sentences of the subset as the teacher finds the other view to do.
+    """Each view lies among the sentences of a bank as the teacher finds the other view to do.
 
     teacher, student: temperatures. corpus: how many of the sentences that training draws are the bank of each view at
     most. Source: Limkonchotiwat et al. 2023 (SCT), eq. 4, without the factors 1/2, as in the released code, which has
@@ -153,7 +153,7 @@ class CrossViewKL(nn.Module):
         self.banks = [torch.zeros(0, 0)] * 2
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the vectors (N, D) that the teacher has of both views of them, or evenly spaced ones of these."""
+        """Keep the teacher's vectors (N, D) of both views of all that is drawn, or evenly spaced ones of them."""
         self.banks = [spaced(view, self.size) for view in frozen[0][:2]]
 
     def forward(self, step: LossInputs) -> Tensor:
