@@ -18,6 +18,7 @@ from cseb.methods.grammar import parse_methods
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.layouts import KINDS
+from cseb.tasks.own import MEASURES
 from tests.command_line import call
 from tests.factory import grid, record
 from tests.reports.test_layouts import heated
@@ -177,6 +178,35 @@ def test_a_task_is_looked_for_in_all_tables_of_a_folder(tmp_path: Path) -> None:
     assert "no records were scored on all of sickr, snli; name tasks of one run" in refused(
         folder, "--tasks", "sickr,snli"
     )
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("first16:open", ("first16:snli@1", "first16:banking77@1", "first16:clinc150@1")),
+        ("first16:snli,snli@1", ("first16:snli@1", "snli@1")),
+        ("folder/my.tsv,first16:folder/my.tsv", ("my.tsv@1", "first16:my.tsv@1")),
+        ("my.tsv:geometry", tuple(f"my.tsv:{one}@1" for one in MEASURES)),
+    ],
+)
+def test_tasks_are_named_as_for_a_run(tmp_path: Path, typed: str, names: tuple[str, ...]) -> None:
+    results = stored(
+        tmp_path,
+        [
+            record(method, seed=seed, tasks=(*names, "other@1"), values=(*[50.0 + seed] * len(names), 0.0))
+            for method in ("simcse", "micse")
+            for seed in range(3)
+        ],
+    )
+    for asked in ([], ["--table", "tasks"]):
+        rows = csv.DictReader(io.StringIO(said(results, "--tasks", typed, *asked, "-f", "csv")))
+        shown = {name for row in rows for name in row["tasks"].split()}
+        assert shown == set(names)
+    compared = call("compare", results, "--tasks", typed, "-f", "csv")
+    assert compared.exit_code == 0, compared.output
+    assert {row["tasks"] for row in csv.DictReader(io.StringIO(compared.stdout)) if row["sheet"] == "effects"} == {
+        " ".join(names)
+    }
 
 
 def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path) -> None:

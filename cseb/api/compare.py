@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cseb.api.arguments import joined, listed, methods_of
+from cseb.api.arguments import listed, methods_of, names
 from cseb.api.results import Results, summaries_of
 from cseb.errors import BadBenchmark, BadResults, between, one_of
 
@@ -121,6 +121,7 @@ def compare(
     from cseb.reports.comparison_report import Wanted, baseline_of, sheets
     from cseb.reports.learning_curve import NAME, no_learning_curve
     from cseb.reports.variance_sources import sources
+    from cseb.tasks.names import recorded_names
 
     one_of(("", "best", "last"), checkpoint, "--select")
     between(0, MARGIN, margin, "--margin")
@@ -141,7 +142,7 @@ def compare(
         wanted = Wanted(
             baseline="" if all_pairs else baseline_of(study, baseline),
             select=chosen,
-            tasks=_named(joined(tasks), study.tasks),
+            tasks=recorded_names(names(tasks)),
             margin=margin,
             singles=single_tasks,
             aso=aso,
@@ -154,11 +155,3 @@ def compare(
     if learning_curve and not variance and not any(one.name == NAME for one in shown):
         raise no_learning_curve(studies)
     return Comparison(tuple(shown))
-
-
-def _named(text: str, known: object) -> tuple[str, ...]:
-    """Tasks as records name them, from names a user types."""
-    from cseb.tasks.names import parse_names
-
-    versioned = {str(task).partition("@")[0]: str(task) for task in cast("dict[str, str]", known)}
-    return tuple(versioned.get(name, name) for name in parse_names(text)) if text else ()

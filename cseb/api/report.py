@@ -201,13 +201,13 @@ def query(
 ) -> StudyQuery:
     """What a user asks of a folder of records, read. Raises: BadBenchmark, BadSpec, UnknownName."""
     from cseb.analysis.query import StudyQuery
-    from cseb.registry import TASK_GROUPS
+    from cseb.tasks.names import recorded_names
 
     return StudyQuery(
         methods=methods_of(methods),
         fractions=tuple(map(float, listed(fractions))),
         sizes=tuple(map(int, listed(sizes))),
-        tasks=tuple(task for name in names(tasks) for task in TASK_GROUPS.get(name, (name,))),
+        tasks=recorded_names(names(tasks)),
         select=cast(Any, checkpoint),
         **others,
     )

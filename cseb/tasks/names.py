@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark, UnknownName
@@ -21,6 +22,20 @@ def parse_names(text: str) -> list[str]:
     Raises: UnknownName, BadBenchmark.
     """
     return list(_parse(text))
+
+
+def recorded_names(words: Iterable[str]) -> tuple[str, ...]:
+    """Names as records have them: those of `parse_names`, and any other word as it is, such as `sts12@1`.
+
+    Raises: BadBenchmark.
+    """
+    found: list[str] = []
+    for word in words:
+        try:
+            found += parse_names(word)
+        except UnknownName:
+            found.append(word)  # the records say whether they have it
+    return tuple(found)
 
 
 def parse_tasks(text: str) -> list[Task]:
