@@ -60,6 +60,12 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     assert "simcse - micse" in shown.stdout
 
 
+def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:
+    out, asked = tmp_path / "page.csv", ("compare", results, "--format", "csv")
+    assert call(*asked, "--out", out).stdout == f"written to {out}\n"
+    assert out.read_text("utf-8") == call(*asked).stdout
+
+
 def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> None:
     def compare() -> str:
         found = call("compare", results)
@@ -99,6 +105,7 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
         (["--variance"], "--vary subset"),
         (["--learning-curve"], "needs two sizes and 2 seeds that a trained method has at both; found 1 size (100)"),
         (["--tasks", "mw-mixed"], "known: mw-captions"),
+        (["--out", "/nowhere/page.csv"], "/nowhere/page.csv cannot be written"),
         (["--margin", "inf", "--format", "json"], "--margin is inf; a finite number is needed"),
         (["--margin", "1e308"], "it must lie between 0 and 1000000.0"),
     ],

@@ -16,12 +16,13 @@ from cseb.cli.options import (
     Methods,
     Mixed,
     Named,
+    Out,
     Results,
     Sizes,
     folder_of,
     numbers,
 )
-from cseb.cli.screen import say
+from cseb.cli.screen import write
 from cseb.cli.waiting import telling
 
 
@@ -50,6 +51,7 @@ def compare(
     data_dir: DataDir = "",
     mixed: Mixed = False,
     format: Format = "terminal",
+    out: Out = None,
     quiet: Hushed = False,
 ) -> None:
     """Compare methods by paired differences, with intervals for new seeds and for new test items.
@@ -81,4 +83,4 @@ def compare(
             mixed=mixed,
         )
         text = found.text(format)
-    say(text, nl=False)
+    write(text, out)

@@ -72,8 +72,8 @@ Mixed = Annotated[
     bool, typer.Option("--mixed", help="Let one table mix devices, versions and task lists, and say so below it.")
 ]
 
-
 Format = Annotated[str, typer.Option("--format", "-f", help="terminal, markdown, latex, csv, json or html.")]
+Out = Annotated[Path | None, typer.Option(help="File to write instead of the screen.")]
 
 
 def folder_of(results: Path | None, named: Path | None) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,15 +17,15 @@ from cseb.cli.options import (
     Methods,
     Mixed,
     Named,
+    Out,
     Results,
     Sizes,
     Tasks,
     folder_of,
     numbers,
 )
-from cseb.cli.screen import say
+from cseb.cli.screen import write
 from cseb.cli.waiting import telling
-from cseb.errors import BadResults
 
 
 def report(
@@ -66,7 +65,7 @@ def report(
     ] = "seeds",
     data_dir: DataDir = "",
     mixed: Mixed = False,
-    out: Annotated[Path | None, typer.Option(help="File to write instead of the screen.")] = None,
+    out: Out = None,
     quiet: Hushed = False,
 ) -> None:
     """Print the table of a results folder.
@@ -98,19 +97,3 @@ def report(
             benchmark=benchmark,
         )
     write(text, out)
-
-
-def write(text: str, out: Path | None) -> None:
-    """To the screen, or whole to a file. Raises: BadResults."""
-    if out is None:
-        say(text, nl=False)
-        return
-    from cseb.data.files import write_beside
-
-    try:
-        write_beside(out, text.encode(errors="backslashreplace"))
-    except OSError as error:
-        raise BadResults(
-            f"{out} cannot be written: {error.strerror or error}; make its folder, or take another"
-        ) from None
-    say(f"written to {out}")

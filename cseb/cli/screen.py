@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import typer
 
+from cseb.errors import BadResults
 from cseb.text import shown
 
 
@@ -40,6 +42,22 @@ def pour(lines: Iterable[str]) -> None:
         say(text, nl=False)
     else:
         typer.echo(text.encode(), nl=False)
+
+
+def write(text: str, out: Path | None) -> None:
+    """To the screen, or whole to a file. Raises: BadResults."""
+    if out is None:
+        say(text, nl=False)
+        return
+    from cseb.data.files import write_beside
+
+    try:
+        write_beside(out, text.encode(errors="backslashreplace"))
+    except OSError as error:
+        raise BadResults(
+            f"{out} cannot be written: {error.strerror or error}; make its folder, or take another"
+        ) from None
+    say(f"written to {out}")
 
 
 class _Noted(io.FileIO):
