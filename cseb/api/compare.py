@@ -88,7 +88,7 @@ def compare(
         methods: those to compare.
         fractions: of the corpus, those to compare; all by default.
         sizes: numbers of sentences to compare.
-        tasks: tasks to average; by default all that are scored alike.
+        tasks: tasks or groups to average; by default all that are scored alike.
         checkpoint: ``best`` on the dev set or ``last``; by default best where there is one.
         margin: points below which a difference does not matter.
         single_tasks: single tasks too, exploratory.

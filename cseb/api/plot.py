@@ -38,7 +38,7 @@ def plot(
         methods: those to show.
         fractions: of the corpus, those to show.
         sizes: numbers of sentences to show.
-        tasks: tasks to average.
+        tasks: tasks or groups to average.
         checkpoint: ``best`` on the dev set or ``last``.
         spread: bands: ``std``, ``ci95``, ``sem`` or ``range``.
         baseline: for gain and profile, the method that others are compared with.
