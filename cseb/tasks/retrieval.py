@@ -105,7 +105,8 @@ def placed(scores: npt.NDArray[np.floating], relevant: Collection[int] | Numbers
     """
     if not np.isfinite(scores).all():
         return np.nan, np.nan
-    ranks = np.sort([1 + np.sum(scores > scores[own]) + np.sum(scores[:own] == scores[own]) for own in relevant])
+    ahead = [np.count_nonzero(scores > scores[own]) + np.count_nonzero(scores[:own] == scores[own]) for own in relevant]
+    ranks = 1 + np.sort(ahead)
     return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)), float(ranks[0])
 
 
