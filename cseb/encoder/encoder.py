@@ -73,14 +73,17 @@ class Encoder(nn.Module):
         outputs = self._outputs(backbone, ids, mask, self.pooler.needs)
         return self._pooled(outputs, ids, mask, anchor)
 
-    def forward(self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
-        """Token ids (B, T) to one encoded view of B sentences."""
-        outputs = self._outputs(self.backbone, ids, mask, self.needs)
+    def forward(
+        self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor, spared: frozenset[str] = frozenset()
+    ) -> EncodedView:
+        """Token ids (B, T) to one encoded view of B sentences. spared: of `needs`, what no term reads of these rows."""
+        needs = self.needs - spared | self.pooler.needs
+        outputs = self._outputs(self.backbone, ids, mask, needs)
         h = self._pooled(outputs, ids, mask, anchor)
-        attentions = outputs.attentions if ATTENTIONS in self.needs else ()
-        if ATTENTIONS in self.needs and not attentions:
+        attentions = outputs.attentions if ATTENTIONS in needs else ()
+        if ATTENTIONS in needs and not attentions:
             raise BadSpec("this encoder returns no attention maps; use a method without ami, or another encoder")
-        layers = outputs.hidden_states if LAYERS in self.needs else ()
+        layers = outputs.hidden_states if LAYERS in needs else ()
         return EncodedView(h, self.project(h), ids, mask, content, layers, attentions)
 
     def project(self, h: Tensor) -> Tensor:

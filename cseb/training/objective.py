@@ -13,9 +13,9 @@ from torch import Generator, Tensor, nn
 
 from cseb.encoder.distributed import SINGLE_PROCESS, DistributedContext
 from cseb.encoder.encoder import Encoder
-from cseb.encoder.interface import EncodedView
+from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView
 from cseb.encoder.random_streams import Choices, apart
-from cseb.parts import Hiding, LossInputs, Queued, Rendering
+from cseb.parts import ALL, EVERYTHING, Hiding, LossInputs, Queued, Reads, Rendering, Term
 from cseb.parts.contract_checks import scalar
 from cseb.seeds import distinct
 from cseb.training.batches import Batch
@@ -38,6 +38,7 @@ class Objective(nn.Module):
         self.weighted = list(zip(distinct(one.name for one in built.terms), built.terms, strict=True))
         hiding = ((name, one.term) for name, one in self.weighted if isinstance(one.term, Hiding))
         self.hiding = next(((name, term) for name, term in hiding if term.corrupt_contrast), None)
+        self.mapped, self.spared = _maps([weighted.term for weighted in built.terms])
         self.looked_at: set[str] = set()  # terms whose value has been looked at: they return the same kind every time
 
     def forward(
@@ -87,14 +88,21 @@ class Objective(nn.Module):
 
     def _encoded(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int) -> Sequence[EncodedView]:
         if self.second is None and not self.renderings:
-            return _split(self._whole(encoder, encoder, batch, views), views)
+            counts = [views] if self.mapped >= views else [self.mapped, views - self.mapped]
+            rows = [len(batch[0]) // views * count for count in counts]
+            readers: Sequence[Callable[..., EncodedView]] = (encoder, partial(encoder, spared=self.spared))
+            parts = zip(*(torch.split(field, rows) for field in batch), strict=True)
+            split: list[EncodedView] = []
+            for reader, part, count in zip(readers, parts, counts, strict=False):
+                split += _split(self._whole(encoder, reader, part, count), count)
+            return split
         blocks = zip(*(field.chunk(views) for field in batch), strict=True)
-        readers = [encoder if self.second is None or not number else self.second for number in range(views)]
-        readers_of_views = self.renderings or [Encoder.__call__] * views
+        encoders = [encoder if self.second is None or not number else self.second for number in range(views)]
+        renderings = self.renderings or [Encoder.__call__] * views
         found = []
-        for rendering, reader, block in zip(readers_of_views, readers, blocks, strict=True):
-            with nullcontext() if reader is encoder else apart("second"):
-                found.append(self._whole(reader, partial(rendering, reader), block, 1))
+        for rendering, each, block in zip(renderings, encoders, blocks, strict=True):
+            with nullcontext() if each is encoder else apart("second"):
+                found.append(self._whole(each, partial(rendering, each), block, 1))
         return found
 
     def _whole(
@@ -111,6 +119,19 @@ class Objective(nn.Module):
             [self.distributed.gather(layer, rows, views) for layer in some] for some in (found.layers, found.attentions)
         )
         return EncodedView(h, encoder.project(h), ids, mask, content, layers, attentions)
+
+
+def _maps(terms: Sequence[Term]) -> tuple[int, frozenset[str]]:
+    """How many of the first views have their attention maps read, and what is computed for those maps alone.
+
+    All, where a term reads maps of edits, which come last, or does not say what it reads; or where no term reads any:
+    then there is nothing to spare.
+    """
+    mapping = [term for term in terms if ATTENTIONS in term.needs]
+    looked: list[Reads] = [getattr(term, "reads", EVERYTHING) for term in mapping]
+    others = frozenset[str]().union(*(term.needs for term in terms if ATTENTIONS not in term.needs))
+    mapped = max((ALL if one.edits else one.views for one in looked), default=ALL)
+    return mapped, frozenset({ATTENTIONS, PADDING}) - others
 
 
 def _split(view: EncodedView, views: int) -> list[EncodedView]:

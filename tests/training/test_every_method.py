@@ -1,6 +1,7 @@
 """Every method: lower loss, the same bits twice, the same from packed batches, and vectors of the encoder alone."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from cseb.encoder import packing
 from cseb.errors import BadData
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import OPTIONAL
+from cseb.parts import ALL
+from cseb.training import objective
 from cseb.training.build import build
 from cseb.training.checkpoints import restore
 from cseb.training.loop import train
@@ -75,6 +78,30 @@ def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
     padded = trained(tiny, name, still).curve
     assert packed[0][1] == pytest.approx(padded[0][1], rel=1e-4)
     assert packed[1][1] == pytest.approx(padded[1][1], rel=1e-2)  # AdamW's first step makes much of rounding
+
+
+@pytest.mark.parametrize("name", ["sncse+ami", "pcl+ami", "pcl+ami(valid='square')"])
+def test_views_whose_attention_maps_no_term_reads_are_encoded_without_them_to_the_same_loss(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    kept: list[bool] = []
+    outputs = packing.outputs
+
+    def seen(*given: Any, maps: bool = False, **asked: Any) -> Any:
+        if torch.is_grad_enabled():
+            kept.append(maps)
+        return outputs(*given, maps=maps, **asked)
+
+    monkeypatch.setattr(packing, "outputs", seen)
+    still = f"{SMALL}+recipe(steps=2,eval_every=1,dropout=1e-9)"  # none is dropped
+    spared = trained(tiny, name, still).curve
+    assert kept == [True, False] * (len(kept) // 2)
+    monkeypatch.setattr(objective, "_maps", lambda terms: (ALL, frozenset()))
+    kept.clear()
+    whole = trained(tiny, name, still).curve
+    assert set(kept) == {True}
+    assert spared[0][1] == pytest.approx(whole[0][1], rel=1e-5)
+    assert spared[1][1] == pytest.approx(whole[1][1], rel=1e-2)  # AdamW's first step makes much of rounding
 
 
 @pytest.mark.parametrize("name", LINES)
