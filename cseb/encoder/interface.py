@@ -97,7 +97,7 @@ class EncodedView:
 
     h: (B, D) before the head, z: (B, P) after it; most heads keep the width. ids, mask, content: (B, T); content is 1
     on the sentence's own tokens, 0 on special tokens, prompt and padding. layers and attentions (L tensors
-    (B, H, T, T), last axis = keys) are empty unless a part needs them.
+    (B, H, T, T), last axis = keys) are empty unless a part needs them, attentions also where no term reads this view's.
     """
 
     h: Tensor
