@@ -246,6 +246,7 @@ def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) 
         def __init__(self, inner: torch.nn.Module, name: str) -> None:
             super().__init__()
             self.inner, self.name, self.networks = inner, name, getattr(inner, "networks", 1)
+            self.needs = inner.needs
 
         def forward(self, told: LossInputs) -> torch.Tensor:
             held = (len(told.views), len(told.edits), told.peer is not None)
