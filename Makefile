@@ -25,7 +25,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)  ## the main job on the embedded default: no network, under three minutes on two cores
-	$(BIN)/cseb run --no-probe  # timing each method first takes ten seconds and tells what the line above says
+	$(BIN)/cseb run
 	$(BIN)/cseb report
 
 lint: $(READY)

@@ -92,7 +92,7 @@ def run(corpora: Sequence[str], records: Path, encoder: str, teacher: str, seeds
     for seed in range(seeds):  # stopped early, all corpora have the same seeds
         for store, parts, file, tasks in made:
             runs = Runs(
-                encoder, file, tasks, "", steps, SCALE, store, 1, 1, "cpu", "auto", False, False,
+                encoder, file, tasks, "", steps, SCALE, store, 1, 1, "cpu", "auto", False,
                 lambda _: nullcontext(lambda event: print(type(event).__name__, getattr(event, "key", ""), flush=True)),
             )  # fmt: skip
             methods = [*UNTRAINED, *contestants(folder)]

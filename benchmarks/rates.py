@@ -136,7 +136,7 @@ def main() -> None:
         grid = given.records / "trials.yaml"
         grid.write_text(benchmarks.text(trials_of(given.benchmark, given.methods)), encoding="utf-8")
         options = ["--results", str(given.records), "--data-dir", given.data_dir, "--workers", given.workers]
-        app(["run", str(grid), *options, "--no-probe"])  # which ends this script
+        app(["run", str(grid), *options])  # which ends this script
     trials = read(Store(given.records))
     table = table_of(given.benchmark)
     rows = merged(table, trials)

@@ -167,7 +167,7 @@ def _by_labels(
     data_dir = str(given.data_dir) if given.data_dir else ""
     at_once = workers_of("auto", 1, "cpu")
     runs = Runs(
-        given.encoder, corpus, domain, data_dir, given.steps, SCALE, store, at_once, 1, "cpu", "auto", False, False,
+        given.encoder, corpus, domain, data_dir, given.steps, SCALE, store, at_once, 1, "cpu", "auto", False,
         lambda _: nullcontext(lambda event: print(type(event).__name__, getattr(event, "key", ""), flush=True)),
     )  # fmt: skip
     size = len(corpus.read_text(encoding="utf-8").splitlines())

@@ -21,7 +21,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: th
 if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
     os.environ.pop("CSEB_DATA_DIR", None)  # tests read real data only where they ask for them
     os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="cseb-tests-")  # what cseb keeps is not the user's
-os.environ["CSEB_PROBE"] = "0"  # a grid is not timed before it runs, but where that is what is tested
 
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Option, preset

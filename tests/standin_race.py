@@ -11,7 +11,6 @@ import pytest
 
 from cseb.advice import advise as steps
 from cseb.advice.questions import POOL
-from cseb.experiment.expected_time import Estimates, Span
 from cseb.experiment.job import Job
 from cseb.launchers.events import Event, Finished, Started, Summary
 from cseb.launchers.local import Local
@@ -37,10 +36,6 @@ class World:
 
     def seconds(self, job: Job) -> float:
         return self.slow * SECONDS.get(job.label, 1.0)
-
-    def estimates(self, jobs: Sequence[Job], workers: int) -> Estimates:
-        self.now += 10.0
-        return Estimates({job.key: Span.of([SECONDS[job.label]]) for job in jobs})
 
     def launch(
         self, jobs: Sequence[Job], store: Store, launcher: Local, watch: Callable[[Event], None], **_: object
@@ -86,7 +81,6 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> World:
     for module in ("advice.advise", "advice.budget", "advice.runs", "api.recommend"):
         monkeypatch.setattr(f"cseb.{module}.time.monotonic", lambda: made.now)
     monkeypatch.setattr("cseb.advice.runs.launch", made.launch)
-    monkeypatch.setattr("cseb.advice.runs.estimates", made.estimates)
     monkeypatch.setattr(steps, "word_baselines", lambda *_: {})
     monkeypatch.setattr("cseb.advice.advise.fitting", lambda jobs: (list(dict.fromkeys(job.label for job in jobs)), {}))
     return made

@@ -121,7 +121,7 @@ def test_a_sample_of_a_known_file_is_found_below_the_data_folder(tmp_path: Path)
 
 def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[object]) -> None:
     listed = call("run", *grid, "--dry-run")
-    assert "2 jobs, 2 to run, 2 of unknown length" in listed.stdout
+    assert "2 jobs, 2 to run. Run time unknown." in listed.stdout
     assert not (tmp_path / "results").exists()
 
     first = call("run", *grid, "--save-models")
@@ -144,7 +144,7 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     before = other.stat().st_mtime_ns
     assert call("run", resolved, *grid[-6:]).stdout.splitlines()[-1].startswith("1 job done")  # the file is the grid
     assert other.stat().st_mtime_ns == before
-    assert "2 to run, about" in call("run", *grid, "--dry-run", "--fresh").stdout
+    assert "2 to run. Expected run time: " in call("run", *grid, "--dry-run", "--fresh").stdout
     assert call("run", *grid, "--fresh", "--quiet").stdout == ""
     assert other.stat().st_mtime_ns > before
 

@@ -135,7 +135,7 @@ def run(tiny: Path, corpus: Path, results: Path, *options: str) -> Store:
         *("--tasks", "mw-captions,mw-forum", *options),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
-    outlook = ["2 jobs, 2 to run, 2 of unknown length"]
+    outlook = ["2 jobs, 2 to run. Run time unknown."]
     assert (done.returncode, without_progress(done.stderr)) == (0, outlook), done.stderr + done.stdout
     assert "2 jobs done" in done.stdout
     return Store(results)

@@ -4,7 +4,7 @@
 
 Every method of results/speed/cost.csv that trains an encoder on sentences alone (its first row there), five shares,
 five seeds, 15,625 steps each; a step of SimCSE takes what is assumed here. Jobs are handed out in the order of
-`plan.longest_first`, one to a GPU. Writes the tables of results/speed/plan.md, behind their comment lines.
+`expected_time.longest_first`, one to a GPU. Writes the tables of results/speed/plan.md, behind their comment lines.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.marked import with_table
-from cseb.experiment.plan import longest_first
+from cseb.experiment.expected_time import longest_first
 from cseb.methods.grammar import parse_method
 
 ROOT = Path(__file__).parents[2]

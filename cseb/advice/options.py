@@ -39,7 +39,6 @@ class Options:
     threads: int
     linear: str
     device: str
-    probe: bool
     trust_remote_code: bool
 
     def __post_init__(self) -> None:
@@ -73,7 +72,7 @@ class Options:
         words = ["cseb", "recommend", self.corpus]
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name not in ("corpus", "probe", "trust_remote_code") and value not in ("", None, 0):
+            if one.name not in ("corpus", "trust_remote_code") and value not in ("", None, 0):
                 words += [f"--{one.name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
         return shlex.join([*words, *(["--trust-remote-code"] if self.trust_remote_code else [])])
 

@@ -25,7 +25,6 @@ from cseb.launchers import launch
 from cseb.launchers.events import Broken, Event, Finished, Watch
 from cseb.launchers.local import Local
 from cseb.launchers.signals import Stop
-from cseb.launchers.time_probe import estimates
 from cseb.progress import unheard
 from cseb.records.bookkeeping import hide
 from cseb.records.record import RecordSummary
@@ -43,7 +42,7 @@ class Runs:
     """Runs methods under given seeds, unless the store has their records, and reads their points.
 
     encoder, corpus, tasks, data_dir, steps, scale, column: as in a benchmark. models: where trained encoders are kept,
-    if anywhere. timed: seconds of a job that was timed, by method. broken: why jobs left no record, by method. made:
+    if anywhere. broken: why jobs left no record, by method. made:
     all records of jobs that were asked for, by key. starting: seconds until worker processes had begun, the longest
     seen.
     """
@@ -60,11 +59,9 @@ class Runs:
     device: str
     linear: str
     trust_remote_code: bool
-    probe: bool
     show: Show
     models: Path | None = None
     column: str = ""
-    timed: dict[str, float] = field(default_factory=dict)
     broken: dict[str, str] = field(default_factory=dict)
     made: dict[str, RecordSummary] = field(default_factory=dict)
     starting: float = 0.0
@@ -97,14 +94,7 @@ class Runs:
         return grid
 
     def expected(self, grid: Grid) -> float | None:
-        """Seconds until the jobs of a grid have run; None where nobody knows. Trained methods like none are timed."""
-        if self.probe and (
-            unknown := [job for job in grid.todo if job.recipe.steps and self.likely(job.label) is None]
-        ):
-            grid.check()
-            first = list({job.label: job for job in unknown}.values())
-            spans = estimates(first, self.workers).spans
-            self.timed |= {job.label: spans[job.key].likely for job in first if job.key in spans}
+        """Seconds until the jobs of a grid have run; None if unknown."""
         # what is not trained has never been timed: it is scored as the others are, and takes less than any of them
         known = [self.likely(job.label) or (0.0 if job.recipe.steps == 0 else None) for job in grid.todo]
         if None in known:
@@ -112,9 +102,9 @@ class Runs:
         return makespan([one for one in known if one is not None], self.workers) + (self.starting if known else 0.0)
 
     def likely(self, method: str) -> float | None:
-        """Seconds of a job of this method: what those took that have a record, or what was timed; None for neither."""
+        """Seconds of a job of this method: the mean of its records; None without any."""
         took = [record.cost.seconds for record in self.made.values() if record.method == method]
-        return fmean(took) if took else self.timed.get(method)
+        return fmean(took) if took else None
 
     def run(self, grid: Grid, deadline: float = inf, reserve: Callable[[], float] = lambda: 0.0) -> bool:
         """Run what has no record; False if the clock stopped it.

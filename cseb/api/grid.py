@@ -36,20 +36,6 @@ class PlannedGrid:
     models: Path | None = None
     time_limit: float | None = None
     remote: bool = False
-    here: bool = True  # whether jobs run on this machine, each in a process of its own
-
-    def probed(self) -> PlannedGrid:
-        """The same grid, with an estimate of jobs that no record is like: some steps of their methods are timed.
-
-        Where jobs run elsewhere, or several processes share one, nothing is timed. No run is touched by it. Raises:
-        CsebError for what cannot be run.
-        """
-        if not self.here or not (jobs := self.grid.untimed):
-            return self
-        from cseb.launchers.time_probe import estimates
-
-        self.grid.check()
-        return replace(self, grid=replace(self.grid, timed=estimates(jobs, self.grid.workers)))
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
@@ -161,7 +147,7 @@ def plan_grid(
     models = folder / "models" if save_models else None
     ordered = jobs[::-1] if backwards else jobs
     grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models, changed)
-    return PlannedGrid(grid, host, models, time_limit, away, here=not away and processes == 1)
+    return PlannedGrid(grid, host, models, time_limit, away)
 
 
 def run(

@@ -11,7 +11,7 @@ from cseb.records.method_text import part_differences
 from cseb.reports.text_table import aligned
 from cseb.statistics.paired import exact_floor
 from cseb.statistics.power import Design
-from cseb.text import duration, percent, plain, quantity
+from cseb.text import duration, percent, quantity
 
 
 def listing(grid: Grid) -> str:
@@ -29,21 +29,14 @@ def listing(grid: Grid) -> str:
 
 
 def outlook(grid: Grid) -> list[str]:
-    """How many jobs there are, how long they are likely to take, and how that is known."""
+    """Return how many jobs there are and how long they are expected to take."""
     message = f"{quantity(len(grid.jobs), 'job')}, {len(grid.todo)} to run"
-    if (left := grid.left()) is not None:
-        likely, low, high = map(duration, left)
-        between = f" ({low} to {high})" if low != high else ""
-        message += f", about {likely}{between} with {quantity(grid.workers, 'worker')}"
-    if unknown := len(grid.untimed):
-        message += f", {unknown} of unknown length"
-    found = grid.timed
-    lines = [message]
-    if found.timed:
-        lines.append(f"timed here, some steps of each method: {', '.join(found.timed)}")
-    if found.guessed:
-        lines.append(f"judged by those that were timed: {', '.join(found.guessed)}")
-    return lines + [f"{label} could not be timed: {plain(why)}" for label, why in found.unknown.items()]
+    if not grid.todo:
+        return [message]
+    left = grid.left()
+    if left is None:
+        return [f"{message}. Run time unknown."]
+    return [f"{message}. Expected run time: {duration(left)} with {quantity(grid.workers, 'worker')}."]
 
 
 def _replaced(grid: Grid) -> list[str]:

@@ -58,7 +58,6 @@ def recommend(
     threads: int = 1,
     linear: str = "auto",
     device: str = "auto",
-    probe: bool = True,
     trust_remote_code: bool = False,
     say: Callable[[str], None] = lambda _: None,
     show: Callable[[Grid], AbstractContextManager[Watch]] | None = None,
@@ -90,7 +89,6 @@ def recommend(
         threads: CPU threads of each job.
         linear: library of the linear layers on a CPU: ``blas``, ``onednn`` or ``auto``.
         device: ``auto``, ``cpu`` or ``cuda``.
-        probe: time some steps of methods that no record is like, to keep the budget.
         trust_remote_code: run Python code that comes with the encoder.
         say: is told one line after each step.
         show: makes what is told of every event of a round.
@@ -121,7 +119,6 @@ def recommend(
         threads=threads,
         linear=linear,
         device=device,
-        probe=probe,
         trust_remote_code=trust_remote_code,
     )
     return advise(options, say, show, asker)
@@ -177,7 +174,7 @@ def forecast(options: Options, say: Callable[[str], None]) -> list[str]:
         *(f"left out: {label}: {why}" for label, why in advice.unfit.items()),
     ]
     if first is None or whole is None:
-        return [*lines, "nobody knows how long that takes; without --no-probe some steps are timed"]
+        return [*lines, "Run time unknown."]
     said = f"about {duration(first)} for the first round, {duration(whole)} for all, of {options.budget:g} min"
     return [*lines, said]
 
@@ -236,7 +233,6 @@ def _prepared(
         device=device,
         linear=options.linear,
         trust_remote_code=options.trust_remote_code,
-        probe=options.probe,
         show=show or (lambda _: nullcontext(lambda _: None)),
     )
     few = beginning(len(parts.train))

@@ -44,9 +44,6 @@ def recommend(
     linear: Linear = "auto",
     device: Device = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and how long, store nothing.")] = False,
-    probe: Annotated[
-        bool, typer.Option("--probe/--no-probe", envvar="CSEB_PROBE", help="Time some steps, to keep the budget.")
-    ] = True,
     quiet: Quiet = False,
     trust_remote_code: Trust = False,
 ) -> None:
@@ -77,7 +74,6 @@ def recommend(
         threads=threads,
         linear=linear,
         device=device,
-        probe=probe,
         trust_remote_code=trust_remote_code,
     )
 

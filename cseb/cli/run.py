@@ -87,14 +87,6 @@ def run(
     linear: Linear = "auto",
     device: Device = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, store nothing.")] = False,
-    probe: Annotated[
-        bool,
-        typer.Option(
-            "--probe/--no-probe",
-            envvar="CSEB_PROBE",
-            help="Time some steps of methods that no record is like, to say how long the grid will take.",
-        ),
-    ] = True,
     quiet: Quiet = False,
     fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Run jobs again that have a record.")] = False,
     retry_failed: Annotated[
@@ -167,8 +159,7 @@ def run(
     from cseb.api.grid_text import ending, listing, outlook
 
     with telling(quiet):  # until the jobs begin, which have a display of their own
-        planned.grid.check()  # what a user can mend comes before seconds are spent on timing
-        planned = planned.probed() if probe and (dry_run or not quiet) else planned
+        planned.grid.check()
     if dry_run:
         say(listing(planned.grid))
         return

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from cseb.data.files import write_whole
 from cseb.errors import BadBenchmark, BadResults, BadSpec, one_of
 from cseb.experiment import benchmark as benchmarks
-from cseb.experiment import plan
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.expected_time import Estimates, Span, makespan
+from cseb.experiment.expected_time import expected_seconds, longest_first, makespan
 from cseb.experiment.job import Job, code
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.methods.fingerprints import changed as code_changed
@@ -34,7 +33,6 @@ class Grid:
     workers: int
     records: Mapping[str, RecordSummary]
     todo: Sequence[Job]
-    timed: Estimates = field(default_factory=Estimates)  # of jobs that no record is like, if they were timed
 
     @classmethod
     def of(
@@ -92,30 +90,19 @@ class Grid:
         _check_parts(self.todo)
 
     @cached_property
-    def spans(self) -> dict[str, Span | None]:
-        """What each job is likely to take, by key: what like records took, else what was timed; None if neither."""
-        like = plan.like_records(self.jobs, self.records.values())
-        return {key: Span.of(near) if near else self.timed.spans.get(key) for key, near in like.items()}
-
-    @property
     def seconds(self) -> dict[str, float | None]:
-        """The likely seconds of each job, by key."""
-        return {key: span and span.likely for key, span in self.spans.items()}
+        """Expected seconds of each job, by key; None if no similar record exists."""
+        return expected_seconds(self.jobs, self.records.values())
 
-    @property
-    def untimed(self) -> list[Job]:
-        """Jobs to run of which nobody knows how long they take."""
-        return [job for job in self.todo if self.spans[job.key] is None]
-
-    def left(self) -> Span | None:
-        """Seconds until all jobs of known length have run, on all workers; None where none is known."""
-        order = plan.longest_first(self.todo, self.seconds, self.workers)
-        known = [span for job in order if (span := self.spans[job.key]) is not None]
-        return Span(*(makespan(ends, self.workers) for ends in zip(*known, strict=True))) if known else None
+    def left(self) -> float | None:
+        """Return the expected seconds until all jobs have run; None if the length of a job is unknown."""
+        order = longest_first(self.todo, self.seconds, self.workers)
+        seconds = [length for job in order if (length := self.seconds[job.key]) is not None]
+        return makespan(seconds, self.workers) if len(seconds) == len(order) else None
 
     def in_order(self) -> Sequence[Job]:
         """What is to be run, long jobs first."""
-        return self.agreed(plan.longest_first(self.todo, self.seconds, self.workers))
+        return self.agreed(longest_first(self.todo, self.seconds, self.workers))
 
     def agreed(self, todo: Sequence[Job]) -> Sequence[Job]:
         """These jobs, or where several processes share each of them, those of the first process in its order."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
 from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.spec import Edit, Method, part
 from cseb.progress import counted
-from cseb.records.record import Protocol, RecordSummary, Source, Vary
+from cseb.records.record import Protocol, Source, Vary
 from cseb.registry import scale_of, slot_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
@@ -89,42 +88,6 @@ def plan(
     for method in methods:
         check_corpus(replace(method.at(1.0), edits=method.edits), corpus)
     return jobs
-
-
-def like_records(jobs: Iterable[Job], records: Iterable[RecordSummary]) -> dict[str, list[float]]:
-    """Seconds that records like each job took, by key; [] where there is none.
-
-    Like: same resolved method, encoder and device; failing that, the same method by name.
-    """
-    like: dict[tuple[str, ...], list[float]] = {}
-    for record in records:
-        if record.status == "done":
-            seconds = record.cost.seconds
-            for kin in ((record.resolved, record.encoder.sha256, record.protocol.device), (record.method,)):
-                like.setdefault(kin, []).append(seconds)
-    if not like:
-        return {job.key: [] for job in jobs}
-    return {
-        job.key: like.get((job.method.resolved(), job.encoder.sha256, job.protocol.device))
-        or like.get((job.label,), [])
-        for job in jobs
-    }
-
-
-def longest_first(jobs: Sequence[Job], seconds: Mapping[str, float | None], at_once: int) -> list[Job]:
-    """The order to run jobs in, so that no long one is left over at the end while other workers have nothing to do.
-
-    Seed stays before seed, so that a grid that is stopped early is a whole grid of fewer seeds; but with so many jobs
-    `at_once` that a seed is two rounds or less, that would cost up to half as much again, and seeds are mixed. Jobs of
-    unknown length come first, those with more sentences to train on first among them.
-    """
-    rounds = len(jobs) / max(1, len({job.seed for job in jobs})) / max(1, at_once)
-
-    def place(job: Job) -> tuple[int, float, int]:
-        known, recipe = seconds.get(job.key), job.recipe
-        return job.seed if rounds > 2 else 0, -(math.inf if known is None else known), -recipe.steps * recipe.batch_size
-
-    return sorted(jobs, key=place)
 
 
 def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str) -> Protocol:

@@ -38,7 +38,7 @@ def asked(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
             **dict.fromkeys(("out", "results")),
             "corpus": str(corpus), "encoder": str(tiny("bert")), "budget": 30.0, "judge": str(pairs),
             "methods": "simcse,simcse+mean", "steps": 1, "workers": 1, "threads": 1, "linear": "blas",
-            "device": "cpu", "ask": 0, "probe": False, "trust_remote_code": False, **given,
+            "device": "cpu", "ask": 0, "trust_remote_code": False, **given,
         })  # fmt: skip
 
     return options
@@ -147,7 +147,7 @@ def test_a_dry_run_says_what_would_run(asked: Asked) -> None:
     lines = forecast(asked(), lambda _: None)
     assert lines[0] == "races: simcse, simcse+mean"
     assert f"rounds of {', '.join(map(str, ROUNDS))} seeds" in lines[1]
-    assert "nobody knows how long" in lines[-1]
+    assert lines[-1] == "Run time unknown."
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from cseb.advice.options import Options
 from cseb.advice.verdict import Recommendation
 from cseb.api.recommend import advise
-from cseb.errors import BadBenchmark
 from tests.standin_race import LINES, METHODS, SECONDS, START, World, stand_in
 
 Asked = Callable[..., Options]
@@ -31,7 +30,7 @@ def asked(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
     made = Options(
         corpus=str(corpus), encoder=str(tiny("bert")), budget=1.0, judge=str(pairs), tasks="", teacher="", ask=0,
         methods=",".join(METHODS), steps=1, out=None, push="", results=None, data_dir="", column="", workers=2,
-        threads=1, linear="blas", device="cpu", probe=True, trust_remote_code=False,
+        threads=1, linear="blas", device="cpu", trust_remote_code=False,
     )  # fmt: skip
     monkeypatch.chdir(tmp_path)
     return lambda minutes, out=None, results=None: replace(made, budget=minutes, out=out, results=results)
@@ -89,17 +88,3 @@ def test_what_earlier_calls_have_spent_counts(asked: Asked, world: World) -> Non
     again = run(asked(12.0), world)
     assert world.now < 60  # nothing is left to run
     assert again.estimate is not None
-
-
-def test_a_budget_too_small_is_one_line_before_anything_runs(asked: Asked, world: World) -> None:
-    with pytest.raises(BadBenchmark, match=r"--budget of 2 min is too short: a first round of 6 methods") as caught:
-        run(asked(2.0), world)
-    assert "\n" not in str(caught.value)
-    minutes = float(str(caught.value).partition("take --budget ")[2].split(",")[0])
-    assert run(asked(minutes), world).estimate is not None  # what it advises is enough
-
-
-def test_jobs_that_nobody_has_timed_leave_room_for_the_estimate(asked: Asked, world: World) -> None:
-    found = run(replace(asked(6.0), probe=False), world)
-    assert world.now <= 1.1 * 360
-    assert found.estimate is not None

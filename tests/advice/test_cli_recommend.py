@@ -23,7 +23,7 @@ def typed(tmp_path: Path, tiny: Callable[[str], Path], monkeypatch: pytest.Monke
     (tmp_path / "mine.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
     monkeypatch.chdir(tmp_path)
     return ["recommend", "my.txt", "--encoder", str(tiny("bert")), "--judge", "mine.tsv", "--methods", "simcse+mean",
-            "--steps", "1", "--workers", "1", "--linear", "blas", "--no-probe"]  # fmt: skip
+            "--steps", "1", "--workers", "1", "--linear", "blas"]  # fmt: skip
 
 
 def test_a_recommendation_is_one_sentence_and_its_table(typed: list[str]) -> None:

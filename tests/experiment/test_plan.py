@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,8 @@ import pytest
 from cseb.errors import BadBenchmark, BadData, CsebError
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.job import Job
-from cseb.experiment.plan import like_records, longest_first, plan
+from cseb.experiment.plan import plan
 from cseb.methods.grammar import parse_method
-from cseb.records.record import Cost
-from tests import standin_jobs
 from tests.experiment.conftest import Make
 
 
@@ -122,17 +119,6 @@ def test_two_methods_are_not_run_under_one_key(make: Make) -> None:
         plan(make(methods="cls", fractions=[0.1, 0.10001]))
 
 
-def test_time_is_estimated_from_like_records(make: Make) -> None:
-    jobs = plan(make(methods="simcse,cls,micse"))
-    simcse, cls, micse = jobs[:3]
-    same = standin_jobs.record(simcse, seconds=4.0)
-    longer = same.model_copy(update={"cost": Cost(train_seconds=8.0, score_seconds=0.0, peak_rss_mb=1.0)})
-    elsewhere = standin_jobs.record(replace(cls, encoder=standin_jobs.SOURCE), seconds=1.0)
-    failed = standin_jobs.record(micse, failed="nan")
-    found = like_records(jobs, [same, longer, elsewhere, failed])
-    assert [found[job.key] for job in (simcse, cls, micse)] == [[4.0, 8.0], [1.0], []]
-
-
 def test_triples_that_are_not_there_are_missed_before_anything_trains(tmp_path: Path) -> None:
     mixed = tmp_path / "mixed.txt"
     mixed.write_text("a\tb\tc\n" * 70 + "a sentence\n")
@@ -156,20 +142,3 @@ def test_views_that_were_put_in_or_replaced_decide_what_a_line_must_hold(tmp_pat
 def test_geometry_does_not_choose_a_checkpoint(make: Make) -> None:
     with pytest.raises(BadBenchmark, match="whose figure is 0 to 4, lower is better; a task in points"):
         plan(make(dev="mw-alignment"))
-
-
-def test_long_jobs_are_run_first_seed_by_seed(make: Make) -> None:
-    jobs = plan(make(methods="cls,simcse+recipe(steps=70),micse,msse"))
-    took = {"micse": 50.0, "simcse+recipe(steps=70)": 80.0}
-    seconds = {job.key: took.get(job.label) for job in jobs}
-    order = longest_first(jobs, seconds, 2)
-    labels = ["msse", "cls", "simcse+recipe(steps=70)", "micse"]  # msse and cls: unknown; cls trains nothing
-    assert [job.label for job in order] == [label for seed in range(2) for label in labels for share in range(2)]
-    assert [job.seed for job in order] == sorted(job.seed for job in jobs)
-    assert {job.key for job in order} == {job.key for job in jobs}
-
-
-def test_a_launcher_with_room_for_all_jobs_takes_the_long_ones_of_every_seed_first(make: Make) -> None:
-    jobs = plan(make(methods="simcse,micse"))
-    seconds = {job.key: 50.0 if job.label == "micse" else 20.0 for job in jobs}
-    assert [job.label for job in longest_first(jobs, seconds, 16)] == ["micse"] * 4 + ["simcse"] * 4

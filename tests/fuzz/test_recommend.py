@@ -104,7 +104,7 @@ def _recommend(case: Case) -> None:
     corpus, judge = _sound(case)
     chosen = {"--judge": judge.name, "--methods": rng.choice(METHODS), "--steps": "1", "--encoder": "../sound/tiny"}
     chosen |= {"--workers": "1", "--device": "cpu", "--linear": "blas"}
-    flags = ["--no-probe", *(["--dry-run"] if rng.random() < 0.5 else [])]
+    flags = ["--dry-run"] if rng.random() < 0.5 else []
     way = rng.random()
     if way < 0.3:
         _corpus(case, corpus)
@@ -129,7 +129,7 @@ def _resumed(case: Case) -> None:
     rng = case.rng
     corpus, judge = _sound(case)
     command = ("recommend", corpus.name, "--encoder", "../sound/tiny", "--methods", METHODS[0], "--steps", "1",
-               "--workers", "1", "--device", "cpu", "--linear", "blas", "--no-probe")  # fmt: skip
+               "--workers", "1", "--device", "cpu", "--linear", "blas")  # fmt: skip
     records = case.folder / "corpus.recommend"
     records.mkdir()
     if rng.random() < 0.5:

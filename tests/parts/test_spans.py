@@ -124,7 +124,7 @@ def test_sentences_are_refused_before_anything_trains(tmp_path: Path) -> None:
     long = [f"{number} {'a man is eating pizza ' * 30}" for number in range(20)]
     documents.write_text("\n".join([*long, "two men are eating", "a man " * 64]) + "\n")
     command = ["run", "--methods", "declutr", "--corpus", str(documents), "--sizes", "16", "--steps", "1"]
-    command += ["--results", str(tmp_path), "--dry-run", "--no-probe"]
+    command += ["--results", str(tmp_path), "--dry-run"]
     refused = call(*command)
     (said,) = without_progress(refused.stderr)
     assert refused.exit_code == 2
