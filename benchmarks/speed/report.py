@@ -3,10 +3,8 @@
     python benchmarks/speed/report.py [RECORDS ...]
 
 The records are as large as those of a real grid: seven STS tasks, two checkpoints, every sub-dataset in the details.
-Each command runs in a process of its own; memory is the peak of its resident set. The first one has no index and reads
-every file, as for a folder that comes from elsewhere. Then a grid leaves its index, and the others find in it what
-tables, and a grid at its start, need. Up to 10,000 records are compared with their items too: those are of the embedded
-tasks, whose data everybody has.
+Each command runs in a process of its own; memory is the peak of its resident set. Up to 10,000 records are compared
+with their items too: those are of the embedded tasks, whose data everybody has.
 """
 
 from __future__ import annotations
@@ -162,9 +160,6 @@ def main() -> None:
             size = write(Path(place) / "r", count)
             print(f"{count:,} records of {size / 1000:.1f} kB, {len(SIZES)} sizes, {SEEDS} seeds")
             folder, cache = str(Path(place) / "r"), Path(place) / "cache"
-            bare = ["-m", "cseb", "report", folder, *COMMANDS["few-shot"]]
-            show("few-shot, no index", timed(bare, Path(place) / "empty"))
-            show("a grid's end", timed(["-c", f"{STORE}.index()", folder], cache))
             show("a grid's start", timed(["-c", f"{STORE}.summaries()", folder], cache))
             for name, options in COMMANDS.items():
                 command = "compare" if name == "compare" else "report"

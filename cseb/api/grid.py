@@ -48,7 +48,7 @@ class PlannedGrid:
         grid.prepare(self.models)
         with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
             again = frozenset(grid.records) & {job.key for job in grid.todo}
-            summary = launch(
+            return launch(
                 grid.in_order() if self.remote else _one_library(grid.in_order()),
                 grid.store,
                 self.launcher,
@@ -57,9 +57,6 @@ class PlannedGrid:
                 again=again,
                 time_limit=self.time_limit,
             )
-        if not summary.stopped:  # whoever stops a run waits for nothing more
-            grid.store.index()
-        return summary
 
 
 def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:

@@ -79,11 +79,6 @@ class Archive:
             raise BadResults(f"{shown} cannot be read: {error}; get the archive again") from error
         return content
 
-    def member_stamp(self, name: str) -> tuple[int, int, int, int]:
-        """What changes when a record, by its file name, or the archive does."""
-        file, member = self.members[f"runs/{name}"]
-        return member.CRC, file.modified, file.inode, member.header_offset
-
 
 def name_of(number: int) -> str:
     """The file name of a folder's first, second, ... archive."""

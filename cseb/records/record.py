@@ -6,10 +6,7 @@ trajectory. Every `Record` is one. What a summary lacks is no field of it, so no
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Sequence
-from math import isnan, nan
-from typing import Annotated, Any, Final, Literal, Self, overload
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -117,54 +114,6 @@ class Score(TaskScore):
     items: Count  # pairs or sentences scored
 
 
-class PackedScores(Sequence[TaskScore]):
-    """Scores as a tuple has them, in a tenth of the memory. heads: task, protocol and checkpoint of each.
-
-    values: of each, NaN where the encoder has collapsed. Records with the same heads share them.
-    """
-
-    __slots__ = ("heads", "values")
-
-    def __init__(self, heads: tuple[tuple[str, str, Select], ...], values: array[float]) -> None:
-        self.heads, self.values = heads, values
-
-    @classmethod
-    def of(cls, scores: Iterable[TaskScore]) -> PackedScores:
-        """These scores; as they are where they are packed."""
-        if isinstance(scores, PackedScores):
-            return scores
-        held = tuple(scores)
-        values = array("d", (nan if one.value is None else one.value for one in held))
-        return cls(tuple((one.task, one.protocol, one.select) for one in held), values)
-
-    def __len__(self) -> int:
-        return len(self.heads)
-
-    @overload
-    def __getitem__(self, place: int) -> TaskScore: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[TaskScore, ...]: ...
-    def __getitem__(self, place: int | slice) -> TaskScore | tuple[TaskScore, ...]:
-        if isinstance(place, slice):
-            return tuple(self)[place]
-        (task, protocol, select), value = self.heads[place], self.values[place]
-        return TaskScore(task=task, protocol=protocol, select=select, value=None if isnan(value) else value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def points(self, select: Select) -> dict[str, float | None]:
-        """Task to points of one checkpoint, without an object for each."""
-        return {
-            task: None if value != value else value  # noqa: PLR0124 (not a number)
-            for (task, _, which), value in zip(self.heads, self.values, strict=True)
-            if which == select
-        }
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Length:
     """How long training was, in steps, and where the best checkpoint lay."""
@@ -253,16 +202,10 @@ class RecordSummary(BaseModel):
 
     def points(self, select: Select) -> dict[str, float | None]:
         """Task to points of one checkpoint; None where the encoder has collapsed."""
-        held: object = self.scores
-        if isinstance(held, PackedScores):
-            return held.points(select)
         return {one.task: one.value for one in self.scores if one.select == select}
 
     def measured(self) -> tuple[tuple[str, str, Select], ...]:
         """Task, protocol and checkpoint of each score."""
-        held: object = self.scores
-        if isinstance(held, PackedScores):
-            return held.heads
         return tuple((one.task, one.protocol, one.select) for one in self.scores)
 
     def stated(self) -> tuple[Stated, ...]:

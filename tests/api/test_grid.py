@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cseb
-from cseb.api.grid import chosen_benchmark, plan_grid
 from cseb.api.results import COLUMNS
 from cseb.encoder import linear_choice
 from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError
 from cseb.explain.provenance import story
-from cseb.launchers.events import Event, Finished
-from cseb.launchers.signals import Stop
-from cseb.records import store as stores
-from cseb.records import summary_index
 from cseb.records.store import Store
 from tests.command_line import call
 
@@ -49,39 +43,6 @@ def test_a_grid_runs_once_and_goes_on_where_it_was(folder: Path) -> None:
     assert before == {path: path.stat().st_mtime_ns for path in Store(folder).runs.iterdir()}
     more = cseb.run(**SMALL | {"sizes": 90}, results=folder)
     assert [record.subset.size for record in more] == [90, 90]
-
-
-def test_a_grid_leaves_an_index_of_a_large_folder_and_plans_by_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(summary_index, "user_cache_path", lambda _: tmp_path / "cache")
-    monkeypatch.setattr(stores, "MANY", 4)
-    folder, names, read = tmp_path / "results", list[str](), stores.read_record
-    made = cseb.run(**SMALL, results=folder)
-    monkeypatch.setattr(stores, "read_record", lambda path: (names.append(path.name), read(path))[1])
-    assert [one.key for one in Store(folder).summaries()[0]] == sorted(record.key for record in made)
-    assert not plan_grid(chosen_benchmark(**SMALL_BENCHMARK), folder, workers=1, device="cpu").grid.todo
-    assert names == []
-    damaged = Store(folder).runs / f"{made.records[0].key}.json"
-    damaged.write_text("{")
-    [again] = plan_grid(chosen_benchmark(**SMALL_BENCHMARK), folder, workers=1, device="cpu").grid.todo
-    assert [f"{again.key}.json"] == names == [damaged.name]
-
-
-def test_a_grid_that_is_stopped_ends_without_reading_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(summary_index, "user_cache_path", lambda _: tmp_path / "cache")
-    monkeypatch.setattr(stores, "MANY", 1)
-
-    def stop(event: Event) -> None:
-        if isinstance(event, Finished):
-            raise Stop
-
-    planned = plan_grid(chosen_benchmark(**SMALL_BENCHMARK), tmp_path / "results", workers=1, device="cpu")
-    assert planned.run(lambda _: nullcontext(stop)).stopped
-    assert Store(tmp_path / "results").keys()
-    assert not (tmp_path / "cache").exists()
 
 
 @pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")

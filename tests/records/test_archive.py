@@ -10,8 +10,7 @@ import pytest
 
 from cseb.errors import BadResults
 from cseb.experiment.grid import Grid
-from cseb.records import store as stores
-from cseb.records.archive import NAME, Archive, packed
+from cseb.records.archive import NAME, packed
 from cseb.records.store import Store
 from tests.factory import record
 
@@ -94,22 +93,6 @@ def test_a_key_in_both_places_stands_for_one_record_or_is_refused(loose: Store, 
             read()
 
 
-def test_the_index_of_a_large_folder_knows_when_an_archive_has_changed(
-    loose: Store, archived: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(stores, "MANY", 1)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    first = archived.summaries()
-    with monkeypatch.context() as patched:
-        patched.setattr(Archive, "read", None)  # whoever reads a member fails
-        assert archived.summaries() == first
-    fewer = [one for one in members(loose) if RECORDS[0].key not in one[0]]
-    changed = [(name, content.replace(b'"value": 2.0', b'"value": 7.5')) for name, content in fewer]
-    (archived.folder / NAME).write_bytes(packed(changed))
-    found, _ = archived.summaries()
-    assert [one.points("best")["sts13@1"] for one in found] == [7.5, 7.5, 7.5]
-
-
 def test_items_that_were_left_out_are_said_to_be(loose: Store, archived: Store) -> None:
     (archived.folder / NAME).write_bytes(packed(one for one in members(loose) if one[0].startswith("runs/")))
     with pytest.raises(BadResults, match=f"records.zip leaves out the items of {RECORDS[0].key}"):
@@ -131,7 +114,6 @@ def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> Non
 
 
 KEY = RECORDS[0].key
-READ = Archive.read
 
 
 def _flipped(content: bytes) -> bytes:
@@ -206,23 +188,6 @@ def test_an_archive_that_comes_or_is_replaced_meanwhile_is_seen(loose: Store, se
     assert several.find(RECORDS[2].key) == RECORDS[2]
     third.write_bytes(packed([(name, text.replace(b"2.0", b"7.5")) for name, text in held if RECORDS[2].key in name]))
     assert several.read(RECORDS[2].key).points("best")["sts13@1"] == 7.5
-
-
-def test_the_index_of_a_large_folder_knows_when_one_of_several_has_changed(
-    loose: Store, several: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(stores, "MANY", 1)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    several.summaries()
-    own = [(name, text.replace(b'"value": 2.0', b'"value": 7.5')) for name, text in members(loose)]
-    changed = packed([one for one in own if RECORDS[0].key in one[0]])
-    (several.folder / "records-2.zip").write_bytes(changed)
-    read: list[str] = []
-    with monkeypatch.context() as patched:
-        patched.setattr(Archive, "read", lambda held, name, limit: read.append(name) or READ(held, name, limit))
-        found, _ = several.summaries()
-    assert read == [f"runs/{RECORDS[0].key}.json"]
-    assert [one.points("best")["sts13@1"] for one in found] == [7.5, 2.0, 2.0, 2.0]
 
 
 def test_a_member_in_two_archives_is_refused(loose: Store, several: Store) -> None:
