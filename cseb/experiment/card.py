@@ -83,7 +83,7 @@ def model_card(
         f"# {pipe(record.method)}, {quantity(record.subset.size, 'sentence')}",
         f"A sentence encoder: {code(record.encoder.name)} trained by the method {code(record.method)} on "
         f"{quantity(record.subset.size, 'sentence')} of {code(record.corpus.name)}, with "
-        f"[cseb](https://github.com/cseb/cseb) {record.origin.cseb}.",
+        f"cseb {record.origin.cseb}.",
         SCRIPT.format(name=repr(name))
         if loads
         else f"sentence-transformers does not know its pooling; {code(f'cseb eval {name} --tasks ...')} scores it.",
