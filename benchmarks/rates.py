@@ -20,7 +20,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from statistics import fmean
 
-from cseb.cli import app
+from cseb.commands.application import app
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
 from cseb.methods.grammar import labels

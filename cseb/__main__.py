@@ -17,7 +17,7 @@ def main() -> None:
     try:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where the shell has us ignore it
             signal.signal(signal.SIGINT, _interrupt)
-        from cseb.cli import main as command
+        from cseb.commands.application import main as command
 
         command()
     except KeyboardInterrupt:

@@ -14,7 +14,7 @@ import cseb
 
 HERE = Path(__file__).parent
 API = HERE / "api"
-LEFT_OUT = ("cseb.__main__", "cseb.cli")  # no library: the page of commands says what they do
+LEFT_OUT = ("cseb.__main__", "cseb.commands")  # no library: the page of commands says what they do
 
 project = "cseb"
 author = "The cseb authors"
@@ -89,7 +89,7 @@ def write_commands() -> None:
     """What --help prints, for each command."""
     from typer.main import get_command
 
-    from cseb.cli import app
+    from cseb.commands.application import app
 
     os.environ["COLUMNS"] = "100"
     pages = ["# Commands", "What `--help` prints, for every command."]

@@ -6,7 +6,7 @@ from functools import cache
 
 from typer import testing
 
-from cseb.cli import app
+from cseb.commands.application import app
 
 # The commands are built once: that takes 30 ms, and the tests type some thousand of them.
 testing._get_command = cache(testing._get_command)

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-LOADED = ["torch", "transformers", "accelerate", "pytest", "cseb.experiment.run_job", "cseb.cli"]
+LOADED = ["torch", "transformers", "accelerate", "pytest", "cseb.experiment.run_job", "cseb.commands"]
 TOGETHER = pytest.mark.xdist_group("forked")  # in one process of pytest, which starts but one that forks
 
 
@@ -54,7 +54,7 @@ def _command(words: Sequence[str], folder: Path, path: Sequence[Path]) -> None:
             del sys.modules[name]
     if words[0] == "pytest":
         sys.exit(pytest.main(["-p", "no:cacheprovider", *words[1:]]))
-    from cseb.cli import main
+    from cseb.commands.application import main
 
     sys.argv = list(words)
     main()

@@ -39,7 +39,7 @@ def test_imports_follow_the_layers() -> None:
 def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
     script = (
         "import json, sys\n"
-        "from cseb.cli import app\n"
+        "from cseb.commands.application import app\n"
         "try:\n    app(sys.argv[1:])\n"
         "except SystemExit as exit:\n    assert not exit.code\n"
         "sys.stderr.write(json.dumps(sorted(sys.modules)))"

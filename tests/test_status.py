@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.cli.status import picture, status
+from cseb.commands.status import picture, status
 from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.launchers import heartbeat, launch, pulses
@@ -110,7 +110,10 @@ def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:
 
 
 def cseb(*arguments: str) -> subprocess.CompletedProcess[str]:
-    script = "import sys\nfrom cseb.cli import main\ntry:\n    main()\nfinally:\n    assert 'torch' not in sys.modules"
+    script = (
+        "import sys\nfrom cseb.commands.application import main\n"
+        "try:\n    main()\nfinally:\n    assert 'torch' not in sys.modules"
+    )
     command = [sys.executable, "-c", script, *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
 

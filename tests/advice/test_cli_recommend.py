@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from cseb.advice import advise as steps
-from cseb.cli.recommend import recommend  # noqa: F401  # what is tested
+from cseb.commands.recommend import recommend  # noqa: F401  # what is tested
 from tests.command_line import call
 from tests.conftest import OBJECTS, SENTENCES
 from tests.hub_server import serving

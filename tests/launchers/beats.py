@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from cseb.cli.status import picture
+from cseb.commands.status import picture
 from cseb.launchers.heartbeat import folder_of
 from cseb.launchers.job_states import JobStates
 from cseb.launchers.pulses import Pulses

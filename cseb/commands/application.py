@@ -1,0 +1,146 @@
+"""The command line: each command reads its arguments, calls what does the work, and prints what comes back.
+
+Nothing heavy is imported before a command needs it: `--help`, `list` and `show` take a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import errno
+import sys
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from cseb.commands import (
+    archive,
+    audit,
+    card,
+    check,
+    compare,
+    data,
+    diff,
+    evaluate,
+    export,
+    overlap,
+    plot,
+    recommend,
+    report,
+    rerun,
+    run,
+    sample,
+    show,
+    status,
+    verify,
+)
+from cseb.commands import list as listing
+from cseb.commands.command_line import Command
+from cseb.commands.screen import open_streams, output_refused, say
+from cseb.errors import CsebError
+from cseb.text import HALVES, message
+from cseb.version import __version__
+
+UNHEARD, MISTAKE, INTERRUPTED = 1, 2, 130
+
+
+class Commands(TyperGroup):
+    """One line for what a user can fix; anything else is our bug and keeps its traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was typed."""
+        try:
+            return super().invoke(ctx)
+        except CsebError as error:
+            say(f"cseb: {error}", err=True)
+            raise typer.Exit(MISTAKE) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except (OSError, UnicodeEncodeError) as error:
+            if not (refusal := _refused(error)):
+                raise
+            say(f"cseb: {message(refusal)}", err=True)
+            raise typer.Exit(MISTAKE) from None
+
+
+def _refused(error: OSError | UnicodeEncodeError) -> str:
+    """What the system has against a name that was typed, or stands in a file; "" for any other error.
+
+    Names too long, loops of links, folders that are not ours, and bytes that are no text can stand wherever a path can.
+    """
+    if isinstance(error, UnicodeEncodeError):
+        return (
+            f"{error.object!r} is not valid text: it holds an unpaired surrogate" if HALVES.search(error.object) else ""
+        )
+    return f"{error.filename}: {error.strerror}; name another" if error.filename is not None and error.strerror else ""
+
+
+app = typer.Typer(cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"cseb {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Which training method gives the best sentence encoder from few sentences, by how much, and is it significant?"""
+
+
+command = partial(app.command, cls=Command)
+command()(recommend.recommend)
+command()(run.run)
+command()(status.status)
+command()(report.report)
+command()(plot.plot)
+command()(compare.compare)
+command(name="list")(listing.list_)
+command()(show.show)
+command()(card.card)
+command()(export.export)
+command()(sample.sample)
+command()(overlap.overlap)
+command(name="eval")(evaluate.evaluate)
+command()(check.check)
+command()(audit.audit)
+command()(diff.diff)
+command()(verify.verify)
+command()(rerun.rerun)
+command()(archive.archive)
+app.add_typer(data.app, name="data")
+
+
+def main() -> None:
+    """The command that was typed: whatever a user can fix is one line and exit code 2.
+
+    Output that a full disk refuses is one line and exit code 1, whichever command and library wrote it.
+    """
+    open_streams()
+    usage_error: Any = typer.BadParameter.__bases__[0]  # click's, or that of typer's own copy of click
+    try:
+        code = app(sys.argv[1:] or ["--help"], prog_name="cseb", standalone_mode=False)
+    except usage_error as error:
+        summary = message(error.format_message()).rstrip(".")
+        say(f"cseb: {summary[:1].lower()}{summary[1:]}; cseb COMMAND --help shows what there is", err=True)
+        code = MISTAKE
+    except typer.Abort:  # Ctrl-C before a command has begun
+        code = INTERRUPTED
+    except OSError:
+        if (refusal := output_refused()) is None:
+            raise
+        code = _unheard(refusal)
+    else:
+        if (refusal := output_refused()) is not None:
+            code = _unheard(refusal)
+    sys.exit(code or 0)
+
+
+def _unheard(refusal: OSError) -> int:
+    """Exit code for a standard output that takes nothing more; a reader that has left needs no word."""
+    if refusal.errno != errno.EPIPE:
+        say(f"cseb: standard output cannot be written: {refusal.strerror or refusal}", err=True)
+    return UNHEARD

@@ -1,0 +1,168 @@
+"""What a person sees while a grid runs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from cseb.commands.progress import Board, duration, mean_points, picture, watching
+from cseb.experiment.job import Job
+from cseb.launchers.events import Broken, Event, Finished, Started
+from cseb.records.progress import Progress
+from cseb.text import percent
+from tests.standin_jobs import job, record
+
+LONG = "micse-ami+recipe(steps=500,learning_rate=0.0001)+queue(size=64)+mean"
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def board(jobs: Sequence[Job], done: Sequence[Job] = (), workers: int = 1) -> Board:
+    return Board(
+        {one.key: one for one in jobs}, {one.key for one in done}, {one.key: None for one in jobs}, workers, Clock()
+    )
+
+
+def shown(events: Sequence[Event], jobs: Sequence[Job], *, quiet: bool = False, terminal: bool = False) -> str:
+    out = Console(file=io.StringIO(), width=80, force_terminal=terminal, highlight=False, color_system=None)
+    with watching(board(jobs), quiet=quiet, console=out) as watch:
+        for event in events:
+            watch(event)
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+def drawn(state: Board, width: int = 80) -> str:
+    out = Console(file=io.StringIO(), width=width, highlight=False)
+    out.print(picture(state))
+    assert isinstance(out.file, io.StringIO)
+    return out.file.getvalue()
+
+
+def test_a_finished_job_is_one_line() -> None:
+    jobs = [job("simcse", seed, 0.001) for seed in range(10)]
+    found = shown([Started(jobs[2].key), Finished(jobs[2].key, record(jobs[2], 56.314, seconds=7.94))], jobs)
+    assert found == "[ 1/10] simcse 0.1 % seed 2: best 56.31 last 56.31 dev 60.00 (7.9 s)\n"
+
+
+def test_a_collapsed_encoder_is_called_so() -> None:
+    one = job("simcse")
+    assert "best collapsed last collapsed" in shown([Finished(one.key, record(one, None))], [one])
+    assert mean_points(record(one, None), "best") is None
+
+
+def test_what_is_measured_otherwise_is_not_averaged_with_the_first_task() -> None:
+    found = record(job("simcse"))
+    other = replace(found.scores[0], task="mw-alignment@1", protocol="alignment@1", value=0.2)
+    assert mean_points(found.model_copy(update={"scores": (*found.scores, other)}), "best") == 50.0
+
+
+def test_failures_are_told_even_when_quiet_and_one_bug_has_one_traceback() -> None:
+    jobs = [job("simcse[1]", seed) for seed in range(4)]
+    events: list[Event] = [
+        Finished(jobs[0].key, record(jobs[0])),
+        Finished(jobs[1].key, record(jobs[1], failed="the loss is nan")),
+        Broken(jobs[2].key, "bug", "KeyError: 'x'", "Traceback [/bold]\n"),
+        Broken(jobs[3].key, "bug", "KeyError: 'x'", "Traceback [/bold]\n"),
+    ]
+    lines = shown(events, jobs, quiet=True).splitlines()
+    assert lines == [
+        "[2/4] simcse[1] 10 % seed 1: failed: the loss is nan",
+        "[3/4] simcse[1] 10 % seed 2: failed: KeyError: 'x'",
+        "Traceback [/bold]",
+        "[4/4] simcse[1] 10 % seed 3: failed: KeyError: 'x'",
+    ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_the_picture_fits_its_screen(width: int) -> None:
+    jobs = [job(label, seed, share) for label in ("simcse", LONG) for share in (0.001, 0.01, 1.0) for seed in range(5)]
+    state = board(jobs, done=jobs[:5], workers=2)
+    for event in (
+        Started(jobs[5].key),
+        Progress(jobs[5].key, 20, 60, 1.25, 61.234),
+        Started(jobs[20].key),
+        Broken(jobs[6].key, "died", "killed"),
+    ):
+        state.update(event)
+    state.clock.now = 60.0  # type: ignore[attr-defined]
+    lines = drawn(state, width).splitlines()
+    assert max(map(len, lines)) <= width
+    if width >= 80:
+        text = "\n".join(lines)
+        for word in ("step 20/60", "loss 1.250", "dev 61.23", "1 % seed 0", "starting"):
+            assert word in text
+        assert "5/5" in text
+        assert "+1 !1 0/5" in text
+        assert "5 of 30 done, 1 failed" in text
+
+
+def test_a_terminal_gets_a_picture_and_errors_above_it() -> None:
+    jobs = [job("simcse", seed) for seed in range(2)]
+    events: list[Event] = [Started(jobs[0].key), Broken(jobs[0].key, "user", "no such file")]
+    found = shown(events, jobs, terminal=True)
+    assert found.index("failed: no such file") < found.rindex("0/2")
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), BrokenPipeError()])
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_screen_that_cannot_be_written_costs_no_job(
+    monkeypatch: pytest.MonkeyPatch, error: OSError, terminal: bool
+) -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise error
+
+        def isatty(self) -> bool:
+            return terminal
+
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr("sys." + name, Full())
+    jobs = [job("simcse", seed) for seed in range(2)]
+    state = board(jobs)
+    with watching(state) as watch:
+        for event in (Finished(jobs[0].key, record(jobs[0])), Broken(jobs[1].key, "bug", "KeyError: 'x'", "Trace")):
+            watch(event)
+    assert (state.done, state.failed) == ({jobs[0].key}, {jobs[1].key})
+
+
+def test_time_left_is_what_is_known_over_the_workers() -> None:
+    jobs = [job("simcse", seed) for seed in range(4)]
+    state = board(jobs, workers=2)
+    clock = state.clock
+    assert isinstance(clock, Clock)
+    assert state.seconds_left() is None
+    state.update(Started(jobs[0].key))
+    state.update(Progress(jobs[0].key, 10, 40, 1.0, None))
+    clock.now = 5.0  # a quarter in 5 s: 20 s a job, 75 s of work left on two workers
+    assert state.seconds_left() == pytest.approx((15 + 60) / 2)
+    clock.now = 10.0
+    state.update(Finished(jobs[0].key, record(jobs[0], seconds=10.0)))
+    assert state.seconds_left() == pytest.approx(30 / 2)
+    for one in jobs[1:]:
+        state.update(Finished(one.key, record(one)))
+    assert state.seconds_left() == 0.0
+
+
+def test_a_job_that_is_run_again_is_not_done_until_it_is() -> None:
+    one = job("simcse")
+    state = board([one], done=[one])
+    state.update(Started(one.key))
+    assert not state.done
+    state.update(Finished(one.key, record(one)))
+    assert state.done == {one.key}
+
+
+def test_small_words() -> None:
+    assert [percent(share) for share in (0.001, 0.07, 0.005, 1.0, 0.035)] == ["0.1 %", "7 %", "0.5 %", "100 %", "3.5 %"]
+    assert [percent(share) for share in (0.01234, 1 / 3)] == ["1.234 %", "33.33 %"]
+    assert [duration(seconds) for seconds in (4.4, 89, 600, 7200)] == ["4 s", "89 s", "10 min", "2.0 h"]
