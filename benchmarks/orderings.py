@@ -1,4 +1,4 @@
-"""Which orderings of the papers hold here: the tables in results/microworld/README.md and results/real/README.md.
+"""Which orderings of the papers hold here: the table in results/microworld/README.md.
 
 Both numbers of a printed difference stand in one table of one paper, for one encoder and one share. Ours are paired by
 seed; points of every seed come from few-shot.csv and triples.csv in the same folder (`cseb report --format csv`). Run
@@ -18,7 +18,7 @@ from cseb.papers.scores import own_rows
 from cseb.statistics.intervals import t_interval
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = tuple(ROOT / "results" / name for name in ("microworld", "real"))
+FOLDERS = (ROOT / "results" / "microworld",)
 FILES = ("few-shot.csv", "triples.csv")
 MARKER = "orderings, by benchmarks/orderings.py"
 BASELINE = "simcse"

@@ -17,7 +17,7 @@ def script() -> ModuleType:
     return script_of("orderings")
 
 
-@pytest.mark.parametrize("name", ["microworld", "real"])
+@pytest.mark.parametrize("name", ["microworld"])
 def test_the_table_that_is_shown_is_fresh(script: ModuleType, name: str) -> None:
     folder = ROOT / "results" / name
     text = (folder / "README.md").read_text(encoding="utf-8")

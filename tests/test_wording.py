@@ -1,0 +1,104 @@
+"""The pages use the glossary's terms and short sentences."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Pages that are held to these rules; add a page as soon as it is rewritten.
+PAGES = [
+    *(f"results/{name}/README.md" for name in ("real", "real-mini", "practitioner", "triples", "rated-pairs")),
+    *(f"results/{name}/README.md" for name in ("written", "decoder", "decoder-bidirectional", "documents", "embedded")),
+    "results/README.md",
+]
+# What not to write, and what to write instead.
+TERMS = {
+    r"settle[sd]?": "resolved, conclusive",
+    r"verdicts?": "conclusion",
+    r"judge[sd]?": "proxy task",
+    r"races?|raced": "successive halving",
+    r"trusted": "reliable",
+    r"flatter(?:s|ed)": "selection bias",
+    r"foreign": "third-party",
+    r"mended|mending": "fixed",
+    r"as printed": "as reported in the paper",
+    r"as released|the releases?": "the authors' code",
+    r"words alone|counting words": "TF-IDF baseline",
+    r"cannot be told|not to be told|told apart": "not significantly different from",
+    r"level with": "equivalent to, or not significantly different from",
+    r"apart from": "except, or significantly different from",
+    r"per[- ]item|test items?": "examples",
+    r"stands|lies": "is",
+    r"hangs on": "depends on",
+    r"as it stands|as it was": "untrained",
+}
+LONGEST, AVERAGE = 45, 25  # words in a sentence
+
+
+def prose(text: str) -> list[str]:
+    """Return the paragraphs of a page: no code, tables, comments or addresses of links."""
+    text = re.sub(r"(?ms)^(?P<fence>`{3,}|:{3,})[^\n]*\n.*?^(?P=fence)\s*$", "", text)
+    text = re.sub(r"(?s)<!--.*?-->", "", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = re.sub(r"`[^`\n]*`", "CODE", text)
+    lines = ["" if line.startswith(("|", "#", "    ")) else line for line in text.splitlines()]
+    lines = [re.sub(r"^\s*>\s?", "", line) for line in lines]
+    lines = [re.sub(r"^\s*(?:[-*]|\d+\.)\s+", "\n", line) for line in lines]
+    paragraphs = re.split(r"\n\s*\n", "\n".join(lines))
+    return [" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip()]
+
+
+def sentences(paragraph: str) -> list[str]:
+    """Return the sentences of a paragraph."""
+    return [piece for piece in re.split(r"(?<=[.!?])[*_\"')]*\s+(?=[^a-z])", paragraph) if re.search(r"\w", piece)]
+
+
+def words(sentence: str) -> int:
+    """Return the number of words; a number in brackets or a symbol is none."""
+    return len([word for word in sentence.split() if re.search(r"[A-Za-z]", word)])
+
+
+def forbidden(text: str) -> list[str]:
+    """Return the forbidden terms in the text, each with what to write instead."""
+    return [
+        f"{match.group()!r}: write {better}"
+        for pattern, better in TERMS.items()
+        for match in re.finditer(rf"\b(?:{pattern})\b", text, re.IGNORECASE)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_uses_the_terms_of_the_glossary(page: str) -> None:
+    text = "\n".join(prose((ROOT / page).read_text(encoding="utf-8")))
+    assert not forbidden(text)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_sentences_are_short(page: str) -> None:
+    paragraphs = prose((ROOT / page).read_text(encoding="utf-8"))
+    lengths = {sentence: words(sentence) for paragraph in paragraphs for sentence in sentences(paragraph)}
+    assert not {sentence: length for sentence, length in lengths.items() if length > LONGEST}
+    assert not lengths or sum(lengths.values()) / len(lengths) <= AVERAGE
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("results/")])
+def test_links_of_a_results_page_exist(page: str) -> None:
+    """Other pages are checked with their examples."""
+    folder = (ROOT / page).parent
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text)
+    assert not [link for link in links if not (folder / link).exists()]
+
+
+def test_prose_leaves_out_code_and_tables() -> None:
+    page = "# Head\n\nA `verdict` here.\nNext line.\n\n```console\n$ judge\n```\n\n| race | x |\n\n"
+    text = f"{page}- First, [link](judge.md).\n- Second."
+    assert prose(text) == ["A CODE here. Next line.", "First, link.", "Second."]
+    assert sentences("One is. Two are, e.g. this. (Three)") == ["One is.", "Two are, e.g. this.", "(Three)"]
+    assert forbidden("Its verdict settles nothing; lower-level within.") == [
+        "'settles': write resolved, conclusive",
+        "'verdict': write conclusion",
+    ]
