@@ -1,15 +1,18 @@
 """BERT-flow: finished vectors made isotropic by an invertible network."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, preset
 
-from cseb.methods.spec import preset
-from cseb.methods.untrained import FIRST_LAST
-
-BERT_FLOW = replace(
-    FIRST_LAST,
+BERT_FLOW = Method(
     name="bert-flow",
     source="Li et al., EMNLP 2020, arXiv:2011.05864; released code (levels 3, depth 3, width 32)",
-    post=preset("flow"),
+    views=preset("dropout"),
+    pooler=preset("first_last", first=1),
+    head=preset("none"),
+    post=preset(
+        "flow", levels=3, depth=3, width=32, steps=31_250, batch_size=32, learning_rate=0.001, held_out=0.1, every=250
+    ),
+    terms=(),
+    recipe=preset("recipe", steps=0),
     deviations=(
         "flow: fitted on the training subset; the paper takes NLI sentences, or the sentences of the tasks themselves, "
         "test sentences among them",

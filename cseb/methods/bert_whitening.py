@@ -1,15 +1,16 @@
 """BERT-whitening: finished vectors made isotropic by a linear map."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, preset
 
-from cseb.methods.spec import preset
-from cseb.methods.untrained import FIRST_LAST
-
-BERT_WHITENING = replace(
-    FIRST_LAST,
+BERT_WHITENING = Method(
     name="bert-whitening",
     source="Su et al. 2021, arXiv:2103.15316; released code",
-    post=preset("whiten"),
+    views=preset("dropout"),
+    pooler=preset("first_last", first=1),
+    head=preset("none"),
+    post=preset("whiten", dimensions=256, shrink=0.0),
+    terms=(),
+    recipe=preset("recipe", steps=0),
     deviations=(
         "whiten: mean and covariance come from the training subset; the paper takes SNLI and MultiNLI, or the "
         "sentences of the tasks themselves, test sentences among them",

@@ -5,11 +5,24 @@ from cseb.methods.spec import Method, preset
 CLSEP_UNSUP = Method(
     name="clsep-unsup",
     source="Wang et al., Knowledge-Based Systems 2023 (CLSEP); released code, its unsupervised folder (BERT-base)",
-    views=preset("word_noise"),
+    views=preset("word_noise", keep=0.6, kinds=(0.3, 0.2, 0.2, 0.3), snr=(6, 11), rate=0.3),
     pooler=preset("mask_prompt", template='This sentence : " [X] " means [MASK].'),
-    head=preset("paraphraser"),
-    terms=(preset("infonce"),),
-    recipe=preset("recipe", learning_rate=3e-5, weight_decay=0.01, max_length=42, eval_every=111),
+    head=preset("paraphraser", inner=4_096, neck=512),
+    terms=(preset("infonce", temperature=0.05),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.01,
+        clip=1.0,
+        max_length=42,
+        eval_every=111,
+        dropout="model",
+    ),
     deviations=(
         "the release does not run as it is, for two of its modules are not there, and the paper was not read: the spec "
         "follows what the code says; the row in the papers' tables is the supervised form, which is not offered",

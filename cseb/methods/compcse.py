@@ -3,14 +3,30 @@
 from dataclasses import replace
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part, preset
+from cseb.methods.spec import Method, part, preset
 
-COMPCSE = replace(
-    SIMCSE,
+COMPCSE = Method(
     name="compcse",
     source="Chanchani & Huang, ACL 2023, arXiv:2307.07380: section 4, tables 1 and 6 (BERT-base, d0 = 256)",
-    views=preset("halves"),
+    views=preset("halves", k=2),
+    pooler=preset("cls"),
+    head=preset("mlp"),
     compose=preset("compose", first=256),
+    terms=(preset("infonce", temperature=0.05),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "compose: the text aggregates behind the projector; figure 1 and the released code before it, and so do we "
         "(`+compose(before_head=false)` is the text)",
@@ -34,7 +50,7 @@ COMPCSE_LARGE = replace(
     COMPCSE,
     name="compcse-large",
     source="Chanchani & Huang, ACL 2023, arXiv:2307.07380: table 1 (BERT-large, + subsuming), table 6 (d0 = 1024)",
-    views=preset("halves", extra="subsuming"),
+    views=preset("halves", k=2, extra="subsuming"),
     compose=preset("compose"),
     recipe=COMPCSE.recipe.updated(part("recipe", learning_rate=1e-5)),
 )

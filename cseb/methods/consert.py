@@ -5,8 +5,8 @@ from cseb.methods.spec import Method, preset
 CONSERT = Method(
     name="consert",
     source="Yan et al., ACL 2021, arXiv:2105.11741; released code and script (BERT-base, unsupervised)",
-    views=preset("embedding_edits"),
-    pooler=preset("mean_last"),
+    views=preset("embedding_edits", rate=0.2),
+    pooler=preset("mean_last", training=1, test=2),
     head=preset("none"),
     terms=(preset("nt_xent", weight=0.3, temperature=0.1),),
     recipe=preset(
@@ -15,8 +15,10 @@ CONSERT = Method(
         batch_size=96,
         learning_rate=5e-7,
         warmup=930,
+        schedule="linear",
         optimizer="adamw_uncorrected",
         weight_decay=0.01,
+        clip=1.0,
         max_length=64,
         eval_every=200,
         dropout=0.0,

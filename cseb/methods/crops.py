@@ -1,20 +1,29 @@
 """Crops: a random run of a sentence's own words is its positive."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, preset
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
-
-CROPS = replace(
-    SIMCSE,
+CROPS = Method(
     name="crops",
     source="Gonzalez-Marquez, Berens & Kobak, TMLR 2026, arXiv:2508.03453 (loss, pooling, rates); Izacard et al., TMLR "
     "2022, arXiv:2112.09118 (how a crop is drawn); both released codes",
-    views=preset("crop"),
+    views=preset("crop", least=0.3, most=0.7, shortest=3),
     pooler=preset("mean"),
     head=preset("none"),
-    terms=(preset("infonce"),),
-    recipe=preset("recipe", learning_rate=2e-5, warmup=1_562, optimizer="adamw"),
+    terms=(preset("infonce", temperature=0.05),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=2e-5,
+        warmup=1_562,
+        schedule="linear",
+        optimizer="adamw",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "crop: the papers cut spans out of abstracts (two sentences each) or of 256 tokens; a sentence here is a line "
         "of its own, so the crop is of that sentence, beside the whole; both views cropped is `+crop(first=crop)`",

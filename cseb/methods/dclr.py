@@ -1,17 +1,29 @@
 """DCLR: false negatives left out by a complementary model, and noise as further negatives."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, preset
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
-
-DCLR = replace(
-    SIMCSE,
+DCLR = Method(
     name="dclr",
     source="Zhou et al., ACL 2022, arXiv:2205.00656; released code and script (BERT-base)",
-    stages=preset("teacher", steps=7_813, with_head=True),
-    terms=(preset("debiased_nce"),),
-    recipe=preset("recipe", steps=23_439, batch_size=128),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    stages=preset("teacher", steps=7_813, temperature=0.05, with_head=True),
+    terms=(preset("debiased_nce", temperature=0.05, threshold=0.9, noise=1.0, ascents=4, size=0.001),),
+    recipe=preset(
+        "recipe",
+        steps=23_439,
+        batch_size=128,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "teacher: the complementary model is a SimCSE of the same subset, trained first, one epoch in the method's own "
         "batches, its vectors those behind the head; the release takes SimCSE's checkpoint of 10^6 sentences",

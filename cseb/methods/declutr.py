@@ -1,21 +1,33 @@
 """DeCLUTR: spans of one document agree, and hidden words are named; on single sentences, two spans of each."""
 
-from dataclasses import replace
-
-from cseb.methods.crops import CROPS
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
 _SCALE = "nt_xent: gradients are not divided by the number of processes, as a fault of the release did"
 
-DECLUTR = replace(
-    CROPS,
+DECLUTR = Method(
     name="declutr",
     source="Giorgi et al., ACL 2021, arXiv:2006.03659 (DeCLUTR); released code (RoBERTa-base)",
-    views=preset("spans"),
-    terms=(preset("span_nt_xent"), preset("anchor_mlm")),
+    views=preset("spans", anchors=2, positives=2, shortest=32, longest=512),
+    pooler=preset("mean"),
+    head=preset("none"),
+    terms=(
+        preset("span_nt_xent", temperature=0.05, anchors=2, positives=2),
+        preset("anchor_mlm", rate=0.15, anchors=2, positives=2),
+    ),
     recipe=preset(
-        "recipe", batch_size=4, learning_rate=5e-5, warmup=1_562, optimizer="adamw_uncorrected", weight_decay=0.1,
-        max_length=512, last_batch="drop",
+        "recipe",
+        steps=15_625,
+        batch_size=4,
+        learning_rate=5e-5,
+        warmup=1_562,
+        schedule="linear",
+        optimizer="adamw_uncorrected",
+        weight_decay=0.1,
+        clip=1.0,
+        max_length=512,
+        eval_every=125,
+        last_batch="drop",
+        dropout="model",
     ),
     deviations=(
         "spans: word pieces as they stand in the document; the release writes them out and splits them again. A "
@@ -25,16 +37,28 @@ DECLUTR = replace(
         "here; a linear schedule with a tenth of warm-up in the place of the slanted triangle",
         "span_" + _SCALE,
     ),
-)  # fmt: skip
+)
 
-DECLUTR_SENTENCE = replace(
-    CROPS,
+DECLUTR_SENTENCE = Method(
     name="declutr-sentence",
     source="ours, after Giorgi et al., ACL 2021 (DeCLUTR): its loss and rates on spans of single sentences",
-    views=preset("crop", first="crop"),
-    terms=(preset("nt_xent", temperature=0.05), preset("mlm", weight=1.0)),
+    views=preset("crop", first="crop", least=0.3, most=0.7, shortest=3),
+    pooler=preset("mean"),
+    head=preset("none"),
+    terms=(preset("nt_xent", temperature=0.05), preset("mlm", weight=1.0, rate=0.15)),
     recipe=preset(
-        "recipe", learning_rate=5e-5, warmup=1_562, optimizer="adamw_uncorrected", weight_decay=0.1,
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=5e-5,
+        warmup=1_562,
+        schedule="linear",
+        optimizer="adamw_uncorrected",
+        weight_decay=0.1,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
     ),
     deviations=(
         "crop: DeCLUTR takes spans of up to 512 tokens out of documents of 2,048 and more, two anchors and the mean of "
@@ -43,4 +67,4 @@ DECLUTR_SENTENCE = replace(
         "recipe: AMP there, fp32 here; a linear schedule with a tenth of warm-up in the place of the slanted triangle",
         _SCALE,
     ),
-)  # fmt: skip
+)

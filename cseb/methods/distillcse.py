@@ -1,17 +1,33 @@
 """DistillCSE: a student follows the rankings of a teacher that was trained before it."""
 
-from dataclasses import replace
-
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-DISTILLCSE = replace(
-    SIMCSE,
+DISTILLCSE = Method(
     name="distillcse",
     source="Xu et al., Findings of EMNLP 2023, arXiv:2310.13499; released code and script (BERT-base)",
-    stages=preset("teacher"),
-    terms=(preset("infonce"), preset("listwise_ce")),
-    recipe=preset("recipe", steps=5_000),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    stages=preset("teacher", steps=15_625, temperature=0.05),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("listwise_ce", student=0.025, teacher=0.0125, group=0.1),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=5_000,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first, one epoch of 10^6 sentences long; the release takes "
         "SimCSE's checkpoint of 10^6 sentences",

@@ -1,16 +1,30 @@
 """ESimCSE: positives with repeated word pieces, and a momentum queue."""
 
-from dataclasses import replace
-
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-ESIMCSE = replace(
-    SIMCSE,
+ESIMCSE = Method(
     name="esimcse",
     source="Wu et al., COLING 2022, arXiv:2109.04380; released code and script (BERT-base)",
-    views=preset("subword_repeat"),
-    memory=preset("queue", size=160, dropout=0.0),
+    views=preset("subword_repeat", rate=0.32),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    memory=preset("queue", size=160, momentum=0.995, dropout=0.0),
+    terms=(preset("infonce", temperature=0.05),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "queue: the release copies the encoder before its weights are loaded, so that the momentum copy starts at "
         "random and is slow to follow; ours starts from the loaded weights, as the text means it",

@@ -2,20 +2,34 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse_supervised import SIMCSE_SUP
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
 FILE = (
     "generated_triples: the corpus is a file of sentence, positive and hard negative with its provenance beside it; "
     "cseb runs no generator, so a row is as low-shot as what its file was written from"
 )
 
-SYNCSE = replace(
-    SIMCSE_SUP,
+SYNCSE = Method(
     name="syncse",
     source="Zhang, Lan & He, EMNLP 2023, arXiv:2305.15077 (SynCSE); released script, RoBERTa-base",
     views=preset("generated_triples"),
-    recipe=preset("recipe", steps=1_617, batch_size=512, learning_rate=5e-5, eval_every=25),
+    pooler=preset("cls"),
+    head=preset("mlp", keep=True),
+    terms=(preset("infonce", temperature=0.05),),
+    recipe=preset(
+        "recipe",
+        steps=1_617,
+        batch_size=512,
+        learning_rate=5e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=25,
+        dropout="model",
+    ),
     deviations=(
         FILE,
         "recipe: three epochs; steps are those of supervised SimCSE, whose file has about as many rows; kept for "
@@ -29,8 +43,21 @@ MULTICSR = replace(
     name="multicsr",
     source="Wang et al., NAACL 2024, arXiv:2310.10962 (MultiCSR); released code, stage 3",
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
-    terms=(preset("filtered_bce"),),
-    recipe=preset("recipe", steps=1_617, batch_size=512, learning_rate=5e-5),
+    terms=(preset("filtered_bce", temperature=0.05, threshold=0.95),),
+    recipe=preset(
+        "recipe",
+        steps=1_617,
+        batch_size=512,
+        learning_rate=5e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         FILE,
         "stages 1 and 2 of the paper, generation and its filter by the model's own ratings, are outside cseb; what "
@@ -46,9 +73,20 @@ GCSE = replace(
     name="gcse",
     source="Lai et al. 2024, arXiv:2409.12887 (GCSE); released code, BERT-base",
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
-    terms=(preset("gaussian_nce"),),
+    terms=(preset("gaussian_nce", temperature=0.05, alpha=0.17),),
     recipe=preset(
-        "recipe", steps=15_625, batch_size=128, learning_rate=1e-5, warmup=190, schedule="constant", max_length=64
+        "recipe",
+        steps=15_625,
+        batch_size=128,
+        learning_rate=1e-5,
+        warmup=190,
+        schedule="constant",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=64,
+        eval_every=125,
+        dropout="model",
     ),
     deviations=(
         FILE,

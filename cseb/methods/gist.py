@@ -1,19 +1,30 @@
 """GISTEmbed: a guide says which sentences of a batch are no negatives."""
 
-from dataclasses import replace
-
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.simcse_supervised import SIMCSE_POSITIVES
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-GIST = replace(
-    SIMCSE_POSITIVES,
+GIST = Method(
     name="gist",
     source="Solatorio 2024, arXiv:2402.16829 (GISTEmbed); released code",
+    views=preset("pairs"),
+    pooler=preset("cls"),
     head=preset("none"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
-    terms=(preset("guided_nce", temperature=0.01, guide="teacher"),),
-    recipe=preset("recipe", steps=15_625, batch_size=16, learning_rate=5e-6, warmup=1_562, max_length=512),
+    terms=(preset("guided_nce", temperature=0.01, guide="teacher", margin=0.0),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=16,
+        learning_rate=5e-6,
+        warmup=1_562,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=512,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "outside_teacher: the guide must be named, `+outside_teacher(encoder='FOLDER')`; the release has UAE-Large",
         "guided_nce: a text beside itself is always left out; in the release it stays where guide and rounding find it "
@@ -24,12 +35,28 @@ GIST = replace(
     ),
 )
 
-GIST_SELF = replace(
-    SIMCSE,
+GIST_SELF = Method(
     name="gist-self",
     source="ours, in no paper: SimCSE (Gao et al. 2021, eq. 1) with the masks of GISTEmbed (Solatorio 2024), the "
     "encoder its own guide",
-    terms=(preset("guided_nce", anchors=False, positives=False),),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    terms=(preset("guided_nce", temperature=0.05, margin=0.0, anchors=False, positives=False),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "guided_nce: what the encoder itself puts closer to a sentence than its other rendering is no negative; the "
         "release asks another model",

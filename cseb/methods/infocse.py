@@ -1,17 +1,32 @@
 """InfoCSE: SimCSE, and a masked-LM network that is told the sentence vector."""
 
-from dataclasses import replace
-
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-INFOCSE = replace(
-    SIMCSE,
+INFOCSE = Method(
     name="infocse",
     source="Wu et al., Findings of EMNLP 2022, arXiv:2210.06432 (InfoCSE); released code and script (BERT-base)",
-    head=preset("bn_mlp"),
-    terms=(preset("infonce"), preset("aux_mlm")),
-    recipe=preset("recipe", steps=31_250, learning_rate=7e-6),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("bn_mlp", inner="2x"),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("aux_mlm", weight=1e-5, rate=0.4, layers=2, inner="4x", dropout=0.1),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=31_250,
+        batch_size=64,
+        learning_rate=7e-6,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "start: the release starts from Condenser, BERT trained further on Wikipedia and books with a head on it; here "
         "from the encoder that is named, as all methods, so that the printed 78.85 is not comparable",

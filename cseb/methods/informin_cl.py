@@ -2,15 +2,29 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-INFORMIN_CL = replace(
-    SIMCSE,
+INFORMIN_CL = Method(
     name="informin-cl",
     source="Chen et al., COLING 2022, arXiv:2209.10951: eq. 4 and 8, algorithm 1, table 3 (BERT-base)",
-    terms=(preset("infonce"), preset("reconstruction")),
-    recipe=preset("recipe", steps=7_813, batch_size=128),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    terms=(preset("infonce", temperature=0.05), preset("reconstruction", weight=0.4)),
+    recipe=preset(
+        "recipe",
+        steps=7_813,
+        batch_size=128,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "reconstruction: eq. 8 is a squared distance of the vectors as they are (`form=raw`); the code adds two "
         "mean-squared errors of unit vectors, 2/D times the squared distance; we take the code's reduction",
@@ -29,7 +43,7 @@ INFORMIN_CL_MLM = replace(
     INFORMIN_CL,
     name="informin-cl-mlm",
     source="Chen et al., COLING 2022, arXiv:2209.10951: tables 4 and 6 (masked-LM weight 0.1)",
-    terms=(*INFORMIN_CL.terms, preset("mlm")),
+    terms=(*INFORMIN_CL.terms, preset("mlm", weight=0.1, rate=0.15)),
     deviations=(
         *(deviation for deviation in INFORMIN_CL.deviations if not deviation.startswith("mlm")),
         "mlm: the code masks in place, so that its contrast sees masked sentences too (`mlm(corrupt_contrast=true)`); "

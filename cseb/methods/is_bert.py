@@ -6,7 +6,7 @@ IS_BERT = Method(
     name="isbert",
     source="Zhang et al., EMNLP 2020, arXiv:2009.12061; released code (BERT-base)",
     views=preset("identity"),
-    pooler=preset("cnn_mean"),
+    pooler=preset("cnn_mean", widths=(1, 3, 5)),
     head=preset("none"),
     terms=(preset("jsd_local_global"),),
     recipe=preset(
@@ -15,10 +15,13 @@ IS_BERT = Method(
         batch_size=32,
         learning_rate=2e-5,
         warmup=3_125,
+        schedule="linear",
         optimizer="adamw_uncorrected",
         weight_decay=0.01,
-        eval_every=1_000,
+        clip=1.0,
         max_length=128,
+        eval_every=1_000,
+        dropout="model",
     ),
     deviations=(
         "data: the paper trains on the sentences of SNLI and MultiNLI, near to those of the STS tasks; ours are the "

@@ -1,15 +1,32 @@
 """IS-CSE: SimCSE, and once more with positives that are smoothed by their neighbours."""
 
-from dataclasses import replace
-
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-ISCSE = replace(
-    SIMCSE,
+ISCSE = Method(
     name="iscse",
     source="He et al., AAAI 2023, arXiv:2305.07424; released code and script (BERT-base)",
-    terms=(preset("infonce"), preset("smooth")),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("smooth", weight=0.1, size=1_024, neighbours=16, attention=2.0, temperature=0.05),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "smooth: weight 0.1 throughout, as released for base models; the schedule of large ones (0.005 to 0.05, a "
         "cosine) is not offered",

@@ -1,16 +1,28 @@
 """L2P-CSR: tokens and features masked in the first layers, where it makes the contrast hardest."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, preset
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
-
-L2P_CSR = replace(
-    SIMCSE,
+L2P_CSR = Method(
     name="l2p-csr",
     source="Zhou et al., IEEE/ACM TASLP 2023 (L2P-CSR); released code and script (BERT)",
-    terms=(preset("learnt_mask_nce"),),
-    recipe=preset("recipe", steps=7_813, batch_size=128, eval_every=50),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    terms=(preset("learnt_mask_nce", temperature=0.05, points=3, threshold=0.05, ascents=4, size=0.1),),
+    recipe=preset(
+        "recipe",
+        steps=7_813,
+        batch_size=128,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=50,
+        dropout="model",
+    ),
     deviations=(
         "recipe: the script starts from a checkpoint that it does not name, likely one of SimCSE, at a learning rate "
         "of 1e-6; ours starts from the encoder itself, at SimCSE's rate. The paper was not read",

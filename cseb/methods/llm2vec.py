@@ -1,9 +1,6 @@
 """LLM2Vec: a decoder that attends to both sides learns to name hidden words, then to tell sentences apart."""
 
-from dataclasses import replace
-
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
 LORA = preset("lora", rank=16, alpha=32.0, targets="all")
 BOTH_SIDES = "encoder: `--encoder bidirectional:DECODER`, else attention keeps its causal mask"
@@ -12,18 +9,27 @@ SHARED = (
     "recipe: released in bf16, fp32 here; it stops 1,000 steps into a linear schedule of three epochs, constant here",
 )
 
-MNTP = replace(
-    SIMCSE,
+MNTP = Method(
     name="mntp",
     source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its second step; released code",
     views=preset("identity"),
     pooler=preset("mean"),
     head=preset("none"),
     tuning=LORA,
-    terms=(preset("mntp"),),
+    terms=(preset("mntp", rate=0.2),),
     recipe=preset(
-        "recipe", steps=1_000, batch_size=32, learning_rate=5e-5, schedule="constant", optimizer="adamw",
-        max_length=512, eval_every=100,
+        "recipe",
+        steps=1_000,
+        batch_size=32,
+        learning_rate=5e-5,
+        warmup=0,
+        schedule="constant",
+        optimizer="adamw",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=512,
+        eval_every=100,
+        dropout="model",
     ),
     deviations=(
         BOTH_SIDES,
@@ -34,17 +40,28 @@ MNTP = replace(
         "recipe: no rate is given, so that it is the default of transformers' trainer; the looks at the dev set are "
         "those of its evaluation, which chooses nothing there",
     ),
-)  # fmt: skip
+)
 
-LLM2VEC = replace(
-    SIMCSE,
+LLM2VEC = Method(
     name="llm2vec",
     source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its third step, without labels; released code",
+    views=preset("dropout"),
     pooler=preset("mean"),
     head=preset("none"),
     tuning=LORA,
+    terms=(preset("infonce", temperature=0.05),),
     recipe=preset(
-        "recipe", steps=1_000, batch_size=128, schedule="constant", optimizer="adamw", max_length=128, eval_every=200,
+        "recipe",
+        steps=1_000,
+        batch_size=128,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="constant",
+        optimizer="adamw",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=128,
+        eval_every=200,
         dropout=0.3,
     ),
     deviations=(
@@ -55,4 +72,4 @@ LLM2VEC = replace(
         "recipe: 0.3 is every rate of the configuration; the release sets that of attention, which is the only one of "
         "Llama, Mistral, Gemma and Qwen; looks at the dev set are as often as the release saves, which chooses nothing",
     ),
-)  # fmt: skip
+)

@@ -1,19 +1,34 @@
 """miCSE: a momentum queue and the mutual information of attention maps on top of SimCSE."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, part, preset
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part, preset
+QUEUE = preset("queue", size=384, momentum=0.995, dropout=0.3)  # also called moco
 
-QUEUE = preset("queue")  # also called moco
-
-MICSE = replace(
-    SIMCSE,
+MICSE = Method(
     name="micse",
     source="Klein & Nabi, ACL 2023, arXiv:2211.04928: eq. 2 to 5, section 3.1; AMI as in the release",
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
     memory=QUEUE,
-    terms=(preset("infonce"), preset("ami", weight=2.5e-3, scale_by_valid=False)),
-    recipe=preset("recipe", steps=20_000, batch_size=50, warmup=250, eval_every=500),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("ami", weight=2.5e-3, samples=150, scale_by_valid=False),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=20_000,
+        batch_size=50,
+        learning_rate=3e-5,
+        warmup=250,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=500,
+        dropout="model",
+    ),
     # The paper adapts the weight to the fraction and prints only the last one; the others are the release's commands.
     per_fraction=(
         (0.001, (part("ami", weight=1e-3, scale_by_valid=True),)),

@@ -17,21 +17,24 @@ MIRROR = Method(
     name="mirror",
     source="Liu et al., EMNLP 2021, arXiv:2104.08027; released script for BERT-base, pooled by [CLS]; "
     "miCSE, tables 1 and 2",
-    views=preset("char_span_mask"),
+    views=preset("char_span_mask", span=5, least=30),
     pooler=preset("cls"),
     head=preset("none"),
-    terms=(preset("nt_xent"),),
+    terms=(preset("nt_xent", temperature=0.04),),
     recipe=preset(
         "recipe",
         steps=5_000,
         batch_size=200,
         learning_rate=2e-5,
+        warmup=0,
         schedule="constant",
         optimizer="adamw",
         weight_decay=0.01,
         clip=0.0,
         max_length=50,
+        eval_every=125,
         last_batch="drop",
+        dropout="model",
     ),
     deviations=_SHARED,
 )
@@ -40,7 +43,7 @@ MIRROR_AVG = replace(
     MIRROR,
     name="mirror-avg",
     source="Liu et al., EMNLP 2021, arXiv:2104.08027; released script for BERT-base, pooled by mean; miCSE, table 2",
-    pooler=preset("padded_mean"),
+    pooler=preset("padded_mean", training=50, test=64),
     deviations=(
         "pooler: the release averages over padding too, 50 positions in training and 64 at test, and so do we; "
         "`mirror-avg+mean` leaves padding out",

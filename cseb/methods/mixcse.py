@@ -3,13 +3,29 @@
 from dataclasses import replace
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-MIXCSE = replace(
-    SIMCSE,
+MIXCSE = Method(
     name="mixcse",
     source="Zhang et al., AAAI 2022; released code and script (BERT-base) for the form and the fraction 0.2",
-    terms=(preset("mixed_infonce"),),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    terms=(preset("mixed_infonce", temperature=0.05, mix=0.2),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "mixed_infonce: the text adds one mixture of unit vectors per anchor, the code 2 B columns from both views "
         "and mixes vectors as they are; we take the code's, `mixcse-paper` the text's",
@@ -24,7 +40,7 @@ MIXCSE_PAPER = replace(
     MIXCSE,
     name="mixcse-paper",
     source="Zhang et al., AAAI 2022, as the text has it: one mixture per anchor; optimiser settings of the release",
-    terms=(preset("mixed_infonce", form="paper"),),
+    terms=(preset("mixed_infonce", temperature=0.05, mix=0.2, form="paper"),),
     deviations=(
         "mixed_infonce: one mixture of unit vectors per anchor, as in the text; optimiser and fraction are the code's",
         *MIXCSE.deviations[2:],

@@ -8,8 +8,21 @@ MOCOSE = Method(
     views=preset("identity"),
     pooler=preset("cls"),
     head=preset("none"),
-    terms=(preset("momentum_nce"),),
-    recipe=preset("recipe", weight_decay=1e-6, eval_every=100),
+    terms=(preset("momentum_nce", temperature=0.05, size=512, start=128, momentum=0.85, dropout=0.1),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=1e-6,
+        clip=1.0,
+        max_length=32,
+        eval_every=100,
+        dropout="model",
+    ),
     deviations=(
         "selection: the released trainer keeps the checkpoint with the best average on the seven test tasks; ours is "
         "chosen on the dev set, never on test, and published numbers may lie higher for that alone",

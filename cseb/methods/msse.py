@@ -2,18 +2,34 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-MSSE = replace(
-    SIMCSE,
+MSSE = Method(
     name="msse",
     source="Harnessing Dimensional Contrast and Information Compensation, ICASSP 2025 (openreview ICf8y366kK): "
     "eq. 2 to 10, table 5; released code for weights, decoder and prompt",
+    views=preset("dropout"),
     pooler=preset("mask_prompt"),
     head=preset("linear"),
-    terms=(preset("infonce"), preset("dcm"), preset("reconstruct")),
-    recipe=preset("recipe", steps=3_907, batch_size=256, warmup=500),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("dcm", weight=0.2),
+        preset("reconstruct", layers=16, heads=1, inner=2_048, dropout=0.1, rate=0.825),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=3_907,
+        batch_size=256,
+        learning_rate=3e-5,
+        warmup=500,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "views: the positive is an English-German-English translation; without translators the second view is "
         "dropout alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",
@@ -38,10 +54,10 @@ MSSE_RELEASED = replace(
     source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line fixed that cannot run; "
     "eq. 2 to 9",
     terms=(
-        preset("infonce"),
-        preset("dcm", deviation="unbiased", on="first"),
-        preset("reconstruct", target="positive"),
-        preset("layer_noise"),
+        preset("infonce", temperature=0.05),
+        preset("dcm", weight=0.2, deviation="unbiased", on="first"),
+        preset("reconstruct", layers=16, heads=1, inner=2_048, dropout=0.1, rate=0.825, target="positive"),
+        preset("layer_noise", weight=0.8, deviation=0.01, scale=20.0),
     ),
     deviations=(
         *(deviation for deviation in MSSE.deviations if not deviation.startswith(("dcm", "terms", "reconstruct"))),
@@ -59,9 +75,9 @@ MSSE_LITERAL = replace(
     source="Harnessing Dimensional Contrast and Information Compensation, ICASSP 2025 (openreview ICf8y366kK): "
     "eq. 3, 4, 9 and 10 as printed, weights of appendix A",
     terms=(
-        preset("infonce"),
+        preset("infonce", temperature=0.05),
         preset("dcm", weight=0.8, form="sum", centre=False),
-        preset("reconstruct", weight=0.2, reduction="sum"),
+        preset("reconstruct", weight=0.2, layers=16, heads=1, inner=2_048, dropout=0.1, rate=0.825, reduction="sum"),
     ),
     deviations=(
         *(deviation for deviation in MSSE.deviations if not deviation.startswith(("dcm", "terms", "reconstruct"))),

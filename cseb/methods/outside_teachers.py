@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import part, preset
+from cseb.methods.spec import Method, part, preset
 
 TEACHER = (
     "outside_teacher: it must be named, `+outside_teacher(encoder='FOLDER')`; rows are marked as having seen its data"
@@ -27,8 +26,7 @@ VIEW = (
     "table 6 finds deletion as good for BERT-base"
 )
 
-DISTIL_L2 = replace(
-    SIMCSE,
+DISTIL_L2 = Method(
     name="distil-l2",
     source="Limkonchotiwat et al., Findings of EMNLP 2022, section 4.2 (L2); Reimers & Gurevych, EMNLP 2020, "
     "arXiv:2004.09813",
@@ -38,11 +36,21 @@ DISTIL_L2 = replace(
     stages=preset("outside_teacher"),
     terms=(preset("regress"),),
     recipe=preset(
-        "recipe", steps=7_813, batch_size=128, learning_rate=5e-5, warmup=781, optimizer="adamw_uncorrected",
+        "recipe",
+        steps=7_813,
+        batch_size=128,
+        learning_rate=5e-5,
+        warmup=781,
+        schedule="linear",
+        optimizer="adamw_uncorrected",
+        weight_decay=0.0,
+        clip=1.0,
         max_length=128,
+        eval_every=125,
+        dropout="model",
     ),
     deviations=(TEACHER, WIDTH, BUDGET, "recipe: trained in fp16; fp32 here", DECAY),
-)  # fmt: skip
+)
 
 DISTIL_MSE = replace(
     DISTIL_L2,
@@ -50,7 +58,20 @@ DISTIL_MSE = replace(
     source="Reimers & Gurevych, EMNLP 2020, arXiv:2004.09813; released code of sentence-transformers "
     "(model_distillation.py, MSELoss)",
     terms=(preset("regress", form="mse"),),
-    recipe=preset("recipe", steps=3_125, learning_rate=1e-4, warmup=312, optimizer="adamw", max_length=128),
+    recipe=preset(
+        "recipe",
+        steps=3_125,
+        batch_size=64,
+        learning_rate=1e-4,
+        warmup=312,
+        schedule="linear",
+        optimizer="adamw",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=128,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         TEACHER,
         "outside_teacher: main directions are of the subset's vectors, the release fits them on 40,000 further texts",
@@ -83,7 +104,7 @@ CONGEN = replace(
     source="Limkonchotiwat et al., Findings of EMNLP 2022 (ConGen): eq. 1 to 3; released code (BERT-base)",
     views=preset("delete", rate=0.1),
     head=preset("mlp", keep=True),
-    terms=(preset("bank_ce"),),
+    terms=(preset("bank_ce", teacher=0.05, student=0.07, control=0.5, corpus=10_000),),
     deviations=(
         *DISTIL_L2.deviations,
         VIEW,
@@ -97,7 +118,7 @@ SCT = replace(
     name="sct",
     source="Limkonchotiwat et al., TACL 2023, arXiv:2311.03228 (SCT): eq. 4, distillation; released code (BERT-base)",
     views=preset("delete", rate=0.1),
-    terms=(preset("cross_view_kl"),),
+    terms=(preset("cross_view_kl", teacher=0.04, student=0.05, corpus=10_000),),
     recipe=DISTIL_L2.recipe.updated(part("recipe", learning_rate=1e-4)),
     deviations=(
         *DISTIL_L2.deviations,

@@ -3,15 +3,34 @@
 from dataclasses import replace
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-PCL = replace(
-    SIMCSE,
+PCL = Method(
     name="pcl",
     source="Wu et al., EMNLP 2022, arXiv:2201.12093; released code and README (BERT-base)",
-    views=preset("token_edits"),
+    views=preset("token_edits", rate=0.2),
+    pooler=preset("cls"),
+    head=preset("mlp"),
     network=preset("peer_encoder"),
-    terms=(preset("infonce"), preset("group_softmax_bce"), preset("kl_peers")),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("group_softmax_bce", temperature=0.05),
+        preset("kl_peers", temperature=0.05),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "peer_encoder: in the code the peer is given no attention mask and attends to padding; ours is given one, "
         "`pcl-released` is the code's",

@@ -1,20 +1,32 @@
 """PromCSE: prefixes in front of every layer are trained, the encoder is frozen."""
 
-from dataclasses import replace
-
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.simcse_supervised import SIMCSE_SUP
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
 FP16 = "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option"
 
-PROMCSE = replace(
-    SIMCSE,
+PROMCSE = Method(
     name="promcse",
     source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); released code, BERT-base, "
     "unsupervised",
-    tuning=preset("prefix"),
-    recipe=preset("recipe", steps=3_906, batch_size=256, learning_rate=3e-2),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    tuning=preset("prefix", length=16, dropout=0.1),
+    terms=(preset("infonce", temperature=0.05, hard_weight=1.0),),
+    recipe=preset(
+        "recipe",
+        steps=3_906,
+        batch_size=256,
+        learning_rate=3e-2,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "recipe: the rate, a thousand times SimCSE's, was chosen at one epoch of 10^6 sentences; kept for every "
         "fraction of the corpus",
@@ -24,15 +36,29 @@ PROMCSE = replace(
     ),
 )
 
-PROMCSE_SUP = replace(
-    SIMCSE_SUP,
+PROMCSE_SUP = Method(
     name="promcse-sup",
     source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); released code, BERT-base, "
     "supervised",
+    views=preset("triples"),
+    pooler=preset("cls"),
     head=preset("mlp", keep=True),
-    tuning=preset("prefix", length=12),
-    terms=(preset("infonce"), preset("hardest_hinge")),
-    recipe=preset("recipe", steps=10_766, batch_size=256, learning_rate=1e-2),
+    tuning=preset("prefix", length=12, dropout=0.1),
+    terms=(preset("infonce", temperature=0.05, hard_weight=1.0), preset("hardest_hinge", weight=10.0, margin=0.2)),
+    recipe=preset(
+        "recipe",
+        steps=10_766,
+        batch_size=256,
+        learning_rate=1e-2,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "recipe: ten epochs of the released triples of supervised SimCSE are 10766 steps; kept for every fraction",
         "hardest_hinge: its weight of 10 is that of the release's RoBERTa-large; none is given for BERT-base",

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
 _QUEUE = (
     "queue: the code contrasts with the slow copy's vectors of the batch and of the last three, without a gradient; "
@@ -13,14 +12,29 @@ _QUEUE = (
     "queue: in subsets below four queues a sentence never meets its own old key; in the code it may",
 )
 
-PT_BERT = replace(
-    SIMCSE,
+PT_BERT = Method(
     name="pt-bert",
     source="Tan et al., Findings of ACL 2022 (PT-BERT); released code and script (BERT-base), with what its pseudo "
     "tokens attend to put right",
-    pooler=preset("pseudo_tokens"),
+    views=preset("dropout"),
+    pooler=preset("pseudo_tokens", count=128),
+    head=preset("mlp"),
     memory=preset("queue", size=256, momentum=0.885, dropout=0.1),
-    recipe=preset("recipe", max_length=64),
+    terms=(preset("infonce", temperature=0.05),),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=64,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "pseudo_tokens: in the code they attend to the pooled vector alone, where a softmax over one key leaves them "
         "without effect or gradient (`pt-bert-released`); ours attend to all tokens, as the method is meant. The paper "
@@ -38,7 +52,7 @@ PT_BERT_RELEASED = replace(
     name="pt-bert-released",
     source="Tan et al., Findings of ACL 2022 (PT-BERT): its released code and script (BERT-base), with the mask left "
     "out that cannot run",
-    pooler=preset("pseudo_tokens", at="pooled"),
+    pooler=preset("pseudo_tokens", count=128, at="pooled"),
     deviations=(
         "pseudo_tokens: as in the code they attend to one vector, so that the sentence's is an affine map of it "
         "whatever they are: MoCo and SimCSE with one more layer, which is what the printed 77.74 measures",

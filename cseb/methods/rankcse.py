@@ -3,15 +3,30 @@
 from dataclasses import replace
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-RANKCSE = replace(
-    SIMCSE,
+RANKCSE = Method(
     name="rankcse",
     source="Liu et al., ACL 2023, arXiv:2305.16726; hyper-parameters of a public re-implementation; MSSE, tables 1 "
     "and 2 (without teachers)",
-    terms=(preset("infonce"), preset("js_consistency")),
-    recipe=preset("recipe", steps=7_813, batch_size=128),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    terms=(preset("infonce", temperature=0.05), preset("js_consistency", temperature=0.05)),
+    recipe=preset(
+        "recipe",
+        steps=7_813,
+        batch_size=128,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "terms: no distillation: its teachers were trained on all 10^6 sentences. MSSE says that its rows have none "
         "either, yet they lie 0.3 to 0.6 below the paper's rows with teachers on every task; ours need not reach them",
@@ -27,7 +42,7 @@ RANKCSE_RELEASED = replace(
     RANKCSE,
     name="rankcse-released",
     source="public re-implementation of RankCSE (Liu et al., ACL 2023, arXiv:2305.16726), its teachers left out",
-    terms=(preset("infonce"), preset("neg_entropy")),
+    terms=(preset("infonce", temperature=0.05), preset("neg_entropy", temperature=0.05)),
     deviations=(
         RANKCSE.deviations[0],
         "neg_entropy: what the re-implementation computes, up to a constant of 1e-7, where it means js_consistency; "

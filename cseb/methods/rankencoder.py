@@ -1,16 +1,33 @@
 """RankEncoder: a model trained before ranks the sentences of the subset, and the student follows."""
 
-from dataclasses import replace
-
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-RANKENCODER = replace(
-    SIMCSE,
+RANKENCODER = Method(
     name="rankencoder",
     source="Seonwoo et al., ACL 2023, arXiv:2209.04333; released code (SimCSE variant, BERT-base)",
-    stages=preset("teacher"),
-    terms=(preset("infonce"), preset("rank_mse")),
+    views=preset("dropout"),
+    pooler=preset("cls"),
+    head=preset("mlp"),
+    stages=preset("teacher", steps=15_625, temperature=0.05),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("rank_mse", weight=0.05, corpus=10_000, low=0.5, high=0.9999),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=15_625,
+        batch_size=64,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first; the release trains it on 10^6 sentences",
         "recipe: the release chooses by the dev sets of STS-B and SICK-R together; here the benchmark says by which",

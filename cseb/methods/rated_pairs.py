@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
 RATED = "rated_pairs: lines `left TAB right TAB score`; ratings are labels, so rows of this method are supervised"
 BUDGET = (
@@ -11,15 +10,27 @@ BUDGET = (
     "budget and rate are ours, as usual for SBERT on that set"
 )
 
-COSENT = replace(
-    SIMCSE,
+COSENT = Method(
     name="cosent",
     source="Huang et al., TASLP 2024, doi:10.1109/TASLP.2024.3402087; released code of sentence-transformers",
     views=preset("rated_pairs"),
     pooler=preset("mean"),
     head=preset("none"),
-    terms=(preset("rank_scores"),),
-    recipe=preset("recipe", steps=1_437, batch_size=16, learning_rate=2e-5, warmup=144, max_length=75),
+    terms=(preset("rank_scores", scale=20.0),),
+    recipe=preset(
+        "recipe",
+        steps=1_437,
+        batch_size=16,
+        learning_rate=2e-5,
+        warmup=144,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=75,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(RATED, BUDGET),
 )
 
@@ -27,7 +38,7 @@ ANGLE = replace(
     COSENT,
     name="angle",
     source="Li & Li, ACL 2024, arXiv:2309.12871 (AnglE); released code of sentence-transformers",
-    terms=(preset("rank_scores", similarity="angle"),),
+    terms=(preset("rank_scores", scale=20.0, similarity="angle"),),
     deviations=(
         RATED,
         BUDGET,
@@ -40,5 +51,5 @@ SBERT_REGRESSION = replace(
     COSENT,
     name="sbert-regression",
     source="Reimers & Gurevych, EMNLP 2019, arXiv:1908.10084: regression objective; released code",
-    terms=(preset("score_mse"),),
+    terms=(preset("score_mse", lowest=0.0, highest=5.0),),
 )

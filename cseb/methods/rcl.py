@@ -2,18 +2,29 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-CONTINUED = replace(
-    SIMCSE,
+CONTINUED = Method(
     name="continued",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: tables 1 and 3; eq. 3 without regulators",
     views=preset("triples"),
     pooler=preset("mean"),
     head=preset("none"),
-    terms=(preset("infonce"),),
-    recipe=preset("recipe", steps=4_307, batch_size=64, learning_rate=2e-5, warmup=431, max_length=75, eval_every=431),
+    terms=(preset("infonce", temperature=0.05),),
+    recipe=preset(
+        "recipe",
+        steps=4_307,
+        batch_size=64,
+        learning_rate=2e-5,
+        warmup=431,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=75,
+        eval_every=431,
+        dropout="model",
+    ),
     deviations=(
         "the paper's start row has no further training and its RCL row has; this is one epoch without regulators",
         "the start model is SRoBERTa trained on NLI (most likely nli-roberta-base-v2): give it with --encoder",
@@ -33,7 +44,7 @@ ENTROPY_MODEL = replace(
     CONTINUED,
     name="entropy-model",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2, table 5",
-    terms=(preset("infonce"), preset("entropy")),
+    terms=(preset("infonce", temperature=0.05), preset("entropy", weight=0.01, temperature=0.05)),
     deviations=(
         "one of the four models that `rcl` trains first, here with an epoch of its own; table 5 has phi 0.01 to 0.04, "
         "`+entropy(weight=0.02)`",
@@ -46,8 +57,16 @@ RCL = replace(
     CONTINUED,
     name="rcl",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2 and 3, algorithm 1, tables 3 to 5, appendix A",
-    stages=preset("entropy_models"),
-    terms=(preset("infonce"), preset("regulators")),
+    stages=preset(
+        "entropy_models",
+        phis=(0.01, 0.02, 0.03, 0.04),
+        steps=4_307,
+        every=43,
+        patience=3,
+        held_out=2_048,
+        temperature=0.05,
+    ),
+    terms=(preset("infonce", temperature=0.05), preset("regulators", temperature=0.05)),
     deviations=(
         "no code was released; all is from the equations",
         "infonce, entropy, regulators: the paper has no temperature; 0.05 here, `rcl-literal` has 1.0",
@@ -71,7 +90,15 @@ RCL_LITERAL = replace(
     RCL,
     name="rcl-literal",
     source="Tan, Rolland & Tian, NLPCC 2022, arXiv:2209.13241: eq. 2 and 3 as printed, cosines without a temperature",
-    stages=preset("entropy_models", temperature=1.0),
+    stages=preset(
+        "entropy_models",
+        phis=(0.01, 0.02, 0.03, 0.04),
+        steps=4_307,
+        every=43,
+        patience=3,
+        held_out=2_048,
+        temperature=1.0,
+    ),
     terms=(
         preset("infonce", temperature=1.0),
         preset("regulators", temperature=1.0),

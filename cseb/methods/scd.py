@@ -1,18 +1,28 @@
 """SCD: two dropout rates push a sentence's vectors apart while its coordinates agree and are decorrelated."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, preset
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
-
-SCD = replace(
-    SIMCSE,
+SCD = Method(
     name="scd",
     source="Klein & Nabi, ACL 2022, arXiv:2203.07847; released code and its README's command (BERT-base)",
-    views=preset("multi_dropout"),
-    head=preset("barlow_projector"),
-    terms=(preset("mean_cos"), preset("cross_correlation")),
-    recipe=preset("recipe", steps=5_209, batch_size=192, eval_every=250),
+    views=preset("multi_dropout", rates=(0.05, 0.155)),
+    pooler=preset("cls"),
+    head=preset("barlow_projector", width=4_096),
+    terms=(preset("mean_cos", temperature=0.05), preset("cross_correlation", weight=0.005225, off_diagonal=0.012)),
+    recipe=preset(
+        "recipe",
+        steps=5_209,
+        batch_size=192,
+        learning_rate=3e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=250,
+        dropout="model",
+    ),
     deviations=(
         "mean_cos: the text has no temperature; the code divides by 0.05, and so do we (`+mean_cos(temperature=1.0)`)",
         "cross_correlation: weight and lambda of the text are about 0.005 and 0.013; we take the command's 0.005225 "

@@ -1,16 +1,16 @@
 """SIF: tokens weighted by their frequency, and the direction that all sentences share taken out; nothing is trained."""
 
-from dataclasses import replace
+from cseb.methods.spec import Method, preset
 
-from cseb.methods.spec import preset
-from cseb.methods.untrained import MEAN
-
-SIF = replace(
-    MEAN,
+SIF = Method(
     name="sif",
     source="Arora, Liang & Ma 2017 (ICLR), algorithm 1; released code",
-    pooler=preset("sif"),
-    post=preset("remove_components"),
+    views=preset("dropout"),
+    pooler=preset("sif", a=0.001),
+    head=preset("none"),
+    post=preset("remove_components", count=1),
+    terms=(),
+    recipe=preset("recipe", steps=0),
     deviations=(
         "sif: frequencies are those of tokens in the training sentences; the release reads those of words in a large "
         "corpus from a file",

@@ -2,16 +2,29 @@
 
 from dataclasses import replace
 
-from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import preset
+from cseb.methods.spec import Method, preset
 
-SIMCSE_SUP = replace(
-    SIMCSE,
+SIMCSE_SUP = Method(
     name="simcse-sup",
     source="Gao, Yao & Chen, EMNLP 2021, arXiv:2104.08821: eq. 5, tables 4, 7 and A.1 (BERT-base, supervised)",
     views=preset("triples"),
+    pooler=preset("cls"),
     head=preset("mlp", keep=True),
-    recipe=preset("recipe", steps=1_617, batch_size=512, learning_rate=5e-5),
+    terms=(preset("infonce", temperature=0.05, hard_weight=1.0),),
+    recipe=preset(
+        "recipe",
+        steps=1_617,
+        batch_size=512,
+        learning_rate=5e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=32,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "triples: the paper counts 314k entailment pairs, the released file has 275601 premises with both kinds; the "
         "corpus must be such lines of TAB-separated triples (cseb.data.nli makes them from SNLI's files)",

@@ -8,8 +8,24 @@ SNCSE = Method(
     views=preset("negated_prompts"),
     pooler=preset("mask_prompt", template='This sentence : "[X]" means [MASK].'),
     head=preset("mlp"),
-    terms=(preset("infonce"), preset("bidir_margin")),
-    recipe=preset("recipe", steps=3_907, batch_size=256, learning_rate=1e-5, max_length=24),
+    terms=(
+        preset("infonce", temperature=0.05),
+        preset("bidir_margin", weight=0.001, least=0.1, most=0.3),
+    ),
+    recipe=preset(
+        "recipe",
+        steps=3_907,
+        batch_size=256,
+        learning_rate=1e-5,
+        warmup=0,
+        schedule="linear",
+        optimizer="adamw_hf",
+        weight_decay=0.0,
+        clip=1.0,
+        max_length=24,
+        eval_every=125,
+        dropout="model",
+    ),
     deviations=(
         "negated_prompts: the release asks a dependency parser; ours takes the first not out, else puts one behind the "
         "first auxiliary of a closed list, else Not before the sentence, which is also what the release falls back to",

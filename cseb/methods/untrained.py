@@ -27,7 +27,7 @@ FIRST_LAST = replace(
     CLS,
     name="first_last",
     source="Su et al. 2021; Gao et al. 2021, table 5, row first-last average",
-    pooler=preset("first_last"),
+    pooler=preset("first_last", first=1),
     deviations=(
         "first: 1 (first Transformer layer), as in SimCSE's code today; the 56.70 printed for BERT-base used the "
         "embedding layer: `first_last+first_last(first=0)`",

@@ -7,17 +7,21 @@ VASCL = Method(
     source="Zhang et al., Findings of ACL 2022, arXiv:2110.08552; released code",
     views=preset("dropout"),
     pooler=preset("mean"),
-    head=preset("relu_mlp"),
-    terms=(preset("nt_xent", temperature=0.05), preset("virtual_nt_xent")),
+    head=preset("relu_mlp", width=128, rate=100.0),
+    terms=(preset("nt_xent", temperature=0.05), preset("virtual_nt_xent", temperature=0.05, neighbours=16, reach=15.0)),
     recipe=preset(
         "recipe",
         steps=4_885,
         batch_size=1_024,
         learning_rate=5e-6,
+        warmup=0,
         schedule="constant",
         optimizer="adamw",
+        weight_decay=0.0,
         clip=0.0,
+        max_length=32,
         eval_every=500,
+        dropout="model",
     ),
     deviations=(
         "virtual_nt_xent: in the code the vectors that are pushed are detached, so that this term trains the head "
