@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     *(f"results/{name}/README.md" for name in ("real", "real-mini", "practitioner", "triples", "rated-pairs")),
     *(f"results/{name}/README.md" for name in ("written", "decoder", "decoder-bidirectional", "documents", "embedded")),
-    "results/README.md",
+    *("results/README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("docs/index.md", "docs/quickstart.md", "docs/speed.md"),
 ]
 # What not to write, and what to write instead.
 TERMS = {
