@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from cseb.api.evaluate import Scores, evaluate
     from cseb.api.export import Exported, export
     from cseb.api.grid import run
-    from cseb.api.overlap import overlap
     from cseb.api.plot import plot
     from cseb.api.recommend import recommend
     from cseb.api.report import report
     from cseb.api.results import Results, load
-    from cseb.api.sources import diff, rerun, sample, show, verify
+    from cseb.api.sources import rerun, verify
     from cseb.api.train import train
+    from cseb.commands.data import overlap, sample
+    from cseb.commands.show import show
     from cseb.errors import CsebError
 
 __all__ = [
@@ -46,7 +47,6 @@ __all__ = [
     "archive",
     "card",
     "compare",
-    "diff",
     "evaluate",
     "export",
     "load",
@@ -67,16 +67,17 @@ _HOMES = {
     **dict.fromkeys(("Scores", "evaluate"), "cseb.api.evaluate"),
     **dict.fromkeys(("Exported", "export"), "cseb.api.export"),
     **dict.fromkeys(("Results", "load"), "cseb.api.results"),
-    **dict.fromkeys(("diff", "rerun", "sample", "show", "verify"), "cseb.api.sources"),
+    **dict.fromkeys(("rerun", "verify"), "cseb.api.sources"),
+    **dict.fromkeys(("overlap", "sample"), "cseb.commands.data"),
     "CsebError": "cseb.errors",
     "TrainedEncoder": "cseb.api.encoders",
     "archive": "cseb.api.archive",
     "card": "cseb.api.card",
-    "overlap": "cseb.api.overlap",
     "plot": "cseb.api.plot",
     "recommend": "cseb.api.recommend",
     "report": "cseb.api.report",
     "run": "cseb.api.grid",
+    "show": "cseb.commands.show",
     "train": "cseb.api.train",
 }
 

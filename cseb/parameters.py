@@ -120,14 +120,14 @@ class Definition:
         return self.name.upper() if parameter.argument else parameter.flag or f"--{self.name.replace('_', '-')}"
 
 
-def definitions(function: Callable[..., object]) -> dict[str, Definition]:
-    """Return the parameters that a signature defines by `option` or `argument`, by name.
+def definitions(function: Callable[..., object], skip: int = 0) -> dict[str, Definition]:
+    """Return the parameters that a signature defines by `option` or `argument`, by name, without the first `skip`.
 
     Their annotations are evaluated, so their types are imported where the function is written.
     """
     found: dict[str, Definition] = {}
     written = inspect.unwrap(function)
-    for name, each in inspect.Signature.from_callable(written, follow_wrapped=False).parameters.items():
+    for name, each in list(inspect.signature(written).parameters.items())[skip:]:
         annotation = each.annotation
         if isinstance(annotation, str):
             annotation = eval(annotation, written.__globals__)  # noqa: S307 (our own source text)

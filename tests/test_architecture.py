@@ -29,11 +29,11 @@ def test_imports_follow_the_layers() -> None:
             ["--help"],
             ["run", "--help"],
             ["status", "--help"],
-            ["list", "methods"],
-            ["list", "parts"],
-            ["list", "benchmarks"],
+            ["show", "methods"],
+            ["show", "parts"],
+            ["show", "benchmarks"],
         ),
-        *(["show", "msse"], ["data", "--help"], ["data", "list"], ["data", "where"]),
+        *(["show", "msse"], ["data", "--help"], ["data", "list"], ["data", "list", "stsb"]),
     ],
 )
 def test_quick_commands_load_nothing_heavy(arguments: list[str]) -> None:
@@ -63,6 +63,6 @@ def test_no_plug_in_can_slow_the_start(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow-plugin\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[cseb.term]\nslow = slow_plugin:Term\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(tmp_path), str(ROOT)))}
-    command = [sys.executable, "-m", "cseb", "list", "parts"]
+    command = [sys.executable, "-m", "cseb", "show", "parts"]
     found = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "slow " in found.stdout

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import cseb
+from cseb.commands import describe
 from cseb.experiment import benchmark as benchmarks
-from cseb.explain import describe
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.reports.text_table import aligned
@@ -53,14 +53,11 @@ def test_version_and_help() -> None:
     for command in (
         "run",
         "report",
-        "list",
         "show",
-        "sample",
         "eval",
         "status",
         "check",
         "audit",
-        "diff",
         "verify",
         "rerun",
     ):
@@ -71,14 +68,14 @@ def test_real_processes_exit_with_the_same_codes() -> None:
     assert process("run", "dmo").returncode == 2
     assert process("run", "--seeds", "0").returncode == 2
     assert process("no-such-command").returncode == 2
-    found = process("list", "methods")
+    found = process("show", "methods")
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.splitlines()[0].startswith("cls")
 
 
 @pytest.mark.parametrize("kind", describe.LISTINGS)
 def test_lists_name_each_thing_on_a_line_of_its_own(kind: str) -> None:
-    lines = call("list", kind).stdout.splitlines()
+    lines = call("show", kind).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [name for name, _ in describe.listing(kind)]
     assert lines
 
@@ -102,10 +99,10 @@ def test_folded_text_fits_and_keeps_its_columns(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_sample_is_what_a_run_trains_on(tmp_path: Path, grid: list[object]) -> None:
     corpus = tmp_path / "corpus.txt"
-    drawn = call("sample", corpus, "--size", 64, "--seed", 0).stdout.splitlines()
+    drawn = call("data", "sample", corpus, "--size", 64, "--seed", 0).stdout.splitlines()
     assert len(drawn) == 64
     out = tmp_path / "drawn.txt"
-    assert call("sample", corpus, "--fraction", 0.25, "--out", out).exit_code == 0
+    assert call("data", "sample", corpus, "--fraction", 0.25, "--out", out).exit_code == 0
     assert out.read_text().splitlines() == drawn
     assert call("run", *grid).exit_code == 0
     manifest = json.loads(Path(f"{out}.json").read_text())
@@ -115,7 +112,7 @@ def test_a_sample_is_what_a_run_trains_on(tmp_path: Path, grid: list[object]) ->
 def test_a_sample_of_a_known_file_is_found_below_the_data_folder(tmp_path: Path) -> None:
     (tmp_path / "wiki").mkdir()
     (tmp_path / "wiki" / "wiki1m_head.txt").write_text("".join(f"sentence {n}\n" for n in range(9)))
-    drawn = call("sample", "data:wiki1m_head.txt", "--size", 9, "--data-dir", tmp_path).stdout.splitlines()
+    drawn = call("data", "sample", "data:wiki1m_head.txt", "--size", 9, "--data-dir", tmp_path).stdout.splitlines()
     assert sorted(drawn) == [f"sentence {n}" for n in range(9)]
 
 

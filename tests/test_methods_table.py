@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from benchmarks.marked import with_table
-from cseb.explain.describe import listing
+from cseb.commands.describe import listing
 from cseb.methods.grammar import parse_method
 from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts

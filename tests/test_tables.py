@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from cseb.commands.describe import show
 from cseb.data import generated, shipped
 from cseb.data.corpus import Corpus
 from cseb.data.read_corpus import read_corpus
@@ -21,7 +22,6 @@ from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
-from cseb.explain.describe import show
 from cseb.methods.grammar import parse_methods
 from cseb.microworld import triples
 from cseb.microworld.tasks import all_sentences

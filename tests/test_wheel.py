@@ -42,7 +42,7 @@ def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     )
     assert found.stdout.startswith(str(installed))
     names = [path.stem for path in (ROOT / "benchmarks").glob("*.yaml")]
-    listed = call(installed, "list", "benchmarks")
+    listed = call(installed, "show", "benchmarks")
     assert all(name in listed for name in names)
     assert "74.96" in call(installed, "show", "simcse")  # miCSE, table 2, 1 %
     assert "10 jobs, 10 to run" in call(installed, "run", "--seeds", "1", "--dry-run")
@@ -52,7 +52,7 @@ def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     assert (installed / "cseb" / "py.typed").exists()  # else type checkers ignore every annotation of ours
     assert "mw-captions" in call(installed, "eval", "microworld", "--tasks", "mw-captions")
     assert "snli-dev" in call(installed, "eval", "words:random", "--tasks", "snli-dev")
-    assert len(call(installed, "sample", "wikipedia", "--size", "2").splitlines()) == 2
+    assert len(call(installed, "data", "sample", "wikipedia", "--size", "2").splitlines()) == 2
     pages = {path.name for path in (installed / "cseb" / "open_data" / "LICENSES").iterdir()}
     assert pages == {path.name for path in (ROOT / "cseb" / "open_data" / "LICENSES").iterdir()}
     [stated] = (path.read_text("utf-8") for path in installed.glob("cseb-*.dist-info/METADATA"))

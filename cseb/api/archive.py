@@ -177,7 +177,7 @@ def _is_archived(one: _Found, folder: Path, held: Archive) -> bool:
 
 def _wanted(items: str | Sequence[str], known: set[str]) -> set[str]:
     """Methods whose items are packed. Raises: BadSpec."""
-    from cseb.api.arguments import methods_of
+    from cseb.commands.arguments import methods_of
 
     if items == NONE:
         return set()

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from cseb.api.arguments import joined
+from cseb.commands.arguments import joined
 from cseb.errors import BadSpec, one_of
 from cseb.progress import tell
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cseb.api.arguments import joined, listed
+from cseb.commands.arguments import joined, listed
 from cseb.encoder.linear_choice import AUTO, LIBRARIES
 from cseb.errors import BadBenchmark, one_of
 from cseb.progress import unheard
@@ -184,7 +184,7 @@ def run(
     In a script with more than one worker, call it under `if __name__ == "__main__":`.
 
     Args:
-        benchmark: a name that `cseb list benchmarks` shows, or a YAML file.
+        benchmark: a name that `cseb show benchmarks` shows, or a YAML file.
         on: another benchmark, whose encoder, corpus, tasks and scale are taken in place of this one's.
         methods: names with any edits, such as ``["simcse", "micse+recipe(steps=500)"]``.
         fractions: of the corpus, each in (0, 1]; or `sizes`, numbers of sentences.

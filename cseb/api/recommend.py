@@ -15,7 +15,7 @@ from cseb.advice.candidates import UNTRAINED
 from cseb.advice.estimate import FRESH
 from cseb.advice.options import Options, refuse_taken
 from cseb.advice.race import ROUNDS
-from cseb.api.arguments import joined
+from cseb.commands.arguments import joined
 from cseb.data import hub_upload
 from cseb.errors import BadBenchmark
 from cseb.methods.recipe import Recipe

@@ -8,8 +8,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from cseb.api.arguments import listed, methods_of, names
 from cseb.api.results import Results, Summaries, summaries_of
+from cseb.commands.arguments import listed, methods_of, names
 from cseb.errors import BadResults, one_of
 from cseb.progress import tell
 from cseb.text import plain

@@ -37,7 +37,7 @@ def train(
     The bits are those of `cseb run` with this seed, where the grid trains on all of these sentences.
 
     Args:
-        method: a name that `cseb list methods` shows, with any edits, such as ``"simcse+recipe(batch_size=64)"``.
+        method: a name that `cseb show methods` shows, with any edits, such as ``"simcse+recipe(batch_size=64)"``.
         sentences: a list of strings; methods that learn from pairs or triples read them joined by TABs. Or a corpus by
             name: a file, ``wikipedia``, ``microworld:COUNT``, ``hub:OWNER/NAME/FILE``.
         encoder: what to start from: a folder, a hub name, or one that comes with cseb: ``cseb-tiny``,

@@ -20,22 +20,18 @@ from cseb.commands import (
     check,
     compare,
     data,
-    diff,
     evaluate,
     export,
-    overlap,
     plot,
     recommend,
     report,
     rerun,
     run,
-    sample,
     show,
     status,
     verify,
 )
-from cseb.commands import list as listing
-from cseb.commands.command_line import Command
+from cseb.commands.command_line import Command, add
 from cseb.commands.screen import open_streams, output_refused, say
 from cseb.errors import CsebError
 from cseb.text import HALVES, message
@@ -98,16 +94,12 @@ command()(status.status)
 command()(report.report)
 command()(plot.plot)
 command()(compare.compare)
-command(name="list")(listing.list_)
-command()(show.show)
+add(app, show.show, show.print_folded)
 command()(card.card)
 command()(export.export)
-command()(sample.sample)
-command()(overlap.overlap)
 command(name="eval")(evaluate.evaluate)
 command()(check.check)
 command()(audit.audit)
-command()(diff.diff)
 command()(verify.verify)
 command()(rerun.rerun)
 command()(archive.archive)

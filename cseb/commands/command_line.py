@@ -69,7 +69,7 @@ def add(
         screen: prints the result. It is given the `Call` and its own parameters, such as `quiet`.
         name: of the command, where it is not that of the function.
     """
-    settings, shown = definitions(function), definitions(screen)
+    settings, shown = definitions(function), definitions(screen, skip=1)
     every = {**settings, **shown}
 
     def run(**values: Any) -> None:

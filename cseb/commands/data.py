@@ -1,143 +1,298 @@
-"""The commands about data files: what there is, fetch it, check it, say where it lies."""
+"""Commands about data files: list, check and fetch them, make triples, draw a sample, find test texts in a corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cseb.commands.command_line import Command
-from cseb.commands.options import Hushed
-from cseb.commands.screen import say
-from cseb.commands.waiting import telling
+from cseb.commands.command_line import Call, Out, add
+from cseb.commands.screen import pour, say
 from cseb.errors import BadBenchmark, BadData
+from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option
 from cseb.progress import counted
-from cseb.text import quantity
+from cseb.text import plain, quantity
 
 if TYPE_CHECKING:
+    from cseb.data.corpus import Corpus
     from cseb.data.manifest import DataFile, DataSet
+    from cseb.data.overlap import Overlap
     from cseb.data.verify import FileCheck
 
-app = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    help="List, fetch and check the files of tasks and corpora; make triples.",
-)
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="List, check, fetch and prepare data files.")
 
-command = partial(app.command, cls=Command)
-
+Corpus_ = Annotated[str, argument(CORPUS_HELP)]
 Names = Annotated[
-    list[str] | None, typer.Argument(help="Data sets, tasks or files, such as stsb, mr or wiki1m; all if none.")
+    Sequence[str] | list[str], argument("Data sets, tasks or files, such as stsb, mr or wiki1m; all by default.")
 ]
-DataDir = Annotated[
-    Path | None,
-    typer.Option(
-        envvar="CSEB_DATA_DIR", help="Folder of data files in SentEval's layout; without it, the hub's cache."
-    ),
-]
+DataDir = Annotated[str | Path, DATA_DIR]
 
 
-@command(name="list")
-def list_(names: Names = None, *, data_dir: DataDir = None) -> None:
-    """List data sets: rows, licence, the tasks scored on them, and whether they are here; of one, its files."""
-    from cseb.explain.data_files import in_full, overview
-
-    say((in_full if names else overview)(_chosen(names, data_dir), data_dir))
-
-
-@command()
-def where(names: Names = None, *, data_dir: DataDir = None) -> None:
-    """Print where each file is read from, or how to get it."""
-    from cseb.explain.data_files import places
-
-    for line in places(_chosen(names, data_dir), data_dir):
-        say(line)
+@command
+def list_files(names: Names = (), *, data_dir: DataDir = "") -> str:
+    """List data sets with their size, licence and tasks, and whether they are here; of named ones, every file."""
+    chosen, folder = _chosen(names, data_dir), _folder(data_dir)
+    return "\n".join(_in_full(chosen, folder) if names else _overview(chosen, folder))
 
 
-@command()
-def verify(names: Names = None, *, data_dir: DataDir = None, quiet: Hushed = False) -> None:
-    """Check files against the manifest: rows, labels and hash. Exit code 1 if one is wrong or missing.
+@command
+def check_files(names: Names = (), *, data_dir: DataDir = "") -> list[FileCheck]:
+    """Check files against the manifest: rows, labels and hash. The exit code is 1 if one is wrong or missing.
 
-    Without names, a data set of which no file is here is passed over.
+    Without names, data sets of which no file is here are left out.
     """
     from cseb.data.places import locate
     from cseb.data.verify import check
 
-    with telling(quiet):
-        chosen = _chosen(names, data_dir)
-        found = {
-            data.name: [check(one, locate(data, one, data_dir)) for one in files]
-            for data, files in counted(chosen.items(), "checking data sets", len(chosen))
-        }
-    absent = [] if names else [name for name, held in found.items() if all(one.state == "missing" for one in held)]
-    if len(absent) == len(found):
-        raise BadData(f"{data_dir or 'the cache'} holds no file of the manifest; cseb data where lists them")
-    _answer([one for name, held in found.items() if name not in absent for one in held], absent)
+    folder, chosen = _folder(data_dir), _chosen(names, data_dir)
+    checks = [
+        [check(file, locate(data, file, folder)) for file in files]
+        for data, files in counted(chosen.items(), "checking data sets", len(chosen))
+    ]
+    present = [files for files in checks if names or any(file.state != "missing" for file in files)]
+    if not present:
+        raise BadData(f"{folder or 'the cache'} contains no file of the manifest; cseb data list shows what there is")
+    return [file for files in present for file in files]
 
 
-@command()
+@command
 def fetch(
-    names: Annotated[list[str], typer.Argument(help="Data sets, tasks, files, or senteval for the whole archive.")],
+    names: Annotated[Sequence[str] | list[str], argument("Data sets, tasks or files; senteval for the whole archive.")],
     *,
-    to: Annotated[Path | None, typer.Option(help="Folder to copy them into; else they stay in the cache.")] = None,
-    source: Annotated[
-        Path | None, typer.Option("--from", help="A folder that stands in for the hub: no network is used.")
-    ] = None,
-    quiet: Hushed = False,
-) -> None:
-    """Fetch files from the hub, or copy them from a folder, and check them."""
+    to: Annotated[str | Path, option("Folder to copy the files into. By default they stay in the cache.")] = "",
+    source: Annotated[str | Path, option("Folder to copy from instead of downloading.", flag="--from")] = "",
+) -> list[FileCheck]:
+    """Download files from the Hugging Face hub, or copy them from a folder, and check them."""
     from cseb.data import fetch as fetching
     from cseb.data.places import existing, locate
     from cseb.data.verify import check
 
-    if source is not None and to is None:
-        raise BadBenchmark("--from copies files; say where with --to DIR")
-    chosen = _chosen(names, None)
-    mirror = existing(source) if source is not None else None
-    with telling(quiet):
-        for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):
-            fetching.fetch(data, files, to, mirror)
-        every = [(data, one) for data, files in chosen.items() for one in files]
-        verdicts = [check(one, locate(data, one, to)) for data, one in counted(every, "checking", len(every))]
-    _answer(verdicts)
+    if source and not to:
+        raise BadBenchmark("`source` copies files; name the folder to copy them into with `to`")
+    chosen = _chosen(names, "")
+    mirror, target = existing(Path(source)) if source else None, _folder(to)
+    for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):
+        fetching.fetch(data, files, target, mirror)
+    every = [(data, file) for data, files in chosen.items() for file in files]
+    return [check(file, locate(data, file, target)) for data, file in counted(every, "checking", len(every))]
 
 
-@command()
+@command
 def triples(
     pairs: Annotated[
-        list[Path],
-        typer.Argument(help="Files of SNLI or MultiNLI, such as snli_1.0_train.jsonl; also .tsv, .csv, .gz."),
+        Sequence[str] | list[str], argument("Files of SNLI or MultiNLI, such as snli_1.0_train.jsonl; also .tsv, .csv.")
     ],
     *,
-    out: Annotated[Path, typer.Option(help="File to write, such as triples.txt; --corpus of supervised methods.")],
-    seed: Annotated[int, typer.Option(min=0, help="Chooses one hypothesis where a premise has several of a kind.")] = 0,
-    quiet: Hushed = False,
-) -> None:
-    """Make (premise, entailment, contradiction) triples of the sentence pairs of inference corpora."""
+    out: Annotated[str | Path, option("File to write; a corpus for supervised methods.")],
+    seed: Annotated[int, option("Seed that chooses where a premise has several hypotheses of a kind.")] = 0,
+) -> str:
+    """Make (premise, entailment, contradiction) triples from the sentence pairs of inference corpora."""
     from cseb.data.nli import write_triples
 
-    with telling(quiet):
-        count = write_triples(pairs, out, seed)
-    say(f"{quantity(count, 'triple')} in {out}")
+    return f"{quantity(write_triples([Path(file) for file in pairs], Path(out), seed), 'triple')} in {out}"
 
 
-def _chosen(names: Sequence[str] | None, data_dir: Path | None) -> Mapping[DataSet, Sequence[DataFile]]:
+@command
+def sample(
+    corpus: Corpus_,
+    *,
+    fraction: Annotated[float | None, option("Fraction of the corpus, in (0, 1].")] = None,
+    size: Annotated[int | None, option("Number of sentences.", least=1)] = None,
+    seed: Annotated[int, option("Seed that draws the sentences, as in `cseb run`.")] = 0,
+    column: Annotated[str, COLUMN] = "",
+    data_dir: DataDir = "",
+) -> list[str]:
+    """Draw the sentences that a run with this seed trains on.
+
+    Returns:
+        The sentences in the order drawn. A smaller sample is the beginning of a larger one.
+
+    Raises:
+        BadData: if the corpus cannot be read.
+        BadBenchmark: if the corpus is too small, or not exactly one of fraction and size is given.
+
+    Examples:
+        >>> import cseb
+        >>> len(cseb.sample("wikipedia", size=10))
+        10
+    """
+    from cseb.data.subset import draw
+
+    sentences, count = _counted(corpus, column, fraction, size, data_dir)
+    return sentences.take(draw(len(sentences), count, seed))
+
+
+def print_sample(call: Call[list[str]], *, out: Out = None) -> None:
+    """Print the sentences, or write them into a file with a manifest beside it."""
+    from cseb.data.subset import write_subset
+
+    if out is None:
+        pour(call())
+        return
+    settings = {"fraction": None, "size": None, "column": "", "data_dir": "", **call.settings}
+    seed = settings.pop("seed", 0)
+    sentences, count = _counted(**settings)
+    manifest = write_subset(out, sentences, count, seed)
+    beside = f", described in {manifest}" if manifest else ""
+    say(f"{count:,} of {quantity(len(sentences), 'sentence')} in {out}{beside}")
+
+
+@dataclass(frozen=True, slots=True)
+class OverlapReport:
+    """Texts of tasks in a corpus, counted for each task.
+
+    Attributes:
+        corpus: its name.
+        sentences: how many sentences it has.
+        near: the similarity from which two texts are near-duplicates.
+        tasks: one entry for each task.
+    """
+
+    corpus: str
+    sentences: int
+    near: float
+    tasks: tuple[Overlap, ...]
+
+    @property
+    def any(self) -> bool:
+        """Whether the corpus contains a text of a task."""
+        return any(task.exact or task.near for task in self.tasks)
+
+    def __str__(self) -> str:
+        """Return a table with one line for each task, then the examples."""
+        from cseb.reports.text_table import aligned
+
+        rows = [(plain(task.task), f"{task.texts:,}", f"{task.exact:,}", f"{task.near:,}") for task in self.tasks]
+        lines = [f"Texts of tasks among {quantity(self.sentences, 'sentence')} of {plain(self.corpus)}"]
+        lines += aligned([("task", "texts", "exact", "near"), *rows])
+        for task in self.tasks:
+            for example in task.examples:
+                lines += ["", f"{plain(task.task)}, {'exact' if example.exact else 'near'}"]
+                lines += [f"  task      {plain(example.text)}", f"  training  {plain(example.sentence)}"]
+        return "\n".join(lines)
+
+
+@command
+def overlap(
+    corpus: Annotated[str | Path | Sequence[str], argument(CORPUS_HELP)],
+    tasks: Annotated[str | Sequence[str], TASKS] = "sts",
+    data_dir: DataDir = "",
+    *,
+    column: Annotated[str, COLUMN] = "",
+    near: Annotated[float, option("Jaccard similarity of words that makes texts near-duplicates, in (0, 1].")] = 0.8,
+    examples: Annotated[int, option("Number of examples to show for each task.")] = 0,
+) -> OverlapReport:
+    """Count the texts of tasks that a corpus contains, the same or nearly so.
+
+    Case, punctuation, white space and forms of Unicode make no difference.
+
+    Returns:
+        For each task the number of distinct texts, how many of them the corpus contains (``exact``), and how many of
+        the others nearly so (``near``). Dev sets and training parts of a task are texts of it.
+
+    Raises:
+        CsebError: if the corpus or a task cannot be read.
+
+    Examples:
+        >>> import cseb
+        >>> report = cseb.overlap(["A man is cooking.", "Snow!"], tasks="clinc150")
+        >>> report.tasks[0].task, report.any
+        ('clinc150', False)
+    """
+    from cseb.api.encoders import strings
+    from cseb.commands.arguments import joined
+    from cseb.data.corpus import pack
+    from cseb.data.overlap import TaskTexts
+    from cseb.data.read_corpus import read_corpus
+    from cseb.tasks.evaluate import load_task
+    from cseb.tasks.names import parse_tasks
+
+    texts = TaskTexts.of(
+        {task.name: load_task(task, _folder(data_dir)).sentences() for task in parse_tasks(joined(tasks))}, near
+    )
+    if isinstance(corpus, str | Path):
+        name, sentences = str(corpus), read_corpus(str(corpus), column, str(data_dir))
+    else:
+        name, sentences = "the sentences given", pack("sentences", strings(corpus))
+    return OverlapReport(name, len(sentences), near, tuple(texts.overlap(sentences, examples)))
+
+
+def print_checks(call: Call[list[FileCheck]]) -> None:
+    """Print one line for each file and how many are in which state; exit with 1 if one is not right."""
+    checks = call()
+    for file in checks:
+        say(f"{file.state:<8}{file.path or file.file.file}: {file.message}")
+    counts = {state: sum(file.state == state for file in checks) for state in ("ok", "wrong", "missing")}
+    say(", ".join(f"{count} {state}" for state, count in counts.items() if count))
+    if counts["ok"] < len(checks):
+        raise typer.Exit(1)
+
+
+add(app, list_files, name="list")
+add(app, check_files, print_checks, name="check")
+add(app, fetch, print_checks)
+add(app, triples)
+add(app, sample, print_sample)
+add(app, overlap)
+
+
+def _folder(data_dir: str | Path) -> Path | None:
+    return Path(data_dir) if data_dir else None
+
+
+def _chosen(names: Sequence[str], data_dir: str | Path) -> Mapping[DataSet, Sequence[DataFile]]:
     from cseb.data.manifest import named
     from cseb.data.places import existing
 
-    if data_dir is not None:
-        existing(data_dir)
-    return named(names or ())
+    if data_dir:
+        existing(Path(data_dir))
+    return named(names)
 
 
-def _answer(found: Sequence[FileCheck], absent: Sequence[str] = ()) -> None:
-    """What became of each file, and the exit code."""
-    from cseb.explain.data_files import verdicts
+def _counted(
+    corpus: str, column: str, fraction: float | None, size: int | None, data_dir: str | Path
+) -> tuple[Corpus, int]:
+    from cseb.data.read_corpus import read_corpus
+    from cseb.data.subset import size_of
 
-    for line in verdicts(found, absent):
-        say(line)
-    if any(one.state != "ok" for one in found):
-        raise typer.Exit(1)
+    if (fraction is None) == (size is None):
+        raise BadBenchmark("give `fraction` or `size`, one of them")
+    sentences = read_corpus(corpus, column, str(data_dir))
+    return sentences, size if size is not None else size_of(fraction or 0.0, len(sentences))
+
+
+def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> list[str]:
+    from cseb.data.places import locate
+    from cseb.reports.text_table import aligned
+
+    rows = [("name", "rows", "here", "tasks", "licence")]
+    for data, files in chosen.items():
+        present = sum(locate(data, file, data_dir) is not None for file in files)
+        here = "yes" if present == len(files) else f"{present} of {quantity(len(files), 'file')}" if present else "no"
+        partly = data.rated is not None and data.rated != data.rows
+        count = f"{data.rated} of {data.rows} rated" if partly else str(data.rows)
+        rows.append((data.name, count, here, ",".join(data.tasks) or "-", data.licence))
+    return aligned(rows)
+
+
+def _in_full(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> Iterator[str]:
+    """Each data set with its origin and one line for each of its files."""
+    from cseb.data.places import how_to_get, locate
+    from cseb.reports.text_table import aligned
+
+    for data, files in chosen.items():
+        yield from (f"{data.name}: {data.title}", f"licence: {data.licence}", f"homepage: {data.homepage}")
+        yield from [f"hub: {data.hub.repository}, {data.hub.file}"] if data.hub else []
+        yield from [data.note] if data.note else []
+        places = {file.file: locate(data, file, data_dir) for file in files}
+        if not all(places.values()):
+            yield f"missing files: {how_to_get(data)}"
+        rows = [("file", "rows", "labels", "sha256", "place")]
+        for file in files:
+            counts = ", ".join(f"{label} {count}" for label, count in file.counts.items())
+            place = str(places[file.file] or "not here")
+            rows.append((file.file, str(file.rows), counts or "-", file.sha256 or "not known", place))
+        yield from aligned(rows)

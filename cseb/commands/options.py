@@ -15,7 +15,7 @@ DEFAULT = Path("results")
 Results = Annotated[Path | None, typer.Argument(help="A folder of records.", show_default=str(DEFAULT))]
 Named = Annotated[Path | None, typer.Option("--results", help="Same as RESULTS.", show_default=False)]
 Records = Annotated[Path, typer.Option("--results", help="Folder of records.")]
-BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb list benchmarks` shows.")]
+BenchmarkName = Annotated[str, typer.Argument(help="A YAML file, or a name that `cseb show benchmarks` shows.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Hushed = Annotated[bool, typer.Option("--quiet", "-q", help="Do not show how far it is.")]
 Trust = Annotated[bool, typer.Option("--trust-remote-code", help="Run Python code that comes with the encoder.")]

@@ -30,7 +30,7 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 def say_folded(text: str) -> None:
     """Print a long text: folded for a person, one item a line for a program. Raises: OSError."""
-    from cseb.explain.describe import folded
+    from cseb.commands.describe import folded
 
     say(folded(text) if sys.stdout.isatty() else text)
 

@@ -1,24 +1,160 @@
-"""The command that shows a method, a part or a record in full."""
+"""Show what there is: lists of names, a method or part in full, the origin of a record, what differs between two."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from cseb.commands.command_line import Call
+from cseb.commands.screen import say, say_folded
+from cseb.errors import BadResults, UnknownName
+from cseb.parameters import argument, command, option
 
-from cseb.commands.screen import say_folded
+if TYPE_CHECKING:
+    from cseb.commands.differences import Variant
+    from cseb.records.record import Record
+
+LISTS = ("methods", "parts", "tasks", "encoders", "benchmarks")
+RECORD = re.compile(r"[0-9a-f]{4,16}|.*\.json")  # a record rather than a method
+PUBLISHED = "published"
 
 
+@command
 def show(
-    name: Annotated[str, typer.Argument(help="A method, such as simcse+ami; a part; or a record, by key or file.")],
-    *,
-    results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
-    benchmark: Annotated[
-        str, typer.Option(help="Of a method: what this benchmark's scale and steps put in place of its own options.")
+    name: Annotated[
+        str | Path,
+        argument(
+            f"A list ({', '.join(LISTS)}), a method such as simcse+ami, a part, a record by key or file, or a folder "
+            "of records to compare with another."
+        ),
+    ],
+    other: Annotated[
+        str | Path, argument("A second record or folder, or published: show what differs from the first.")
     ] = "",
-) -> None:
-    """Show a method, a part or a record in full: sources, options, deviations, published numbers; provenance."""
-    from cseb.api.sources import show as shown
+    *,
+    results: Annotated[str | Path, option("Folder of records, for a record by its key.")] = "results",
+    benchmark: Annotated[str, option("Benchmark whose scale and steps replace options of the method.")] = "",
+) -> str:
+    """Show a list of names, a method, a part or a record in full, or what differs between two records.
 
-    say_folded(shown(name, results, benchmark=benchmark))
+    Of two records, or folders of records, it shows every difference, and how the gap between their scores changes when
+    both are read under one protocol.
+
+    Returns:
+        Text of several lines.
+
+    Raises:
+        CsebError: if the name is unknown.
+
+    Examples:
+        >>> import cseb
+        >>> cseb.show("infonce").splitlines()[0][:7]
+        'infonce'
+    """
+    from cseb.commands import describe
+    from cseb.registry import METHODS
+    from cseb.reports.text_table import aligned
+
+    name, other = str(name), str(other)
+    if other:
+        return _differences(name, other, Path(results))
+    if name in LISTS:
+        return "\n".join(aligned(describe.listing(name)))
+    if RECORD.fullmatch(name):
+        return _origin(name, Path(results))
+    if name not in METHODS and get_close_matches(name, LISTS, n=1):
+        raise UnknownName("list, method or part", name, LISTS)
+    return "\n\n".join(filter(None, (describe.show(name), _replaced(benchmark, name) if benchmark else "")))
+
+
+def print_folded(call: Call[str]) -> None:
+    """Print the text, wrapped on a terminal, and why plug-ins were left out of a list."""
+    from cseb.registry import left_out
+
+    say_folded(call())
+    if call.settings["name"] in LISTS:
+        for line in left_out():
+            say(f"cseb: {line}", err=True)
+
+
+def _differences(a: str, b: str, results: Path) -> str:
+    """What differs between two results, and how much of their gap each protocol explains."""
+    from cseb.commands import differences
+    from cseb.reports.text_table import aligned
+
+    first = _records(a, results)
+    lines: list[str] = []
+    if b == PUBLISHED:
+        for printed in differences.printed_for(first[0]):
+            reasons, variants = differences.against_printed(first, printed)
+            lines.append(f"{printed.where}: {printed.text}" + (f" ± {printed.std_text}" if printed.std_text else ""))
+            lines += [f"  not as in the paper: {reason}" for reason in reasons] or ["  conditions as in the paper"]
+            lines += [_table(variants, "ours", "theirs"), ""]
+        return "\n".join(lines)
+    second = _records(b, results)
+    rows = differences.field_differences(first, second)
+    lines += aligned([("differs", "A", "B"), *rows]) if rows else ["nothing differs but the run itself"]
+    folders = Path(a).is_dir() or Path(b).is_dir()
+    for cell, ours, theirs in differences.matched(first, second) if folders else [("", first, second)]:
+        lines += [f"\n{cell}" if cell else "", _table(differences.variants(ours, theirs), "A", "B")]
+    return "\n".join(lines)
+
+
+def _origin(text: str, results: Path) -> str:
+    from cseb.commands.provenance import story
+    from cseb.records.find import find
+    from cseb.reports.text_table import aligned
+
+    store, record = find(text, results)
+    blocks = [[heading, *(f"  {line}" for line in aligned(rows))] for heading, rows in story(record, store) if rows]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def _replaced(benchmark: str, method: str) -> str:
+    """What a benchmark's scale and steps replace in a method, at each of its fractions. Raises: CsebError."""
+    from cseb.commands.provenance import replaced
+    from cseb.experiment import benchmark as benchmarks
+    from cseb.experiment.plan import scaled
+    from cseb.methods.grammar import parse_method
+
+    loaded, parsed = benchmarks.load(benchmark), parse_method(method)
+    lines: dict[str, None] = {}
+    for fraction in loaded.fractions or (1.0,):
+        rows = replaced(parsed.at(fraction).resolved(), scaled(loaded, parsed, fraction).resolved())
+        lines |= dict.fromkeys(f"  {name}: {message}" for name, message in rows)
+    return "\n".join([f"replaced by the scale and steps of {loaded.name}", *(lines or ["  nothing"])])
+
+
+def _records(text: str, results: Path) -> Sequence[Record]:
+    from cseb.records.find import find
+    from cseb.records.store import Store
+
+    if not Path(text).is_dir():
+        return [find(text, results)[1]]
+    records = Store(Path(text)).load()[0]
+    if not records:
+        raise BadResults(f"{text} contains no records; name a folder that cseb run has written")
+    return records
+
+
+def _table(variants: Sequence[Variant], a: str, b: str) -> str:
+    """Scores under each protocol; the last column says how much of the gap as reported each explains."""
+    from cseb.reports.text_table import aligned
+
+    if not variants:
+        return "  neither side has scores: failed or collapsed"
+    first = variants[0].gap
+    rows = [("score", a, b, f"{b} - {a}", "explains")]
+    for place, variant in enumerate(variants):
+        gap = variant.gap
+        explained = "" if not place or first is None or gap is None else f"{first - gap:+.2f} of {first:+.2f}"
+        shown_gap = "--" if gap is None else f"{gap:+.2f}"
+        rows.append((variant.name, _score(variant.a), _score(variant.b), shown_gap, explained))
+    return "\n".join(f"  {line}" for line in aligned(rows))
+
+
+def _score(value: float | None) -> str:
+    return "--" if value is None else f"{value:.2f}"

@@ -72,7 +72,7 @@ class TaskTexts:
         """
         if not 0 < near <= 1:
             raise BadBenchmark(
-                f"--near is {near:g}; a similarity above 0 and at most 1 is needed, such as {NEAR}, 1 for equal words"
+                f"`near` is {near:g}; a similarity above 0 and at most 1 is needed, such as {NEAR}, 1 for equal words"
             )
         texts: list[str] = []
         split: list[frozenset[str]] = []

@@ -11,7 +11,7 @@ _OPEN = _PACKAGE / "open_data" / "encoders"
 
 
 class ShippedEncoder(NamedTuple):
-    """An encoder inside the package: its folder, what `cseb list encoders` says of it, and its `encoder_sha256`."""
+    """An encoder inside the package: its folder, what `cseb show encoders` says of it, and its `encoder_sha256`."""
 
     folder: Path
     what: str

@@ -40,7 +40,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         count = record.protocol.processes
         raise BadResults(
             f"record {record.key} is of distributed training ({count} processes); run its benchmark again with "
-            f"cseb run --processes {count} --results ANOTHER, and compare the two with cseb diff"
+            f"cseb run --processes {count} --results ANOTHER, and compare the two with cseb show"
         )
     folder, weights = find_encoder(record.encoder.name)
     corpus = read_corpus(record.corpus.name, column, data_dir)

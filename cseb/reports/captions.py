@@ -75,7 +75,8 @@ def footnotes(
         yield (f"† {method} uses data beyond the subset: {', '.join(plain(one) for one in seen if one != 'subset')}.")
     if trained_on := _overlap(study):
         yield (
-            f"Training sentences hold texts of tasks, in one run up to {_some(trained_on)}; cseb overlap shows which."
+            f"Training sentences hold texts of tasks, in one run up to {_some(trained_on)}; "
+            "cseb data overlap shows which."
         )
     several = any(found.n > 1 for _, found in cells)  # of one seed there is no ± to speak of
     if several and (wide := [percent(fraction) for size, fraction in sizes.items() if size and fraction > 0.2]):

@@ -17,8 +17,8 @@ from tests.command_line import call
         (["report", "--results", ""], "--results is empty; give a value, or leave it out"),
         (["report", ""], "results is empty; give a value, or leave it out"),
         (["show", ""], "name is empty; give a value"),
-        (["data", "where", "stsb", ""], "names is empty; give a value, or leave it out"),
-        (["data", "verify", "--data-dir", ""], "--data-dir is empty; give a value, or leave it out"),
+        (["data", "list", "stsb", ""], "names is empty; give a value, or leave it out"),
+        (["data", "check", "--data-dir", ""], "--data-dir is empty; give a value, or leave it out"),
     ],
 )
 def test_an_empty_option_is_not_taken_as_none(arguments: list[str], said: str) -> None:

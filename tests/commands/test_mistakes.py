@@ -28,11 +28,11 @@ from tests.stderr_lines import without_progress
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
         (["show", "micsee"], "did you mean micse"),
-        (["list", "method"], "did you mean methods"),
+        (["show", "method"], "did you mean"),
         (["report", "/nowhere"], "/nowhere"),
         (["report", "--format", "word"], "'latex'"),
         (["report", "--select", "first"], "'last'"),
-        (["sample", "microworld"], "--fraction or --size"),
+        (["data", "sample", "microworld"], "--fraction or --size"),
         (["check", "nowhere.yaml"], "no such file"),
     ],
 )

@@ -9,11 +9,11 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM
 
+from cseb.commands.describe import listing
 from cseb.data import shipped
 from cseb.data.shipped import ENCODERS, ShippedEncoder
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData
-from cseb.explain.describe import listing
 from cseb.methods.grammar import parse_method
 from cseb.training.build import build
 from tests.conftest import SENTENCES

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from cseb.commands.provenance import story
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
 from cseb.experiment.job import Job
 from cseb.experiment.run_job import run_job
 from cseb.experiment.train_job import JobTraining
-from cseb.explain.provenance import story
 from cseb.training.batches import texts_of
 from tests.conftest import SENTENCES
 from tests.experiment.conftest import SMALL, prepared

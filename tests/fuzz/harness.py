@@ -161,7 +161,8 @@ def _said(ended: Ended) -> list[str]:
 
 def _shown(ended: Ended) -> str:
     """Standard output as far as it is for people: data go through as they are."""
-    data = ended.argv[:1] == ["sample"] or any(_asked(ended.argv, name) for name in ("json", "csv", "html", "latex"))
+    formats = ("json", "csv", "html", "latex")
+    data = ended.argv[:2] == ["data", "sample"] or any(_asked(ended.argv, name) for name in formats)
     return "" if data else ended.output
 
 

@@ -65,10 +65,9 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "--format": ("terminal", "markdown", "latex", "csv", "json"),
         },
     ),
-    "list": ((("methods", "parts", "tasks", "encoders", "benchmarks"),), {}),
-    "show": ((("simcse", "infonce", "0123456789abcdef", "../sound/results/runs"),),
+    "show": ((("simcse", "infonce", "methods", "tasks", "0123456789abcdef", "../sound/results/runs"),),
     {"--results": ("../sound/results",)}),
-    "sample": (
+    "data sample": (
         (("microworld:100", "../sound/corpus.txt", "../sound/corpus.jsonl"),),
         {"--fraction": ("0.1", "1"), "--size": ("5", "48"), "--seed": ("0", "7"), "--column": ("text",),
         "--out": ("few.txt",)},
@@ -96,14 +95,11 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "--format": ("terminal", "markdown", "csv", "json"),
         },
     ),
-    "diff": ((("../sound/results", "../sound/demo"), ("../sound/demo", "published")),
-    {"--results": ("../sound/results",)}),
     "verify": ((("../sound/results",) * 5 + ("../sound/demo",),), {"--data-dir": ("../sound",)}),
     "rerun": ((("0123456789abcdef",),), {"--results": ("../sound/results",), "--data-dir": ("../sound",),
     "--column": ("text",)}),
     "data list": ((("stsb", "mr"),), {"--data-dir": ("../sound",)}),
-    "data where": ((("stsb", "wiki1m"),), {"--data-dir": ("../sound",)}),
-    "data verify": ((("stsb", "senteval"),), {"--data-dir": ("../sound",)}),
+    "data check": ((("stsb", "senteval"),), {"--data-dir": ("../sound",)}),
     "data fetch": ((("stsb", "mr", "senteval"),), {"--from": ("../sound",), "--to": ("copied",)}),
 }  # fmt: skip
 ALWAYS = {"run": ("--dry-run",), "check": ("--results", "../sound/demo")}  # nothing here may train for long

@@ -73,14 +73,14 @@ def _make(case: Case) -> None:
     else:
         drawn = rng.choice((("--size", "3"), ("--fraction", "0.2"), ("--size", number(rng))))
         out = rng.choice(((), (), ("--out", "few.txt"), ("--out", f"{text(rng)}.txt")))
-        case.then("sample", file, *drawn, *column, *out)
+        case.then("data", "sample", file, *drawn, *column, *out)
 
 
 def test_one_line_of_300_mb_is_refused(fuzz: Fuzz) -> None:
     def make(case: Case) -> None:
         name = ("a.txt.gz", "a.jsonl.gz", "a.csv.gz", "a.tsv.gz")[case.number]
         gz_of_one_line(case.folder / name)
-        case.then("sample", name, "--size", "1")
+        case.then("data", "sample", name, "--size", "1")
         case.then("eval", "words:random", "--tasks", name)
 
     fuzz.run("lines", 4, make)

@@ -164,10 +164,10 @@ def _overlap(case: Case) -> None:
     if rng.random() < 0.4:
         argv += ["--near", _value(rng, ("0.8", "1", "0.01"), 0.5)]
     if rng.random() < 0.4:
-        argv += ["--show", _value(rng, ("1", "1000"), 0.5)]
+        argv += ["--examples", _value(rng, ("1", "1000"), 0.5)]
     if rng.random() < 0.2:
         argv += ["--column", _value(rng, ("text",), 0.5)]
-    case.then("overlap", *argv)
+    case.then("data", "overlap", *argv)
 
 
 def _of_a_record(case: Case, command: str) -> None:

@@ -106,7 +106,7 @@ def _folder(case: Case) -> None:
         if rng.random() < 0.3:
             case.notes.append(f"{place}: {odd(rng, path)}")
     names = rng.choice(((), ("stsb",), ("mr",), ("sts12", "sickr"), (text(rng) or "x",)))
-    command = rng.choice(("verify", "verify", "list", "where", "fetch"))
+    command = rng.choice(("check", "check", "list", "fetch"))
     if command == "fetch":
         case.then("data", "fetch", *(names or ("stsb",)), "--from", "data", "--to", "copied")
     else:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from cseb.analysis.options import options
 from cseb.analysis.study import gather
+from cseb.commands.differences import field_differences
+from cseb.commands.provenance import story
 from cseb.errors import BadResults
-from cseb.explain.diff import field_differences
-from cseb.explain.provenance import story
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import Option, Part
 from cseb.records.method_text import PartDifference, Stated, part_differences, read_method

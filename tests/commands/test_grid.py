@@ -9,10 +9,10 @@ import pytest
 
 import cseb
 from cseb.api.results import COLUMNS
+from cseb.commands.provenance import story
 from cseb.encoder import linear_choice
 from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError
-from cseb.explain.provenance import story
 from cseb.records.store import Store
 from tests.command_line import call
 

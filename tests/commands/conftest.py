@@ -14,6 +14,7 @@ from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.records.record import Record
 from cseb.records.store import Store
+from tests.command_line import call
 from tests.conftest import SENTENCES
 
 SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2)"
@@ -55,3 +56,19 @@ def saved(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path])
     store.prepare(models)
     jobs = plan(override(load("microworld"), **settled))
     return store, [run_job(job, store, lambda _: None, models) for job in jobs]
+
+
+@pytest.fixture(scope="session")
+def ran(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -> Path:
+    """Two methods, one seed; read it, do not change it."""
+    folder = tmp_path_factory.mktemp("ran")
+    (folder / "corpus.txt").write_text("\n".join(SENTENCES * 4))
+    options = [
+        *("--encoder", tiny("bert"), "--corpus", folder / "corpus.txt", "--sizes", "64", "--seeds", "1"),
+        *("--methods", "simcse+ami(layers=(0,1))+recipe(steps=3,batch_size=8,warmup=0,eval_every=1),cls"),
+        *("--tasks", "mw-captions,mw-mixed", "--dev", "mw-dev", "--results", folder / "results"),
+        *("--device", "cpu", "--workers", "1", "--quiet"),
+    ]
+    result = call("run", "microworld", *options)
+    assert result.exit_code == 0, result.output
+    return folder / "results"

@@ -76,15 +76,15 @@ def test_what_excludes_each_other(folder: Path) -> None:
 
 def test_sample_draws_what_the_command_draws() -> None:
     drawn = cseb.sample("microworld:100", size=5, seed=3)
-    assert "\n".join([*drawn, ""]) == printed("sample", "microworld:100", "--size", 5, "--seed", 3)
+    assert "\n".join([*drawn, ""]) == printed("data", "sample", "microworld:100", "--size", 5, "--seed", 3)
     assert drawn == cseb.sample("microworld:100", fraction=0.05, seed=3)
 
 
 def test_show_tells_of_methods_and_records(folder: Path) -> None:
     key = cseb.load(folder).records[0].key
     assert cseb.show("simcse").strip() == printed("show", "simcse").strip()
-    assert cseb.show(key, folder).strip() == printed("show", key, "--results", folder).strip()
-    assert cseb.show(key[:4], folder) == cseb.show(key, folder)
+    assert cseb.show(key, results=folder).strip() == printed("show", key, "--results", folder).strip()
+    assert cseb.show(key[:4], results=folder) == cseb.show(key, results=folder)
     assert "replaced by the scale and steps of microworld" in cseb.show("simcse", benchmark="microworld")
 
 
@@ -96,7 +96,9 @@ def test_verify_works_every_number_out_again(folder: Path) -> None:
 
 def test_diff_says_what_differs(folder: Path) -> None:
     first, second = (one.key for one in cseb.load(folder).records[:2])
-    assert cseb.diff(first, second, folder).strip() == printed("diff", first, second, "--results", folder).strip()
+    assert (
+        cseb.show(first, second, results=folder).strip() == printed("show", first, second, "--results", folder).strip()
+    )
 
 
 def test_plot_draws_a_file_and_gives_its_caption(folder: Path, tmp_path: Path) -> None:

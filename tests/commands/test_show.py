@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cseb.commands.differences import DEV, against_printed, field_differences, matched, printed_for, variants
 from cseb.errors import BadResults
-from cseb.explain.diff import DEV, against_printed, field_differences, matched, printed_for, variants
 from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
@@ -99,15 +99,15 @@ def test_a_printed_number_beside_ours_under_every_reading() -> None:
 
 def test_diff_prints_fields_and_readings(ran: Path) -> None:
     keys = sorted(Store(ran).keys())
-    result = call("diff", *keys, "--results", str(ran))
+    result = call("show", *keys, "--results", str(ran))
     assert result.exit_code == 0, result.output
     assert "part ami@2" in result.output
     assert "as reported by each" in result.output
-    same = call("diff", str(ran), str(ran))
+    same = call("show", str(ran), str(ran))
     assert same.output.startswith("nothing differs but the run itself")
     assert same.output.count("+0.00") >= 2
     cls = next(one.key for one in Store(ran).load()[0] if one.method == "cls")
-    printed = call("diff", cls, "published", "--results", str(ran))
+    printed = call("show", cls, "published", "--results", str(ran))
     assert "micse, Table 1: 31.40" in printed.output
     assert "not as in the paper: measured as microworld-sts@1, theirs simcse-sts" in printed.output
 
@@ -134,9 +134,9 @@ def test_failed_records_have_nothing_to_read(store: Store) -> None:
     for seed in (0, 1):
         store.write(record("msse", seed=seed, tasks=STS, failed="the loss is not finite"), {})
     keys = sorted(store.keys())
-    found = call("diff", *keys, "--results", str(store.folder))
-    assert (found.exit_code, found.output.splitlines()[-1]) == (0, "  neither side has points: failed or collapsed")
-    alone = call("diff", keys[0], "published", "--results", str(store.folder))
+    found = call("show", *keys, "--results", str(store.folder))
+    assert (found.exit_code, found.output.splitlines()[-1]) == (0, "  neither side has scores: failed or collapsed")
+    alone = call("show", keys[0], "published", "--results", str(store.folder))
     assert (alone.exit_code, alone.stdout) == (2, "")
 
 

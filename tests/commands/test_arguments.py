@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from cseb.api.arguments import joined, listed, methods_of, names
+from cseb.commands.arguments import joined, listed, methods_of, names
 from cseb.errors import BadSpec
 
 

@@ -1,4 +1,4 @@
-"""`cseb overlap` and what runs write down of it."""
+"""`cseb data overlap` and what runs write down of it."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ QUERY = load_task("clinc150", None).sentences()[0]
 def test_the_command_prints_counts_and_examples(tmp_path: Path) -> None:
     corpus = tmp_path / "my.txt"
     corpus.write_text(f"{QUERY.upper()}!\nnothing like it\n")
-    found = call("overlap", str(corpus), "--tasks", "clinc150,clinc150-dev", "--show", "1")
+    found = call("data", "overlap", str(corpus), "--tasks", "clinc150,clinc150-dev", "--examples", "1")
     assert found.exit_code == 0, found.output
     lines = found.stdout.splitlines()
     assert lines[0] == f"Texts of tasks among 2 sentences of {corpus}"
@@ -35,7 +35,7 @@ def test_the_command_prints_counts_and_examples(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_one_line(arguments: list[str], said: str) -> None:
-    found = call("overlap", *arguments)
+    found = call("data", "overlap", *arguments)
     assert found.exit_code == 2
     assert said in found.stderr
     assert found.stderr.count("\n") == 1
@@ -60,7 +60,7 @@ def test_a_table_names_the_largest_overlap_of_a_run(tmp_path: Path) -> None:
     note = "Training sentences hold texts of tasks, in one run up to sts12@1: 2 and 4 nearly of 2,500 texts"
     assert note in cseb.report(tmp_path)
     key = with_overlap(1).key
-    assert "overlap    sts12@1: 2 and 4 nearly of 2,500 texts" in cseb.show(key, tmp_path)
+    assert "overlap    sts12@1: 2 and 4 nearly of 2,500 texts" in cseb.show(key, results=tmp_path)
 
 
 def test_a_table_of_runs_without_overlap_says_nothing_of_it(tmp_path: Path) -> None:
