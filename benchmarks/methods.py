@@ -20,7 +20,7 @@ from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
 from cseb.papers.printed import Printed, shipped_rows
-from cseb.papers.scores import PUBLISHED, own_rows
+from cseb.papers.scores import own_rows
 from cseb.registry import METHODS, TASKS
 from cseb.tasks.words import baselines
 
@@ -143,7 +143,7 @@ def protocols_table() -> str:
 
 def papers_without_method() -> set[str]:
     """Names in the papers' tables that no method and no row of words stands for."""
-    taken = {own.method for own in PUBLISHED.values()} | {words.printed for words in WORDS}
+    taken = {row.method for row in shipped_rows() if row.cseb_method} | {words.printed for words in WORDS}
     return {row.method for row in shipped_rows()} - taken
 
 
@@ -156,7 +156,7 @@ def _method_row(
     name: str, cost: Mapping[str, str], real: Mapping[str, str], demo: Mapping[str, str]
 ) -> tuple[str, ...]:
     method = METHODS[name].at(SHARE)
-    rows = own_rows(name) or [row for text in PUBLISHED if _is_form(text, name) for row in own_rows(text)]
+    rows = own_rows(name) or [row for row in shipped_rows() if _is_form(row.cseb_method, name)]
     labelled = "labels" in method.data_seen()
     return (
         f"`{name}`",

@@ -57,7 +57,6 @@ def test_version_and_help() -> None:
         "eval",
         "status",
         "check",
-        "audit",
         "verify",
         "rerun",
     ):

@@ -126,7 +126,7 @@ def test_no_command_of_a_record_reaches_the_terminal(hostile: Path, arguments: l
     [
         *(["show", HOSTILE], ["list", HOSTILE], [HOSTILE], ["report", HOSTILE], ["report", "--table", HOSTILE]),
         *(["run", HOSTILE], ["run", f"--{HOSTILE}"], ["run", "--seeds", HOSTILE], ["sample", HOSTILE, "--size", "1"]),
-        *(["audit", HOSTILE], ["eval", HOSTILE], ["diff", HOSTILE, HOSTILE], ["data", "where", HOSTILE]),
+        *(["eval", HOSTILE], ["diff", HOSTILE, HOSTILE], ["data", "where", HOSTILE]),
     ],
 )
 @pytest.mark.parametrize("times", [1, 2000])
@@ -182,7 +182,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device
     "arguments",
     [
         *(["--help"], ["--version"], ["run", "--help"], ["list", "methods"], ["show", "simcse"], ["data", "list"]),
-        *(["sample", "microworld:1000", "--size", "9"], ["audit"], ["status", "RESULTS"]),
+        *(["sample", "microworld:1000", "--size", "9"], ["status", "RESULTS"]),
         *(["report", "RESULTS"], ["report", "RESULTS", "-f", "html"], ["report", "RESULTS", "-f", "json"]),
     ],
 )

@@ -165,7 +165,8 @@ class FreshRun:
             found = reproduced(self.records(fresh))
         if not found:
             raise BadResults(
-                "no paper prints a number for these methods at these fractions; cseb show METHOD lists what is printed"
+                "no paper prints a number for these methods at these fractions on these tasks; "
+                "cseb show METHOD lists published numbers"
             )
         return found
 

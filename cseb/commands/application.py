@@ -15,7 +15,6 @@ from typer.core import TyperGroup
 
 from cseb.commands import (
     archive,
-    audit,
     card,
     check,
     compare,
@@ -99,7 +98,6 @@ command()(card.card)
 command()(export.export)
 command(name="eval")(evaluate.evaluate)
 command()(check.check)
-command()(audit.audit)
 command()(verify.verify)
 command()(rerun.rerun)
 command()(archive.archive)

@@ -13,7 +13,7 @@ from statistics import fmean
 from cseb.analysis.comparable import tag
 from cseb.errors import BadResults
 from cseb.papers.printed import Printed
-from cseb.papers.scores import departures, nearest_average, own_rows, printed_names
+from cseb.papers.scores import departures, printed_names, published
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
 from cseb.text import percent, plain, quantity
@@ -110,22 +110,18 @@ def against_printed(record: Sequence[Record], row: Printed) -> tuple[list[str], 
 
 
 def printed_for(record: Record) -> list[Printed]:
-    """Published numbers for the tasks or averages, method and fraction of a record, on any encoder.
+    """Return published numbers for the tasks or averages, method and fraction of a record, on any encoder.
 
-    Tasks that no paper has stand beside the average that measures the same, such as those of the synthetic benchmark.
     Raises: BadResults.
     """
-    held = own_rows(record.method)
-    names = set(printed_names(record.protocol.tasks)) & {row.task for row in held} or {nearest_average(record)}
-    rows = [row for row in held if row.task in names]
-    near = [row for row in rows if row.fraction is None or abs(row.fraction - record.subset.fraction) < 1e-9]
-    if not near:
-        what = f" on {plain(', '.join(record.protocol.tasks))}" if held and not rows else ""
-        fraction = percent(record.subset.fraction)
+    fraction, names = record.subset.fraction, printed_names(record.protocol.tasks)
+    rows = [row for name in names for row in published(record.method, name, fraction)]
+    if not rows:
         raise BadResults(
-            f"no paper reports {plain(record.method)} at {fraction}{what}; cseb show METHOD lists published numbers"
+            f"no paper reports {plain(record.method)} at {percent(fraction)} on "
+            f"{plain(', '.join(record.protocol.tasks))}; cseb show METHOD lists published numbers"
         )
-    return near
+    return rows
 
 
 def matched(a: Sequence[Record], b: Sequence[Record]) -> list[tuple[str, list[Record], list[Record]]]:

@@ -53,6 +53,6 @@ def benchmark_names() -> list[str]:
     return sorted(path.stem for path in benchmarks().glob("*.yaml"))
 
 
-def published(name: str) -> Path:
-    """Numbers from papers: `scores` of their tables, `claims` of their text. The file may be absent."""
-    return benchmarks() / "published" / f"{name}.csv"
+def published_scores() -> Path:
+    """Return the file of scores that papers report. It may be absent."""
+    return benchmarks() / "published" / "scores.csv"

@@ -16,6 +16,7 @@ from cseb.data.bounded import open_regular
 from cseb.errors import BadData
 
 NEEDED = ("method", "task", "mean")
+TEXTS = ("method", "task", "paper", "table", "setting", "cseb_method", "variant", "encoder", "metric")
 DECIMAL = re.compile(r"[+-]?[0-9]{1,9}(\.[0-9]{0,12})?", re.ASCII)  # as tables print numbers
 
 
@@ -26,7 +27,8 @@ class Printed:
     mean, std: points. `text` and `std_text` are the numbers as printed, which is how one knows how they were rounded.
     fraction: part of the training set; None for encoders that are not trained, for training on NLI and where none is
     said. n_seeds: runs behind the mean, None where the paper does not say. variant: "" is the method as published.
-    line: of the file.
+    cseb_method: the method of cseb that the row reports, as `str(method)` writes it; "" if there is none. line: of the
+    file.
     """
 
     method: str
@@ -37,6 +39,7 @@ class Printed:
     paper: str = ""
     table: str = ""
     setting: str = ""
+    cseb_method: str = ""
     variant: str = ""
     encoder: str = ""
     metric: str = ""
@@ -61,15 +64,15 @@ class Printed:
 @cache
 def shipped_rows() -> tuple[Printed, ...]:
     """The scores that come with cseb; none where the file is absent."""
-    path = shipped.published("scores")
+    path = shipped.published_scores()
     return tuple(read_scores(path)) if path.is_file() else ()
 
 
 def read_scores(path: Path) -> list[Printed]:
     """Printed numbers from a CSV file with a header.
 
-    Columns: method, task, mean; and where there are any, paper, table, setting, variant, encoder, fraction, metric,
-    std, n_seeds, source_note, flag. Others are left alone. Raises: BadData, naming the line.
+    Columns: method, task, mean; and where there are any, paper, table, setting, cseb_method, variant, encoder,
+    fraction, metric, std, n_seeds, source_note, flag. Others are ignored. Raises: BadData, naming the line.
     """
     rows = read_table(path, NEEDED)
     return [_printed(row, path, number) for number, row in enumerate(rows, 2)]
@@ -111,10 +114,8 @@ def _printed(row: Mapping[str, str], path: Path, line: int) -> Printed:
         raise BadData(f"{path}, line {line}: method, task and mean are needed in every row")
     if seeds is not None and (seeds < 1 or seeds != int(seeds)):
         raise BadData(f"{path}, line {line}: n_seeds is {row['n_seeds'][:40]!r}; a count of runs belongs there")
-    words = {name: row.get(name, "") for name in ("method", "task", "paper", "table", "setting", "variant", "encoder")}
     return Printed(
-        **words,
-        metric=row.get("metric", ""),
+        **{name: row.get(name, "") for name in TEXTS},
         mean=mean,
         text=row["mean"],
         std=number("std"),

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
 from cseb.analysis.study import Study
 from cseb.papers.printed import Printed
+from cseb.papers.reproduce import agreement
 from cseb.papers.scores import departures, printed_name, published
 from cseb.records.record import RecordSummary
 from cseb.reports.cell_text import figures
 from cseb.reports.sheet import Line, Sheet
 from cseb.reports.tables import Heading, Table
-from cseb.statistics.published import one_run, several_runs
 
 HEADS = ("cell", "ours", "published", "where", "difference", "in their ±", "agrees", "other conditions")
 
@@ -61,7 +59,8 @@ def _line(place: Heading, cell: Cell, record: RecordSummary, row: Printed) -> Li
     gap = mean - row.mean
     inside = None if row.std is None else abs(gap) <= row.std
     otherwise = departures(record, place.select or "last", row, place.tasks)
-    agrees = None if otherwise else _agrees(cell, row)
+    tested = None if otherwise else agreement(cell, row)
+    agrees = None if tested is None else tested.consistent
     theirs = (
         row.text
         + (f" ± {row.std_text}" if row.std is not None else "")
@@ -100,13 +99,3 @@ def _line(place: Heading, cell: Cell, record: RecordSummary, row: Printed) -> Li
             "measured_otherwise": "; ".join(otherwise),
         },
     )
-
-
-def _agrees(cell: Cell, row: Printed) -> bool | None:
-    """None where one of ours has no spread to judge by."""
-    if cell.n < 2:
-        return None
-    values = np.array(list(cell.values.values()))
-    if row.std is not None and row.n_seeds is not None and row.n_seeds > 1:
-        return several_runs(values, row.mean, row.std, row.n_seeds).consistent
-    return one_run(values, row.mean).consistent

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from cseb.registry import TASK_GROUPS
 from cseb.text import percent
@@ -16,88 +16,6 @@ from cseb.text import percent
 if TYPE_CHECKING:  # records load pydantic, which `cseb show` can do without
     from cseb.records.record import RecordSummary, Select
 from cseb.papers.printed import Printed, shipped_rows
-
-
-class Own(NamedTuple):
-    """Which printed rows are a method's own; no encoders stand for all."""
-
-    method: str
-    variants: tuple[str, ...] = ("", "with negatives")
-    settings: tuple[str, ...] = ("few-shot", "unsupervised", "transfer", "ablation")
-    encoders: tuple[str, ...] = ()
-
-    def holds(self, row: Printed) -> bool:
-        """Whether this number was printed for the method."""
-        return (
-            row.method == self.method
-            and row.variant in self.variants
-            and row.setting in self.settings
-            and (not self.encoders or row.encoder in self.encoders)
-        )
-
-
-_ABLATION = ("ablation",)
-_COMPOSED = ("", "w/ composition", "w/ composition + subsuming")
-
-# By what a user types, as `str(method)` writes it.
-PUBLISHED = {
-    "simcse": Own("simcse"),
-    "micse": Own("micse"),
-    "msse": Own("msse"),
-    "informin-cl": Own("informin"),
-    "informin-cl-mlm": Own("informin+mlm", ("", "beta=0.1"), ("ablation", "transfer")),
-    "ct": Own("ct"),
-    "declutr": Own("declutr"),
-    "promcse-sup": Own("promcse", settings=("supervised",)),
-    "ct-sbert": Own("ct-sbert", settings=("supervised",)),
-    "entropy-model": Own("entropy-model", ("phi=0.01",)),
-    "mirror": Own("mirror"),
-    "mirror-avg": Own("mirror-avg"),
-    "compcse": Own("compcse", _COMPOSED, encoders=("bert-base",)),
-    "compcse-large": Own("compcse", _COMPOSED, encoders=("bert-large",)),
-    "compcse-roberta": Own("compcse", _COMPOSED, encoders=("roberta-base", "roberta-large")),
-    "rcl": Own("rcl", settings=("supervised",)),
-    "continued+attention_dropout": Own("attention-dropout", ("p=0.1",), ("supervised",)),
-    "continued+drophead": Own("drophead", ("p=0.1",), ("supervised",)),
-    "simcse-sup": Own("simcse", settings=("supervised",)),
-    "msse+triples": Own("msse", settings=("supervised",)),
-    "scd": Own("scd", encoders=("bert-base",)),
-    "iscse": Own("iscse"),
-    "rankcse": Own("rankcse"),
-    "mixcse": Own("mixcse"),
-    "diffcse": Own("diffcse"),
-    "pcl": Own("pcl", encoders=("bert-base",)),
-    "sg-opt": Own("sg-opt"),
-    "arccse": Own("arccse", encoders=("bert-base",)),
-    "esimcse": Own("esimcse", encoders=("bert-base",)),
-    "consert+recipe(max_length=40)": Own("consert", encoders=("bert-large",)),
-    "mocose": Own("mocose", encoders=("bert-base",)),
-    "sncse": Own("sncse", encoders=("bert-base",)),
-    "bert-whitening": Own("whitening"),
-    "bert-flow": Own("flow"),
-    "whitenedcse": Own("whitenedcse", encoders=("bert-base",)),
-    "isbert": Own("is-bert"),
-    "dclr": Own("dclr", encoders=("bert-base",)),
-    "vascl": Own("vascl"),
-    "l2p-csr": Own("l2p-csr", encoders=("bert-base", "bert-large")),
-    "l2p-csr+learnt_mask_nce(points=2)": Own("l2p-csr", encoders=("roberta-base", "roberta-large")),
-    "rankencoder": Own("rankencoder"),
-    "distillcse": Own("distillcse", encoders=("bert-base",)),
-    "simcse+ami": Own("ami+simcse"),
-    "ct+ami": Own("ami+ct"),
-    "mirror+ami": Own("ami+mirror"),
-    "mirror-avg+ami": Own("ami+mirror-avg"),
-    "micse-ami": Own("moco+simcse", settings=_ABLATION),
-    "simcse+infonce(negatives='zeroed')": Own("simcse", ("without negatives",)),
-    "simcse+ami+infonce(negatives='zeroed')": Own("micse", ("without negatives",)),
-    "msse-dcm": Own("msse", ("w/o DCM",), _ABLATION),
-    "msse-reconstruct": Own("msse", ("w/o ICM",), _ABLATION),
-    "msse-infonce": Own("msse", ("w/o NCE",), _ABLATION),
-    "msse-dcm-reconstruct": Own("msse", ("w/o DCM + ICM",), _ABLATION),
-    "cls": Own("plm-cls"),
-    "mean": Own("plm-avg"),
-    "first_last": Own("plm-first-last-avg"),
-}
 
 # Names on the hub, in small letters and without their owner, and what the files of published numbers call them.
 ENCODERS = {
@@ -116,11 +34,6 @@ PROTOCOLS = {"spearman": "simcse-sts", "accuracy": "senteval-transfer", "map": "
 
 # Averages that the papers print, and the tasks they are over.
 AVERAGES: Mapping[str, tuple[str, ...]] = {"sts-avg": TASK_GROUPS["sts"], "transfer-avg": TASK_GROUPS["transfer"]}
-# Which of them is nearest to tasks that no paper has, by what these measure: the names of protocols.
-NEAREST = {
-    "sts-avg": ("simcse-sts", "microworld-sts"),
-    "transfer-avg": ("senteval-transfer", "senteval-fast", "senteval-exact", "logreg", "microworld-transfer"),
-}
 
 
 def printed_name(tasks: Sequence[str]) -> str:
@@ -143,26 +56,26 @@ def printed_names(tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return found | {name: (task,) for name, task in versioned.items() if name not in averaged}
 
 
-def nearest_average(record: RecordSummary) -> str:
-    """The printed average that measures what the tasks of a record measure, whichever they are; "" for none."""
-    kinds = {score.protocol.partition("@")[0].partition("(")[0] for score in record.scores}
-    return next((name for name, near in NEAREST.items() if kinds and kinds <= set(near)), "")
+def published(method: str, task: str, fraction: float, encoder: str = "any") -> list[Printed]:
+    """Return every printed value of a method, in the order of the papers; papers often print different values.
 
-
-def published(method: str, task: str, fraction: float, encoder: str) -> list[Printed]:
-    """Every printed value of a method as typed, in the order of the papers; several differ more often than not.
-
-    method: as `str(method)` writes it. task: such as sts12 or sts-avg, with or without its version. fraction: share of
-    the corpus. encoder: a name on the hub, a folder called like one, or a name of the file such as bert-base.
+    Args:
+        method: as `str(method)` writes it.
+        task: such as sts12 or sts-avg, with or without its version.
+        fraction: of the corpus.
+        encoder: a name on the hub, a folder called like one, a name of the file such as bert-base, or any.
     """
     name, base = task.partition("@")[0], encoder_id(encoder)
-    return [row for row in own_rows(method) if row.task == name and row.encoder == base and _is_share(row, fraction)]
+    return [
+        row
+        for row in own_rows(method)
+        if row.task == name and (encoder == "any" or row.encoder == base) and _has_fraction(row, fraction)
+    ]
 
 
 def own_rows(method: str) -> list[Printed]:
-    """Everything the papers print for a method as typed, whatever task, fraction and encoder."""
-    own = PUBLISHED.get(method)
-    return [row for row in shipped_rows() if own.holds(row)] if own else []
+    """Return every printed number of a method as typed, whatever the task, fraction and encoder."""
+    return [row for row in shipped_rows() if method and row.cseb_method == method]
 
 
 def encoder_id(name: str) -> str:
@@ -207,7 +120,7 @@ def _scored_otherwise(record: RecordSummary, select: Select, row: Printed, tasks
     return found
 
 
-def _is_share(row: Printed, fraction: float) -> bool:
+def _has_fraction(row: Printed, fraction: float) -> bool:
     """Rows without a fraction: an untrained encoder is the same at every fraction, triples are always whole."""
     if row.fraction is None:
         return row.setting != "supervised" or fraction == 1.0

@@ -106,10 +106,15 @@ def test_diff_prints_fields_and_readings(ran: Path) -> None:
     same = call("show", str(ran), str(ran))
     assert same.output.startswith("nothing differs but the run itself")
     assert same.output.count("+0.00") >= 2
-    cls = next(one.key for one in Store(ran).load()[0] if one.method == "cls")
-    printed = call("show", cls, "published", "--results", str(ran))
+
+
+def test_diff_compares_a_record_with_published_numbers(store: Store) -> None:
+    untrained = record("cls", values=(30.0,) * 7, tasks=STS, encoder="cseb-tiny")
+    store.write(untrained, {})
+    printed = call("show", untrained.key, "published", "--results", str(store.folder))
+    assert printed.exit_code == 0, printed.output
     assert "micse, Table 1: 31.40" in printed.output
-    assert "not as in the paper: measured as microworld-sts@1, theirs simcse-sts" in printed.output
+    assert "not as in the paper: encoder cseb-tiny, theirs bert-base" in printed.output
 
 
 def test_transfer_stands_beside_transfer() -> None:

@@ -88,13 +88,6 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "--format": ("terminal", "github", "junit"), "--threads": ("1",), "--device": ("cpu",), "--quiet": ("",),
         },
     ),
-    "audit": (
-        (("published", "../sound/corpus.csv"),),
-        {
-            "--claims": ("../sound/corpus.csv",), "--checks": ("../sound/corpus.csv",), "--exit-zero": ("",),
-            "--format": ("terminal", "markdown", "csv", "json"),
-        },
-    ),
     "verify": ((("../sound/results",) * 5 + ("../sound/demo",),), {"--data-dir": ("../sound",)}),
     "rerun": ((("0123456789abcdef",),), {"--results": ("../sound/results",), "--data-dir": ("../sound",),
     "--column": ("text",)}),

@@ -1,4 +1,4 @@
-"""Sentences of papers held against their tables: `published/claims.csv` has what is said, `checks.csv` how to test it.
+"""Test claims in the text of papers against their tables: `claims.csv` lists claims, `checks.csv` how to test them.
 
 A check compares cells of `scores.csv`. A selection of cells is written `table=2; method=ami+ct; fraction=0.1|0.01`:
 column=value with * for anything, | between alternatives, ! before what is left out. The paper is that of the claim, the

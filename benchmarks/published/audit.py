@@ -1,15 +1,26 @@
-"""What cannot be in tables of published numbers: each finding names paper, table and cell, and does the arithmetic."""
+"""Find impossible or inconsistent numbers in published tables.
+
+    python -m benchmarks.published.audit [FILE ...]
+
+Without files, the scores of the five papers (`scores.csv`) and the claims of their text (`claims.csv`, `checks.csv`)
+are audited. A file needs the columns method, task and mean; the other columns of `scores.csv` are optional. The exit
+code is 1 if anything is found, 2 if a file cannot be read.
+"""
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor
 from pathlib import Path
 
-from cseb.papers.claims import Claim, contradicted
-from cseb.papers.printed import Printed, read_scores
+from benchmarks.published.claims import Claim, contradicted, read_claims
+from cseb.errors import CsebError
+from cseb.papers.printed import Printed, read_scores, read_table
 from cseb.papers.scores import AVERAGES
 from cseb.text import percent, quantity
 
@@ -29,25 +40,8 @@ TEST_ITEMS = {"trec": 500, "mrpc": 1725, "sst2": 1821}
 # princeton-nlp/SimCSE#84: with 20 of 5,000 subjective lines, saying `objective` to everything is right 5000 of 5020
 # times. Pre-trained encoders otherwise lie between 93 and 97.
 SUBJ_MARK, SUBJ_NEAR = 100 * 5000 / 5020, 0.1
-# Variants that are the method as published under another name: CompCSE's own is given for each encoder.
-SAME = {
-    ("micse", "with negatives"): ("bert-base",),
-    ("simcse", "with negatives"): ("bert-base",),
-    ("informin", "lambda=0.4"): ("bert-base",),
-    ("informin", "batch=128"): ("bert-base",),
-    ("informin", "w/o MLM"): ("bert-base",),
-    ("informin+mlm", "beta=0.1"): ("bert-base", "roberta-base"),
-    ("msse", "batch=256"): ("bert-base",),
-    ("msse", "tau=0.05"): ("bert-base",),
-    ("compcse", "w/ composition"): ("bert-base", "roberta-base", "roberta-large"),
-    ("compcse", "w/ composition + subsuming"): ("bert-large",),
-    ("compcse", "aggregation=avg"): ("bert-base",),
-    ("compcse", "aggregation=concat first+last half"): ("roberta-base",),
-    ("compcse", "compose=z+"): ("bert-base",),
-    ("compcse", "d0=768"): ("bert-base",),
-    ("compcse", "d0=1024"): ("bert-large",),
-    ("rcl", "regulators=8 phi=0.01,0.02,0.03,0.04"): ("sroberta-base",),
-}
+
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +162,7 @@ def disagreements(rows: Sequence[Printed]) -> Iterator[Finding]:
     """One method, encoder, fraction and metric with different values for the same task, in whatever table."""
     held: dict[tuple[object, ...], dict[str, list[Printed]]] = {}
     for row in rows:
-        variant = "" if row.encoder in SAME.get((row.method, row.variant), ()) else row.variant
+        variant = "" if (row.method, row.variant, row.encoder) in same_variants() else row.variant
         place = (row.method, variant, row.encoder, row.fraction, row.metric)
         held.setdefault(place, {}).setdefault(row.task, []).append(row)
     for tasks in held.values():
@@ -176,6 +170,13 @@ def disagreements(rows: Sequence[Printed]) -> Iterator[Finding]:
         apart = {task: cells for task, cells in shared.items() if _differ(cells)}
         if apart:
             yield _disagreement(shared, apart)
+
+
+@cache
+def same_variants() -> frozenset[tuple[str, str, str]]:
+    """Return (method, variant, encoder) of variants that are the method as published under another name."""
+    rows = read_table(FOLDER / "same_variants.csv", ("method", "variant", "encoder"))
+    return frozenset((row["method"], row["variant"], row["encoder"]) for row in rows)
 
 
 def _disagreement(shared: Mapping[str, list[Printed]], apart: Mapping[str, list[Printed]]) -> Finding:
@@ -224,3 +225,41 @@ CHECKS: tuple[Callable[[Sequence[Printed]], Iterator[Finding]], ...] = (
     deviations,
     disagreements,
 )
+
+
+def five_papers() -> tuple[list[Printed], list[Claim]]:
+    """Return the scores of the five papers and the claims of their text."""
+    return read([FOLDER / "scores.csv"]), read_claims(FOLDER / "claims.csv", FOLDER / "checks.csv")
+
+
+def text_of(findings: Sequence[Finding], n_scores: int, claims: Sequence[Claim]) -> str:
+    """Return the findings by kind, two lines each, and a summary."""
+    lines = []
+    for kind, meaning in KINDS.items():
+        if of_kind := [finding for finding in findings if finding.kind == kind]:
+            lines.append(f"{kind}, {len(of_kind)}: {meaning}")
+            lines += [f"  {each.where}: {each.cell}: {each.printed}\n    {each.why}" for each in of_kind]
+            lines.append("")
+    untested = [claim.name for claim in claims if not claim.checks]
+    tested = f" and {quantity(len(claims) - len(untested), 'sentence')}" if claims else ""
+    rest = f"; tables alone cannot test {', '.join(untested)}" if untested else ""
+    return "\n".join([*lines, f"{quantity(len(findings), 'finding')} in {quantity(n_scores, 'number')}{tested}{rest}"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the audit of the files named on the command line and return the exit code."""
+    parser = argparse.ArgumentParser(description="Find impossible or inconsistent numbers in published tables.")
+    parser.add_argument("files", nargs="*", type=Path, help="CSV files of scores; default: those of the five papers")
+    files = parser.parse_args(arguments).files
+    try:
+        rows, claims = (read(files), []) if files else five_papers()
+        findings = audit(rows, claims)
+    except CsebError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(text_of(findings, len(rows), claims))
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cseb.data import shipped
+from benchmarks.published.audit import FOLDER, KINDS, Finding, audit, five_papers, main, read, same_variants
+from benchmarks.published.claims import Claim, contradicted, read_claims
 from cseb.errors import BadData, BadSpec
-from cseb.papers.audit import KINDS, SAME, Finding, audit, read
-from cseb.papers.claims import Claim, contradicted, read_claims
 from cseb.papers.printed import Printed, shipped_rows
 from cseb.registry import TASK_GROUPS
 
@@ -23,7 +22,7 @@ STS = TASK_GROUPS["sts"]
 
 @cache
 def claims() -> list[Claim]:
-    return read_claims(shipped.published("claims"), shipped.published("checks"))
+    return five_papers()[1]
 
 
 @cache
@@ -81,7 +80,7 @@ def test_disagreements_name_every_value() -> None:
 
 def test_claims_fail_exactly_where_they_were_found_to() -> None:
     """Two of the nineteen cannot be computed: what `insensitive` means, and a table whose values are lost."""
-    with shipped.published("claims").open(encoding="utf-8") as stream:
+    with (FOLDER / "claims.csv").open(encoding="utf-8") as stream:
         doubtful = {line["id"] for line in csv.DictReader(stream) if line["verdict"] != "ok"}
     assert len(doubtful) == 19
     assert {failed.claim.name for failed in contradicted(claims(), shipped_rows())} == doubtful - {
@@ -103,9 +102,9 @@ def test_a_planted_fault_in_a_sound_claim_is_found(verdict: str, tmp_path: Path)
     """Whatever is wrong, the sentence or the cell, the check of a sound difference no longer comes out."""
     rows, said = list(shipped_rows()), claims()
     if verdict == "stated":
-        text = shipped.published("checks").read_text("utf-8").replace("sickr,+0.44", "sickr,+0.46")
+        text = (FOLDER / "checks.csv").read_text("utf-8").replace("sickr,+0.44", "sickr,+0.46")
         (tmp_path / "checks.csv").write_text(text)
-        said = read_claims(shipped.published("claims"), tmp_path / "checks.csv")
+        said = read_claims((FOLDER / "claims.csv"), tmp_path / "checks.csv")
     else:
         place = next(
             i for i, one in enumerate(rows) if (one.method, one.task, one.table) == ("scd", "sickr", "Table 1")
@@ -196,7 +195,7 @@ def test_values_disagree_only_beyond_their_digits_and_within_one_setting() -> No
 
 def test_other_names_of_a_method_are_in_the_file() -> None:
     printed = {(one.method, one.variant, one.encoder) for one in shipped_rows()}
-    assert {(*name, encoder) for name, encoders in SAME.items() for encoder in encoders} <= printed
+    assert same_variants() <= printed
 
 
 def test_a_file_of_ones_own_is_a_paper_of_its_own(tmp_path: Path) -> None:
@@ -240,3 +239,19 @@ def test_significance_is_tested_where_deviations_are_printed(tmp_path: Path) -> 
 
 def test_every_kind_is_explained() -> None:
     assert {one.kind for one in known()} <= set(KINDS)
+
+
+def test_the_script_prints_findings_and_returns_an_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([]) == 1
+    assert capsys.readouterr().out.splitlines()[-1].startswith("67 findings in 1,361 numbers and 57 sentences")
+    path = tmp_path / "mine.csv"
+    path.write_text("method,task,mean\nsimcse,trec,88.7\n")
+    assert main([str(path)]) == 1
+    assert "500 items: 443 right are 88.600, one more 88.800" in capsys.readouterr().out
+    path.write_text("method,task,mean\nsimcse,trec,88.6\n")
+    assert main([str(path)]) == 0
+    assert capsys.readouterr().out == "0 findings in 1 number\n"
+    assert main([str(tmp_path / "absent.csv")]) == 2
+    assert "absent.csv cannot be read" in capsys.readouterr().err
