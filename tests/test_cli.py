@@ -216,7 +216,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 120
-    while not any((tmp_path / "results/running").glob("*.json")):  # the heartbeat of a job that trains
+    while not any((tmp_path / "results/running").glob("*.json")):  # the claim of a job
         assert running.poll() is None, running.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.1)

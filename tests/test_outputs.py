@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadData
-from cseb.launchers.process_identity import machine
+from cseb.launchers.claims import machine
 from cseb.records.store import Store
 from cseb.text import csv_row, json_text, message, plain, shown
 from tests.conftest import script_of
@@ -58,8 +58,8 @@ def hostile(tmp_path: Path) -> Path:
     running = folder / "running"
     running.mkdir()
     key = "0123456789abcdef"
-    beat = {"key": key, "method": f"m{HOSTILE}", "fraction": 0.1, "seed": 0, "host": HOSTILE, "seconds": 1.0}
-    ended = {"pid": 2**22 + 1, "machine": machine(), "began": 1}  # which nobody waits for
+    beat = {"key": key, "method": f"m{HOSTILE}", "fraction": 0.1, "seed": 0, "host": HOSTILE, "started": 1.0}
+    ended = {"pid": 2**22 + 1, "machine": machine(), "process_start": 1}
     (running / f"{key}.json").write_text(json.dumps(beat | ended))
     os.utime(running / f"{key}.json", (0, 0))
     return folder

@@ -16,14 +16,13 @@ from cseb.errors import BadBenchmark, BadData
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.grid import Grid
 from cseb.launchers import spawn_ranks as several
+from cseb.launchers.claims import Claims
 from cseb.launchers.events import Broken, Summary
-from cseb.launchers.heartbeat import beating, folder_of
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import Local
 from cseb.records.store import Store
 from tests import standin_jobs
 from tests.command_line import call
-from tests.launchers.beats import until
 from tests.stderr_lines import without_progress
 
 SMALL = (
@@ -96,7 +95,7 @@ def test_only_the_first_tells_of_failed_jobs_for_the_others_end_before_it(
 
 
 def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Whatever each of them sees: another one's heartbeats, or a record that came meanwhile."""
+    """Whatever each of them sees: another one's claims, or a record that came meanwhile."""
     protocol = replace(standin_jobs.PROTOCOL, processes=2)
     first, second, third = (replace(job, protocol=protocol) for job in standin_jobs.jobs("ok", "ok", "ok"))
     store = Store(tmp_path)
@@ -104,8 +103,8 @@ def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytes
     store.prepare()
     monkeypatch.setattr("cseb.encoder.distributed.agreed", lambda *_: [first.key, third.key])
     ran: list[str] = []
-    with beating(tmp_path, first, lambda _: None):
-        until(lambda: any(folder_of(tmp_path).glob("*.json")))
+    with Claims(tmp_path) as claims:
+        claims.claim(first)
         Local().run(JobRunner(standin_jobs.TARGET, store), grid.agreed([second]), lambda event: ran.append(event.key))
     assert list(dict.fromkeys(ran)) == [first.key, third.key]
     monkeypatch.setattr("cseb.encoder.distributed.agreed", lambda *_: ["another"])

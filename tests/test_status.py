@@ -5,25 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from cseb.commands.status import picture, status
 from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
-from cseb.launchers import heartbeat, launch, pulses
-from cseb.launchers.claims import launching
+from cseb.launchers import launch
+from cseb.launchers.claims import folder_of
 from cseb.launchers.events import Event, Started
-from cseb.launchers.heartbeat import folder_of
 from cseb.launchers.job_states import JobStates
 from cseb.launchers.local import Local
-from cseb.launchers.pulses import Pulses
 from cseb.records.store import Store
 from tests import standin_jobs
-from tests.launchers.beats import LEFT, beats, killed, shown, until
+from tests.launchers.running import files, leave_claim_of_killed_process, shown
 from tests.stderr_lines import without_progress
 
 ROOT = Path(__file__).parents[1]
@@ -72,27 +67,8 @@ def test_a_job_that_was_killed_for_its_length_does_not_seem_to_run(store: Store)
     job = standin_jobs.job("slow")
     (store.folder / "plan-mine.tsv").write_text(plan_text([job]))
     launch([job], store, Local(1), lambda event: None, time_limit=2.0, target=standin_jobs.TARGET)
-    assert not beats(store)
+    assert not files(store)
     assert shown(store).splitlines()[-1] == "failed: slow 10 % seed 0: exceeded the time limit of 2 s (--time-limit)"
-
-
-def test_who_watches_waits_while_somebody_hands_out_jobs_and_no_longer(
-    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (store.folder / "plan-mine.tsv").write_text(plan_text([standin_jobs.job("a")]))
-    monkeypatch.setattr(pulses, "FRESH", 0.5)
-    monkeypatch.setattr(heartbeat, "EVERY", 0.05)
-    monkeypatch.setattr(sys.modules[picture.__module__], "REFRESH", 0.05)
-    watching = threading.Thread(target=status, args=(store.folder, True), daemon=True)
-    with launching(store.folder):  # nothing of a job is seen yet, as in a cluster's queue
-        until(Pulses(store.folder).launched)
-        watching.start()
-        watching.join(1.2)
-        assert watching.is_alive()
-    assert not list(folder_of(store.folder).iterdir())
-    watching.join(5)
-    assert not watching.is_alive()
-    assert "nothing runs any more" in capsys.readouterr().err
 
 
 def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:
@@ -133,16 +109,15 @@ def test_the_command_needs_no_torch_and_ends_when_all_is_done(store: Store) -> N
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes cannot be told apart here")
-def test_after_a_kill_the_command_says_what_has_ended_and_removes_what_the_launcher_left(store: Store) -> None:
+def test_after_a_kill_the_command_says_what_has_ended(store: Store) -> None:
     jobs = [standin_jobs.job("simcse", seed) for seed in range(2)]
     (store.folder / "plan-mine.tsv").write_text(plan_text(jobs))
     store.write(standin_jobs.record(jobs[1]), {})
-    killed(store.folder, LEFT.format(folder=str(store.folder)))
-    asked = time.monotonic()
+    leave_claim_of_killed_process(store.folder)
     said = " ".join(cseb("status", str(store.folder)).stdout.split())
-    assert time.monotonic() - asked < 20
     assert "stale: simcse 10 % seed 0: process" in said
-    assert "has ended; cseb run goes on from there" in said
+    assert "has ended; run cseb run again" in said
     assert "1 of 2 done" in said
     assert "left, until" not in said  # nothing runs
-    assert not list(folder_of(store.folder).glob("*.launcher"))
+    store.write(standin_jobs.record(jobs[0]), {})
+    assert "stale" not in cseb("status", str(store.folder)).stdout

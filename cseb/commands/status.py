@@ -1,4 +1,4 @@
-"""The command that says what becomes of a grid, from its folder alone: on any host, whoever runs it and however."""
+"""The command that shows the state of a grid, from its folder alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cseb.commands.options import Named, Results, folder_of
-from cseb.commands.screen import say
 from cseb.errors import BadResults
 from cseb.text import percent, plain, shown
 
@@ -17,52 +16,44 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from cseb.commands.progress import Cell
+    from cseb.launchers.claims import Claim
     from cseb.launchers.job_states import JobStates
-    from cseb.launchers.pulses import Seen
 
-REFRESH = 2.0  # seconds between two looks with --watch
+REFRESH = 2.0  # seconds between two pictures with --watch
 
 
 def status(
     results: Results = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Refresh until no job is running or waiting.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh until every job has ended.")] = False,
     named: Named = None,
 ) -> None:
-    """Show which jobs are done, running, failed, or stale (their process has died)."""
+    """Show which jobs are done, running, failed, or stale (their process was killed)."""
+    from contextlib import suppress
+
     from rich.console import Console
     from rich.live import Live
 
+    from cseb.launchers.claims import claims_of
     from cseb.launchers.job_states import JobStates
-    from cseb.launchers.pulses import FRESH, Pulses, tidy
     from cseb.records.store import Store
 
     results = folder_of(results, named)
     if not (store := Store(results)).exists():
         raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
-    tidy(results)
-    states, pulses, console = JobStates(store), Pulses(results), Console(highlight=False)
+    states, console = JobStates(store), Console(highlight=False)
     if not watch:
-        console.print(picture(states, *pulses.settled()))
+        console.print(picture(states, *claims_of(results)))
         return
-    last_sign = time.monotonic()  # when somebody was last alive
-    try:
-        with Live(console=console, auto_refresh=False) as live:
-            while True:
-                alive, silent = pulses.look()
-                if alive or pulses.launched():
-                    last_sign = time.monotonic()
-                live.update(picture(states, alive, silent), refresh=True)
-                if states.finished() or time.monotonic() - last_sign > FRESH:
-                    break
-                time.sleep(REFRESH)
-        if not states.finished():
-            say("nothing runs any more; cseb run goes on from there", err=True)
-    except KeyboardInterrupt:  # how one stops to watch
-        return
+    with suppress(KeyboardInterrupt), Live(console=console, auto_refresh=False) as live:  # Ctrl-C ends the display
+        while True:
+            live.update(picture(states, *claims_of(results)), refresh=True)
+            if states.finished():
+                break
+            time.sleep(REFRESH)
 
 
-def picture(states: JobStates, alive: Sequence[Seen], silent: Sequence[Seen]) -> RenderableType:
-    """What a look at the folder shows, given the heartbeats of those that are alive and those that are silent."""
+def picture(states: JobStates, valid: Sequence[Claim], invalid: Sequence[Claim]) -> RenderableType:
+    """Return the state of the jobs in a folder, given its valid and invalid claims."""
     from rich.console import Group
     from rich.text import Text
 
@@ -71,25 +62,23 @@ def picture(states: JobStates, alive: Sequence[Seen], silent: Sequence[Seen]) ->
     from cseb.records.progress import Progress
 
     states.look()
-    beats = {seen.beat.key: seen.beat for seen in alive}
+    claims = {claim.key: claim for claim in valid}
     jobs = states.planned()
-    jobs |= {key: Planned(beat.method, beat.fraction, beat.seed) for key, beat in beats.items()}
-    ended = {key: how for key, how in states.ended().items() if key in jobs and key not in beats}
+    jobs |= {key: Planned(claim.method, claim.fraction, claim.seed) for key, claim in claims.items()}
+    ended = {key: how for key, how in states.ended().items() if key in jobs and key not in claims}
     board = display.Board(
         jobs,
         {key for key, how in ended.items() if how == "done"},
-        states.seconds(jobs) if beats else {},  # no end is in sight while nothing runs
-        max(1, len(beats)),
+        states.seconds(jobs) if claims else {},  # no end is in sight while nothing runs
+        max(1, len(claims)),
         failed={key for key, how in ended.items() if how == "failed"},
-        running={key: Progress(key, one.step, one.steps, one.loss, one.dev) for key, one in beats.items()},
-        since={key: time.monotonic() - beat.seconds for key, beat in beats.items()},
+        running={key: Progress(key, claim.step, claim.steps, claim.loss, claim.dev) for key, claim in claims.items()},
+        since={key: time.monotonic() - max(0.0, time.time() - claim.started) for key, claim in claims.items()},
     )
     lines = [f"failed: {_name(jobs[key])}: {plain(states.why(key))}" for key in sorted(board.failed)]
-    for seen in states.stale(silent):
-        beat = seen.beat
-        name = _name(Planned(beat.method, beat.fraction, beat.seed))
-        place = f"process {beat.pid} on {plain(beat.host)} {'has ended' if seen.dead else 'is silent'}"
-        lines.append(f"stale: {name}: {place}; cseb run goes on from there")
+    for claim in states.stale(invalid):
+        name = _name(Planned(claim.method, claim.fraction, claim.seed))
+        lines.append(f"stale: {name}: process {claim.pid} on {plain(claim.host)} has ended; run cseb run again")
     return Group(display.picture(board), *(Text(shown(line), style="red", overflow="fold") for line in lines))
 
 

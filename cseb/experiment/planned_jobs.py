@@ -21,7 +21,7 @@ FIELDS = ("key", "method", "fraction", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job as a plan, a record or a heartbeat names it."""
+    """A job as a plan, a record or a claim names it."""
 
     label: str
     fraction: float

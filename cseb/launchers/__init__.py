@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Protocol
 
 from cseb.experiment.job import Job
-from cseb.launchers.claims import launching
 from cseb.launchers.error_files import note
 from cseb.launchers.events import Event, Summary, Watch
 from cseb.launchers.job_runner import RUN_JOB, JobRunner
@@ -62,7 +61,7 @@ def launch(
         watch(event)
 
     try:
-        with launching(store.folder), on_signals(answer):
+        with on_signals(answer):
             launcher.run(JobRunner(target, store, models, again, time_limit), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)

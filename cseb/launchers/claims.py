@@ -1,63 +1,225 @@
-"""Handing out jobs where several launchers share a folder: each says that it is there, and claims what it takes."""
+"""Claims: a small file for each running job, so that no two launchers on one folder train the same job at once.
+
+A launcher claims a job before it hands it to a worker and removes the claim when the job ends. The claim names its
+process, so that a launcher on the same machine knows whether the process has ended. On other machines a claim expires
+if it is not renewed. `cseb status` reads the claims too.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import socket
-import uuid
+import threading
+import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Annotated, Self
 
+from pydantic import ConfigDict, Field, FiniteFloat, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from cseb.data.bounded import open_regular
+from cseb.errors import BadData
 from cseb.experiment.job import Job
-from cseb.launchers.heartbeat import LAUNCHER, content, file_of, folder_of, kept, temporary
-from cseb.launchers.process_identity import began, machine
-from cseb.launchers.pulses import Pulses, listed, tidy
+from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
 
+RENEWAL = 60.0  # seconds between two renewals of a claim
+EXPIRY = 300.0  # seconds without renewal after which a claim of another machine has expired
+UPDATE = 5.0  # seconds between two updates of the progress of a job
+LARGEST = 2**16  # bytes of a file
+BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+STATE, START = 0, 19  # fields of /proc/PID/stat behind the name, see proc(5)
 
-@contextmanager
-def launching(results: Path) -> Iterator[None]:
-    """Keep a launcher's heartbeat while it hands out jobs: it shows that waiting jobs will be run."""
-    tidy(results)
-    about = f"{socket.gethostname()} {os.getpid()} {machine() or '-'} {began(os.getpid())}\n".encode()
-    with kept(folder_of(results) / f"{uuid.uuid4().hex}{LAUNCHER}", lambda: about):
-        yield
-
-
-def next_job(results: Path, waiting: deque[Job], *, claim: bool = True) -> Job:
-    """Take the first job that no live process is running, as far as the files tell without waiting; else the first.
-
-    So several launchers on one folder share its jobs, and only at the very end two of them may run the same one.
-    claim: leave its first beat at once, for whoever looks before it has begun; not for one that may wait for longer
-    than a beat stays fresh.
-    """
-    keys = {path.stem for path in listed(folder_of(results))}
-    running: set[str] = set()
-    if any(job.key in keys for job in waiting):
-        running = {seen.beat.key for seen in Pulses(results).look()[0]}
-    for job in waiting:
-        if job.key not in running and not (claim and job.key not in keys and _taken(results, job)):
-            waiting.remove(job)
-            return job
-    return waiting.popleft()
+Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
-def _taken(results: Path, job: Job) -> bool:
-    """Whether another launcher has claimed the job since we looked; if not, it is ours: only one can make a file."""
-    path = file_of(results, job)
-    staged = temporary(path)
-    try:
-        path.parent.mkdir(exist_ok=True)
-        staged.write_bytes(content(job, Progress(job.key, 0, 0, None, None), 0.0))
-        os.link(staged, path)
-    except FileExistsError:
+@dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))
+class Claim:
+    """The content of a claim: the job, the launcher's process, and the progress of the job."""
+
+    key: str
+    method: str
+    fraction: Annotated[float, Field(ge=0, le=1)]
+    seed: Count
+    host: str
+    pid: Count
+    machine: str  # see `machine`
+    process_start: Count  # see `process_start`
+    started: FiniteFloat  # Unix time
+    step: Count = 0
+    steps: Count = 0
+    loss: FiniteFloat | None = None
+    dev: FiniteFloat | None = None
+
+
+CLAIM = TypeAdapter(Claim)
+
+
+class Claims:
+    """The claims of one launcher on jobs of a folder of results; removed when the context ends."""
+
+    def __init__(self, results: Path) -> None:
+        self.folder = folder_of(results)
+        self._own: dict[str, Claim] = {}
+        self._written: dict[str, float] = {}
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._renew, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for key in list(self._own):
+            self.release(key)
+
+    def next_job(self, waiting: deque[Job]) -> Job | None:
+        """Remove and return the first job that no other launcher has claimed; None if there is none."""
+        for job in waiting:
+            if self.claim(job):
+                waiting.remove(job)
+                return job
+        return None
+
+    def claim(self, job: Job, *, force: bool = False) -> bool:
+        """Claim a job and return True, or return False if another launcher has claimed it.
+
+        Args:
+            job: The job.
+            force: Take the claim of another launcher too.
+        """
+        claim = Claim(
+            key=job.key,
+            method=job.label,
+            fraction=job.fraction,
+            seed=job.seed,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            machine=machine(),
+            process_start=process_start(os.getpid()),
+            started=time.time(),
+        )
+        with contextlib.suppress(OSError):  # a disk that is full or read-only: jobs run without claims
+            self.folder.mkdir(exist_ok=True)
+            with self._lock():
+                if not force and (found := _read(self._path(job.key))) is not None and found[1]:
+                    return False
+                self._write(claim)
         return True
-    except OSError:  # a disk that is full or read-only, or has no links: then jobs may be run twice
-        return False
-    finally:
+
+    def update(self, event: Event) -> None:
+        """Write the progress of a job into its claim, and remove the claim when the job has ended."""
+        if event.key not in self._own:
+            return
+        claim = self._own[event.key]
+        match event:
+            case Started(key):
+                self._own[key] = replace(claim, started=time.time())
+            case Progress(key, step, steps, loss, dev):
+                claim = self._own[key] = replace(claim, step=step, steps=steps, loss=_finite(loss), dev=_finite(dev))
+                if time.monotonic() - self._written[key] > UPDATE:
+                    with contextlib.suppress(OSError):
+                        self._write(claim)
+            case Finished(key) | Broken(key):
+                self.release(key)
+
+    @contextlib.contextmanager
+    def _lock(self) -> Iterator[None]:
+        with (self.folder / ".lock").open("wb") as file:
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _write(self, claim: Claim) -> None:
+        path = self._path(claim.key)
+        staged = path.with_name(f".{claim.key}.tmp")
+        staged.write_bytes(CLAIM.dump_json(claim))
+        staged.replace(path)
+        self._own[claim.key], self._written[claim.key] = claim, time.monotonic()
+
+    def release(self, key: str) -> None:
+        """Remove the claim on a job."""
+        self._own.pop(key, None)
         with contextlib.suppress(OSError):
-            staged.unlink(missing_ok=True)
-    return False
+            self._path(key).unlink(missing_ok=True)
+
+    def _renew(self) -> None:
+        while not self._ended.wait(RENEWAL):
+            for key in list(self._own):
+                with contextlib.suppress(OSError):
+                    os.utime(self._path(key))
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+
+def folder_of(results: Path) -> Path:
+    """Return the folder of claims and error files in a folder of results."""
+    return results / "running"
+
+
+def claims_of(results: Path) -> tuple[list[Claim], list[Claim]]:
+    """Return the valid claims in a folder of results, and those whose process has ended or that have expired."""
+    found = [claim for path in listed(folder_of(results)) if path.suffix == ".json" and (claim := _read(path))]
+    return [claim for claim, valid in found if valid], [claim for claim, valid in found if not valid]
+
+
+def _read(path: Path) -> tuple[Claim, bool] | None:
+    """Return a claim and whether it is valid; None if the file is missing or contains no claim."""
+    content = read_small(path)
+    try:
+        claim = CLAIM.validate_json(content or b"")
+        age = time.time() - path.stat().st_mtime
+    except (ValidationError, OSError):
+        return None
+    if claim.key != path.stem:
+        return None
+    if claim.machine and claim.machine == machine():
+        return claim, claim.process_start == process_start(claim.pid)
+    return claim, age < EXPIRY
+
+
+def listed(folder: Path) -> list[Path]:
+    """Return the visible files of a folder by name; none if it cannot be read."""
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
+
+
+def read_small(path: Path) -> bytes | None:
+    """Return the first LARGEST bytes of a regular file; None for anything else."""
+    try:
+        with open_regular(path) as file:
+            return file.read(LARGEST)
+    except (OSError, BadData):
+        return None
+
+
+@cache
+def machine() -> str:
+    """Return an identifier of this running system (boot and PID namespace); "" if the system has none."""
+    try:
+        return f"{BOOT.read_text().strip()}/{os.readlink(NAMESPACE)}"  # noqa: PTH115 (not a path)
+    except OSError:
+        return ""
+
+
+def process_start(process: int) -> int:
+    """Return when a process was started, in clock ticks since boot; 0 if it has ended or the system does not tell."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(errors="replace")
+    except OSError:
+        return 0
+    fields = text.rpartition(")")[2].split()
+    return 0 if fields[STATE] in ("Z", "X") else int(fields[START])
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and abs(value) < float("inf") else None

@@ -6,9 +6,8 @@ import contextlib
 from pathlib import Path
 
 from cseb.data.files import write_whole
+from cseb.launchers.claims import folder_of, listed, read_small
 from cseb.launchers.events import Broken, Event, Finished, Started
-from cseb.launchers.heartbeat import folder_of
-from cseb.launchers.pulses import listed, read_small
 from cseb.text import plain
 
 SUFFIX = ".broken"
@@ -21,13 +20,11 @@ def note(results: Path, event: Event) -> None:
         match event:
             case Broken(reason=reason):
                 write_whole(path, [plain(reason).encode()])
-                path.with_suffix(".json").unlink(missing_ok=True)  # the heartbeat of a process that was killed
             case Started() | Finished():
                 path.unlink(missing_ok=True)
 
 
 def reasons(results: Path) -> dict[str, str]:
-    """Reasons why jobs failed, by key."""
-    notes = [path for path in listed(folder_of(results)) if path.suffix == SUFFIX and not path.name.startswith(".")]
-    found = {path.stem: read_small(path) for path in notes}
-    return {key: plain(read[0].decode(errors="replace")) for key, read in found.items() if read is not None}
+    """Return the reasons why jobs failed, by key."""
+    notes = {path.stem: read_small(path) for path in listed(folder_of(results)) if path.suffix == SUFFIX}
+    return {key: plain(text.decode(errors="replace")) for key, text in notes.items() if text is not None}

@@ -7,14 +7,13 @@ import os
 import pkgutil
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from cseb.errors import OUT_OF_MEMORY, CsebError, memory_ran_out
 from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Finished
-from cseb.launchers.heartbeat import beating
 from cseb.records.progress import Progress
 from cseb.records.store import Store
 from cseb.text import plain
@@ -43,17 +42,16 @@ class JobRunner:
             pkgutil.resolve_name(self.target)
 
     def attempt(self, job: Job, watch: Callable[[Progress], None]) -> Finished | Broken:
-        """Run one job, unless another launcher has done so meanwhile; its heartbeat is kept while it runs.
+        """Run one job, unless another launcher has done so meanwhile.
 
         Whatever goes wrong becomes an event, and the grid goes on; where several processes share the job, it is raised.
         """
         alone = job.protocol.processes == 1  # else one might find a record that the others do not see yet
         try:
-            with beating(self.store.folder, job, watch) if first() else nullcontext(watch) as overheard:
-                if alone and job.key not in self.again and (found := self.store.find(job.key)) is not None:
-                    return Finished(job.key, found)
-                run_job = pkgutil.resolve_name(self.target)
-                return Finished(job.key, run_job(job, self.store, overheard, models=self.models))
+            if alone and job.key not in self.again and (record := self.store.find(job.key)) is not None:
+                return Finished(job.key, record)
+            run_job = pkgutil.resolve_name(self.target)
+            return Finished(job.key, run_job(job, self.store, watch, models=self.models))
         except Exception as error:
             if not alone:  # the others wait for this one, and would take its next job for the same: all have to end
                 raise

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from cseb.experiment.planned_jobs import Planned, read_plan
+from cseb.launchers.claims import Claim
 from cseb.launchers.error_files import reasons
-from cseb.launchers.pulses import Seen
 from cseb.records.record import Record
 from cseb.records.store import Store
 
@@ -51,10 +51,10 @@ class JobStates:
         """Whether every planned job has ended, with a record or without."""
         return set(self.planned()) <= set(self.ended())
 
-    def stale(self, silent: Sequence[Seen]) -> list[Seen]:
-        """Those of the silent heartbeats whose job has not ended: its process has died."""
+    def stale(self, invalid: Sequence[Claim]) -> list[Claim]:
+        """Return the invalid claims whose job has not ended: its process was killed."""
         ended = self.ended()
-        return [seen for seen in silent if seen.beat.key not in ended]
+        return [claim for claim in invalid if claim.key not in ended]
 
     def why(self, key: str) -> str:
         """The reason why a job failed."""

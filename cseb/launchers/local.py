@@ -21,10 +21,10 @@ from multiprocessing.process import BaseProcess
 
 from cseb.errors import OUT_OF_MEMORY
 from cseb.experiment.job import Job
-from cseb.launchers.claims import next_job
+from cseb.launchers.claims import Claims
 from cseb.launchers.devices import VISIBLE, gpus, least_used
-from cseb.launchers.events import Broken, Finished, Started, Watch
-from cseb.launchers.job_runner import JobRunner
+from cseb.launchers.events import Broken, Event, Finished, Started, Watch
+from cseb.launchers.job_runner import JobRunner, first
 from cseb.launchers.signals import Stop, named, signals_wait
 from cseb.records.progress import Progress
 
@@ -34,6 +34,7 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_
 LIFE = 100
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
 START = 600.0  # seconds a worker is given to start and to load its libraries, which no time limit of jobs counts
+WAIT = 2.0  # seconds between two attempts to claim a job that another launcher runs
 LOOK = 3600.0  # at most so many seconds between two checks of the clock: the system refuses to wait for a month
 # glibc raises the thresholds by itself until freed tensors are never given back: a worker grew by a sixth in thirty
 # jobs. Every large tensor is then mapped anew; in huge pages, where Linux gives them on request, that is a tenth of the
@@ -58,19 +59,30 @@ class Local:
 
     def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job once."""
-        if self.workers == 1 and runner.time_limit is None:
-            _here(runner, jobs, tell)
-        else:
-            names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
-            _Pool(runner, tell, deque(jobs), self.workers, names, self.until).run()
+        with Claims(runner.store.folder) as claims:
+
+            def told(event: Event) -> None:
+                claims.update(event)
+                tell(event)
+
+            if self.workers == 1 and runner.time_limit is None:
+                _in_this_process(runner, deque(jobs), told, claims)
+            else:
+                names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
+                _Pool(runner, told, deque(jobs), self.workers, claims, names, self.until).run()
 
 
-def _here(runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
-    waiting = deque(jobs)
+def _in_this_process(runner: JobRunner, waiting: deque[Job], tell: Watch, claims: Claims) -> None:
     while waiting:
-        # processes that share their jobs take them in the same order; to each, the others would seem to run the first
-        together = waiting[0].protocol.processes > 1
-        job = waiting.popleft() if together else next_job(runner.store.folder, waiting)
+        if waiting[0].protocol.processes > 1:  # the processes of a job take all jobs in the same order
+            job = waiting.popleft()
+            if first():
+                claims.claim(job, force=True)
+        elif (claimed := claims.next_job(waiting)) is not None:
+            job = claimed
+        else:
+            time.sleep(WAIT)
+            continue
         tell(Started(job.key))
         tell(runner.attempt(job, tell))
 
@@ -107,6 +119,7 @@ class _Pool:
     tell: Watch
     waiting: deque[Job]
     workers: int
+    claims: Claims
     gpus: Sequence[str] = ()
     until: float = math.inf
     busy: dict[Connection, _Worker] = field(default_factory=dict)
@@ -115,9 +128,11 @@ class _Pool:
         """Until every job has been tried; whatever ends this ends the workers too."""
         try:
             while self.waiting or self.busy:
-                while self.waiting and len(self.busy) < self.workers:
-                    self._start()
-                for pipe in wait(list(self.busy), self._patience()):
+                while len(self.busy) < self.workers and self._start():
+                    pass
+                if not self.busy:
+                    time.sleep(WAIT)
+                for pipe in wait(list(self.busy), self._patience()) if self.busy else ():
                     assert isinstance(pipe, Connection)  # nothing else was waited for
                     self._hear(self.busy[pipe])
                 if time.monotonic() >= self.until:
@@ -131,13 +146,18 @@ class _Pool:
                 for worker in self.busy.values():
                     _end(worker)
 
-    def _start(self) -> None:
-        """A new worker: each start uses up a job, so workers that cannot live do not go on forever."""
-        job = next_job(self.runner.store.folder, self.waiting)
+    def _start(self) -> bool:
+        """Start a worker for the next job; return False if there is none that this launcher can claim.
+
+        Each start uses up a job, so that workers that cannot start do not go on forever.
+        """
+        if (job := self.claims.next_job(self.waiting)) is None:
+            return False
         worker = _started(self.runner, job, least_used(self.gpus, [each.gpu for each in self.busy.values()]))
         self.busy[worker.pipe] = worker
         worker.hand_over(job)
         self.tell(Started(job.key))
+        return True
 
     def _hear(self, worker: _Worker) -> None:
         event = _next(worker)
@@ -147,11 +167,11 @@ class _Pool:
         self.tell(event)
         if isinstance(event, Progress):
             return
-        if self.waiting and worker.jobs < LIFE and not _spent(event):
-            job = next_job(self.runner.store.folder, self.waiting)
+        if worker.jobs < LIFE and not _spent(event) and (job := self.claims.next_job(self.waiting)) is not None:
             if worker.hand_over(job):
                 self.tell(Started(job.key))
                 return
+            self.claims.release(job.key)
             self.waiting.appendleft(job)
         del self.busy[worker.pipe]
         _end(worker)
@@ -160,8 +180,12 @@ class _Pool:
         """Seconds until the next job, or all of them, may be too late, None without a limit."""
         limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
         oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
-        end = min(oldest + limit, self.until)
+        end = min(oldest + limit, self.until, math.inf if self._full() else time.monotonic() + WAIT)
         return None if end == math.inf else min(LOOK, max(0.0, end - time.monotonic()))
+
+    def _full(self) -> bool:
+        """Whether no worker waits for a job that another launcher has claimed."""
+        return not self.waiting or len(self.busy) == self.workers
 
     def _late(self) -> list[_Worker]:
         limit = math.inf if self.runner.time_limit is None else self.runner.time_limit

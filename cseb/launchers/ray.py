@@ -19,10 +19,10 @@ from typing import Any
 
 from cseb.errors import BadBenchmark
 from cseb.experiment.job import Job
-from cseb.launchers.claims import next_job
+from cseb.launchers.claims import Claims
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.job_runner import JobRunner
-from cseb.launchers.local import MALLOC, THREADS
+from cseb.launchers.local import MALLOC, THREADS, WAIT
 from cseb.launchers.signals import Stop, signals_wait
 
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is reported to anyone
@@ -47,8 +47,13 @@ class Ray:
     def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job until it ends or four workers died of it. Raises: BadBenchmark if it can run nowhere."""
         if jobs:
-            with self._connected(jobs[0]) as ray:
-                _Supply(ray, runner, jobs, tell, self).work_off()
+            with self._connected(jobs[0]) as ray, Claims(runner.store.folder) as claims:
+
+                def told(event: Event) -> None:
+                    claims.update(event)
+                    tell(event)
+
+                _Supply(ray, runner, jobs, told, self, claims).work_off()
 
     @contextlib.contextmanager
     def _connected(self, job: Job) -> Iterator[Any]:
@@ -106,9 +111,11 @@ def _speaks(line: socket.socket) -> bool:
 class _Supply:
     """The jobs that wait and those handed to the cluster: never more than it can soon start."""
 
-    def __init__(self, ray: Any, runner: JobRunner, jobs: Sequence[Job], tell: Watch, where: Ray) -> None:
+    def __init__(
+        self, ray: Any, runner: JobRunner, jobs: Sequence[Job], tell: Watch, where: Ray, claims: Claims
+    ) -> None:
         self.ray, self.runner, self.tell, self.workers = ray, runner, tell, where.workers
-        self.waiting = deque(jobs)
+        self.waiting, self.claims = deque(jobs), claims
         self.running: dict[Any, str] = {}  # keys of jobs, by what Ray calls them
         self.started: dict[str, float] = {}  # by key, when we heard of it
         self.needs = _needs(jobs[0], where.per_gpu)
@@ -124,6 +131,9 @@ class _Supply:
         try:
             while self.waiting or self.running:
                 self._hand_over()
+                if not self.running:  # other launchers run all jobs that are left
+                    time.sleep(WAIT)
+                    continue
                 if self.ray.wait(list(self.running), timeout=1.0)[0]:
                     ended = self.ray.wait(list(self.running), num_returns=len(self.running), timeout=0)[0]
                 else:
@@ -140,8 +150,7 @@ class _Supply:
     def _hand_over(self) -> None:
         """Twice what fits: no core waits for us, and a cluster that grows by demand sees some."""
         most = self.workers or 2 * _room(self.ray, self.needs)
-        while self.waiting and len(self.running) < most:
-            job = next_job(self.runner.store.folder, self.waiting, claim=False)  # it may wait in the cluster's queue
+        while len(self.running) < most and (job := self.claims.next_job(self.waiting)) is not None:
             self.running[self.attempt.remote(self.runner, job, self.buffer, str(Path.cwd()))] = job.key
 
     def _listen(self) -> None:

@@ -22,11 +22,11 @@ from typing import Any
 
 from cseb.errors import BadBenchmark, BadResults
 from cseb.experiment.job import Job
+from cseb.launchers.claims import claims_of
 from cseb.launchers.devices import gpus
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.job_runner import JobRunner
 from cseb.launchers.local import THREADS, Local
-from cseb.launchers.pulses import Pulses
 from cseb.launchers.signals import Stop, on_signals, signals_wait, stop
 from cseb.records.progress import Progress
 from cseb.records.store import Store
@@ -176,12 +176,11 @@ class _Queue:
                 continue
 
     def _listen(self) -> None:
-        """Tell how far jobs are, by their heartbeats."""
-        for seen in Pulses(self.runner.store.folder).look()[0]:
-            beat = seen.beat
-            if beat.key in self.missing:
-                self._start(beat.key)
-                self.tell(Progress(beat.key, beat.step, beat.steps, beat.loss, beat.dev))
+        """Tell the progress of running jobs, which the launchers in the allocations write into their claims."""
+        for claim in claims_of(self.runner.store.folder)[0]:
+            if claim.key in self.missing:
+                self._start(claim.key)
+                self.tell(Progress(claim.key, claim.step, claim.steps, claim.loss, claim.dev))
 
     def _start(self, key: str) -> None:
         if key not in self.started:

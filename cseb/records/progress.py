@@ -1,4 +1,4 @@
-"""How far a running job is, as the trainer tells the runner, its heartbeat and the display."""
+"""How far a running job is, as the trainer tells the runner, its claim and the display."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cseb.launchers.claims import folder_of
 from cseb.launchers.error_files import note, reasons
 from cseb.launchers.events import Broken, Started
-from cseb.launchers.heartbeat import folder_of
 
 KEY = "0123456789abcdef"
 
@@ -19,14 +19,11 @@ def results(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_reason_is_kept_and_its_heartbeat_goes(results: Path) -> None:
-    beat = folder_of(results) / f"{KEY}.json"
-    beat.write_text("{}")
+def test_a_reason_is_kept(results: Path) -> None:
     note(results, Broken(KEY, "died", "out of memory\x1b[31m"))
     assert list(reasons(results)) == [KEY]
     assert reasons(results)[KEY].startswith("out of memory")
     assert "\x1b" not in reasons(results)[KEY]
-    assert not beat.exists()
 
 
 def test_a_job_that_is_started_again_has_no_reason(results: Path) -> None:

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from cseb.launchers import spawn_ranks as several
-from cseb.launchers.heartbeat import folder_of
+from cseb.launchers.claims import folder_of
 from cseb.records.store import Store
-from tests.launchers.beats import until
+from tests.launchers.running import until
 
 RUN = (
     *(sys.executable, "-m", "cseb", "run", "microworld", "--fractions", "0.001", "--tasks", "mw-captions"),
