@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     *(f"results/{name}/README.md" for name in ("real", "real-mini", "practitioner", "triples", "rated-pairs")),
     *(f"results/{name}/README.md" for name in ("written", "decoder", "decoder-bidirectional", "documents", "embedded")),
-    *("results/README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("results/README.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     *("docs/index.md", "docs/quickstart.md", "docs/speed.md", "docs/architecture.md"),
     *(f"docs/guide/{name}.md" for name in ("describing-methods", "teachers-and-tuning", "running", "reports")),
     *(f"docs/guide/{name}.md" for name in ("encoders", "tasks", "own-sentences", "python")),
