@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from cseb.api.export import Exported, export
     from cseb.api.grid import run
     from cseb.api.plot import plot
-    from cseb.api.recommend import recommend
     from cseb.api.report import report
     from cseb.api.results import Results, load
     from cseb.api.sources import rerun, verify
     from cseb.api.train import train
     from cseb.commands.data import overlap, sample
+    from cseb.commands.recommend import recommend
     from cseb.commands.show import show
     from cseb.errors import CsebError
 
@@ -74,7 +74,7 @@ _HOMES = {
     "archive": "cseb.api.archive",
     "card": "cseb.api.card",
     "plot": "cseb.api.plot",
-    "recommend": "cseb.api.recommend",
+    "recommend": "cseb.commands.recommend",
     "report": "cseb.api.report",
     "run": "cseb.api.grid",
     "show": "cseb.commands.show",

@@ -16,6 +16,23 @@ Listener = Callable[[str, int, int], None]
 T = TypeVar("T")
 
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_reader: ContextVar[Callable[[str], None] | None] = ContextVar("reader", default=None)
+
+
+def remark(line: str) -> None:
+    """Report a line that stays on the screen, such as a plan before it is carried out."""
+    if (reader := _reader.get()) is not None:
+        reader(line)
+
+
+@contextmanager
+def reading(reader: Callable[[str], None]) -> Iterator[None]:
+    """Inside, `reader` gets every remark."""
+    before = _reader.set(reader)
+    try:
+        yield
+    finally:
+        _reader.reset(before)
 
 
 def tell(what: str, done: int = 0, total: int = 0) -> None:

@@ -14,13 +14,10 @@ GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.p
 
 # Tested in a file of another name, which imports the module.
 ELSEWHERE = {
-    "advice/hold_out": "advice/test_advise.py",
+    "advice/model": "commands/test_recommend.py",
     "data/bidirectional": "encoder/test_bidirectional.py",
     "parts/paraphraser": "parts/test_word_noise.py",
     "parts/terms/masked_next_token": "encoder/test_bidirectional.py",
-    "advice/options": "advice/test_advise.py",
-    "advice/runs": "advice/test_advise.py",
-    "advice/trust": "advice/test_judges.py",
     "methods/grammar": "methods/test_spec.py",
     "papers/printed": "papers/test_scores.py",
     "analysis/corpus_blocks": "plots/test_critical.py",
@@ -94,7 +91,6 @@ ELSEWHERE = {
 REACHED = {
     "training/compatibility": "training/test_build.py",
     "training/early_stopping": "parts/test_pretrained_stages.py",
-    "advice/model": "advice/test_advise.py",
     "parts/projection": "parts/test_outside_teacher.py",
     "data/module_folders": FOLDERS,
     "data/checkpoint": WEIGHTS,

@@ -1,1 +1,1 @@
-"""Advice on one's own sentences: which method, how much does it help, and the trained model."""
+"""Decide whether training an encoder on a user's sentences helps, by the user's labelled examples."""

@@ -87,7 +87,7 @@ def _options(
 
 
 command = partial(app.command, cls=Command)
-command()(recommend.recommend)
+add(app, recommend.recommend, recommend.print_recommendation)
 command()(run.run)
 command()(status.status)
 command()(report.report)

@@ -1,105 +1,221 @@
-"""The command that says which method to use for one's own sentences."""
+"""The command that recommends a training method for a user's sentences, or to keep the encoder as it is."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from cseb.commands.options import DataDir, Device, Linear, Quiet, Threads, Trust, Workers
+from cseb.commands.arguments import joined
+from cseb.commands.command_line import Call, Quiet
 from cseb.commands.screen import say
-from cseb.commands.waiting import telling
+from cseb.errors import BadSpec, TrainingFailed
+from cseb.parameters import (
+    COLUMN,
+    CORPUS_HELP,
+    DATA_DIR,
+    DEVICE,
+    ENCODER,
+    THREADS,
+    TRUST_REMOTE_CODE,
+    argument,
+    command,
+    option,
+)
+from cseb.progress import reading, remark
+from cseb.text import duration, quantity
 
 if TYPE_CHECKING:
-    from cseb.experiment.grid import Grid
-    from cseb.launchers.events import Watch
+    from cseb.advice.conclusion import Recommendation
+    from cseb.commands.trials import Runs, Trials
 
-INTERRUPTED = 130
+WARNING = (
+    "The proxy task (half of a sentence retrieves the other half) uses no labels. It may order encoders differently "
+    "from your task: do not choose by it."
+)
+EVAL = option(
+    "Labelled examples that decide, 30 or more: a file of rated pairs, of labelled sentences or of questions and "
+    "answers, or a task such as banking77."
+)
 
 
+@command
 def recommend(
-    corpus: Annotated[str, typer.Argument(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")],
+    corpus: Annotated[str, argument(CORPUS_HELP)],
     *,
-    encoder: Annotated[
-        str, typer.Option(help="A folder, cseb-tiny, cseb-mini, microworld, or a hub name.")
-    ] = "cseb-tiny",
-    budget: Annotated[float, typer.Option(help="Minutes for everything.")] = 30,
-    judge: Annotated[str, typer.Option(help="Your file that decides, best of all rated pairs.")] = "",
-    tasks: Annotated[
-        str, typer.Option(help="Tasks of one protocol that decide instead, such as snli, or stsb,sickr.")
-    ] = "",
-    teacher: Annotated[str, typer.Option(help="A better encoder, agreement with which decides instead.")] = "",
-    ask: Annotated[int, typer.Option(help="So many questions to you decide instead, such as 60.")] = 0,
-    methods: Annotated[str, typer.Option(help="Those that race, such as simcse,micse; quote it.")] = "",
-    steps: Annotated[int, typer.Option(min=1, help="Optimiser steps of every training.")] = 100,
-    out: Annotated[Path | None, typer.Option(help="Folder for the model, trained on all sentences.")] = None,
-    push: Annotated[str, typer.Option(help="Push the folder of --out to the hub.", metavar="OWNER/NAME")] = "",
-    results: Annotated[Path | None, typer.Option(help="Folder of records; my.recommend beside my.txt.")] = None,
-    data_dir: DataDir = "",
-    column: Annotated[str, typer.Option(help="Column of a table's sentences, or anchor=title,positive=body.")] = "",
-    workers: Workers = "auto",
-    threads: Threads = 1,
-    linear: Linear = "auto",
-    device: Device = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run and how long, store nothing.")] = False,
-    quiet: Quiet = False,
-    trust_remote_code: Trust = False,
-) -> None:
-    """Race methods on your own sentences: which one to use, how much it helps, and the model.
+    encoder: Annotated[str, ENCODER] = "cseb-tiny",
+    eval: Annotated[str | Path, EVAL] = "",
+    methods: Annotated[str | Sequence[str], option("Methods to compare, best guess first. Default: four.")] = "",
+    train: Annotated[str, option("Without examples: train this method, such as crops, and write it.")] = "",
+    make_pairs: Annotated[int, option("Write a file of so many pairs of sentences to rate, such as 40, and stop.")] = 0,
+    budget: Annotated[str, option("Time, such as 30m or 2h, which limits the number of methods and seeds.")] = "",
+    steps: Annotated[int, option("Optimiser steps of every method.", least=1)] = 100,
+    out: Annotated[str | Path, option("Folder for the recommended model.")] = "",
+    results: Annotated[str | Path, option("Folder of records. Default: my.recommend beside my.txt.")] = "",
+    data_dir: Annotated[str | Path, DATA_DIR] = "",
+    column: Annotated[str, COLUMN] = "",
+    workers: Annotated[str | int, option("Runs at a time; auto is one for each core or GPU.")] = "auto",
+    threads: Annotated[int, THREADS] = 1,
+    device: Annotated[str, DEVICE] = "auto",
+    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+    dry_run: Annotated[bool, option("Score the baselines and print the plan only.")] = False,
+) -> Recommendation:
+    """Recommend a training method for your sentences, or to keep the encoder as it is.
 
-    Every run is an ordinary record; stopped, the same command goes on.
+    Baselines come first: the encoder as it is, other poolings, TF-IDF. A few methods are then trained with 3 seeds. A
+    third of the examples selects the best method; 5 further seeds and the other examples decide. Runs are ordinary
+    records: repeat the command to continue after an interruption.
+
+    Returns:
+        The recommendation: a sentence, a table, and the folder of the model. With more than one worker, a script calls
+        this under ``if __name__ == "__main__":``.
+
+    Raises:
+        CsebError: for what cannot be read, compared or trained, before the first run.
+        KeyboardInterrupt: if it is interrupted; finished runs keep their records.
     """
-    from cseb.advice.options import Options
-    from cseb.api.recommend import advise, forecast
-    from cseb.commands.ask import ask as asked
+    from cseb.advice.model import check_target
+    from cseb.api import hosts
+    from cseb.commands.trials import Trials
 
-    options = Options(
-        corpus=corpus,
-        encoder=encoder,
-        budget=budget,
-        judge=judge,
-        tasks=tasks,
-        teacher=teacher,
-        ask=ask,
-        methods=methods,
-        steps=steps,
-        out=out,
-        push=push,
-        results=results,
-        data_dir=data_dir,
-        column=column,
-        workers=workers,
-        threads=threads,
-        linear=linear,
-        device=device,
-        trust_remote_code=trust_remote_code,
+    if eval and train:
+        raise BadSpec("`eval` and `train` are given; with `eval`, name the methods to compare with `methods`")
+    if make_pairs and (eval or train):
+        raise BadSpec("`make_pairs` only writes pairs to rate; leave `eval` and `train` out")
+    if train and not out:
+        raise BadSpec("`train` needs a folder for the model; give `out`")
+    if not eval and (methods or budget or (out and not train)):
+        raise BadSpec("`methods`, `budget` and `out` need `eval`; write pairs to rate with `make_pairs`")
+    limit, where = hosts.seconds_of(budget), hosts.device_of(device)
+    settings = {"data_dir": str(data_dir), "threads": threads, "device": where, "trust_remote_code": trust_remote_code}
+    at_once = hosts.workers_of(str(workers), threads, where)
+    trials = Trials(corpus, column, encoder, steps, Path(results) if results else None, at_once, settings)
+    if make_pairs:
+        return _pairs(trials, make_pairs)
+    named = trials.methods(joined(methods) or train, "") if methods or train else []
+    target = Path(out) if out else None
+    if target is not None:
+        check_target(target, named)
+    if eval:
+        return _compared(trials, str(eval), joined(methods), limit, target, dry_run)
+    return _without_labels(trials, train, target, dry_run)
+
+
+def print_recommendation(call: Call[Recommendation], *, quiet: Quiet = False) -> None:
+    """Print the plan, then the recommendation."""
+    with reading(lambda line: None if quiet else say(line, err=True)):
+        found = call()
+    say(found.sentence if quiet else str(found))
+    if found.model is not None and not quiet:
+        say(f"model: {found.model}")
+
+
+def _pairs(trials: Trials, count: int) -> Recommendation:
+    """Write pairs of sentences to rate."""
+    from cseb.advice import unlabelled
+    from cseb.advice.conclusion import Recommendation
+    from cseb.embedders import find
+    from cseb.embedders.interface import EncoderOptions
+    from cseb.tasks.words import tf_idf
+
+    file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
+    options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
+    sentences = unlabelled.sampled(trials.sentences)
+    embeds = [find(trials.encoder, options).open(), tf_idf]
+    unlabelled.write_pairs(file, unlabelled.pairs_to_rate(sentences, count, embeds))
+    return Recommendation(
+        f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "
+        f"meaning). Then run: cseb recommend {trials.corpus} --encoder {trials.encoder} --eval {file}"
     )
 
-    def told(line: str) -> None:
-        if not quiet:
-            say(line, err=True)
 
+def _compared(
+    trials: Trials, task: str, methods: str, limit: float | None, out: Path | None, dry_run: bool
+) -> Recommendation:
+    """Compare methods with the encoder without training on labelled examples."""
+    from cseb.advice.conclusion import TF_IDF, Recommendation, best_base, conclude, row
+    from cseb.advice.examples import Examples, repeated
+    from cseb.advice.schedule import best_method, detectable, fitting
+    from cseb.commands.trials import POOLED
+
+    examples = Examples.read(task, trials.settings["data_dir"])
+    selecting, deciding = map(len, examples.parts)
+    texts, shared = examples.overlap(set(trials.sentences))
+    if shared:
+        remark(f"{shared:,} of {texts:,} texts of {task} are also training sentences; their labels are not used.")
+    baselines = examples.scored(trials.baselines(task))
+    scores = ", ".join(f"{name} {samples[1].mean:.2f}" for name, samples in baselines.items())
+    remark(f"Baselines on {deciding:,} deciding examples: {scores}.")
+    base = best_base([samples[0] for name, samples in baselines.items() if name != TF_IDF])
+    untrained = baselines[base][1]
+    seconds = trials.seconds(trials.methods(methods, base))
+    plan = fitting(seconds, trials.workers, limit)
+    remark(
+        f"Plan: {plan}, about {duration(plan.seconds(seconds, trials.workers))} in all. Differences below about "
+        f"{detectable(untrained, plan.deciding):.1f} points cannot be detected with these examples."
+    )
+    rows = [row(untrained, *samples) for samples in baselines.values()]
+    notes = [
+        f"{selecting:,} examples select pooling and method, {deciding:,} others decide.",
+        f"Difference: to {base} on the deciding examples, with 95 % interval.",
+    ]
     if dry_run:
-        with telling(quiet):
-            lines = forecast(options, told)
-        say("\n".join(lines))
-        return
-    with telling(quiet):
-        found = advise(options, told, lambda grid: _watching(grid, quiet), asked)
-    say(found.verdict())
-    if not quiet:
-        say(f"\n{found.table()}")
-        say(f"records: {options.folder}; cseb report, compare and verify read them")
-        if out is not None and not found.stopped:
-            made = f"{out}, {found.chosen} on all distinct sentences"
-            say(f"model: {'none before there is a verdict' if found.estimate is None else made}")
-    if found.stopped:
-        raise typer.Exit(INTERRUPTED)
+        return Recommendation("Nothing was trained (--dry-run).", "", tuple(rows), tuple(notes))
+    runs = trials.run(plan.methods, range(plan.selecting), task)
+    tried = examples.scored(runs.items, runs.failures)
+    best = best_method([samples[0] for samples in tried.values()]) if tried else plan.methods[0]
+    if tried or not plan.selecting:
+        runs |= trials.run([best], plan.deciding_seeds[:1], task, save=out is not None)
+        runs |= trials.run([best], plan.deciding_seeds[1:], task)
+    decided = {seed: items for seed, items in runs.items.get(best, {}).items() if seed in plan.deciding_seeds}
+    _, final = examples.scored({best: decided}, runs.failures).get(best, (None, None))
+    reference, words = (repeated(baselines[name][1], plan.deciding_seeds) for name in (base, TF_IDF))
+    sentence, chosen = conclude(reference, final, words, len(plan.methods))
+    for name in dict.fromkeys([*tried, *([best] if final else [])]):
+        rows.append(row(reference, tried.get(name, (None, None))[0], final if name == best else None))
+    notes += [f"A run of {name} failed: {reason}." for name, reason in runs.failures.items()]
+    if chosen == base and base.endswith(POOLED) and out is not None:
+        best = base.removesuffix(POOLED)
+        runs = trials.run([best], range(1), task, save=True)
+    elif chosen in baselines and out is not None:
+        notes.append(f"No model was written: use {TF_IDF if chosen == TF_IDF else trials.encoder} as it is.")
+        out = None
+    return _with_model(Recommendation(sentence, chosen, tuple(rows), tuple(notes)), runs, best, out, task, trials)
 
 
-def _watching(grid: Grid, quiet: bool) -> AbstractContextManager[Watch]:
-    from cseb.commands.run import watching
+def _without_labels(trials: Trials, method: str, out: Path | None, dry_run: bool) -> Recommendation:
+    """Score the baselines, and a method that the user names, on a proxy task that needs no labels."""
+    from cseb.advice import unlabelled
+    from cseb.advice.conclusion import Recommendation, row
+    from cseb.advice.examples import Examples
+    from cseb.commands.trials import Runs
 
-    return watching(grid, quiet)
+    task = unlabelled.proxy(unlabelled.sampled(trials.sentences), trials.folder)
+    examples = Examples.read(task, "")
+    items = trials.baselines(task)
+    sentence, runs, labels = "No recommendation: there are no labelled examples.", Runs(), []
+    if method and not dry_run:
+        labels = trials.methods(method, "")
+        runs = trials.run(labels[:1], range(1), task, save=True)
+        if labels[0] not in runs.items:
+            why = runs.failures.get(labels[0], "no record was left")
+            raise TrainingFailed(f"{labels[0]} could not be trained: {why}")
+        sentence = f"Trained {labels[0]}; without labelled examples nobody knows whether it is better than the encoder."
+    notes = (WARNING, "To decide, write pairs to rate: --make-pairs 40. Then give them with --eval.")
+    rows = tuple(row(None, None, sample) for _, sample in examples.scored({**items, **runs.items}).values())
+    found = Recommendation(sentence, "", rows, notes)
+    return _with_model(found, runs, labels[0] if labels else "", out if labels else None, task, trials)
+
+
+def _with_model(
+    found: Recommendation, runs: Runs, method: str, out: Path | None, task: str, trials: Trials
+) -> Recommendation:
+    """Write the model of a method, the first of its seeds that was saved, to `out`, if there is one."""
+    from cseb.advice.model import export
+
+    if out is None:
+        return found
+    folder, seed = runs.models[method]
+    export(folder, out, found, runs.items[method][seed], task, trials.settings["data_dir"])
+    return replace(found, model=out)

@@ -1,0 +1,121 @@
+"""What follows from the scores on the deciding examples: one sentence, and the table behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cseb.analysis.paired import Sample, compared
+from cseb.reports.text_table import aligned
+from cseb.statistics.intervals import Interval
+from cseb.statistics.paired import MARGIN
+
+AS_IT_IS, TF_IDF = "encoder as it is", "TF-IDF"
+HEAD = ("", "selecting", "deciding", "difference", "seeds")
+Row = tuple[str, str, str, str, str]  # cells of a line of the table, below HEAD
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The result of `cseb.recommend`; printed, it is the sentence and the table.
+
+    sentence: the conclusion. chosen: the recommended encoder, as the table names it; "" without a conclusion. rows,
+    notes: the table and the lines below it. model: the folder of the recommended model, None if none was written.
+    """
+
+    sentence: str
+    chosen: str = ""
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    model: Path | None = None
+
+    def table(self) -> str:
+        """Return the table and its notes; a column without content is left out."""
+        shown = [place for place in range(len(HEAD)) if place == 0 or any(row[place] for row in self.rows)]
+        lines = aligned([[row[place] for place in shown] for row in self.rows], [HEAD[place] for place in shown])
+        return "\n".join([*(lines if self.rows else []), *self.notes])
+
+    def __str__(self) -> str:
+        return f"{self.sentence}\n\n{self.table()}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The score of an encoder minus that of a base, in points, with its 95 % interval."""
+
+    mean: float
+    interval: Interval | None  # None if only one seed, and nothing about examples, is known
+
+    @classmethod
+    def between(cls, base: Sample, other: Sample) -> Difference:
+        """Compare two samples, paired by seed and example."""
+        comparison = compared(base, other, sorted(set(base.points) & set(other.points)))
+        return cls(comparison.mean, comparison.interval(comparison.scope) if comparison.scope else None)
+
+    @property
+    def sign(self) -> int:
+        """1 if it is significantly above zero, -1 if below, else 0."""
+        if self.interval is None:
+            return 0
+        return int(self.interval.low > 0) - int(self.interval.high < 0)
+
+    def __str__(self) -> str:
+        """`1.2 lower (-2.4 to -0.1)`."""
+        return f"{abs(self.mean):.1f} {'lower' if self.mean < 0 else 'higher'}{self.range()}"
+
+    def range(self) -> str:
+        """Return ` (-2.4 to -0.1)`."""
+        return "" if self.interval is None else f" ({self.interval.low:.1f} to {self.interval.high:.1f})"
+
+
+def best_base(selecting: Sequence[Sample]) -> str:
+    """Return the encoder without training to compare with: the first one unless another is better by the margin.
+
+    Args:
+        selecting: its poolings on the selecting examples, its own first.
+    """
+    best = max(selecting, key=lambda sample: sample.mean)
+    return best.method if best.mean > selecting[0].mean + MARGIN else selecting[0].method
+
+
+def conclude(base: Sample, trained: Sample | None, words: Sample, tried: int) -> tuple[str, str]:
+    """Return the conclusion in one sentence, and the name of the recommended encoder.
+
+    A trained model is recommended only if it is significantly better than the encoder without training.
+
+    Args:
+        base: the encoder without training, on the deciding examples.
+        trained: the best method there; None if none could be trained.
+        words: TF-IDF there.
+        tried: number of methods that were compared.
+    """
+    own = base.method == AS_IT_IS
+    keep = "Keep the encoder as it is" if own else f"Use {base.method} without training"
+    if trained is None:
+        sentence, chosen = f"{keep}: no method could be trained.", base
+    else:
+        gain = Difference.between(base, trained)
+        name = trained.method if tried == 1 else f"{trained.method}, the best of {tried} methods,"
+        if gain.sign > 0:
+            than = f"the {AS_IT_IS}" if own else f"{base.method} without training"
+            sentence, chosen = f"Train with {trained.method}: it is {gain} than {than}.", trained
+        else:
+            sentence, chosen = f"{keep}: {name} is {gain}{'' if gain.sign else ', not a significant difference'}.", base
+    loss = Difference.between(words, chosen)
+    if loss.sign < 0:
+        best = chosen.method if chosen is base else f"trained with {chosen.method}"
+        return f"Use TF-IDF: the best encoder ({best}) is {loss}.", TF_IDF
+    return sentence, chosen.method
+
+
+def row(base: Sample | None, selecting: Sample | None, deciding: Sample | None) -> Row:
+    """Return the line of a method, with its difference to `base`, if there is one, on the deciding examples."""
+    difference = ""
+    if base is not None and deciding is not None and deciding.method != base.method:
+        found = Difference.between(base, deciding)
+        difference = f"{found.mean:+.1f}{found.range()}"
+    name = next(sample.method for sample in (deciding, selecting) if sample is not None)
+    seeds = next(len(sample.points) for sample in (deciding, selecting) if sample is not None)
+    scores = ["" if sample is None else f"{sample.mean:.2f}" for sample in (selecting, deciding)]
+    return name, scores[0], scores[1], difference, str(seeds) if seeds > 1 else ""

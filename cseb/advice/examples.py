@@ -1,0 +1,127 @@
+"""The labelled examples of a recommendation in two parts: one selects a method, the other decides whether it helps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from cseb.analysis.paired import Sample
+from cseb.data.subset import order
+from cseb.errors import BadBenchmark, BadData
+from cseb.experiment.plan import versioned
+from cseb.registry import scale_of
+from cseb.statistics.items import Clusters
+from cseb.tasks.evaluate import is_live, load_task
+from cseb.tasks.labelled import Clustering
+from cseb.tasks.names import parse_tasks
+from cseb.tasks.pairs import Pairs, RatedPairs
+from cseb.tasks.task import Items, Loaded
+from cseb.text import quantity
+
+FEWEST = 30  # examples: with fewer, only differences of many points can be detected
+SELECTING = 1 / 3  # fraction of the examples that selects; a rough order is enough there
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A task of labelled examples. name: with its version, as records have it."""
+
+    name: str
+    loaded: Loaded
+
+    @classmethod
+    def read(cls, word: str, data_dir: str) -> Examples:
+        """Load a task by name or a user's file. Raises: CsebError if it cannot decide."""
+        refusal = f"`eval` is {word!r}; give one file or task of rated pairs, labels, or questions and answers"
+        tasks = parse_tasks(word)
+        if len(tasks) > 1 or scale_of(tasks[0].protocol):
+            raise BadBenchmark(refusal)
+        loaded = load_task(tasks[0], Path(data_dir) if data_dir else None)
+        several = isinstance(loaded, RatedPairs) and len(loaded.subsets) > 1
+        if several or is_live(loaded) or isinstance(loaded, Clustering):
+            raise BadBenchmark(refusal)
+        examples = cls(versioned(tasks[0]), loaded)
+        if (count := len(loaded.clusters())) < FEWEST:
+            raise BadData(
+                f"{word} has {quantity(count, 'example')}; {FEWEST} or more are needed. Write pairs to rate with "
+                "`make_pairs`"
+            )
+        return examples
+
+    @cached_property
+    def parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Positions of the examples that select and of those that decide; a sentence is in one part only."""
+        clusters = Clusters.of(self.loaded.clusters())
+        labels = clusters.labels if clusters.used else np.arange(len(clusters.labels))
+        sizes = np.bincount(labels)
+        shuffled = order(len(sizes), 0)
+        selects = np.isin(labels, shuffled[np.cumsum(sizes[shuffled]) <= SELECTING * len(labels)])
+        return np.flatnonzero(selects), np.flatnonzero(~selects)
+
+    def samples(self, method: str, items: Mapping[int, Items]) -> tuple[Sample, Sample]:
+        """Return the scores of a method on the examples that select and on those that decide.
+
+        Args:
+            method: its name.
+            items: what it did on each example of the task, by seed.
+
+        Raises:
+            BadData: if a score is undefined.
+        """
+        selecting, deciding = ({seed: self._score(each, part) for seed, each in items.items()} for part in self.parts)
+        return _sample(method, selecting), _sample(method, deciding)
+
+    def scored(
+        self, items: Mapping[str, Mapping[int, Items]], failures: dict[str, str] | None = None
+    ) -> dict[str, tuple[Sample, Sample]]:
+        """Return the samples of methods; why one has no score is added to `failures`, or raised if that is None."""
+        samples: dict[str, tuple[Sample, Sample]] = {}
+        for method, runs in items.items():
+            try:
+                samples |= {method: self.samples(method, runs)} if runs else {}
+            except BadData as error:
+                if failures is None:
+                    raise
+                failures[method] = str(error)
+        return samples
+
+    def _score(self, items: Items, part: npt.NDArray[np.int64]) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return the score of a part, in points, and what each cluster of its examples contributes to it.
+
+        A correlation is computed from these examples alone; all other scores are means over examples.
+        """
+        if isinstance(self.loaded, RatedPairs):
+            [pairs] = self.loaded.subsets
+            left, right, gold = ([column[i] for i in part] for column in (pairs.left, pairs.right, pairs.gold))
+            rated = RatedPairs((Pairs(pairs.name, left, right, gold),))
+            value, influence = rated.outcome(items[part]).value, rated.influence(items[part])
+        else:
+            value, influence = self.loaded.outcome(items).value, self.loaded.influence(items)[part]
+            value, influence = value and value + float(influence.mean()), influence - influence.mean()
+        if value is None or not np.isfinite(influence).all():
+            raise BadData("the score is undefined: all similarities, or all labels of a part, are equal or not finite")
+        return value, Clusters.of(self.loaded.clusters()[part]).contributions(influence)
+
+    def overlap(self, sentences: set[str]) -> tuple[int, int]:
+        """Return the number of distinct texts of the examples, and how many of them are among these sentences."""
+        texts = {" ".join(text.split()) for text in self.loaded.sentences()}
+        return len(texts), len(texts & sentences)
+
+
+def repeated(untrained: Sample, seeds: range) -> Sample:
+    """Return the sample of an encoder without training, whose score does not depend on the seed, at these seeds."""
+    [value], [contributions] = untrained.points.values(), untrained.contributions.values()
+    return Sample(untrained.method, dict.fromkeys(seeds, value), dict.fromkeys(seeds, contributions))
+
+
+def _sample(method: str, scores: Mapping[int, tuple[float, npt.NDArray[np.float64]]]) -> Sample:
+    return Sample(
+        method,
+        {seed: value for seed, (value, _) in scores.items()},
+        {seed: contributions for seed, (_, contributions) in scores.items()},
+    )

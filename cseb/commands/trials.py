@@ -1,0 +1,230 @@
+"""The baselines and runs behind a recommendation, all of them ordinary records in one folder."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from cseb.errors import BadData, BadSpec
+from cseb.progress import counted, heard
+from cseb.text import quantity
+
+if TYPE_CHECKING:
+    from cseb.launchers.events import Event
+    from cseb.records.items import Items
+    from cseb.records.store import Store
+
+METHODS = ("crops", "simcse", "esimcse", "tsdae")  # those that need nothing but sentences, the most promising first
+RATE, WIDTH = 3e-5, 768  # SimCSE's learning rate and the width that it is for; Adam's scales with 1 / width (muP)
+FEWEST = 100  # sentences of a corpus
+TIMED = 5  # steps
+POOLED = " pooling"  # behind the name of a pooling, in the table
+POOLINGS = ("mean", "cls")  # those that sentence-transformers has, too
+
+
+@dataclass(slots=True)
+class Runs:
+    """Finished runs. items: what they did on each example, by method and seed. failures: reasons, by method.
+
+    models: the folder of a saved model and its seed, by method.
+    """
+
+    items: dict[str, dict[int, Items]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    models: dict[str, tuple[Path, int]] = field(default_factory=dict)
+
+    def __or__(self, more: Runs) -> Runs:
+        methods = dict.fromkeys([*self.items, *more.items])
+        items = {name: self.items.get(name, {}) | more.items.get(name, {}) for name in methods}
+        return Runs(items, self.failures | more.failures, self.models | more.models)
+
+
+@dataclass(frozen=True)
+class Trials:
+    """What all baselines and runs have in common. steps, results: options of `recommend`.
+
+    settings: further options that scoring and training take: data_dir, threads, device, trust_remote_code.
+    """
+
+    corpus: str
+    column: str
+    encoder: str
+    steps: int
+    results: Path | None
+    workers: int
+    settings: Mapping[str, Any]
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences of the corpus; of pairs the first of each. Raises: BadData if they are few."""
+        from cseb.data.read_corpus import read_corpus
+
+        corpus = read_corpus(self.corpus, self.column, self.settings["data_dir"])
+        if len(corpus) < FEWEST:
+            raise BadData(f"{self.corpus} has {quantity(len(corpus), 'sentence')}; {FEWEST} or more are needed")
+        return corpus.texts(range(len(corpus)), ())
+
+    @cached_property
+    def folder(self) -> Path:
+        """The folder of records."""
+        path = Path(self.corpus)
+        name = re.sub(r"[^\w.-]+", "-", path.name.partition(".")[0] if path.is_file() else self.corpus)
+        return self.results or (path.parent if path.is_file() else Path()) / f"{name}.recommend"
+
+    @cached_property
+    def store(self) -> Store:
+        """The records."""
+        from cseb.records.store import Store
+
+        return Store(self.folder)
+
+    @cached_property
+    def start(self) -> Path:
+        """The folder of the encoder."""
+        from cseb.data.weights import find_encoder
+
+        return find_encoder(self.encoder)[0]
+
+    @cached_property
+    def scale(self) -> str:
+        """What replaces the methods' own recipes, which are for a million sentences."""
+        settings = json.loads((self.start / "config.json").read_text(encoding="utf-8"))
+        rate = RATE * WIDTH / int(settings.get("hidden_size") or settings.get("dim") or WIDTH)
+        return f"recipe(batch_size=32, learning_rate={float(f'{rate:.1g}')}), queue(size=64)"
+
+    def baselines(self, task: str) -> dict[str, dict[int, Items]]:
+        """Score the encoder as it is, other poolings and TF-IDF.
+
+        Returns:
+            What each baseline did on each example, by its name and seed 0; the encoder's own pooling first. A pooling
+            whose vectors are all equal is left out.
+        """
+        from cseb.advice.conclusion import AS_IT_IS, TF_IDF
+        from cseb.api.evaluate import evaluate
+        from cseb.embedders.folders import default_pooler
+
+        finished = any((self.start / name).is_file() for name in ("modules.json", "cseb.json"))
+        own = [] if finished else [default_pooler(self.start, self.settings["trust_remote_code"])]
+        asked = {AS_IT_IS: ""} if finished else {}
+        asked |= {f"{pooler}{POOLED}": pooler for pooler in dict.fromkeys([*own, *POOLINGS])}
+        items = {}
+        for name, pooler in [*asked.items(), (TF_IDF, "")]:
+            encoder = "words:tf-idf" if name == TF_IDF else self.encoder
+            scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
+            if scores.record is not None and not scores.failed:
+                items[name] = {0: self._items(scores.record.key)}
+            elif name in (AS_IT_IS, TF_IDF):
+                raise BadData(f"{name} has no score on {task}: {next(iter(scores.failed.values()))}")
+        if len(items) < 2:
+            raise BadData(f"{self.encoder} has no score on {task}: with every pooling all vectors are equal")
+        return items
+
+    def methods(self, named: str, base: str) -> list[str]:
+        """Return the methods to train, as records name them. Raises: BadSpec for one that does not train.
+
+        Args:
+            named: by the user; "" for METHODS with the pooling of the encoder without training.
+            base: the baseline whose pooling that is.
+        """
+        from cseb.advice.model import pooler_of
+        from cseb.methods.grammar import labels, parse_method
+
+        pooler = base.removesuffix(POOLED) if base.endswith(POOLED) else pooler_of(self.start)
+        own = {name: parse_method(name).at(1.0).pooler.name for name in METHODS}
+        chosen = labels(named or ",".join(name if own[name] == pooler else f"{name}+{pooler}" for name in METHODS))
+        for label in chosen:
+            if not dict(parse_method(label).at(1.0).recipe.options)["steps"]:
+                raise BadSpec(f"{label} does not train; untrained poolings are always among the baselines")
+        return chosen
+
+    def seconds(self, methods: Sequence[str]) -> dict[str, float]:
+        """Return how long one run of each method takes, from its records or from a few steps."""
+        from cseb.api.train import train
+
+        records = self.store.summaries()[0]
+        scoring = max(record.cost.score_seconds for record in records if record.benchmark == "eval")
+        seconds = {}
+        options = {"encoder": self.encoder, "scale": self.scale, "column": self.column, **self.settings}
+        for method in counted(methods, "timing methods", len(methods)):
+            same = [each for each in records if each.method == method and each.trace and each.trace.steps == self.steps]
+            if same:
+                seconds[method] = fmean(record.cost.seconds for record in same)
+                continue
+            clock = []
+            for steps in (1, 1 + TIMED):
+                began = time.perf_counter()
+                train(method, self.corpus, steps=steps, **options)
+                clock.append(time.perf_counter() - began)
+            seconds[method] = clock[0] + (self.steps - 1) * max(0.0, clock[1] - clock[0]) / TIMED + scoring
+        return seconds
+
+    def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> Runs:
+        """Train and score methods on all sentences; runs that have a record are not repeated.
+
+        Args:
+            methods: as records name them.
+            seeds: of every method.
+            task: as typed.
+            save: whether to save the models.
+
+        Raises:
+            KeyboardInterrupt: if it is interrupted.
+        """
+        from cseb.api.grid import plan_grid
+        from cseb.experiment.benchmark import Benchmark
+        from cseb.launchers.events import Broken, Finished
+
+        if not seeds:
+            return Runs()
+        benchmark = Benchmark(
+            name="recommend",
+            methods=",".join(methods),
+            encoder=self.encoder,
+            corpus=self.corpus,
+            column=self.column,
+            fractions=(1.0,),
+            seeds=seeds.stop,
+            tasks=task,
+            data_dir=self.settings["data_dir"],
+            scale=self.scale,
+            steps=self.steps,
+        )
+        options = {name: value for name, value in self.settings.items() if name != "data_dir"}
+        planned = plan_grid(benchmark, self.folder, workers=self.workers, save_models=save, **options)
+        jobs = {job.key: job for job in planned.grid.jobs if job.seed in seeds}
+        todo = [job for job in planned.grid.todo if job.key in jobs]
+        runs, listener, done = Runs(), heard(), 0
+
+        def watch(event: Event) -> None:
+            nonlocal done
+            if isinstance(event, Broken):
+                runs.failures[jobs[event.key].label] = event.reason
+            done += isinstance(event, Broken | Finished)
+            if listener is not None:
+                listener("training", done, len(todo))
+
+        if todo:
+            grid = replace(planned.grid, jobs=list(jobs.values()), todo=todo)
+            if replace(planned, grid=grid).run(lambda _: nullcontext(watch)).stopped:
+                raise KeyboardInterrupt
+        for key, job in jobs.items():
+            record = self.store.find(key)
+            if record is not None and record.failure is not None:
+                runs.failures[job.label] = record.failure.reason
+            elif record is not None:
+                runs.items.setdefault(job.label, {})[job.seed] = self._items(key)
+                if save:
+                    runs.models[job.label] = self.folder / "models" / key, job.seed
+        return runs
+
+    def _items(self, key: str) -> Items:
+        """Return what the run of a record did on each example, at its last checkpoint."""
+        return next(items for name, items in self.store.read_items(key).items() if name.endswith("/last"))

@@ -1,0 +1,70 @@
+"""Examples in two parts: none in both, and scores of a part."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cseb.advice.examples import Examples
+from cseb.errors import BadBenchmark, BadData
+
+
+@pytest.fixture
+def rated(tmp_path: Path) -> Path:
+    """Sixty rated pairs, of which each two share a sentence."""
+    rows = [f"left {n // 2}\tright {n}\t{n % 5}" for n in range(60)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
+    return tmp_path / "pairs.tsv"
+
+
+def labels(tmp_path: Path, count: int) -> Path:
+    rows = [f"sentence {n}\t{'ab'[n % 2]}" for n in range(count)]
+    (tmp_path / "labels.tsv").write_text("\n".join(["sentence\tlabel", *rows]))
+    return tmp_path / "labels.tsv"
+
+
+def test_a_third_selects_and_no_sentence_is_in_both_parts(rated: Path) -> None:
+    selecting, deciding = Examples.read(str(rated), "").parts
+    assert (len(selecting), len(deciding)) == (20, 40)
+    assert not {place // 2 for place in selecting} & {place // 2 for place in deciding}
+
+
+def test_a_correlation_is_that_of_the_pairs_of_the_part(rated: Path) -> None:
+    examples = Examples.read(str(rated), "")
+    cosines = np.random.default_rng(0).random(60).astype(np.float32)
+    scores = [sample.points[7] for sample in examples.samples("x", {7: cosines})]
+    gold = np.arange(60) % 5
+    assert scores == pytest.approx([100 * stats.spearmanr(cosines[p], gold[p]).statistic for p in examples.parts])
+
+
+def test_an_accuracy_is_that_of_the_sentences_of_the_part(tmp_path: Path) -> None:
+    examples = Examples.read(str(labels(tmp_path, 60)), "")
+    predicted = (np.random.default_rng(0).random(60) < 0.5).astype(np.float32)
+    hits = predicted == np.arange(60) % 2
+    for sample, part in zip(examples.samples("x", {0: predicted}), examples.parts, strict=True):
+        assert sample.points[0] == pytest.approx(100 * hits[part].mean())
+        assert sample.contributions[0] @ sample.contributions[0] == pytest.approx(1e4 * hits[part].var() / len(part))
+
+
+def test_too_few_examples_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadData, match="has 29 examples; 30 or more are needed"):
+        Examples.read(str(labels(tmp_path, 29)), "")
+
+
+@pytest.mark.parametrize("word", ["sts", "stsb,sickr", "snli,banking77"])
+def test_several_tasks_cannot_decide(word: str) -> None:
+    with pytest.raises(BadBenchmark, match="give one file or task"):
+        Examples.read(word, "")
+
+
+def test_vectors_without_a_score_are_refused_or_told(rated: Path) -> None:
+    examples, failures = Examples.read(str(rated), ""), dict[str, str]()
+    constant = {"crops": {0: np.ones(60, dtype=np.float32)}}
+    with pytest.raises(BadData, match="undefined"):
+        examples.scored(constant)
+    assert examples.scored(constant, failures) == {} and "undefined" in failures["crops"]
+
+
+def test_texts_that_are_training_sentences_are_counted(rated: Path) -> None:
+    assert Examples.read(str(rated), "").overlap({"left 0", "right 3", "other"}) == (90, 2)

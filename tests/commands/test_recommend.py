@@ -1,0 +1,223 @@
+"""A whole recommendation with an encoder of two layers: what is trained, continued, printed and written."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cseb
+from cseb.advice.model import check_round_trip, pooler_of
+from cseb.commands import trials
+from cseb.commands.application import app
+from cseb.errors import BadResults, CsebError
+from cseb.records.store import Store
+from tests.conftest import OBJECTS, SENTENCES, WORDS
+
+LINES = [f"{sentence} and {other}" for sentence in SENTENCES for other in OBJECTS]
+
+
+@pytest.fixture
+def ask(tmp_path: Path, tiny: Callable[[str], Path]) -> Callable[..., object]:
+    """Recommend with one step of training, judged by 40 pairs of sentences that have an object in common or not."""
+    (tmp_path / "my.txt").write_text("\n".join(LINES))
+    rows = [f"{LINES[n]}\t{LINES[n + 64 + n % 3]}\t{n % 4}" for n in range(40)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(["sentence1\tsentence2\tscore", *rows]))
+
+    def recommend(**options: object) -> object:
+        given = {"eval": tmp_path / "pairs.tsv", "methods": "crops,simcse+mean", **options}
+        settings = {name: value for name, value in given.items() if value is not None}
+        return cseb.recommend(
+            str(tmp_path / "my.txt"), encoder=str(tiny("bert")), steps=1, workers=1, device="cpu", **settings
+        )
+
+    return recommend
+
+
+def runs(tmp_path: Path) -> list[tuple[str, int]]:
+    """Method and seed of the trained records."""
+    records = Store(tmp_path / "my.recommend").summaries()[0]
+    return sorted((record.method, record.seed) for record in records if record.benchmark == "recommend")
+
+
+def test_two_methods_three_seeds_then_five_other_seeds_of_the_best(ask: Callable[..., object], tmp_path: Path) -> None:
+    found = ask()
+    done = runs(tmp_path)
+    best = max(("crops", "simcse+mean"), key=lambda method: sum(name == method for name, _ in done))
+    assert {seed for name, seed in done if name == best} == set(range(8))
+    assert len(done) == 2 * 3 + 5
+    names = [row[0] for row in found.rows]
+    assert names == ["cls pooling", "mean pooling", "TF-IDF", "crops", "simcse+mean"]
+    assert found.chosen in names and found.sentence.endswith(".") and "40 " not in found.sentence
+    assert "13 examples select pooling and method, 27 others decide." in found.notes
+
+
+def test_the_same_call_again_trains_nothing(
+    ask: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = ask(budget="2h")
+    monkeypatch.setattr("cseb.launchers.launch", None)
+    monkeypatch.setattr("cseb.api.train.train", None)
+    assert ask(budget="2h") == first
+
+
+def test_an_interrupted_recommendation_continues(
+    ask: Callable[..., object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = trials.Trials.run
+
+    def interrupted(
+        self: trials.Trials, methods: list[str], seeds: range, task: str, save: bool = False
+    ) -> trials.Runs:
+        whole(self, methods, seeds[:1], task, save)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trials.Trials, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask()
+    assert runs(tmp_path) == [("crops", 0), ("simcse+mean", 0)]
+    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "my.recommend" / "runs").glob("*.json")}
+    monkeypatch.setattr(trials.Trials, "run", whole)
+    ask()
+    assert len(runs(tmp_path)) == 11
+    assert before == {file: file.stat().st_mtime_ns for file in before}
+
+
+def test_a_budget_that_is_too_short_is_refused_before_anything_trains(
+    ask: Callable[..., object], tmp_path: Path
+) -> None:
+    with pytest.raises(CsebError, match="`budget` is 5 s; crops with 3 seeds already takes"):
+        ask(budget="5s")
+    assert runs(tmp_path) == []
+
+
+def test_a_dry_run_scores_baselines_and_trains_nothing(ask: Callable[..., object], tmp_path: Path) -> None:
+    found = ask(dry_run=True)
+    assert found.chosen == "" and [row[0] for row in found.rows] == ["cls pooling", "mean pooling", "TF-IDF"]
+    assert runs(tmp_path) == []
+
+
+@pytest.fixture
+def winner(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Make a row of the table the recommendation."""
+    return lambda name: monkeypatch.setattr(
+        "cseb.advice.conclusion.conclude", lambda base, trained, words, tried: ("Said.", name or base.method)
+    )
+
+
+def test_the_model_that_was_scored_is_written_and_another_pooling_is_noticed(
+    ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path
+) -> None:
+    winner("crops")
+    out = tmp_path / "model"
+    found = ask(methods="crops", out=out)
+    assert found.model == out and "Said." in (out / "README.md").read_text()
+    from sentence_transformers import SentenceTransformer
+
+    [key] = [path.name for path in (tmp_path / "my.recommend" / "models").iterdir()]
+    saved = tmp_path / "my.recommend" / "models" / key
+    record = Store(tmp_path / "my.recommend").find(key)
+    assert record is not None and (record.method, record.seed) == ("crops", 0)
+    items = Store(tmp_path / "my.recommend").read_items(key)["pairs.tsv@1/last"]
+    pairs = [line.split("\t") for line in (tmp_path / "pairs.tsv").read_text().splitlines()[1:]]
+    left, right = (SentenceTransformer(str(out)).encode([pair[side] for pair in pairs]) for side in (0, 1))
+    cosines = (left * right).sum(1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
+    assert np.allclose(cosines, items, atol=1e-4)
+
+    check = (items, str(tmp_path / "pairs.tsv"), "")
+    check_round_trip(saved, out, *check)
+    changed = tmp_path / "changed"
+    shutil.copytree(out, changed)
+    config = changed / "1_Pooling" / "config.json"
+    settings = json.loads(config.read_text())
+    config.write_text(json.dumps({**settings, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}))
+    assert (pooler_of(out), pooler_of(changed)) == ("mean", "cls")
+    with pytest.raises(BadResults, match="not the model that was scored"):
+        check_round_trip(saved, changed, *check)
+    with pytest.raises(BadResults, match="not the model that was scored"):
+        check_round_trip(saved, out, items[::-1], *check[1:])
+
+
+def test_a_pooling_without_training_is_written_and_tf_idf_is_not(
+    ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path
+) -> None:
+    winner("TF-IDF")
+    assert ask(methods="crops", out=tmp_path / "none").model is None
+    assert not (tmp_path / "none").exists()
+    winner("")
+    found = ask(methods="crops", out=tmp_path / "untrained")
+    assert f"{json.loads((tmp_path / 'untrained' / 'cseb.json').read_text())['method']} pooling" == found.chosen
+
+
+def test_a_finished_model_is_compared_as_it_is(
+    ask: Callable[..., object], winner: Callable[[str], None], tmp_path: Path
+) -> None:
+    winner("")
+    ask(methods="crops", out=tmp_path / "first")
+    found = cseb.recommend(
+        str(tmp_path / "my.txt"), encoder=str(tmp_path / "first"), eval=tmp_path / "pairs.tsv", dry_run=True,
+        workers=1, device="cpu", results=tmp_path / "second",
+    )  # fmt: skip
+    assert [row[0] for row in found.rows] == ["encoder as it is", "mean pooling", "cls pooling", "TF-IDF"]
+
+
+def test_without_labels_there_is_a_warning_and_a_model_only_on_request(
+    ask: Callable[..., object], tmp_path: Path
+) -> None:
+    long = [" ".join(random.Random(n).sample(WORDS, 10)) for n in range(200)]
+    (tmp_path / "my.txt").write_text("\n".join(long))
+    found = ask(eval=None, methods=None)
+    assert found.chosen == "" and found.model is None and "do not choose by it" in found.notes[0]
+    assert [row[0] for row in found.rows] == ["cls pooling", "mean pooling", "TF-IDF"]
+    trained = ask(eval=None, methods=None, train="crops", out=tmp_path / "model")
+    assert trained.model == tmp_path / "model" and trained.rows[-1][0] == "crops" and trained.chosen == ""
+
+
+def test_pairs_to_rate_become_examples(ask: Callable[..., object], tmp_path: Path) -> None:
+    found = ask(eval=None, methods=None, make_pairs=40)
+    file = tmp_path / "my-pairs.csv"
+    assert str(file) in found.sentence
+    head, *rows = file.read_text(encoding="utf-8-sig").splitlines()
+    assert head == "sentence1,sentence2,score" and len(rows) == 40
+    with pytest.raises(CsebError, match="score"):
+        ask(eval=file)
+    file.write_text("\n".join([head, *(f"{row}{n % 5}" for n, row in enumerate(rows))]), encoding="utf-8")
+    assert len(ask(eval=file, dry_run=True).rows) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"train": "crops"}, "`eval` and `train` are given"),
+        ({"make_pairs": 40}, "`make_pairs` only writes pairs"),
+        ({"eval": None, "methods": None, "train": "crops"}, "give `out`"),
+        ({"eval": None}, "need `eval`"),
+        ({"methods": "mean"}, "mean does not train"),
+        ({"methods": "simcse+first_last", "out": "model"}, "pools with first_last, which sentence-transformers lacks"),
+        ({"methods": "simcse+mean+prefix", "out": "model"}, "adds prefix, which sentence-transformers cannot load"),
+        ({"budget": "30"}, "such as 90s, 30m or 2h"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    ask: Callable[..., object], options: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(CsebError, match=message):
+        ask(**options)
+    assert not (tmp_path / "my.recommend").exists()
+
+
+def test_the_command_prints_plan_sentence_and_table(
+    ask: Callable[..., object], tmp_path: Path, tiny: Callable[[str], Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["recommend", str(tmp_path / "my.txt"), "--eval", str(tmp_path / "pairs.tsv"), "--methods", "crops",
+             "--encoder", str(tiny("bert")), "--steps", "1", "--workers", "1", "--device", "cpu"]  # fmt: skip
+    app(words, standalone_mode=False)
+    out, err = capsys.readouterr()
+    assert "Plan: crops with 5 seeds, about " in err and "points cannot be detected" in err
+    sentence, blank, head, *_ = out.splitlines()
+    assert sentence.endswith(".") and not blank and head.split() == ["selecting", "deciding", "difference", "seeds"]
+    app([*words, "--quiet"], standalone_mode=False)
+    assert capsys.readouterr().out.splitlines() == [sentence]
