@@ -15,6 +15,8 @@ PAGES = [
     *("results/README.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     *("docs/index.md", "docs/quickstart.md", "docs/speed.md", "docs/architecture.md"),
     *(f"docs/guide/{name}.md" for name in ("describing-methods", "teachers-and-tuning", "running", "reports")),
+    *(f"docs/extending/{name}.md" for name in ("index", "method", "term", "view", "pooler", "task")),
+    *(f"docs/extending/{name}.md" for name in ("launcher", "format", "plugin")),
     *(f"docs/guide/{name}.md" for name in ("encoders", "tasks", "own-sentences", "python")),
 ]
 # What not to write, and what to write instead.
