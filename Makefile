@@ -38,14 +38,15 @@ test: $(READY)  ## style, types, import rules and all tests but the slow ones, s
 	$(MAKE) --no-print-directory --jobs 2 lint unit
 
 unit: $(READY)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow"
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" --ignore=tests/simulated_gpu
+	$(BIN)/pytest -n 2 tests/simulated_gpu  # PyTorch takes one simulated device in a process, for good
 
 $(VENV)/.onnx: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[onnx]'
 	@touch $@
 
 slow: $(VENV)/.onnx  ## simulations of the statistics, three dozen kills, one grid through every launcher, a fuzz of the commands
-	$(BIN)/pytest -n 2 --dist loadgroup -m slow $(addprefix --ignore=,$(WITHOUT))
+	$(BIN)/pytest -n 2 --dist loadgroup -m slow --ignore=tests/simulated_gpu $(addprefix --ignore=,$(WITHOUT))
 
 $(VENV)/.docs: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -24,6 +24,16 @@ class BadSpec(CsebError):
     """An invalid method, part or option."""
 
 
+class DeviceMissing(CsebError):
+    """A job was planned for a device that its process does not have."""
+
+    def __init__(self, planned: str, present: str) -> None:
+        super().__init__(
+            f"this job was planned for {planned}, but PyTorch finds only {present} in its process; check the driver, "
+            f"CUDA_VISIBLE_DEVICES and the GPUs of the allocation (--gres, --num-gpus), or use --device {present}"
+        )
+
+
 class BadBenchmark(CsebError):
     """A benchmark file or a combination of options that cannot be run."""
 
@@ -51,14 +61,34 @@ MOST = 2**53  # the largest count that arithmetic in floating point keeps exact
 OUT_OF_MEMORY = "out of memory"  # how the reason begins when a job had too little
 
 
+# How PyTorch (CPU), CUDA and its libraries report, in a RuntimeError, that they had too little memory.
+MEMORY_MESSAGES = (
+    "can't allocate memory",
+    "not enough memory",
+    "CUDA error: out of memory",
+    "CUDA out of memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDNN_STATUS_ALLOC_FAILED",
+    "CUSOLVER_STATUS_ALLOC_FAILED",
+    "MPS backend out of memory",
+)
+# A CUDA error other than exhausted memory leaves the process unable to use the GPU again.
+CUDA_MESSAGES = ("CUDA error", "CUDA driver error", "CUBLAS_STATUS_", "CUDNN_STATUS_", "CUSOLVER_STATUS_", "NCCL error")
+
+
 def memory_ran_out(error: BaseException) -> bool:
-    """Whether an exception reports exhausted memory: Python's, or PyTorch's on a GPU or (a RuntimeError) on a CPU."""
-    summary = str(error)
-    return (
-        isinstance(error, MemoryError)
-        or type(error).__name__ == "OutOfMemoryError"
-        or (isinstance(error, RuntimeError) and ("can't allocate memory" in summary or "not enough memory" in summary))
-    )
+    """Return whether an exception reports exhausted memory: Python's, PyTorch's, or that of a CUDA library."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(message in str(error) for message in MEMORY_MESSAGES)
+
+
+def device_lost(error: BaseException) -> bool:
+    """Return whether an exception means that this process can use its GPU no more."""
+    if memory_ran_out(error):
+        return False
+    lost = type(error).__name__ == "AcceleratorError"
+    return lost or (isinstance(error, RuntimeError) and any(message in str(error) for message in CUDA_MESSAGES))
 
 
 def first_line(error: BaseException) -> str:

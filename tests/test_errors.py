@@ -9,6 +9,7 @@ from cseb.errors import (
     UnknownName,
     above,
     between,
+    device_lost,
     did_you_mean,
     first_line,
     memory_ran_out,
@@ -57,6 +58,26 @@ def test_exhausted_memory_is_recognised_and_other_errors_are_not() -> None:
     assert memory_ran_out(MemoryError())
     assert memory_ran_out(RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 8 bytes"))
     assert not memory_ran_out(RuntimeError("shapes differ"))
+    for message in (
+        "CUDA out of memory. Tried to allocate 2.00 GiB",
+        "CUDA error: out of memory",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+    ):
+        assert memory_ran_out(RuntimeError(message)), message
+        assert not device_lost(RuntimeError(message)), message
+
+
+def test_a_cuda_error_means_that_the_process_has_lost_its_gpu() -> None:
+    for message in (
+        "CUDA error: device-side assert triggered",
+        "CUDA error: an illegal memory access was encountered",
+        "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`",
+    ):
+        assert device_lost(RuntimeError(message)), message
+        assert not memory_ran_out(RuntimeError(message)), message
+    assert not device_lost(RuntimeError("shapes differ"))
+    assert not device_lost(ValueError("CUDA error"))
 
 
 def test_a_library_s_message_is_one_line() -> None:

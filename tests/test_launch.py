@@ -62,6 +62,17 @@ def test_an_exception_costs_one_job(store: Store, workers: int, label: str, kind
     assert {broken.key}.isdisjoint(store.keys())
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cuda_error_costs_one_job(store: Store, workers: int) -> None:
+    on_gpu = replace(standin_jobs.PROTOCOL, device="cuda")
+    grid = [replace(job, protocol=on_gpu) for job in jobs("a", "assert", "b", "c", "d", "e")]
+    events = list[Event]()
+    summary = launch(grid, store, Local(workers), events.append, target=standin_jobs.TARGET)
+    assert (summary.done, summary.failed, summary.exit_code) == (5, 1, 1)
+    (broken,) = [event for event in events if isinstance(event, Broken)]
+    assert (broken.key, broken.kind) == (grid[1].key, "device")
+
+
 @pytest.mark.parametrize(
     ("label", "reason"), [("killed", "SIGKILL"), ("real-time", "by signal 40"), ("left", "exit code 3")]
 )

@@ -88,7 +88,7 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
 
 def _network(folder: Path, config: Any) -> Any:
     try:
-        with warnings.catch_warnings(), torch.random.fork_rng(), torch.device("meta"):
+        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.device("meta"):
             warnings.simplefilter("ignore")
             family: Any = AutoModel
             return family.from_config(config, trust_remote_code=False)

@@ -30,7 +30,7 @@ def _honoured() -> bool:
     options: dict[str, Any] = {**sizes, "vocab_size": 4, SWITCH: False}
     config = LlamaConfig(**options)
     made: Any = AutoModel
-    with torch.random.fork_rng(), torch.device("cpu"), torch.no_grad():
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"), torch.no_grad():
         torch.manual_seed(0)
         decoder = made.from_config(config).eval()
         ids = torch.tensor([[1, 2], [1, 3]])

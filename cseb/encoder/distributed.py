@@ -9,12 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
 from accelerate import PartialState
 from torch import Tensor
+
+# PyTorch's default of 10 minutes (NCCL) or 30 (gloo) is shorter than some tasks take on the process that scores them.
+LONGEST_WAIT = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def distributed_context() -> DistributedContext:
 def agreed(found: list[str], device: str, threads: int) -> list[str]:
     """Broadcast what the first process found, so that all processes agree; connects them if necessary."""
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # else Accelerate sets another number
-    PartialState(cpu=device == "cpu")
+    PartialState(cpu=device == "cpu", timeout=LONGEST_WAIT)
     objects = [found]
     dist.broadcast_object_list(objects, src=0)
     return objects[0]

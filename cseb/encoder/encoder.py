@@ -196,10 +196,15 @@ class Encoder(nn.Module):
         self.eval()
         try:
             found = self._all(tokens, with_head)
+            fits = True
         except torch.OutOfMemoryError:
             if self.smaller > 1:
                 raise
+            fits = False
+        if not fits:  # behind the except block, whose exception keeps the tensors of the failed batch alive
             self.smaller = SMALLER
+            if self.device.type != "cpu":
+                torch.get_device_module(self.device).empty_cache()
             found = self._all(tokens, with_head)
         self.train(was_training)
         if not found:

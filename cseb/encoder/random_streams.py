@@ -50,17 +50,17 @@ class Draws:
 
     def _new(self, path: str) -> State:
         seed = stream_seed(self.seed, path) + self.rank
-        devices = [torch.device("cpu"), *([self.device] if self.device.type == "cuda" else [])]
+        devices = [torch.device("cpu"), *([] if self.device.type == "cpu" else [self.device])]
         return tuple(Generator(device).manual_seed(seed).get_state() for device in devices)
 
     def _state(self) -> State:
         own = torch.get_rng_state()
-        return (own, torch.cuda.get_rng_state(self.device)) if self.device.type == "cuda" else (own,)
+        return (own,) if self.device.type == "cpu" else (own, torch.get_device_module(self.device).get_rng_state())
 
     def _set(self, state: State) -> None:
         torch.set_rng_state(state[0])
-        if self.device.type == "cuda":
-            torch.cuda.set_rng_state(state[1], self.device)
+        if self.device.type != "cpu":
+            torch.get_device_module(self.device).set_rng_state(state[1])
 
 
 _CURRENT: ContextVar[Draws | None] = ContextVar("draws", default=None)

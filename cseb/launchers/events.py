@@ -29,12 +29,12 @@ class Finished:
 class Broken:
     """A job left no record.
 
-    Because of a user error, a bug of ours (detail: its traceback), exhausted memory, the death of its worker, or
-    because it ran past its time limit.
+    kind: a user error, a bug in cseb (detail: its traceback), exhausted memory, a CUDA error after which the process
+    can use its GPU no more, the end of its worker process, or its time limit.
     """
 
     key: str
-    kind: Literal["user", "bug", "memory", "died", "late"]
+    kind: Literal["user", "bug", "memory", "device", "died", "late"]
     reason: str
     detail: str = ""
 

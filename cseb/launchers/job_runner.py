@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from cseb.errors import OUT_OF_MEMORY, CsebError, memory_ran_out
+from cseb.errors import OUT_OF_MEMORY, CsebError, device_lost, memory_ran_out
 from cseb.experiment.job import Job
 from cseb.launchers.events import Broken, Finished
 from cseb.records.progress import Progress
@@ -59,6 +59,8 @@ class JobRunner:
                 return Broken(job.key, "user", str(error))
             if memory_ran_out(error):  # before training, or there was not even enough for a record
                 return Broken(job.key, "memory", f"{OUT_OF_MEMORY}: {plain(str(error)) or type(error).__name__}")
+            if device_lost(error):
+                return Broken(job.key, "device", f"{type(error).__name__}: {error}", traceback.format_exc())
             return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
         finally:
             give_back()

@@ -48,7 +48,7 @@ MALLOC = {
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """`workers` jobs at a time; one means this very process, unless a time limit makes it one that can be killed.
+    """`workers` jobs at a time; one means this very process for jobs on a CPU without a time limit.
 
     until: when worker processes are ended as by Ctrl-C, by time.monotonic(); what this very process does, its caller
     has to end at an event.
@@ -65,7 +65,9 @@ class Local:
                 claims.update(event)
                 tell(event)
 
-            if self.workers == 1 and runner.time_limit is None:
+            alone = self.workers == 1 and runner.time_limit is None
+            # A CUDA error can make a process unusable, so GPU jobs run in worker processes, which can be replaced.
+            if alone and all(job.protocol.device == "cpu" or job.protocol.processes > 1 for job in jobs):
                 _in_this_process(runner, deque(jobs), told, claims)
             else:
                 names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
@@ -235,9 +237,9 @@ def _next(worker: _Worker) -> Progress | Finished | Broken | None:
 
 
 def _spent(event: Finished | Broken) -> bool:
-    """Whether a worker had too little memory: what it holds may be in pieces, and a fresh one starts without."""
+    """Return whether a worker must be replaced: its memory was exhausted, or its GPU fails every job after this one."""
     if isinstance(event, Broken):
-        return event.kind == "memory"
+        return event.kind in ("memory", "device")
     return event.record.failure is not None and event.record.failure.reason.startswith(OUT_OF_MEMORY)
 
 

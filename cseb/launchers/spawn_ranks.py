@@ -47,7 +47,7 @@ def _name_ranks() -> None:
     from accelerate.utils.environment import get_cpu_distributed_information
 
     found = get_cpu_distributed_information()
-    os.environ |= {RANK: str(found.rank), WORLD_SIZE: str(found.world_size)}
+    os.environ |= {RANK: str(found.rank), WORLD_SIZE: str(found.world_size), "LOCAL_RANK": str(found.local_rank)}
     if found.local_world_size == found.world_size:
         os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
 

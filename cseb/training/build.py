@@ -79,7 +79,7 @@ def check(
     """
     recipe: Recipe = live(method.recipe, None)
     shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         views, pooler, head, memory, terms, _ = _parts(method, recipe, shape)
         for weighted in terms:
             if isinstance(weighted.term, Pooled):
@@ -110,7 +110,7 @@ def build(method: Method, folder: Path, seed: Seed, trust_remote_code: bool = Fa
     """
     recipe: Recipe = live(method.recipe, None)
     shape = pretrained.shape_of(folder, recipe.dropout, trust_remote_code)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(stream_seed(seed, INIT))
         views, pooler, head, memory, terms, compose = _parts(method, recipe, shape, seed)
         network: Network | None = None if method.network is None else live(method.network, shape)

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.utils import DistributedDataParallelKwargs
+from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs
 from torch import Tensor
-from torch.optim.lr_scheduler import LambdaLR
 
 from cseb.data.tokens import Tokens
-from cseb.encoder.distributed import DistributedContext, distributed_context
+from cseb.encoder.distributed import LONGEST_WAIT, DistributedContext, distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Text
 from cseb.encoder.random_streams import Choices, Draws, apart
+from cseb.errors import DeviceMissing
 from cseb.methods.recipe import Recipe
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.records.progress import Progress
@@ -26,7 +26,7 @@ from cseb.training.build import Built
 from cseb.training.checkpoints import State, Trained, finished, restore, snapshot
 from cseb.training.early_stopping import EarlyStopper, held_out
 from cseb.training.objective import Objective
-from cseb.training.schedule import optimizer_of, rate
+from cseb.training.updates import Updates
 
 LOOK = 10  # steps between two reads of the loss; each read waits for the device
 
@@ -50,23 +50,20 @@ def train(
     """Train the encoder of `built` in place on these sentences.
 
     select: dev points of the encoder as it stands, or None where nothing may be chosen. Randomness comes from the
-    seed's named streams alone. Raises: Diverged.
+    seed's named streams alone. Raises: Diverged, DeviceMissing.
     """
     recipe, encoder = built.recipe, built.encoder
     held, sentences = held_out(sentences, built.until)
     texts = texts_of(built.views, sentences)
-    for one in filter(None, (encoder, built.second, built.peer)):
-        one.count(texts)
+    accelerator = _accelerator(device, recipe.precision)
+    for each in filter(None, (encoder, built.second, built.peer)):
+        each.to(accelerator.device)  # before anything is encoded, fitted or copied
+        each.count(texts)
     if recipe.steps == 0:
         encoder.fit(texts)
         state = snapshot(encoder)
         return Trained(state, state, 0, ())
     start = snapshot(encoder) if built.mixer is not None else {}
-    AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
-    unused = DistributedDataParallelKwargs(find_unused_parameters=True)  # such as a pooler that nobody asks
-    accelerator = Accelerator(
-        cpu=device == "cpu", mixed_precision=recipe.precision.replace("fp32", "no"), kwargs_handlers=[unused]
-    )
     here = distributed_context()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
     stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device, select)
@@ -77,11 +74,9 @@ def train(
         if isinstance(weighted.term, NeedsPrecomputedTargets) and stages:
             weighted.term.precompute_targets(stages)
     objective = Objective(built, here).to(accelerator.device).train()
-    optimizer = optimizer_of(objective, recipe)
-    schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
     if built.memory is not None:
         built.memory.start(encoder, feed.sentences)
-    model, optimizer = accelerator.prepare(objective, optimizer)
+    updates = Updates(accelerator, objective, recipe)
     choices = Choices(seed, accelerator.device)
     patience = None if built.until is None else EarlyStopper(built, objective, held, seed, accelerator.device)
     with Draws(seed, accelerator.device, here.rank):
@@ -91,23 +86,38 @@ def train(
             with apart("memory"):
                 queue = built.memory.negatives(batch.sids) if built.memory is not None else None
             frozen = [[view[batch.rows].to(accelerator.device) for view in stage] for stage in stages]
-            loss = model(batch, queue, choices, frozen)
-            accelerator.backward(loss)
-            if recipe.clip:
-                accelerator.clip_grad_norm_(objective.parameters(), recipe.clip)
-            optimizer.step()
-            schedule.step()
-            optimizer.zero_grad(set_to_none=True)
+            loss = updates.model(batch, queue, choices, frozen)
+            updates.step(loss)
             if built.memory is not None:
                 ids, mask, _, anchor = (field[: len(batch.rows)] for field in batch.fields)
-                with apart("memory"):
+                with apart("memory"), accelerator.autocast():
                     built.memory.remember(encoder, ids, mask, anchor, batch.sids, here)
             last = step == recipe.steps or (patience is not None and patience.stops_at(step, loss.detach()))
             watcher.after(step, loss.detach(), last)
             if last:
                 break
-    trained = watcher.trained((*getattr(built.views, "notes", ()), *notes))
+    trained = watcher.trained((*getattr(built.views, "notes", ()), *notes, *updates.notes(watcher.step)))
     return finished(built, start, trained, texts)
+
+
+def _accelerator(device: str, precision: str) -> Accelerator:
+    """Return the Accelerator of one training run on `device` ("cpu" or "cuda").
+
+    Raises:
+        DeviceMissing: PyTorch finds no such device in this process.
+    """
+    AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
+    accelerator = Accelerator(
+        cpu=device == "cpu",
+        mixed_precision=precision.replace("fp32", "no"),
+        kwargs_handlers=[
+            DistributedDataParallelKwargs(find_unused_parameters=True),  # such as a pooler that no term reads
+            InitProcessGroupKwargs(timeout=LONGEST_WAIT),
+        ],
+    )
+    if accelerator.device.type != device:  # Accelerate falls back to the CPU without a warning
+        raise DeviceMissing(device, accelerator.device.type)
+    return accelerator
 
 
 def _first_stages(

@@ -1,0 +1,77 @@
+"""Every method trains on the simulated GPU, in every precision, with the first loss that it has on a CPU."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.utils._python_dispatch import _disable_current_modes
+
+from cseb.methods.grammar import parse_method
+from cseb.registry import METHODS
+from cseb.training.build import build
+from cseb.training.checkpoints import Trained
+from cseb.training.loop import train
+from cseb.training.updates import Updates
+from tests.conftest import SENTENCES
+from tests.simulated_gpu import device
+from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
+
+SHORT = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=4,dropout=1e-9"
+PRECISIONS = ("fp32", "bf16", "fp16")
+FITTED = {"bert-whitening": "+whiten(dimensions=8)", "bert-flow": "+flow(steps=4)"}
+OWN_DROPOUT = ("scd", "mocose")  # rates of their own, which the recipe's does not replace
+RANKED = ("rankencoder",)  # ranks of a corpus, which rounding can exchange
+BUDGET = {  # waits of the host in a step; 1 for the others, transformers' check of the attention mask
+    **dict.fromkeys(("clsep-unsup", "consert", "ct", "ct-sbert", "esimcse", "mocose", "pt-bert", "pt-bert-released", "scd"), 2),
+    **dict.fromkeys(("angle", "cosent", "distil-relational", "whitenedcse"), 3),
+    "tsdae": 4,
+    **dict.fromkeys(("dclr", "declutr", "declutr-sentence", "infocse", "informin-cl-mlm", "multicsr"), 5),
+    **dict.fromkeys(("diffcse", "l2p-csr", "msse", "msse-literal", "msse-released", "sg-opt"), 6),
+    **dict.fromkeys(("isbert", "promptbert"), 8),
+    "simcse+ami": 9,
+    "micse": 10,
+    **dict.fromkeys(("pcl", "pcl-released"), 14),
+}
+
+
+
+def trained(tiny: Tiny, name: str, recipe: str, where: str = device.NAME) -> Trained:
+    built = replace(build(method(name, recipe), tiny("bert"), 0), teacher=letters)
+    with nullcontext() if where == device.NAME else _disable_current_modes():
+        return train(built, (LINES | DOCUMENTS).get(name, SENTENCES), 0, where, None, lambda progress: None)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("name", [*TRAINED, "simcse+ami", "simcse+mix", "simcse+whiten(dimensions=8)"])
+def test_every_method_trains(tiny: Tiny, name: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = [Counter[tuple[str, str]]()]
+    update = Updates.step
+
+    def counted(updates: Updates, loss: torch.Tensor) -> None:
+        update(updates, loss)
+        waits.append(Counter(device.waits))
+
+    monkeypatch.setattr(Updates, "step", counted)
+    result = trained(tiny, name, f"{SHORT},precision={precision})")
+    assert all(tensor.device.type == device.NAME for tensor in result.last.values())
+    assert all(torch.isfinite(tensor.cpu()).all() for tensor in result.last.values() if tensor.is_floating_point())
+    of_last_step = waits[-1] - waits[-2]
+    assert of_last_step.total() <= BUDGET.get(name, 1) + (precision == "fp16"), of_last_step
+
+
+@pytest.mark.parametrize("name", [name for name, spec in METHODS.items() if not spec.terms])
+def test_what_trains_nothing_is_moved_too(tiny: Tiny, name: str) -> None:
+    fitted = parse_method(f"{name}{FITTED.get(name, '')}").at(1.0)
+    result = train(build(fitted, tiny("bert"), 0), SENTENCES, 0, device.NAME, None, lambda progress: None)
+    assert all(tensor.device.type == device.NAME for tensor in result.last.values())
+
+
+@pytest.mark.parametrize("name", sorted({*TRAINED} - {*OWN_DROPOUT, *RANKED}))
+def test_the_first_loss_is_that_of_a_cpu(tiny: Tiny, name: str) -> None:
+    first = f"{SHORT},precision=fp32)+recipe(steps=1,eval_every=1)"
+    here, there = (trained(tiny, name, first, where).curve[0][1] for where in (device.NAME, "cpu"))
+    assert here == pytest.approx(there, rel=1e-4)
