@@ -1,7 +1,8 @@
 """A simulated GPU: a PyTorch backend named "fake" whose tensors hold real numbers in CPU memory.
 
 It is strict where a GPU is: tensors of two devices in one operation, and a generator of another device, raise
-RuntimeError. Operations for which the host would wait for a GPU are counted in `waits`. Kernels and times are not simulated.
+RuntimeError. Operations for which the host would wait for a GPU are counted in `waits`. Kernels and times are not
+simulated.
 
 PyTorch accepts one such backend in a process and changes global state for it, so these tests run in processes of their
 own (`make test` starts them). `_setup_privateuseone_for_python_backend` is experimental: it fits the pinned torch.
@@ -12,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, return_and_correct_aliasing
@@ -57,7 +58,7 @@ class Backend(_DummyBackendModule):
 class Generator(CpuGenerator):
     """A CPU generator that says it belongs to the device it was made for."""
 
-    devices: dict[int, torch.device] = {}
+    devices: ClassVar[dict[int, torch.device]] = {}
 
     def __new__(cls, device: Any = "cpu") -> Generator:
         made = CpuGenerator.__new__(cls)
@@ -110,7 +111,8 @@ class Strict(TorchDispatchMode):
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if _on_device(kwargs) or any(isinstance(leaf, SimulatedTensor | Generator) for leaf in tree_leaves((args, kwargs))):
+        leaves = tree_leaves((args, kwargs))
+        if _on_device(kwargs) or any(isinstance(leaf, SimulatedTensor | Generator) for leaf in leaves):
             return run(function, args, kwargs)
         return function(*args, **kwargs)
 

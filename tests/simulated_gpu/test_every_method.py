@@ -26,7 +26,8 @@ FITTED = {"bert-whitening": "+whiten(dimensions=8)", "bert-flow": "+flow(steps=4
 OWN_DROPOUT = ("scd", "mocose")  # rates of their own, which the recipe's does not replace
 RANKED = ("rankencoder",)  # ranks of a corpus, which rounding can exchange
 BUDGET = {  # waits of the host in a step; 1 for the others, transformers' check of the attention mask
-    **dict.fromkeys(("clsep-unsup", "consert", "ct", "ct-sbert", "esimcse", "mocose", "pt-bert", "pt-bert-released", "scd"), 2),
+    **dict.fromkeys(("clsep-unsup", "consert", "ct", "ct-sbert", "esimcse", "mocose", "scd"), 2),
+    **dict.fromkeys(("pt-bert", "pt-bert-released"), 2),
     **dict.fromkeys(("angle", "cosent", "distil-relational", "whitenedcse"), 3),
     "tsdae": 4,
     **dict.fromkeys(("dclr", "declutr", "declutr-sentence", "infocse", "informin-cl-mlm", "multicsr"), 5),
@@ -36,7 +37,6 @@ BUDGET = {  # waits of the host in a step; 1 for the others, transformers' check
     "micse": 10,
     **dict.fromkeys(("pcl", "pcl-released"), 14),
 }
-
 
 
 def trained(tiny: Tiny, name: str, recipe: str, where: str = device.NAME) -> Trained:
