@@ -20,66 +20,50 @@ from typing import TYPE_CHECKING
 from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cseb.api.archive import archive
-    from cseb.api.card import card
-    from cseb.api.compare import Comparison, compare
-    from cseb.api.encoders import TrainedEncoder
-    from cseb.api.evaluate import Scores, evaluate
-    from cseb.api.export import Exported, export
-    from cseb.api.grid import run
-    from cseb.api.plot import plot
-    from cseb.api.report import report
-    from cseb.api.results import Results, load
-    from cseb.api.sources import rerun, verify
-    from cseb.api.train import train
-    from cseb.commands.data import overlap, sample
-    from cseb.commands.recommend import recommend
-    from cseb.commands.show import show
-    from cseb.errors import CsebError
-
-__all__ = [
-    "Comparison",
-    "CsebError",
-    "Exported",
-    "Results",
-    "Scores",
-    "TrainedEncoder",
-    "archive",
-    "card",
-    "compare",
-    "evaluate",
-    "export",
-    "load",
-    "overlap",
-    "plot",
-    "recommend",
-    "report",
-    "rerun",
-    "run",
-    "sample",
-    "show",
-    "train",
-    "verify",
-]
+    from cseb.api.archive import archive as archive
+    from cseb.api.compare import Comparison as Comparison
+    from cseb.api.compare import compare as compare
+    from cseb.api.grid import run as run
+    from cseb.api.report import report as report
+    from cseb.api.sources import rerun as rerun
+    from cseb.api.sources import verify as verify
+    from cseb.commands.data import overlap as overlap
+    from cseb.commands.data import sample as sample
+    from cseb.commands.encoders import TrainedEncoder as TrainedEncoder
+    from cseb.commands.evaluate import Scores as Scores
+    from cseb.commands.evaluate import evaluate as evaluate
+    from cseb.commands.export import Exported as Exported
+    from cseb.commands.export import export as export
+    from cseb.commands.plot import plot as plot
+    from cseb.commands.recommend import recommend as recommend
+    from cseb.commands.results import Results as Results
+    from cseb.commands.results import load as load
+    from cseb.commands.show import show as show
+    from cseb.commands.train import train as train
+    from cseb.errors import CsebError as CsebError
 
 _HOMES = {
-    **dict.fromkeys(("Comparison", "compare"), "cseb.api.compare"),
-    **dict.fromkeys(("Scores", "evaluate"), "cseb.api.evaluate"),
-    **dict.fromkeys(("Exported", "export"), "cseb.api.export"),
-    **dict.fromkeys(("Results", "load"), "cseb.api.results"),
-    **dict.fromkeys(("rerun", "verify"), "cseb.api.sources"),
-    **dict.fromkeys(("overlap", "sample"), "cseb.commands.data"),
-    "CsebError": "cseb.errors",
-    "TrainedEncoder": "cseb.api.encoders",
-    "archive": "cseb.api.archive",
-    "card": "cseb.api.card",
-    "plot": "cseb.api.plot",
-    "recommend": "cseb.commands.recommend",
-    "report": "cseb.api.report",
-    "run": "cseb.api.grid",
-    "show": "cseb.commands.show",
-    "train": "cseb.api.train",
+    name: f"cseb.{module}"
+    for module, names in {
+        "api.archive": "archive",
+        "api.compare": "Comparison compare",
+        "api.grid": "run",
+        "api.report": "report",
+        "api.sources": "rerun verify",
+        "commands.data": "overlap sample",
+        "commands.encoders": "TrainedEncoder",
+        "commands.evaluate": "Scores evaluate",
+        "commands.export": "Exported export",
+        "commands.plot": "plot",
+        "commands.recommend": "recommend",
+        "commands.results": "Results load",
+        "commands.show": "show",
+        "commands.train": "train",
+        "errors": "CsebError",
+    }.items()
+    for name in names.split()
 }
+__all__ = sorted(_HOMES)  # noqa: PLE0605 (each name stands above)
 
 
 if not TYPE_CHECKING:  # a type checker shall miss a name that is not there

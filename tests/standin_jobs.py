@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cseb.api import hosts
+from cseb.commands import hosts
 from cseb.errors import BadData
 from cseb.experiment.job import Job
 from cseb.launchers import launch

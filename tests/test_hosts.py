@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.api import hosts
+from cseb.commands import hosts
 from cseb.errors import BadBenchmark, BadSpec, CsebError, UnknownName
 from cseb.experiment.job import Job
 from cseb.launchers.events import Watch

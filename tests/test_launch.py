@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from cseb.api.hosts import workers_of as workers_of_grid
+from cseb.commands.hosts import workers_of as workers_of_grid
 from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.plan import plan

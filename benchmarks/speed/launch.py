@@ -70,7 +70,7 @@ def trivial(options: argparse.Namespace) -> None:
     jobs = [standin_jobs.job("trivial", seed) for seed in range(options.jobs)]
     launcher: Any = Local(options.workers)
     if options.launcher != "local":
-        launcher = pkgutil.resolve_name("cseb.api.hosts:launcher_of")(
+        launcher = pkgutil.resolve_name("cseb.commands.hosts:launcher_of")(
             options.launcher, options.workers, "", options.slurm, options.pack
         )
     with tempfile.TemporaryDirectory(dir=options.folder) as place:

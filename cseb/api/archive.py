@@ -189,7 +189,7 @@ def _wanted(items: str | Sequence[str], known: set[str]) -> set[str]:
 
 
 def _table(records: Iterable[Record]) -> tuple[int, bytes]:
-    from cseb.api.results import COLUMNS, score_rows
+    from cseb.commands.results import COLUMNS, score_rows
     from cseb.text import csv_row
 
     rows = [csv_row(row) for row in score_rows(records)]

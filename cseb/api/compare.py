@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from cseb.api.results import Results, summaries_of
 from cseb.commands.arguments import listed, methods_of, names
+from cseb.commands.results import Results, summaries_of
 from cseb.errors import BadBenchmark, BadResults, between, one_of
 
 if TYPE_CHECKING:

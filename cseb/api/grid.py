@@ -15,7 +15,7 @@ from cseb.progress import unheard
 from cseb.seeds import ALL, VARIED
 
 if TYPE_CHECKING:
-    from cseb.api.results import Results
+    from cseb.commands.results import Results
     from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
     from cseb.experiment.job import Job
@@ -117,7 +117,7 @@ def plan_grid(
 
     The options are those of `run`; backwards: jobs in the opposite order. Raises: CsebError.
     """
-    from cseb.api import hosts
+    from cseb.commands import hosts
     from cseb.experiment.grid import Grid
     from cseb.experiment.plan import plan
     from cseb.records.store import Store
@@ -229,7 +229,7 @@ def run(
         >>> sorted(grid.frame().checkpoint.unique())
         ['best', 'last']
     """
-    from cseb.api.results import Results
+    from cseb.commands.results import Results
     from cseb.launchers.events import Broken, Event
     from cseb.records.record_file import Problem
 

@@ -8,9 +8,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from cseb.api.results import Results, Summaries, summaries_of
-from cseb.commands.arguments import listed, methods_of, names
+from cseb.commands.arguments import methods_of, names
+from cseb.commands.results import Results, Summaries, summaries_of
 from cseb.errors import BadResults, one_of
+from cseb.parameters import numbers
 from cseb.progress import tell
 from cseb.text import plain
 
@@ -193,8 +194,8 @@ class _Layout:
 
 def query(
     methods: str | Sequence[str],
-    fractions: float | Sequence[float],
-    sizes: int | Sequence[int],
+    fractions: str | float | Sequence[float],
+    sizes: str | int | Sequence[int],
     tasks: str | Sequence[str],
     checkpoint: str,
     **others: Any,
@@ -205,8 +206,8 @@ def query(
 
     return StudyQuery(
         methods=methods_of(methods),
-        fractions=tuple(map(float, listed(fractions))),
-        sizes=tuple(map(int, listed(sizes))),
+        fractions=numbers(fractions, float, "fractions"),
+        sizes=numbers(sizes, int, "sizes"),
         tasks=recorded_names(names(tasks)),
         select=cast(Any, checkpoint),
         **others,

@@ -15,7 +15,6 @@ from typer.core import TyperGroup
 
 from cseb.commands import (
     archive,
-    card,
     check,
     compare,
     data,
@@ -91,12 +90,11 @@ add(app, recommend.recommend, recommend.print_recommendation)
 command()(run.run)
 command()(status.status)
 command()(report.report)
-command()(plot.plot)
+add(app, plot.plot, plot.print_caption)
 command()(compare.compare)
 add(app, show.show, show.print_folded)
-command()(card.card)
-command()(export.export)
-command(name="eval")(evaluate.evaluate)
+add(app, export.export, export.print_exported)
+add(app, evaluate.evaluate, evaluate.print_scores, name="eval")
 command()(check.check)
 command()(verify.verify)
 command()(rerun.rerun)

@@ -43,7 +43,7 @@ def check(
     of the benchmark are not here, nothing is checked and the exit code is 0.
     """
     from cseb.api.check import FreshRun, Stopped
-    from cseb.api.hosts import device_of
+    from cseb.commands.hosts import device_of
     from cseb.commands.run import watching
     from cseb.regression import check_results as said
 

@@ -83,9 +83,8 @@ def add(
         except CsebError as error:
             raise CsebError(as_typed(str(error), every)) from error
 
-    run.__signature__ = inspect.Signature([_parameter(each) for each in every.values()])  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: _annotation(each) for each in every.values()}
-    run.__doc__ = described(function)
+    run.__signature__ = inspect.Signature([_parameter(each, every) for each in every.values()])  # type: ignore[attr-defined]
+    run.__doc__ = as_typed(described(function), every)
     app.command(name=name or function.__name__, cls=Command)(run)
 
 
@@ -107,10 +106,13 @@ def _default(defined: Definition) -> Any:
     return "" if defined.default == () else defined.default
 
 
-def _annotation(defined: Definition) -> Any:
+def _annotation(defined: Definition, every: Mapping[str, Definition]) -> Any:
     parameter, kind = defined.parameter, defined.kind
     choices = f" One of {', '.join(parameter.choices)}." if parameter.choices else ""
-    details: dict[str, Any] = {"help": f"{parameter.help}{choices}", "envvar": parameter.envvar or None}
+    details: dict[str, Any] = {
+        "help": as_typed(f"{parameter.help}{choices}", every),
+        "envvar": parameter.envvar or None,
+    }
     read: Any = list[str] if kind is list else str if kind is object else kind
     if defined.default is None or (kind is list and defined.default == ()):
         read |= None
@@ -121,12 +123,12 @@ def _annotation(defined: Definition) -> Any:
     return Annotated[read, typer.Option(*defined.typed.split(","), **details)]
 
 
-def _parameter(defined: Definition) -> inspect.Parameter:
+def _parameter(defined: Definition, every: Mapping[str, Definition]) -> inspect.Parameter:
     default = _default(defined)
     kind = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(
         defined.name,
         kind,
-        annotation=_annotation(defined),
+        annotation=_annotation(defined, every),
         default=inspect.Parameter.empty if default is ... else default,
     )

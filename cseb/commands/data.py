@@ -202,8 +202,8 @@ def overlap(
         >>> report.tasks[0].task, report.any
         ('clinc150', False)
     """
-    from cseb.api.encoders import strings
     from cseb.commands.arguments import joined
+    from cseb.commands.encoders import strings
     from cseb.data.corpus import pack
     from cseb.data.overlap import TaskTexts
     from cseb.data.read_corpus import read_corpus

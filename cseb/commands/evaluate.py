@@ -1,78 +1,242 @@
-"""The command that scores an encoder as it stands."""
+"""Evaluate anything that embeds sentences, without training it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from statistics import fmean
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 import typer
 
-from cseb.commands.options import DataDir, Device, Hushed, Linear, Threads, Trust
+from cseb.commands.arguments import joined
+from cseb.commands.command_line import Call, Quiet
 from cseb.commands.screen import say
-from cseb.commands.waiting import telling
-from cseb.errors import one_of
+from cseb.errors import BadSpec
+from cseb.parameters import (
+    DATA_DIR,
+    DEVICE,
+    LINEAR,
+    TASKS,
+    THREADS,
+    TRUST_REMOTE_CODE,
+    argument,
+    command,
+    option,
+)
+from cseb.progress import tell
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    import pandas as pd
+
+    from cseb.embedders.interface import Embedder, EncoderOptions
+    from cseb.records.record import Record, Score
 
 
+@runtime_checkable
+class Encodes(Protocol):
+    """Such as a TrainedEncoder or a SentenceTransformer."""
+
+    def encode(self, sentences: list[str], /) -> npt.ArrayLike:
+        """N sentences to N vectors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores(Mapping[str, float | None]):
+    """Scores by task, in the order asked for; None for a task that has none.
+
+    STS tasks: 100 x Spearman's correlation; what other tasks measure, `measured` says. failed: why a task has no score.
+    record: what is stored of the evaluation, None if no task has a score. stored: the folder it was written to, if any.
+    """
+
+    tasks: tuple[str, ...]
+    record: Record | None
+    failed: Mapping[str, str] = field(default_factory=dict)
+    stored: Path | None = None
+    reused: bool = False
+    cache: str = ""
+
+    def __getitem__(self, task: str) -> float | None:
+        if task not in self.tasks:
+            raise KeyError(task)
+        found = self._found.get(task)
+        return None if found is None else found.value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tasks)
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    @property
+    def measured(self) -> dict[str, str]:
+        """Task to the name of what its score measures."""
+        return {task: score.protocol for task, score in self._found.items()}
+
+    @property
+    def average(self) -> float | None:
+        """The mean of the scores rounded to two digits, as SentEval's users do it.
+
+        None if one is missing, or if tasks are measured in different ways.
+        """
+        known = [round(value, 2) for value in self.values() if value is not None]
+        alike = len(set(self.measured.values())) == 1
+        return fmean(known) if alike and len(known) == len(self.tasks) else None
+
+    def frame(self) -> pd.DataFrame:
+        """One row for each task: task, score (NaN without one), protocol, items, failed."""
+        import pandas as pd
+
+        rows = [
+            {
+                "task": task,
+                "score": self[task],
+                "protocol": self.measured.get(task, ""),
+                "items": self._found[task].items if task in self._found else 0,
+                "failed": self.failed.get(task, ""),
+            }
+            for task in self.tasks
+        ]
+        return pd.DataFrame(rows).astype({"score": float})
+
+    def __str__(self) -> str:
+        """One column for each task, and their average."""
+        from cseb.reports.text_table import aligned
+
+        shown = ["failed" if value is None else f"{value:.2f}" for value in self.values()]
+        average = "--" if self.average is None else f"{self.average:.2f}"
+        return "\n".join(aligned([[*self.tasks, "Avg."], [*shown, average]]))
+
+    def __repr__(self) -> str:
+        return f"Scores({dict(self)!r})"
+
+    @property
+    def _found(self) -> dict[str, Score]:
+        return {one.task.partition("@")[0]: one for one in self.record.scores} if self.record else {}
+
+
+@command
 def evaluate(
     encoder: Annotated[
-        str,
-        typer.Argument(
-            help="A folder, hub name, run's key, module:function, glove:FILE, words:tf-idf, cseb-tiny, cseb-mini."
+        str | Path | Encodes | Callable[[list[str]], Any],
+        argument(
+            "A folder, a hub name, the key of a run, module:function, glove:FILE, words:tf-idf, cseb-tiny or "
+            "cseb-mini; in Python also an object with encode, or a function from a list of strings to an array (N, D)."
         ),
     ],
+    tasks: Annotated[str | Sequence[str], TASKS] = "sts",
+    data_dir: Annotated[str | Path, DATA_DIR] = "",
     *,
-    tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr or mteb:Banking77Classification.")] = "sts",
-    pooler: Annotated[str, typer.Option(help="Such as mean or first_last(first=0); its own, or cls.")] = "",
-    data_dir: DataDir = "",
-    results: Annotated[Path, typer.Option(help="Folder of records, and of the models of runs.")] = Path("results"),
-    cache: Annotated[Path | None, typer.Option(help="Folder that keeps sentence vectors for other tasks.")] = None,
-    dtype: Annotated[str, typer.Option(help="fp32, or bf16: faster on some machines, second decimals move.")] = "fp32",
-    threads: Threads = 1,
-    linear: Linear = "auto",
-    device: Device = "auto",
-    fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Score again what has a record.")] = False,
-    trust_remote_code: Trust = False,
-    quiet: Hushed = False,
-) -> None:
-    """Evaluate an encoder without training it, and store the record.
+    pooler: Annotated[str, option("Pooler, such as mean. By default that of the encoder's own files, else cls.")] = "",
+    dtype: Annotated[
+        str, option("Number format; bf16 is faster on some machines and less exact.", choices=("fp32", "bf16"))
+    ] = "fp32",
+    device: Annotated[str, DEVICE] = "auto",
+    threads: Annotated[int, THREADS] = 1,
+    linear: Annotated[str, LINEAR] = "auto",
+    results: Annotated[
+        str | Path | None,
+        option("Folder to store the record in: results on the command line; nothing is stored in Python by default."),
+    ] = None,
+    cache: Annotated[str | Path | None, option("Folder that keeps sentence vectors for other tasks.")] = None,
+    fresh: Annotated[bool, option("Score again what has a record.")] = False,
+    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+) -> Scores:
+    """Score an encoder without training it.
 
-    A task that fails is named, the others are scored; the exit code is then 1.
+    A task without data, or that fails, is named; the others are scored.
+
+    Returns:
+        Scores by task; `Scores.failed` says why a task has no score.
+
+    Raises:
+        CsebError: for what concerns the encoder as a whole.
+
+    Examples:
+        >>> import cseb, numpy
+        >>> scores = cseb.evaluate(lambda texts: numpy.array([[len(text), 1] for text in texts]), tasks="clinc150-dev")
+        >>> list(scores)
+        ['clinc150-dev']
+        >>> scores.failed
+        {}
     """
+    tell("loading PyTorch")
+    from cseb.commands.encoders import arithmetic
+    from cseb.commands.hosts import device_of
+    from cseb.embedders.interface import EncoderOptions
+    from cseb.experiment.evaluate import evaluate as score
+    from cseb.records.store import Store
+
+    how = EncoderOptions(
+        pooler=pooler,
+        dtype=dtype,
+        device=device_of(device),
+        trust_remote_code=trust_remote_code,
+        results=Path(results or "results"),
+    )
+    store = Store(Path(results)) if results else None
+    if store is not None:
+        store.prepare()
+    with arithmetic(threads, linear, how.device) as library:
+        evaluation = score(
+            embedder_of(encoder, how),
+            how,
+            joined(tasks),
+            str(data_dir),
+            store,
+            threads=threads,
+            linear=library,
+            cache=Path(cache) if cache else None,
+            fresh=fresh,
+        )
+    stored = store.folder if store is not None else None
+    return Scores(
+        evaluation.tasks, evaluation.record, dict(evaluation.failed), stored, evaluation.reused, evaluation.cache
+    )
+
+
+def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
+    """Print the scores and where the record is; exit with 1 if a task has no score."""
     from cseb.tasks.names import spoken
 
-    one_of(("fp32", "bf16"), dtype, "--dtype")
-    for line in spoken(tasks):
+    for line in spoken(call.settings.get("tasks", "sts")):
         say(line, err=True)
-    from cseb.api.evaluate import evaluate as score
-
-    with telling(quiet):
-        found = score(
-            encoder,
-            tasks,
-            data_dir,
-            pooler=pooler,
-            dtype=dtype,
-            device=device,
-            threads=threads,
-            linear=linear,
-            results=results,
-            cache=cache,
-            fresh=fresh,
-            trust_remote_code=trust_remote_code,
-        )
-    if record := found.record:
-        kept = "was there already, --fresh scores again" if found.reused else f"in {results}"
-        say(
-            f"{record.encoder.name} ({record.encoder.sha256[:8]}), {record.method}, "
-            f"{', '.join(sorted({one.protocol for one in record.scores}))}; record {record.key} {kept}"
-        )
-    if found.cache:
-        say(f"cache: {found.cache}")
-    say(str(found))
+    call.settings.setdefault("results", "results")
+    scores = call()
+    if record := scores.record:
+        kept = "was there already, --fresh scores again" if scores.reused else f"in {scores.stored}"
+        protocols = ", ".join(sorted({score.protocol for score in record.scores}))
+        encoder = f"{record.encoder.name} ({record.encoder.sha256[:8]}), {record.method}"
+        say(f"{encoder}, {protocols}; record {record.key} {kept}")
+    if scores.cache:
+        say(f"cache: {scores.cache}")
+    say(str(scores))
     reasons: dict[str, list[str]] = {}
-    for task, reason in found.failed.items():
+    for task, reason in scores.failed.items():
         reasons.setdefault(reason, []).append(task)
     for reason, failed in reasons.items():
         say(f"cseb: {', '.join(failed)} {'has' if len(failed) == 1 else 'have'} no score: {reason}", err=True)
-    if found.failed:
+    if scores.failed:
         raise typer.Exit(1)
+
+
+def embedder_of(encoder: str | Path | Encodes | Callable[[list[str]], Any], how: EncoderOptions) -> Embedder:
+    """Whatever `evaluate` takes, under one contract. Raises: CsebError."""
+    from cseb.embedders import find, functions
+
+    if isinstance(encoder, str | Path):
+        return find(str(encoder), how)
+    if how.pooler or how.dtype != "fp32":
+        asked = f"pooler {how.pooler!r}" if how.pooler else f"dtype {how.dtype!r}"
+        raise BadSpec(f"an object gives whole vectors of its own, so {asked} has no meaning for it; leave it out")
+    name = getattr(encoder, "method", "") or getattr(encoder, "__name__", "") or type(encoder).__name__
+    if isinstance(encoder, Encodes):
+        return functions.embedder(encoder.encode, str(name))
+    if callable(encoder):
+        return functions.embedder(encoder, str(name))
+    raise BadSpec(
+        f"a {type(encoder).__name__} cannot be evaluated; give a name, an object with encode, or a function of a list"
+        " of strings"
+    )

@@ -1,59 +1,186 @@
-"""The command that brings a saved model to its users."""
+"""Export the saved model of a run: a folder with its model card, an ONNX file, the Hugging Face hub."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from cseb.commands.options import DEFAULT, DataDir, Hushed, Licence, Records
+from cseb.commands.command_line import Call
 from cseb.commands.screen import say
-from cseb.commands.waiting import telling
+from cseb.errors import BadBenchmark, BadResults, first_line
+from cseb.parameters import DATA_DIR, argument, command, option
+from cseb.progress import tell
 from cseb.text import plain
 
+if TYPE_CHECKING:
+    from cseb.experiment.onnx_export import Drift
+    from cseb.records.record import Record
+    from cseb.records.store import Store
 
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """An exported model.
+
+    Attributes:
+        card: the model card, Markdown as the Hugging Face hub reads it.
+        folder: where the model is; "" if it was not copied.
+        address: its address on the hub; "" if it was not pushed.
+        drifts: for each task of the run, the scores of the ONNX file and of the model; empty without such a file.
+    """
+
+    card: str
+    folder: str = ""
+    address: str = ""
+    drifts: tuple[Drift, ...] = ()
+
+
+@command
 def export(
-    record: Annotated[
-        str, typer.Argument(help="The key of a run with a saved model, its beginning, or the record's file.")
-    ],
+    record: Annotated[str | Path, argument("Key of a run with a saved model, its beginning, or the record's file.")],
+    results: Annotated[str | Path, option("Folder of records.")] = "results",
     *,
-    results: Records = DEFAULT,
-    to: Annotated[Path | None, typer.Option(help="A new folder for model and card.")] = None,
+    to: Annotated[str | Path, option("New folder for the model and its card.")] = "",
     format: Annotated[
-        str, typer.Option(help="transformers, onnx or onnx-int8; the latter two add an ONNX file (cseb[onnx]).")
+        str,
+        option("File format; onnx and onnx-int8 add an ONNX file.", choices=("transformers", "onnx", "onnx-int8")),
     ] = "transformers",
-    push: Annotated[
-        str, typer.Option(help="Push to this repository of the Hugging Face hub.", metavar="OWNER/NAME")
-    ] = "",
-    private: Annotated[bool, typer.Option("--private", help="A new repository is visible to its owner alone.")] = False,
-    data_dir: DataDir = "",
-    licence: Licence = "",
-    quiet: Hushed = False,
-) -> None:
+    push: Annotated[str, option("Repository of the Hugging Face hub to push to.", metavar="OWNER/NAME")] = "",
+    private: Annotated[bool, option("Make a new repository visible to its owner only.")] = False,
+    data_dir: Annotated[str | Path, DATA_DIR] = "",
+    license: Annotated[str, option("License as the hub names it, such as apache-2.0. By default the encoder's.")] = "",
+) -> Exported:
     """Copy a saved model with its card into a folder, or push it to the Hugging Face hub.
 
-    An ONNX file is scored on the tasks of the run: what it costs in points is printed, and stands in the card.
-    """
-    from cseb.api.export import export as exported
+    Without `to` and `push` nothing is written, and the model card is printed. The card has the scores with intervals,
+    the training data and the command that repeats the run. An ONNX file is scored on the tasks of the run, and the card
+    says by how much the scores change.
 
-    with telling(quiet):
-        found = exported(
-            record, results, to=to or "", format=format, push=push, private=private, data_dir=data_dir, licence=licence
-        )
-    if found.drifts:
+    Returns:
+        The card, where the model is, and the scores of an ONNX file.
+
+    Raises:
+        BadResults: if there is no such record or model, the folder exists already, or the hub refuses.
+        BadBenchmark: if options contradict each other.
+        BadSpec: for a bad name of a repository, or if ``cseb[onnx]`` is not installed.
+        BadData: if data of a task are missing, or the encoder cannot be written as ONNX.
+    """
+    from cseb.data import hub_upload
+    from cseb.records.find import find
+
+    if private and not push:
+        raise BadBenchmark("`private` is about the hub; give `push` OWNER/NAME too")
+    if format != "transformers" and not to and not push:
+        raise BadBenchmark("`format` needs a place for the file: a new folder with `to`, or a repository with `push`")
+    if push:
+        hub_upload.check(push)
+    if to and Path(to).exists():
+        raise BadResults(f"{to} exists already; name a new folder, or remove it")
+    store, run = find(str(record), Path(results))
+    if not to and not push:
+        return Exported(card_of(store, run, data_dir=str(data_dir), license=license))
+    model = store.folder / "models" / run.key
+    if not model.is_dir():
+        raise BadResults(f"no model of the run {run.key} in {model}; `cseb run --save-models` saves them")
+    try:
+        with tempfile.TemporaryDirectory(prefix=".cseb-", dir=Path(to).parent if to else None) as place:
+            staged = Path(place, "model")
+            shutil.copytree(model, staged)
+            drifts, further = _onnx(staged, format, run, store.folder, str(data_dir))
+            name = push or str(to)
+            card = card_of(store, run, data_dir=str(data_dir), license=license, name=name, further=further)
+            (staged / "README.md").write_text(card, encoding="utf-8")
+            if to:
+                staged = staged.rename(to)
+            if not push:
+                return Exported(card, str(to), "", drifts)
+            tell(f"pushing {push}")
+            message = f"{run.method}, {run.subset.size:,} sentences, seed {run.seed}: run {run.key} of cseb"
+            address = hub_upload.push(staged, push, private=private, message=message)
+            return Exported(card, str(to), address, drifts)
+    except OSError as error:
+        raise BadResults(
+            f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder "
+            "above it, or name another"
+        ) from error
+
+
+def print_exported(call: Call[Exported]) -> None:
+    """Print the scores of an ONNX file and where the model is, or the card of a model that was not written."""
+    exported = call()
+    if not exported.folder and not exported.address:
+        say(exported.card, nl=False)
+        return
+    if exported.drifts:
         from cseb.experiment.onnx_export import change
         from cseb.reports.text_table import aligned
 
         rows = [
-            (plain(one.task), *(_points(value) for value in (one.trained, one.onnx)), change(one))
-            for one in found.drifts
+            (plain(drift.task), *(_score(value) for value in (drift.trained, drift.onnx)), change(drift))
+            for drift in exported.drifts
         ]
         for line in aligned([("task", "trained", "onnx", "drift"), *rows]):
             say(line)
-    for place in filter(None, (found.folder, found.address)):
+    for place in filter(None, (exported.folder, exported.address)):
         say(f"written to {plain(place)}")
 
 
-def _points(value: float | None) -> str:
+def _score(value: float | None) -> str:
     return "collapsed" if value is None else f"{value:.2f}"
+
+
+def card_of(
+    store: Store, record: Record, *, data_dir: str, license: str = "", name: str = "", further: Sequence[str] = ()
+) -> str:
+    """Return the model card of a record.
+
+    Args:
+        store: the folder of the record; other seeds of the run there give a mean with an interval.
+        record: the run.
+        data_dir: folder of task files, for intervals over examples.
+        license: as the hub names it; "" for that of the encoder that training started from.
+        name: folder or hub name that users load.
+        further: paragraphs of Markdown after the scores.
+    """
+    from cseb.data.shipped import ENCODERS
+    from cseb.data.weights import locate
+    from cseb.experiment.card import licence_of, model_card
+    from cseb.experiment.load_item_scores import load_item_scores
+
+    tell("reading records")
+    others, _ = store.summaries()
+    began = record.encoder.name
+    if not license and (began in ENCODERS or Path(began).is_dir()):  # nothing is fetched for a line of a card
+        license = licence_of(locate(began))
+    model = store.folder / "models" / record.key
+    return model_card(
+        record,
+        load_item_scores(store, [record], data_dir),
+        name=name or str(model),
+        licence=license,
+        loads=(model / "modules.json").is_file(),
+        others=others,
+        further=further,
+    )
+
+
+def _onnx(
+    folder: Path, format: str, record: Record, results: Path, data_dir: str
+) -> tuple[tuple[Drift, ...], list[str]]:
+    """The drifts of the ONNX file that is asked for, and what the card says of it."""
+    if format == "transformers":
+        return (), []
+    from cseb.embedders import onnx_graph
+    from cseb.experiment.load_item_scores import as_it_was_run
+    from cseb.experiment.onnx_export import export_onnx, section
+
+    onnx_graph.check()
+    tell("writing the ONNX file")
+    if not data_dir and (ran := as_it_was_run(results, record.benchmark)) is not None:
+        data_dir = ran.data_dir
+    drifts = export_onnx(folder, format, record, data_dir)
+    return drifts, section(format, drifts)

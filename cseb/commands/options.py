@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cseb.api.hosts import MOST, MOST_THREADS
+from cseb.commands.hosts import MOST, MOST_THREADS
 from cseb.errors import BadBenchmark
 
 DEFAULT = Path("results")

@@ -1,77 +1,81 @@
-"""The command that draws a folder of records."""
+"""Draw the records of a folder into a file."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from cseb.commands.options import (
-    Checkpoint,
-    Fractions,
-    Hushed,
-    Methods,
-    Mixed,
-    Named,
-    Results,
-    Sizes,
-    Tasks,
-    folder_of,
-    numbers,
-)
+from cseb.api.report import query
+from cseb.commands.command_line import Call
+from cseb.commands.results import Results, results_of
 from cseb.commands.screen import say
-from cseb.commands.waiting import telling
+from cseb.parameters import (
+    CHECKPOINT_HELP,
+    MIXED,
+    SHOW_FRACTIONS,
+    SHOW_METHODS,
+    SHOW_SIZES,
+    SHOW_TASKS,
+    SPREAD,
+    argument,
+    command,
+    option,
+)
+
+KINDS = ("curves", "gain", "profile", "geometry", "training", "seeds", "sensitivity", "cd")
 
 
+@command
 def plot(
-    results: Results = None,
+    results: Annotated[Results | str | Path, argument("Folder of records.")] = "results",
+    out: Annotated[str | Path, option("File to write: .png, .svg or .pdf.")] = "plot.png",
     *,
-    named: Named = None,
     kind: Annotated[
         str,
-        typer.Option(
-            help="curves: score by sentences; gain: over --baseline; profile: how many runs and tasks gain how much; "
-            "seeds: each one; training: loss and dev points; sensitivity: score by an option; geometry: alignment and "
-            "uniformity; cd: mean ranks over corpora, at least 8."
+        option(
+            "Scores by sentences (curves), difference from `baseline` (gain), fraction of runs and tasks with a gain "
+            "(profile), every seed (seeds), loss and dev score (training), scores by `option` (sensitivity), alignment "
+            "and uniformity (geometry), mean ranks over corpora (cd).",
+            choices=KINDS,
         ),
     ] = "curves",
-    out: Annotated[Path, typer.Option(help="File to write: .png, .svg or .pdf.")] = Path("plot.png"),
-    methods: Methods = "",
-    fractions: Fractions = "",
-    sizes: Sizes = "",
-    tasks: Tasks = "",
-    select: Checkpoint = "",
-    spread: Annotated[str, typer.Option(help="Bands: std, ci95 (Student's t), sem, or range.")] = "std",
-    baseline: Annotated[
-        str,
-        typer.Option(
-            "--baseline",
-            "--full",
-            help="For --kind gain and profile: the method that others are compared with; a profile starts from the "
-            "untrained encoder where cseb eval has scored it.",
-        ),
-    ] = "",
-    option: Annotated[str, typer.Option(help="For --kind sensitivity: such as infonce.temperature.")] = "",
-    mixed: Mixed = False,
-    quiet: Hushed = False,
-) -> None:
-    """Draw the records of one encoder and corpus into a file, and print its caption."""
-    from cseb.api.plot import plot as draw
+    methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
+    fractions: Annotated[str | float | Sequence[float], SHOW_FRACTIONS] = (),
+    sizes: Annotated[str | int | Sequence[int], SHOW_SIZES] = (),
+    tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
+    checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
+    spread: Annotated[str, SPREAD] = "std",
+    baseline: Annotated[str, option("For gain and profile: the method that others are compared with.")] = "",
+    option: Annotated[str, option("For sensitivity: an option of a part, such as infonce.temperature.")] = "",
+    mixed: Annotated[bool, MIXED] = False,
+) -> str:
+    """Draw the records of one encoder and corpus into a file.
 
-    with telling(quiet):
-        caption = draw(
-            folder_of(results, named),
-            out,
-            kind=kind,
-            methods=methods,
-            fractions=numbers(fractions, float, "--fractions"),
-            sizes=numbers(sizes, int, "--sizes"),
-            tasks=tasks,
-            checkpoint=select,
-            spread=spread,
-            baseline=baseline,
-            option=option,
-            mixed=mixed,
-        )
-    say(f"{caption}\nwritten to {out}")
+    Returns:
+        The caption.
+
+    Raises:
+        BadResults: if the records cannot fill such a plot, or the file cannot be written.
+    """
+    from cseb.plots import style
+
+    style.check(Path(out))
+    from matplotlib import rc_context
+
+    from cseb.experiment.plan_file import plans, settled
+    from cseb.plots.draw import drawn
+
+    asked = query(methods, fractions, sizes, tasks, checkpoint, spread=spread, mixed=mixed)
+    folder = results_of(results)
+    records = list(folder.records)
+    asked = settled(asked, records, plans(folder.folder, records))
+    with rc_context(style.SETTINGS):
+        figure = drawn(kind, records, asked, baseline, option)
+        style.save(figure, Path(out))
+    return figure.caption
+
+
+def print_caption(call: Call[str]) -> None:
+    """Print the caption and where the plot is."""
+    say(f"{call()}\nwritten to {call.settings.get('out', 'plot.png')}")

@@ -76,7 +76,7 @@ def recommend(
         KeyboardInterrupt: if it is interrupted; finished runs keep their records.
     """
     from cseb.advice.model import check_target
-    from cseb.api import hosts
+    from cseb.commands import hosts
     from cseb.commands.trials import Trials
 
     if eval and train:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cseb.api.hosts import MOST_PROCESSES
+from cseb.commands.hosts import MOST_PROCESSES
 from cseb.commands.options import (
     BenchmarkName,
     DataDir,
@@ -101,8 +101,8 @@ def run(
 
     Options override the benchmark's fields. An interrupted grid resumes where it stopped.
     """
-    from cseb.api import hosts
     from cseb.api.grid import chosen_benchmark, plan_grid
+    from cseb.commands import hosts
     from cseb.launchers import spawn_ranks as several
     from cseb.launchers.job_runner import first
     from cseb.tasks.names import spoken

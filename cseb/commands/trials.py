@@ -108,7 +108,7 @@ class Trials:
             whose vectors are all equal is left out.
         """
         from cseb.advice.conclusion import AS_IT_IS, TF_IDF
-        from cseb.api.evaluate import evaluate
+        from cseb.commands.evaluate import evaluate
         from cseb.embedders.folders import default_pooler
 
         finished = any((self.start / name).is_file() for name in ("modules.json", "cseb.json"))
@@ -147,7 +147,7 @@ class Trials:
 
     def seconds(self, methods: Sequence[str]) -> dict[str, float]:
         """Return how long one run of each method takes, from its records or from a few steps."""
-        from cseb.api.train import train
+        from cseb.commands.train import train
 
         records = self.store.summaries()[0]
         scoring = max(record.cost.score_seconds for record in records if record.benchmark == "eval")

@@ -32,7 +32,7 @@ def test_the_hub_reads_scores_of_the_exported_checkpoint(saved: tuple[Store, lis
 def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, list[Record]]) -> None:
     store, (first, _) = saved
     there = (store.folder / "models" / first.key / "README.md").read_text("utf-8")
-    found = call("card", first.key, "--results", str(store.folder), "--license", "mit")
+    found = call("export", first.key, "--results", str(store.folder), "--license", "mit")
     assert found.exit_code == 0, found.output
     assert "license: mit\n" in found.stdout
     average = next(line for line in found.stdout.splitlines() if line.startswith("| average |"))
@@ -101,7 +101,7 @@ def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None
     seen = (Overlap(task="sts12@1", texts=9, exact=1, near=0),)
     one = record().model_copy(update={"overlap": seen, "encoder": source("nowhere|`x`")})
     store.write(one, {})
-    text = cseb.card(one.key, tmp_path)
+    text = cseb.export(one.key, tmp_path).card
     assert "licence: unknown" in text
     assert "texts of tasks among its sentences: sts12@1: 1 of 9 texts" in text
     assert "No interval: " in text
@@ -111,6 +111,6 @@ def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None
 
 def test_no_such_record_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
-    found = call("card", "abc", "--results", str(tmp_path))
+    found = call("export", "abc", "--results", str(tmp_path))
     assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
     assert "has no record 'abc'" in found.stderr

@@ -68,10 +68,10 @@ def test_a_push_sends_the_folder_under_its_own_name(
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "give a new folder with --to"),
+        (("--format", "onnx"), "--format needs a place for the file: a new folder with --to"),
         (("--to", "new", "--private"), "--private is about the hub"),
         (("--to", "new", "--format", "gguf"), "allowed: 'transformers', 'onnx', 'onnx-int8'"),
-        (("--to", "."), "is there already"),
+        (("--to", "."), "exists already"),
         (("--to", "no/such/place"), "no/such/place cannot be written: No such file or directory"),
         (("--push", "small"), "OWNER/NAME is needed"),
     ],

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import cseb
-from cseb.api.results import COLUMNS
 from cseb.commands.provenance import story
+from cseb.commands.results import COLUMNS
 from cseb.encoder import linear_choice
 from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError

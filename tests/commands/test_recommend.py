@@ -60,7 +60,7 @@ def test_the_same_call_again_trains_nothing(
 ) -> None:
     first = ask(budget="2h")
     monkeypatch.setattr("cseb.launchers.launch", None)
-    monkeypatch.setattr("cseb.api.train.train", None)
+    monkeypatch.setattr("cseb.commands.train.train", None)
     assert ask(budget="2h") == first
 
 

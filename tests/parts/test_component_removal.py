@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.api.train import train as train_encoder
+from cseb.commands.train import train as train_encoder
 from cseb.embedders.folders import saved_encoder
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.api.train import train as train_encoder
+from cseb.commands.train import train as train_encoder
 from cseb.encoder import packing
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadResults, BadSpec

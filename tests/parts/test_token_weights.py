@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.api.train import train as train_encoder
+from cseb.commands.train import train as train_encoder
 from cseb.data.weights import locate
 from cseb.embedders.folders import find, saved_encoder
 from cseb.embedders.interface import EncoderOptions

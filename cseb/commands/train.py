@@ -1,63 +1,64 @@
-"""Sentences in, an encoder out."""
+"""Train an encoder on sentences, in Python."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from cseb.api.encoders import TrainedEncoder, arithmetic, strings
-from cseb.errors import OUT_OF_MEMORY, BadSpec, TrainingFailed, memory_ran_out
+from cseb.commands.encoders import TrainedEncoder, arithmetic, strings
+from cseb.errors import OUT_OF_MEMORY, TrainingFailed, memory_ran_out
+from cseb.parameters import (
+    COLUMN,
+    DATA_DIR,
+    DEV,
+    DEVICE,
+    ENCODER,
+    LINEAR,
+    STEPS,
+    THREADS,
+    TRUST_REMOTE_CODE,
+    command,
+    option,
+)
 
 if TYPE_CHECKING:
     from cseb.data.corpus import Corpus
     from cseb.records.progress import Progress
 
 
+@command
 def train(
-    method: str,
-    sentences: Sequence[str] | str,
+    method: Annotated[str, option("Method with any edits, such as simcse+recipe(batch_size=64).")],
+    sentences: Annotated[
+        str | Path | Sequence[str],
+        option(
+            "A list of strings, pairs and triples joined by TABs, or a corpus: a file, wikipedia, hub:OWNER/NAME/FILE."
+        ),
+    ],
     *,
-    encoder: str,
-    seed: int = 0,
-    steps: int | None = None,
-    scale: str = "",
-    dev: str | Path | None = None,
-    data_dir: str | Path = "",
-    column: str = "",
-    device: str = "auto",
-    threads: int = 1,
-    linear: str = "auto",
-    progress: bool = False,
-    trust_remote_code: bool = False,
+    encoder: Annotated[str | Path, ENCODER],
+    seed: Annotated[int, option("Seed of all random numbers.")] = 0,
+    steps: Annotated[int | None, STEPS] = None,
+    scale: Annotated[
+        str, option("Options that replace the method's own, such as recipe(batch_size=32), queue(size=64).")
+    ] = "",
+    dev: Annotated[str | Path, DEV] = "",
+    data_dir: Annotated[str | Path, DATA_DIR] = "",
+    column: Annotated[str, COLUMN] = "",
+    device: Annotated[str, DEVICE] = "auto",
+    threads: Annotated[int, THREADS] = 1,
+    linear: Annotated[str, LINEAR] = "auto",
+    progress: Annotated[bool, option("Show a progress bar on standard error.")] = False,
+    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
 ) -> TrainedEncoder:
     """Train an encoder on sentences.
 
-    The bits are those of `cseb run` with this seed, where the grid trains on all of these sentences.
-
-    Args:
-        method: a name that `cseb show methods` shows, with any edits, such as ``"simcse+recipe(batch_size=64)"``.
-        sentences: a list of strings; methods that learn from pairs or triples read them joined by TABs. Or a corpus by
-            name: a file, ``wikipedia``, ``microworld:COUNT``, ``hub:OWNER/NAME/FILE``.
-        encoder: what to start from: a folder, a hub name, or one that comes with cseb: ``cseb-tiny``,
-            ``cseb-mini``, ``microworld``.
-        seed: of everything random, 0 or more.
-        steps: optimiser steps, in place of the method's own.
-        scale: options that replace the method's own wherever it has such a part: ``"recipe(batch_size=32),
-            queue(size=64)"``.
-        dev: the task that chooses the best checkpoint: its name, or a file of two sentences and a score a line.
-        data_dir: folder of task files in SentEval's layout, for `dev`.
-        column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
-        device: ``auto``, ``cpu`` or ``cuda``.
-        threads: CPU threads of torch while it trains and encodes; the last bits depend on them.
-        linear: library of the linear layers on a CPU: ``blas``, ``onednn``, or ``auto``, the faster one here; the last
-            bits depend on it.
-        progress: show a bar on standard error.
-        trust_remote_code: run Python code that comes with the encoder.
+    The vectors are, bit for bit, those of `cseb run` with this seed, where the grid trains on all of these sentences.
 
     Returns:
-        The encoder, at the best checkpoint on `dev`, or at the last one without it.
+        The encoder at the best checkpoint on `dev`, or at the last one without it.
 
     Raises:
         CsebError: if the method, the encoder or the sentences do not fit together, before anything trains.
@@ -65,20 +66,18 @@ def train(
 
     Examples:
         >>> import cseb
-        >>> sentences = cseb.sample("microworld:1000", size=200)
-        >>> encoder = cseb.train("simcse", sentences, encoder="microworld", steps=5, scale="recipe(batch_size=32)")
+        >>> sentences = cseb.sample("wikipedia", size=200)
+        >>> encoder = cseb.train("simcse", sentences, encoder="cseb-tiny", steps=2, scale="recipe(batch_size=32)")
         >>> encoder.encode(["a sentence", "another one"]).shape
-        (2, 64)
+        (2, 128)
     """
-    from cseb.api.hosts import device_of
+    from cseb.commands.hosts import device_of
     from cseb.data.corpus import pack
     from cseb.data.read_corpus import read_corpus
 
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise BadSpec(f"seed is {seed!r}; a whole number from 0 on is needed")
     where = device_of(device)
-    if isinstance(sentences, str):
-        corpus = read_corpus(sentences, column, str(data_dir))
+    if isinstance(sentences, str | Path):
+        corpus = read_corpus(str(sentences), column, str(data_dir))
     else:
         corpus = pack("sentences", strings(sentences))
     with _bar(progress) as watch, arithmetic(threads, linear, where) as library:
@@ -86,7 +85,7 @@ def train(
             method,
             corpus,
             watch,
-            encoder=encoder,
+            encoder=str(encoder),
             seed=seed,
             scale=scale,
             steps=steps,
