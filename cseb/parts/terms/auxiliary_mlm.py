@@ -71,6 +71,7 @@ class AuxMLM(nn.Module):
         "inner": "4x",
         "dropout": 0.1,
     }
+    version: ClassVar[int] = 2
     requires: ClassVar[str] = "masked-LM head"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
@@ -101,6 +102,8 @@ class AuxMLM(nn.Module):
             nn.TransformerEncoderLayer(shape.width, shape.heads, between, dropout, F.gelu, EPSILON, batch_first=True)
             for _ in range(layers)
         )
+        for layer in self.layers:
+            layer.dropout.p = 0.0  # torch's layer has a dropout behind the activation, BERT's has none
         for module in self.layers.modules():
             if isinstance(module, nn.Linear):
                 start_as_bert(module)

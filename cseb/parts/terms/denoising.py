@@ -1,4 +1,4 @@
-"""TSDAE: a noised sentence's vector has to tell a causal decoder the whole sentence, word by word."""
+"""TSDAE: a causal decoder reconstructs the sentence from the embedding of a noised copy."""
 
 from __future__ import annotations
 
@@ -14,56 +14,77 @@ from cseb.methods.option_types import Between, Count
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.heads import INITIAL_SPREAD, new_linear, start_as_bert, times_width
 
+EPSILON = 1e-12  # of the layer norms: BERT's
+
 
 def next_tokens(ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-    """What is to be named after each token but the last, and where there is something: (B, T - 1) both.
+    """Return the next token of each token but the last, and a mask of the real ones: (B, T - 1) both.
 
-    ids, mask: (B, T). The token that ends a sentence counts, padding does not. Source: Wang et al. 2021, its released
-    code (DenoisingAutoEncoderLoss).
+    ids, mask: (B, T). The token that ends a sentence counts, padding does not. Source: Wang et al. 2021, authors' code
+    (DenoisingAutoEncoderLoss).
     """
     return ids[:, 1:], mask[:, 1:].bool()
 
 
-class Decoder(nn.Module):
-    """Causal layers over a sentence's own words, each given the sentence's vector.
+class DecoderLayer(nn.Module):
+    """A layer of a BERT decoder that attends to the one vector of its sentence.
 
-    In the release every layer attends to that one vector, and a softmax over one key is 1: so it adds the same affine
-    map of the vector at every position, which is all that stands here.
+    Self-attention over the words so far, the sentence vector, feed-forward network: each with a residual connection
+    and a layer norm of its own. A softmax over one key is 1, so attention to one vector is an affine map of that
+    vector, the same at every position.
     """
+
+    def __init__(self, width: int, heads: int, inner: int, dropout: float) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(width, heads, dropout, batch_first=True)
+        self.sentence_map = new_linear(width)
+        self.feed_forward = nn.Sequential(new_linear(width, inner), nn.GELU(), new_linear(inner, width))
+        self.norms = nn.ModuleList(nn.LayerNorm(width, EPSILON) for _ in range(3))
+        self.dropout = nn.Dropout(dropout)
+        nn.init.normal_(self.attention.in_proj_weight, std=INITIAL_SPREAD)
+        start_as_bert(self.attention.out_proj)
+
+    def forward(self, states: Tensor, z: Tensor, ahead: Tensor) -> Tensor:
+        """Return states (B, T, D), from states (B, T, D), vectors z (B, D) and a mask (T, T), True = hidden."""
+        attended, _ = self.attention(states, states, states, attn_mask=ahead, need_weights=False)
+        states = self.norms[0](states + self.dropout(attended))
+        states = self.norms[1](states + self.dropout(self.sentence_map(z)[:, None].expand_as(states)))
+        found: Tensor = self.norms[2](states + self.dropout(self.feed_forward(states)))
+        return found
+
+
+class Decoder(nn.Module):
+    """New layers of a BERT decoder over a sentence's own words; each layer attends to the sentence vector."""
 
     def __init__(self, width: int, heads: int, layers: int, inner: int, dropout: float, longest: int) -> None:
         super().__init__()
         self.positions = nn.Embedding(longest, width)
         nn.init.normal_(self.positions.weight, std=INITIAL_SPREAD)
-        self.sentence_maps = nn.ModuleList(new_linear(width) for _ in range(layers))
-        self.layers = nn.ModuleList(
-            nn.TransformerEncoderLayer(width, heads, inner, dropout, F.gelu, batch_first=True) for _ in range(layers)
-        )
-        for module in self.layers.modules():
-            if isinstance(module, nn.Linear):
-                start_as_bert(module)
+        self.norm, self.dropout = nn.LayerNorm(width, EPSILON), nn.Dropout(dropout)
+        self.layers = nn.ModuleList(DecoderLayer(width, heads, inner, dropout) for _ in range(layers))
 
     def forward(self, words: Tensor, z: Tensor) -> Tensor:
-        """Embeddings (B, T, D) of the words so far and vectors (B, D) to states (B, T, D)."""
+        """Return states (B, T, D), from embeddings (B, T, D) of the words so far and sentence vectors z (B, D)."""
         places = torch.arange(words.shape[1], device=words.device)
-        states: Tensor = words + self.positions(places)
-        ahead = torch.ones(len(places), len(places), dtype=torch.bool, device=words.device).triu(1)  # not to be seen
-        for sentence_map, layer in zip(self.sentence_maps, self.layers, strict=True):
-            states = layer(states + sentence_map(z)[:, None], src_mask=ahead)
+        states: Tensor = self.dropout(self.norm(words + self.positions(places)))
+        ahead = torch.ones(len(places), len(places), dtype=torch.bool, device=words.device).triu(1)
+        for layer in self.layers:
+            states = layer(states, z, ahead)
         return states
 
 
 class Denoise(nn.Module):
-    """A new causal decoder names every next word of the first view from the pooled vector of the second, a noised copy.
+    """A new causal decoder predicts every next word of the first view from the vector of the second, noised view.
 
-    layers, inner, dropout: of the decoder; inner is a number or times the encoder's width ("4x"). It has as many heads
-    as the encoder, reads the encoder's word embeddings, which are trained along, and writes with the masked-LM head of
-    the checkpoint, or with those embeddings where it has none: so it works with every encoder. Gone at test. Source:
-    Wang et al. 2021 (TSDAE), released code; there encoder and decoder share all their weights, which only the family
-    of BERT can.
+    layers, inner, dropout: of the decoder; inner is a number or times the encoder's width ("4x"). The decoder has as
+    many heads as the encoder and reads the encoder's word embeddings, which are trained too. Its output layer is the
+    masked-LM head of the checkpoint, or the word embeddings where there is none: so it works with every encoder. It is
+    not used at test. Source: Wang et al. 2021 (TSDAE), authors' code; there encoder and decoder share their weights,
+    which only BERT's family can.
     """
 
     preset: ClassVar = {"layers": 1, "inner": "4x", "dropout": 0.1}
+    version: ClassVar[int] = 2
     requires: ClassVar[str] = "decoder"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 2

@@ -1,4 +1,4 @@
-"""A contrast whose negatives a guide has looked at: whatever it finds too close is left out (GISTEmbed)."""
+"""Contrast without the negatives that a guide model finds too similar (GISTEmbed)."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ Sides = tuple[Tensor, ...]  # vectors of anchors, positives and, where there are
 
 
 def columns(views: Sides, anchors: bool, positives: bool) -> Tensor:
-    """Cosines (B, C) of every row's candidates: positives, anchors and positives among themselves, hard negatives."""
+    """Return cosines (B, C) of every row's candidates: positives, anchors, positives to positives, hard negatives."""
     first, second, *hard = views
     blocks = [cosines(first, second)]
     blocks += [cosines(first, first)] if anchors else []
     blocks += [cosines(second, second)] if positives else []
-    return torch.cat([*blocks, *(cosines(first, one) for one in hard)], dim=1)
+    return torch.cat([*blocks, *(cosines(first, negatives) for negatives in hard)], dim=1)
 
 
 def left_out(guide: Sides, margin: float, strategy: str, anchors: bool, positives: bool) -> Tensor:
-    """(B, C), True where a candidate is no negative: the guide finds it closer than the row's own positive.
+    """Return a mask (B, C), True where a candidate is no negative: the guide finds it closer than the row's positive.
 
-    margin: how much less close is enough; of the positive's cosine with strategy "relative". A row's own positive
-    stays, and its own text among anchors and positives is always left out. Source: Solatorio 2024, its released code,
-    in which a text beside itself stays where the guide sees two equal ones.
+    margin: subtracted from the positive's cosine; with strategy "relative", a fraction of its absolute value. The
+    positive's cosine is the diagonal of the same matrix, so that copies of the positive have exactly its value and
+    stay. A row's own positive stays, and its own text among anchors and positives is always left out. Source:
+    Solatorio 2024, authors' code; there a text beside itself stays where the guide sees two equal texts.
     """
-    found = columns(guide, anchors, positives)
-    batch = len(found)
-    own = F.cosine_similarity(guide[0], guide[1], dim=-1)  # (B,)
-    threshold = own - margin if strategy == "absolute" else own * (1 - margin)
-    closer = found > threshold[:, None]
-    same = torch.eye(batch, dtype=torch.bool, device=found.device)
+    similarity = columns(guide, anchors, positives)
+    batch = len(similarity)
+    own = similarity[:, :batch].diagonal()  # (B,)
+    threshold = own - (margin if strategy == "absolute" else margin * own.abs())
+    closer = similarity > threshold[:, None]
+    same = torch.eye(batch, dtype=torch.bool, device=similarity.device)
     closer[:, :batch] &= ~same
     for block in range(1, 1 + anchors + positives):
         closer[:, block * batch : (block + 1) * batch] |= same
@@ -45,7 +46,7 @@ def left_out(guide: Sides, margin: float, strategy: str, anchors: bool, positive
 
 
 def guided_nce(views: Sides, out: Tensor, temperature: float, anchors: bool, positives: bool) -> Tensor:
-    """Cost of naming the positive among the candidates that are not left `out` (B, C), in nats.
+    """Return the cross-entropy of the positive among the candidates that are not left `out` (B, C), in nats.
 
     Source: Solatorio 2024, its released code.
     """
@@ -70,6 +71,7 @@ class GuidedNCE(nn.Module):
         "anchors": True,
         "positives": True,
     }
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 2
 

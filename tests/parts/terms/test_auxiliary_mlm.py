@@ -152,3 +152,9 @@ def test_what_it_refuses(changed: dict[str, object], options: dict[str, object],
     shape = Shape(8, 2, 2, mask_token=True, pooled=False, dropout=0.1, language=True, folder=Path("anywhere"))
     with pytest.raises(BadSpec, match=message):
         AuxMLM(**(OPTIONS | options), shape=replace(shape, **changed))
+
+
+def test_new_layers_have_bert_s_dropouts_none_behind_the_activation(tiny: Tiny) -> None:
+    layer = built(tiny, dropout=0.3).layers[0]
+    assert (layer.self_attn.dropout, layer.dropout1.p, layer.dropout2.p) == (0.3, 0.3, 0.3)
+    assert layer.dropout.p == 0

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from transformers import BertConfig, BertModel
 
 from cseb.encoder.interface import EncodedView
 from cseb.methods.grammar import parse_method
@@ -38,33 +39,70 @@ def test_the_next_words_are_named_and_padding_is_not() -> None:
     assert found == pytest.approx(2.000589129287, abs=1e-8)
 
 
-def test_attention_onto_one_vector_is_an_affine_map_of_it() -> None:
-    """Why the decoder has a linear map in the place of the release's cross-attention."""
-    attention = nn.MultiheadAttention(4, 2, batch_first=True).double()
-    z, queries = torch.randn(3, 1, 4, dtype=torch.float64), torch.randn(3, 5, 4, dtype=torch.float64)
-    found, _ = attention(queries, z, z)
-    value = F.linear(z, attention.in_proj_weight[8:], attention.in_proj_bias[8:])
-    assert torch.allclose(found, attention.out_proj(value).expand(3, 5, 4))
-
-
 def decoder() -> Decoder:
     torch.manual_seed(0)
     return Decoder(8, 2, 2, 16, 0.1, 12).double().eval()
 
 
 def test_it_cannot_look_ahead() -> None:
-    one, words, z = decoder(), torch.randn(1, 6, 8, dtype=torch.float64), torch.randn(1, 8, dtype=torch.float64)
+    made, words, z = decoder(), torch.randn(1, 6, 8, dtype=torch.float64), torch.randn(1, 8, dtype=torch.float64)
     changed = words.clone()
-    changed[:, 3:] += 5
-    before, after = one(words, z), one(changed, z)
+    changed[:, 3:] *= -2
+    before, after = made(words, z), made(changed, z)
     assert torch.allclose(before[:, :3], after[:, :3])
     assert not torch.allclose(before[:, 3:], after[:, 3:])
 
 
 def test_the_vector_is_told_at_every_place() -> None:
-    one, words, z = decoder(), torch.randn(1, 6, 8, dtype=torch.float64), torch.randn(1, 8, dtype=torch.float64)
-    gaps = (one(words, z) - one(words, z + 1)).abs().sum(dim=2)
+    made, words, z = decoder(), torch.randn(1, 6, 8, dtype=torch.float64), torch.randn(1, 8, dtype=torch.float64)
+    gaps = (made(words, z) - made(words, z + 1)).abs().sum(dim=2)
     assert (gaps > 1e-6).all()
+
+
+def copied(ours: Decoder, theirs: BertModel) -> None:
+    """Give the decoder every weight of a BERT decoder."""
+    embeddings = theirs.embeddings
+    places = embeddings.position_embeddings.weight + embeddings.token_type_embeddings.weight[0]
+    ours.positions.weight.copy_(places[: len(ours.positions.weight)])
+    ours.norm.load_state_dict(embeddings.LayerNorm.state_dict())
+    for mine, layer in zip(ours.layers, theirs.encoder.layer, strict=True):
+        own, cross = layer.attention, layer.crossattention
+        maps = [own.self.query, own.self.key, own.self.value]
+        mine.attention.in_proj_weight.copy_(torch.cat([linear.weight for linear in maps]))
+        mine.attention.in_proj_bias.copy_(torch.cat([linear.bias for linear in maps]))
+        mine.attention.out_proj.load_state_dict(own.output.dense.state_dict())
+        value, out = cross.self.value, cross.output.dense
+        mine.sentence_map.weight.copy_(out.weight @ value.weight)
+        mine.sentence_map.bias.copy_(out.weight @ value.bias + out.bias)
+        mine.feed_forward[0].load_state_dict(layer.intermediate.dense.state_dict())
+        mine.feed_forward[2].load_state_dict(layer.output.dense.state_dict())
+        for norm, module in zip(mine.norms, (own.output, cross.output, layer.output), strict=True):
+            norm.load_state_dict(module.LayerNorm.state_dict())
+
+
+@torch.no_grad()
+def test_with_the_same_weights_it_is_the_decoder_of_transformers() -> None:
+    """An encoder's BERT as `is_decoder` with cross-attention onto one vector, as the authors' code has it."""
+    torch.manual_seed(1)
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 2, "intermediate_size": 16}
+    config = BertConfig(vocab_size=20, max_position_embeddings=12, is_decoder=True, add_cross_attention=True, **sizes)
+    config._attn_implementation = "eager"
+    theirs = BertModel(config, add_pooling_layer=False).double().eval()
+    for weight in theirs.parameters():  # biases and norms start as 0 and 1, which would hide their places
+        weight.add_(torch.randn(weight.shape, dtype=torch.float64) / 2)
+    ours = decoder()
+    copied(ours, theirs)
+    ids, z = torch.randint(1, 20, (3, 7)), torch.randn(3, 8, dtype=torch.float64)
+    expected = theirs(input_ids=ids, encoder_hidden_states=z[:, None], use_cache=False).last_hidden_state
+    found = ours(theirs.embeddings.word_embeddings(ids), z)
+    assert (found - expected).abs().max() < 1e-12
+
+
+def test_dropout_is_where_bert_has_it() -> None:
+    """Behind the embeddings, attention, sentence vector and feed-forward network, none behind the activation."""
+    layer = decoder().layers[0]
+    assert [type(module) for module in layer.feed_forward] == [nn.Linear, nn.GELU, nn.Linear]
+    assert layer.dropout.p == layer.attention.dropout == 0.1
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert", "distilbert"])

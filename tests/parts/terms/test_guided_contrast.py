@@ -47,7 +47,7 @@ def by_hand(sides: list, guides: list, tau: float, margin: float, relative: bool
     total = 0.0
     for i in range(3):
         own = cosine(guides[0][i], guides[1][i])
-        bar = own * (1 - margin) if relative else own - margin
+        bar = own - (margin * abs(own) if relative else margin)
         blocks = [(0, 1), *([(0, 0), (1, 1)] if more else []), *([(0, 2)] if len(sides) > 2 else [])]
         logits = []
         for left, right in blocks:
@@ -108,3 +108,52 @@ def test_the_encoder_as_its_own_guide_gets_no_gradient_through_it() -> None:
 def test_a_teacher_that_is_not_there_is_named(tiny: Tiny) -> None:
     with pytest.raises(BadSpec, match=r"guided_nce: there are no frozen models .* \+outside_teacher"):
         check(parse_method("gist-self+guided_nce(guide=teacher)").at(1.0), tiny("bert"))
+
+
+def test_copies_of_the_own_positive_stay_whatever_is_rounded() -> None:
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(200):
+        anchors, positives = torch.randn(2, 8, 48, generator=rng)
+        positives[5] = positives[2]
+        excluded = left_out((anchors, positives), 0.0, "absolute", False, False)
+        assert not excluded[2, 5]
+        assert not excluded[5, 2]
+
+
+def test_a_relative_margin_lowers_a_negative_threshold() -> None:
+    guides = doubles([[1.0, 0.0], [0.0, 1.0]], [[-0.5, 1.0], [-0.55, 1.0]])  # cosines -0.447 and -0.482 of row 0
+    assert not left_out(guides, 0.0, "relative", False, False)[0, 1]
+    assert left_out(guides, 0.2, "relative", False, False)[0, 1]
+
+
+@pytest.mark.parametrize("strategy", ["absolute", "relative"])
+@pytest.mark.parametrize("margin", [0.0, 0.1])
+@pytest.mark.parametrize("sides", [2, 3])
+def test_loss_and_gradient_are_those_of_sentence_transformers(
+    monkeypatch: pytest.MonkeyPatch, strategy: str, margin: float, sides: int
+) -> None:
+    library = pytest.importorskip("sentence_transformers.sentence_transformer.losses.gist_embed")
+    monkeypatch.setattr(library, "embed_columns", lambda model, features: [column[model] for column in features])
+    rng = torch.Generator().manual_seed(7)
+    student = torch.randn(sides, 12, 6, generator=rng, dtype=torch.float64)
+    guide = torch.randn(sides, 12, 5, generator=rng, dtype=torch.float64)
+    guide[1, 4] = guide[1, 9]
+
+    reference = library.GISTEmbedLoss.__new__(library.GISTEmbedLoss)
+    torch.nn.Module.__init__(reference)
+    settings = {"margin": margin, "margin_strategy": strategy, "temperature": 0.05, "must_retokenize": False}
+    settings |= {"contrast_anchors": True, "contrast_positives": True, "gather_across_devices": False}
+    for name, value in settings.items():
+        setattr(reference, name, value)
+    reference.model, reference.guide = "student", "guide"
+    reference.similarity_fct = torch.nn.CosineSimilarity(dim=-1)
+    reference.cross_entropy_loss = torch.nn.CrossEntropyLoss()
+
+    theirs, ours = student.clone().requires_grad_(), student.clone().requires_grad_()
+    features = [{"student": s, "guide": g} for s, g in zip(theirs, guide, strict=True)]
+    expected = reference(features, torch.empty(0))
+    excluded = left_out(tuple(guide), margin, strategy, True, True)
+    found = guided_nce(tuple(ours), excluded, 0.05, True, True)
+    assert found.item() == pytest.approx(expected.item(), abs=1e-12)
+    expected.backward(), found.backward()
+    assert torch.allclose(ours.grad, theirs.grad, atol=1e-12)
