@@ -22,6 +22,8 @@ BERT_FLOW = Method(
         "coordinates are standard normal, and so they are here",
         "flow: coordinates are put in a fixed random order before each coupling; AdamW corrects the bias of its first "
         "steps, the code's does not, and decays every weight",
+        "flow: the authors' couplings contain an actnorm behind each hidden layer and scale logarithms by 3; ours have "
+        "neither. Behind a level the transformed half leaves in their code, here the half that was kept",
         "first_last: first Transformer layer and last, which is what the release's `avg-last-2` computes; test "
         "sentences are not cut at 64 tokens",
         "published rows are SimCSE's re-run, fitted on NLI; the authors average correlations of a task's parts",

@@ -32,9 +32,10 @@ SYNCSE = Method(
     ),
     deviations=(
         FILE,
-        "recipe: three epochs; steps are those of supervised SimCSE, whose file has about as many rows; kept for "
-        "every fraction of the corpus",
-        "infonce: the released script also asks for masked language modelling; `+mlm(weight=0.1)` adds it",
+        "recipe: three epochs; steps are those of supervised SimCSE, whose file has about as many rows; kept for every "
+        "fraction of the corpus",
+        "infonce: the authors' script also asks for masked language modelling; `+mlm(weight=0.1)` adds it",
+        "selection: the authors choose the checkpoint by the average of the STS tasks; ours by the dev set of the run",
     ),
 )
 
@@ -42,12 +43,13 @@ MULTICSR = replace(
     SYNCSE,
     name="multicsr",
     source="Wang et al., NAACL 2024, arXiv:2310.10962 (MultiCSR); released code, stage 3",
+    head=preset("mlp"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("filtered_bce", temperature=0.05, threshold=0.95),),
     recipe=preset(
         "recipe",
-        steps=1_617,
-        batch_size=512,
+        steps=6_462,
+        batch_size=128,
         learning_rate=5e-5,
         warmup=0,
         schedule="linear",
@@ -55,16 +57,19 @@ MULTICSR = replace(
         weight_decay=0.0,
         clip=1.0,
         max_length=32,
-        eval_every=125,
+        eval_every=25,
         dropout="model",
     ),
     deviations=(
         FILE,
-        "stages 1 and 2 of the paper, generation and its filter by the model's own ratings, are outside cseb; what "
-        "was filtered, and how, belongs into the provenance",
-        "outside_teacher: the frozen model must be named, `+outside_teacher(encoder='FOLDER')`; the release has an "
-        "unsupervised SimCSE of 10^6 sentences",
-        "recipe: that of supervised SimCSE; the paper's own was not read",
+        "stages 1 and 2 of the paper, generation and its filter by the model's own ratings, are outside cseb; what was "
+        "filtered, and how, belongs into the provenance",
+        "outside_teacher: the frozen model must be named, `+outside_teacher(encoder='FOLDER')`; the authors use an "
+        "unsupervised SimCSE trained on 10^6 sentences",
+        "outside_teacher: without dropout; in the authors' code the frozen model is in training mode, with dropout",
+        "mlp: tested before the head (`--mlp_only_train`), one of the two forms that the authors' command evaluates",
+        "recipe: the authors' command has three epochs at batch 128. On as many rows as supervised SimCSE's file has, "
+        "they are 6,462 steps, kept for every fraction of the corpus. The authors train in fp16; fp32 here",
     ),
 )
 
@@ -72,6 +77,7 @@ GCSE = replace(
     SYNCSE,
     name="gcse",
     source="Lai et al. 2024, arXiv:2409.12887 (GCSE); released code, BERT-base",
+    head=preset("mlp"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("gaussian_nce", temperature=0.05, alpha=0.17),),
     recipe=preset(
@@ -81,20 +87,22 @@ GCSE = replace(
         learning_rate=1e-5,
         warmup=190,
         schedule="constant",
-        optimizer="adamw_hf",
+        optimizer="adamw",
         weight_decay=0.0,
-        clip=1.0,
+        clip=0.0,
         max_length=64,
         eval_every=125,
         dropout="model",
     ),
     deviations=(
         FILE,
-        "outside_teacher: the frozen model must be named, `+outside_teacher(encoder='FOLDER')`; the release has one "
-        "of its own, whose vectors are those behind its head",
-        "gaussian_nce: `+gaussian_nce(alpha=8.58)` is RoBERTa's; two further arguments of the released loss are "
-        "without effect and left out",
-        "recipe: the release trains two epochs of its own file; 15,625 steps are ours",
-        "recipe: the release's rate falls to 0 at step 80,000, which no run reaches; constant after the warm-up here",
+        "outside_teacher: the frozen model must be named, `+outside_teacher(encoder='FOLDER')`; the authors use one of "
+        "their own, whose vectors are those behind its head",
+        "mlp: tested before the head, as in the authors' code",
+        "gaussian_nce: `+gaussian_nce(alpha=8.58)` is RoBERTa's; two further arguments of the authors' loss have no "
+        "effect and are left out",
+        "recipe: the authors train two epochs of their own file; 15,625 steps are ours",
+        "recipe: the authors' learning rate falls linearly to 0 at step 80,000, which no run reaches; here it stays "
+        "constant after the warm-up. Torch's Adam without weight decay and clipping, as in their code",
     ),
 )

@@ -18,7 +18,7 @@ GIST = Method(
         learning_rate=5e-6,
         warmup=1_562,
         schedule="linear",
-        optimizer="adamw_hf",
+        optimizer="adamw",
         weight_decay=0.0,
         clip=1.0,
         max_length=512,
@@ -26,12 +26,12 @@ GIST = Method(
         dropout="model",
     ),
     deviations=(
-        "outside_teacher: the guide must be named, `+outside_teacher(encoder='FOLDER')`; the release has UAE-Large",
-        "guided_nce: a text beside itself is always left out; in the release it stays where guide and rounding find it "
-        "no closer than the positive",
-        "pairs: the release has hard negatives as further columns; `gist+triples` reads them where the corpus has them",
-        "recipe: the release trains on MEDI and MTEB's training sets for 40 epochs; 15,625 steps here",
-        "recipe: released in bf16; fp32 here, since cosines over 0.01 need more digits",
+        "outside_teacher: the guide must be named, `+outside_teacher(encoder='FOLDER')`; the authors use UAE-Large",
+        "guided_nce: a text beside itself is always left out. In the authors' code it stays if the guide finds it no "
+        "closer than the positive, which happens only where the guide sees two equal texts",
+        "pairs: the authors use hard negatives as further columns; `gist+triples` reads them where the corpus has them",
+        "recipe: the authors train on MEDI and MTEB's training sets for 40 epochs; 15,625 steps here",
+        "recipe: the authors train in bf16; fp32 here, because cosines divided by 0.01 need more digits",
     ),
 )
 

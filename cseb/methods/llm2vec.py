@@ -69,6 +69,8 @@ LLM2VEC = Method(
         "encoder: the paper starts from the model of `mntp`: `cseb run --methods mntp --save-models`, then "
         "`--encoder results/models/KEY`; from any other it is the ablation without that step",
         *SHARED,
+        "mean: on lines of Wikipedia without an instruction, the authors' code averages over all positions, padding "
+        "included, and leaves out the begin token at test; ours averages over all real tokens",
         "recipe: 0.3 is every rate of the configuration; the release sets that of attention, which is the only one of "
         "Llama, Mistral, Gemma and Qwen; looks at the dev set are as often as the release saves, which chooses nothing",
     ),

@@ -12,19 +12,26 @@ WIDTH = (
     "vectors, or get zeros; the teacher's own width is `+outside_teacher(width=own)+project(width=E)`"
 )
 BUDGET = (
-    "recipe: one epoch of 10^6 sentences, kept for every fraction; papers train 20 epochs of NLI sentences at this "
-    "batch, rate and share of warm-up. The papers look at the dev set every 64 to 512 steps, ours every 125"
+    "recipe: one epoch of 10^6 sentences, kept for every fraction; ConGen trains 20 epochs of NLI sentences, SCT ten, "
+    "at this batch, learning rate and fraction of warm-up. They evaluate every 64 to 512 steps, ours every 125; they "
+    "stop early when the dev set no longer improves, ours does not"
 )
-DECAY = "recipe: the releases of ConGen and SCT decay weights by 0.01, biases and norms spared; no weight decays here"
+DECAY = "recipe: ConGen and SCT have weight decay 0.01, not on biases and layer norms; no weight decay here"
+POOLING = (
+    "outside_teacher: ConGen and SCT load their teacher, a SimCSE, with mean pooling, which is not how it was trained; "
+    "here each teacher is pooled as its own files say"
+)
+STUDENT = (
+    "mean: in ConGen's paper the students of L2 and SKD have a linear layer with tanh of the teacher's width, also at "
+    "test; here none. `+outside_teacher(width=own)+project(width=E)` adds a linear layer"
+)
 OWN_COLUMN = (
     "above that a sentence outside the bank has no column of its own, which takes nearly all of the teacher's "
     "distribution where there is one; the release adds the batch to its queue. `corpus=N` of the subset's size or more "
     "keeps a column for every sentence"
 )
-VIEW = (
-    "delete: a tenth of the words is gone from the second view; the paper's main rows have back-translations; its "
-    "table 6 finds deletion as good for BERT-base"
-)
+DELETED = "delete: a tenth of the word pieces is deleted from the second view, none from sentences of fewer than six; "
+VIEW = f"{DELETED}the paper's main rows have back-translations; its table 6 finds deletion as good for BERT-base"
 
 DISTIL_L2 = Method(
     name="distil-l2",
@@ -49,7 +56,7 @@ DISTIL_L2 = Method(
         eval_every=125,
         dropout="model",
     ),
-    deviations=(TEACHER, WIDTH, BUDGET, "recipe: trained in fp16; fp32 here", DECAY),
+    deviations=(TEACHER, WIDTH, POOLING, STUDENT, BUDGET, "recipe: trained in fp16; fp32 here", DECAY),
 )
 
 DISTIL_MSE = replace(
@@ -95,7 +102,7 @@ DISTIL_RELATIONAL = replace(
     "distillation); recipe of Limkonchotiwat et al. 2022",
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("relational"),),
-    deviations=(TEACHER, *DISTIL_L2.deviations[2:]),
+    deviations=(TEACHER, POOLING, *DISTIL_L2.deviations[4:]),
 )
 
 CONGEN = replace(
@@ -106,7 +113,7 @@ CONGEN = replace(
     head=preset("mlp", keep=True),
     terms=(preset("bank_ce", teacher=0.05, student=0.07, control=0.5, corpus=10_000),),
     deviations=(
-        *DISTIL_L2.deviations,
+        *(line for line in DISTIL_L2.deviations if line != STUDENT),
         VIEW,
         "bank_ce: the bank is what training draws of the subset (all of it in an epoch), or 10,000 of that; the paper "
         f"fills a queue of 65,536 with sentences that it takes out of training; {OWN_COLUMN}",
@@ -121,8 +128,8 @@ SCT = replace(
     terms=(preset("cross_view_kl", teacher=0.04, student=0.05, corpus=10_000),),
     recipe=DISTIL_L2.recipe.updated(part("recipe", learning_rate=1e-4)),
     deviations=(
-        *DISTIL_L2.deviations,
-        VIEW,
+        *(line for line in DISTIL_L2.deviations if line != STUDENT),
+        f"{DELETED}the paper's rows have back-translations and it did not try deletion",
         "cross_view_kl: banks are what training draws of the subset (all of it in an epoch), or 10,000 of that; the "
         f"release fills queues of 65,536 from random unit vectors; {OWN_COLUMN}",
         "delete: the teacher reads the whole sentence for both views, so that both banks and both targets are one: the "

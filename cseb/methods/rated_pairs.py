@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from cseb.methods.spec import Method, preset
 
-RATED = "rated_pairs: lines `left TAB right TAB score`; ratings are labels, so rows of this method are supervised"
+RATED = "rated_pairs: lines `left TAB right TAB score`; ratings are labels, so this method is supervised"
 BUDGET = (
-    "recipe: four epochs of STS-B's 5,749 training pairs at batch 16, kept for every fraction, a tenth of it warm-up; "
-    "budget and rate are ours, as usual for SBERT on that set"
+    "recipe: four epochs of STS-B's 5,749 training pairs at batch 16 are 1,440 steps, a tenth of them warm-up; kept "
+    "for every fraction of the corpus. Steps and learning rate are ours, as usual for SBERT on that set"
 )
 
 COSENT = Method(
@@ -19,12 +19,12 @@ COSENT = Method(
     terms=(preset("rank_scores", scale=20.0),),
     recipe=preset(
         "recipe",
-        steps=1_437,
+        steps=1_440,
         batch_size=16,
         learning_rate=2e-5,
         warmup=144,
         schedule="linear",
-        optimizer="adamw_hf",
+        optimizer="adamw",
         weight_decay=0.0,
         clip=1.0,
         max_length=75,
@@ -42,8 +42,8 @@ ANGLE = replace(
     deviations=(
         RATED,
         BUDGET,
-        "rank_scores: the paper adds CoSENT and InfoNCE, sentence-transformers has the angle alone, and so has this; "
-        "it is not symmetric in a pair, `+rank_scores(similarity=symmetric_angle)` is",
+        "rank_scores: the paper adds CoSENT and InfoNCE; the angle alone here, as in sentence-transformers. It is not "
+        "symmetric in a pair; `+rank_scores(similarity=symmetric_angle)` is",
     ),
 )
 
@@ -52,4 +52,10 @@ SBERT_REGRESSION = replace(
     name="sbert-regression",
     source="Reimers & Gurevych, EMNLP 2019, arXiv:1908.10084: regression objective; released code",
     terms=(preset("score_mse", lowest=0.0, highest=5.0),),
+    deviations=(
+        RATED,
+        BUDGET,
+        "recipe: AdamW of torch, as in today's sentence-transformers; the authors' code of 2019 has no bias correction "
+        "and eps 1e-6",
+    ),
 )

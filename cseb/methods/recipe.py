@@ -1,4 +1,4 @@
-"""How a method is trained: the recipe slot of a spec, checked, without torch."""
+"""The recipe of a method: how it is trained. Checked without torch."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Recipe:
 
     steps: optimiser updates, the same at every fraction of the corpus; 0 trains nothing. batch_size: sentences over
     all processes together. warmup: steps from 0 to the full learning rate. schedule: what follows the warm-up.
-    optimizer: adamw (torch's); adamw_hf, that of transformers 4, eps 1e-8 added before bias correction, as the
-    trainers of most papers had it; adamw_uncorrected, the same with eps 1e-6 and no bias correction, as in
-    sentence-transformers before 1.0; rmsprop with the constants of Keras. pieces: (step, fraction of the learning
-    rate from there on) of the piecewise schedule, () for the others. clip: largest norm of the whole gradient;
-    0 leaves it alone.
-    max_length: tokens of a training sentence, special ones included, a prompt not. eval_every: steps between looks at
-    the dev set. padding: to the longest of the batch, to max_length always (fixed), or batches of sentences of like
-    length (grouped). last_batch: what is left of an epoch. dropout: "model" keeps the rates of the encoder's own
-    configuration.
+    optimizer: adamw (torch's); adamw_hf, that of transformers 4, eps 1e-8 added before bias correction, as in the
+    trainers of most papers; adamw_uncorrected, the same with eps 1e-6 and no bias correction, as in
+    sentence-transformers before 1.0; adamw_hf_matrix_decay and adamw_uncorrected_matrix_decay, the same with weight
+    decay on weight matrices only, not on biases and layer norms; rmsprop with the constants of Keras. pieces: (step,
+    fraction of the learning rate from there on) of the piecewise schedule, () for the others. clip: largest norm of
+    the whole gradient; 0 leaves it alone. max_length: tokens of a training sentence, special tokens included, a prompt
+    not. eval_every: steps between evaluations on the dev set. padding: to the longest of the batch, to max_length
+    always (fixed), or batches of sentences of similar length (grouped). last_batch: what is done with the last, smaller
+    batch of an epoch. dropout: "model" keeps the rates of the encoder's own configuration.
     """
 
     preset: ClassVar = {  # SimCSE, BERT-base, unsupervised (tables and released script)
@@ -51,7 +51,14 @@ class Recipe:
     warmup: Size
     schedule: Literal["linear", "constant", "piecewise"]
     pieces: tuple[tuple[Size, Rate], ...]
-    optimizer: Literal["adamw", "adamw_hf", "adamw_uncorrected", "rmsprop"]
+    optimizer: Literal[
+        "adamw",
+        "adamw_hf",
+        "adamw_uncorrected",
+        "adamw_hf_matrix_decay",
+        "adamw_uncorrected_matrix_decay",
+        "rmsprop",
+    ]
     weight_decay: Rate
     clip: Annotated[float, Between(0, 1e6)]
     max_length: Annotated[int, AtLeast(4)]
@@ -62,7 +69,7 @@ class Recipe:
     dropout: Rate | Literal["model"]
 
     def __post_init__(self) -> None:
-        facts("recipe").check({one.name: getattr(self, one.name) for one in fields(self)})
+        facts("recipe").check({field.name: getattr(self, field.name) for field in fields(self)})
         starts = [start for start, _ in self.pieces]
         rising = starts == sorted({*starts}) and starts[:1] in ([], [0])
         if (self.schedule == "piecewise") != bool(self.pieces) or not rising:

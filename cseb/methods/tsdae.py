@@ -24,10 +24,12 @@ TSDAE = Method(
         dropout="model",
     ),
     deviations=(
-        "denoise: a decoder of one new layer, of every encoder; in the release encoder and decoder are one set of "
-        "weights (BERT's family alone), with attention onto the one vector in each layer: an affine map of it, as here",
-        "delete: six in ten tokens exactly; the release draws each word, and its newer scripts keep six in ten",
-        "delete: the clean sentence is encoded too, which nothing reads but its tokens: a step costs more than it must",
-        "recipe: rate 3e-5, batch 8, length 75 are the release's; steps and looks at the dev set are ours",
+        "denoise: a decoder of one new layer, for every encoder. In the authors' code encoder and decoder share their "
+        "weights and the decoder has all layers, which only BERT's family can",
+        "denoise: attention to the one sentence vector is written as a linear layer; its softmax is 1. Dropout of that "
+        "attention weight is left out",
+        "delete: exactly six in ten tokens; the authors draw each word, and their newer scripts keep six in ten",
+        "delete: the clean sentence is encoded too, although only its tokens are read: a step costs more than it must",
+        "recipe: learning rate 3e-5, batch 8 and length 75 are the authors'; steps and evaluation interval are ours",
     ),
 )

@@ -31,6 +31,8 @@ VASCL = Method(
         "far above the released 5e-6 that is too fast, and `relu_mlp(rate=N)` sets it",
         "recipe: batch 1,024 needs as many sentences; in a smaller subset take `+recipe(batch_size=N)`, one step is "
         "then the whole subset",
+        "recipe: the authors' command stops after 100 iterations (`--max_iter 100`), before its first evaluation; "
+        "`+recipe(steps=100)` does the same",
         "recipe: steps are five epochs; repeated lines of the corpus are taken out by the release, not by ours, and "
         "are each other's neighbours",
         "recipe: test sentences are not cut at 64 tokens; torch's AdamW without decay is the release's Adam",

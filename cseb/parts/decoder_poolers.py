@@ -49,11 +49,12 @@ class WeightedMean(nn.Module):
 
 
 class EndPrompt(nn.Module):
-    """State of the last token of a prompt around the sentence: what the decoder would say next, in one word.
+    """State of the last token of a prompt around the sentence, from which the decoder would predict one word.
 
-    template: text with [X] for the sentence and something behind it. Sentence and prompt are tokenised one by one, so
-    that a sentence is cut and the prompt is not. Source: Jiang et al. 2023 (PromptEOL). Raises: BadSpec on a template
-    that is none.
+    template: text with [X] for the sentence and something behind it. Sentence and prompt are tokenised separately, so
+    that a sentence is cut and the prompt is not. Sentences are left as they are; the authors' code appends a full stop
+    to a sentence without an end mark, replaces a final question mark by a full stop, and double quotes by single ones.
+    Source: Jiang et al. 2023 (PromptEOL). Raises: BadSpec on a template without [X] or text behind it.
     """
 
     preset: ClassVar = {"template": 'This sentence : "[X]" means in one word:"'}  # PromptEOL, section 3.1

@@ -26,6 +26,8 @@ class Released:
 RELEASED: Mapping[str, Released] = {
     "adamw_hf": Released(1e-8, correct_bias=True),
     "adamw_uncorrected": Released(1e-6, correct_bias=False),
+    "adamw_hf_matrix_decay": Released(1e-8, correct_bias=True),
+    "adamw_uncorrected_matrix_decay": Released(1e-6, correct_bias=False),
 }
 
 

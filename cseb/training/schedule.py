@@ -12,19 +12,23 @@ from cseb.training.optimisers import RELEASED, ReleasedAdamW
 
 
 def optimizer_of(objective: Objective, recipe: Recipe) -> Optimizer:
-    """The optimiser of everything that is trained; a head with a rate of its own has it times the recipe's."""
+    """Return the optimiser of all trained weights; a head with a `rate` of its own has that times the recipe's."""
     rate, decay = recipe.learning_rate, recipe.weight_decay
-    weights: Any = objective.parameters()
-    own: Any = objective.encoder.head
-    if (faster := getattr(own, "rate", 1.0)) != 1:
-        head = list(own.parameters())
-        rest = [weight for weight in weights if all(weight is not one for one in head)]
-        weights = [{"params": rest}, {"params": head, "lr": rate * faster}]
+    groups: list[dict[str, Any]] = [{"params": list(objective.parameters())}]
+    head: Any = objective.encoder.head
+    if (faster := getattr(head, "rate", 1.0)) != 1:
+        own = list(head.parameters())
+        rest = [weight for weight in objective.parameters() if all(weight is not parameter for parameter in own)]
+        groups = [{"params": rest}, {"params": own, "lr": rate * faster}]
+    if recipe.optimizer.endswith("matrix_decay"):
+        matrices = [{**group, "params": [weight for weight in group["params"] if weight.ndim > 1]} for group in groups]
+        vectors = [{**group, "params": [weight for weight in group["params"] if weight.ndim < 2]} for group in groups]
+        groups = [*matrices, *({**group, "weight_decay": 0.0} for group in vectors)]
     if recipe.optimizer == "rmsprop":
-        return RMSprop(weights, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)
+        return RMSprop(groups, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)
     if recipe.optimizer in RELEASED:
-        return ReleasedAdamW(weights, rate, decay, RELEASED[recipe.optimizer])
-    return AdamW(weights, lr=rate, weight_decay=decay, fused=True)
+        return ReleasedAdamW(groups, rate, decay, RELEASED[recipe.optimizer])
+    return AdamW(groups, lr=rate, weight_decay=decay, fused=True)
 
 
 def rate(recipe: Recipe, step: int) -> float:

@@ -48,7 +48,8 @@ def test_every_name_resolves_to_something_documented(slot: str, name: str) -> No
         ("simcse+mlp(keep=maybe)", "mlp: keep is 'maybe'; allowed: True, False"),
         (
             "simcse+recipe(optimizer=sgd)",
-            "recipe: optimizer is 'sgd'; allowed: 'adamw', 'adamw_hf', 'adamw_uncorrected', 'rmsprop'",
+            "recipe: optimizer is 'sgd'; allowed: 'adamw', 'adamw_hf', 'adamw_uncorrected', "
+            "'adamw_hf_matrix_decay', 'adamw_uncorrected_matrix_decay', 'rmsprop'",
         ),
         ("simcse+recipe(schedule=piecewise)", "schedule=piecewise needs rising steps from 0"),
         ("simcse+recipe(pieces=((0,1.0),))", "others need ()"),

@@ -112,8 +112,11 @@ OWN = {
     **dict.fromkeys(("mirror", "mirror-avg", "vascl", "crops", "distil-mse", "tsdae", "mntp", "llm2vec"), "adamw"),
     **dict.fromkeys(("consert", "isbert"), "adamw_uncorrected"),
     **dict.fromkeys(
-        ("distil-l2", "distil-relational", "skd", "congen", "sct", "declutr", "declutr-sentence"), "adamw_uncorrected"
+        ("distil-l2", "distil-relational", "skd", "congen", "sct", "declutr-sentence"), "adamw_uncorrected"
     ),
+    **dict.fromkeys(("gist", "cosent", "angle", "sbert-regression", "gcse"), "adamw"),
+    "declutr": "adamw_uncorrected_matrix_decay",
+    "clsep-unsup": "adamw_hf_matrix_decay",
     **dict.fromkeys(("ct", "ct-sbert"), "rmsprop"),
 }
 
@@ -131,3 +134,17 @@ def test_the_recipe_chooses(tiny: Tiny, name: str, kind: type) -> None:
     rest, head = (made := optimizer_of(Objective(built), replace(built.recipe, optimizer=name))).param_groups
     assert type(made) is kind
     assert head["lr"] == pytest.approx(100 * rest["lr"])
+
+
+@pytest.mark.parametrize("name", ["adamw_hf_matrix_decay", "adamw_uncorrected_matrix_decay"])
+def test_biases_and_layer_norms_are_spared_where_the_name_says_so(tiny: Tiny, name: str) -> None:
+    built = build(parse_method("vascl+recipe(weight_decay=0.1)").at(1.0), tiny("bert"), 0)  # its head has a rate
+    objective = Objective(built)
+    decay = {
+        id(weight): group["weight_decay"]
+        for group in optimizer_of(objective, replace(built.recipe, optimizer=name)).param_groups
+        for weight in group["params"]
+    }
+    for label, weight in objective.named_parameters():
+        spared = label.endswith("bias") or "norm" in label.lower()
+        assert decay[id(weight)] == (0.0 if spared else 0.1), label

@@ -103,4 +103,8 @@ def test_the_method_is_that_of_the_release() -> None:
     assert spec.pooler.name == "mean" and spec.head.name == "none"
     options = dict(spec.recipe.options)
     assert (options["batch_size"], options["learning_rate"], options["weight_decay"]) == (4, 5e-5, 0.1)
-    assert (options["optimizer"], options["clip"], options["last_batch"]) == ("adamw_uncorrected", 1.0, "drop")
+    assert (options["optimizer"], options["clip"], options["last_batch"]) == (
+        "adamw_uncorrected_matrix_decay",
+        1.0,
+        "drop",
+    )
