@@ -64,10 +64,10 @@ class TokenPrepending:
     So the sentence's own tokens see, through a token in front of them, what stands behind them. The extra token is
     <PST> in the template of `end_prompt`, in front of [X]; its embedding is the mean of the table of words. Nothing is
     trained for it; what else is trained is trained with it. It is needed at test, so such an encoder cannot be saved.
-    start, exit: numbers of layers; the release has 1 and 7 for Llama-2-7B's 32. Source: Fu et al. 2025 (Token
+    start, exit: numbers of layers; the authors have 1 and 7 for Llama-2-7B's 32. Source: Fu et al. 2025 (Token
     Prepending); authors' code, which draws the embedding anew at every run, 50 times as long as a word's, reads the
-    vector some layers before the last, and changes end marks and quotes as `end_prompt` says. Raises: BadSpec on an encoder that is no decoder, with fewer layers, or with
-    another template.
+    vector some layers before the last, and changes end marks and quotes as `end_prompt` describes. Raises: BadSpec on
+    an encoder that is no decoder, with fewer layers, or with another template.
     """
 
     preset: ClassVar = {"start": 1, "exit": 7}  # released code, Llama-2-7B

@@ -103,7 +103,7 @@ class AuxMLM(nn.Module):
             for _ in range(layers)
         )
         for layer in self.layers:
-            layer.dropout.p = 0.0  # torch's layer has a dropout behind the activation, BERT's has none
+            layer.dropout = nn.Identity()  # torch has a dropout behind the activation, BERT has none
         for module in self.layers.modules():
             if isinstance(module, nn.Linear):
                 start_as_bert(module)
