@@ -66,29 +66,6 @@ def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:
     assert out.read_text("utf-8") == call(*asked).stdout
 
 
-def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> None:
-    def compare() -> str:
-        found = call("compare", results)
-        assert found.exit_code == 0, found.output
-        return found.stdout
-
-    whole = {path: path.read_bytes() for path in (results / "runs").iterdir()}
-    for path in whole:
-        if json.loads(path.read_text())["seed"] > 2:
-            path.unlink()
-    assert "Sequential testing" not in compare()
-    assert "Sequential testing" not in compare()  # the same results once more are no new analysis
-    for path, content in whole.items():
-        path.write_bytes(content)
-    assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
-    assert "Sequential testing: 2 analyses, with 3, 5 seeds" in compare()
-    (results / "looks.json").write_text("[")
-    assert "Sequential testing" not in compare()
-    (results / "looks.json").unlink()
-    (results / "looks.json").mkdir()
-    assert "not recorded" in compare()
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -102,7 +79,6 @@ def test_every_number_of_seeds_that_was_judged_is_remembered(results: Path) -> N
         (["--select", "first"], "'last'"),
         (["--format", "word"], "'latex'"),
         (["--select", "best"], "no dev set"),
-        (["--variance"], "--vary subset"),
         (["--learning-curve"], "needs two sizes and 2 seeds that a trained method has at both; found 1 size (100)"),
         (["--tasks", "mw-mixed"], "known: mw-captions"),
         (["--out", "/nowhere/page.csv"], "/nowhere/page.csv cannot be written"),
@@ -135,7 +111,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("command", ["compare", "report", "status", "verify", "plot"])
 def test_what_reads_a_folder_of_others_leaves_it_as_it_is(results: Path, tmp_path: Path, command: str) -> None:
-    """Such as the expected records of a benchmark, in which `looks.json` came up as new."""
+    """Such as the expected records of a benchmark."""
     (results / "plan-microworld.tsv").unlink()
     before = tree(results)
     options = ["--out", tmp_path / "plot.svg"] if command == "plot" else []
@@ -151,7 +127,6 @@ def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
 
     git = shutil.which("git") or pytest.skip("git is not installed")
     call("compare", results)
-    assert (results / "looks.json").is_file()
     for name in ("running", "slurm"):
         (results / name).mkdir(exist_ok=True)
         (results / name / "one").write_text("x")
@@ -169,7 +144,7 @@ def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
 
     subprocess.run([git, "init", "-q"], cwd=results, check=True, capture_output=True)
     assert untracked() == {"runs", "items"}
-    assert len(HIDDEN) == 6
+    assert len(HIDDEN) == 5
     (results / ".gitignore").write_text("mine\n")
     hide(results)
     assert (results / ".gitignore").read_text() == "mine\n"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from cseb.analysis.comparable import groups
 from cseb.analysis.study import gather
 from cseb.data.subset import draw
 from cseb.errors import BadResults
@@ -20,7 +21,7 @@ from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.records.record import Record
 from cseb.records.store import Store
-from cseb.reports.variance_sources import sources
+from cseb.reports.captions import mixed_note
 from cseb.seeds import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, SingleStreamSeed, stream_seed
 from tests.command_line import call
 from tests.conftest import SENTENCES
@@ -98,25 +99,13 @@ def runs(vary: str, points: list[float]) -> list[Record]:
     return [one.model_copy(update={"vary": vary}) for one in made]
 
 
-def test_the_spread_is_split_into_its_parts() -> None:
-    held = runs("all", [50, 52, 54, 50, 49]) + runs("subset", [50, 51, 52, 50, 50]) + runs("init", [50, 50, 50, 50, 50])
-    sheet = sources(held, "best")
-    rows = {line.values["source"]: line.values for line in sheet.lines}
-    assert list(rows) == ["subset", "init", "all"]
-    assert rows["all"]["sd"] == pytest.approx(2.0)
-    assert rows["subset"]["sd"] == pytest.approx(np.sqrt(0.8))
-    assert rows["subset"]["variance_fraction"] == pytest.approx(0.8 / 4)
-    low, high = rows["subset"]["variance_fraction_low"], rows["subset"]["variance_fraction_high"]
-    assert low < 0.2 < high  # type: ignore[operator]
-    assert (rows["init"]["sd"], rows["init"]["variance_fraction"], rows["all"]["variance_fraction"]) == (0, None, None)
-    assert sheet.lines[0].cells[:4] == ("simcse, 0.1 %", "subset", "5", "0.89")
-
-
-def test_runs_that_vary_one_thing_are_in_no_other_table() -> None:
+def test_runs_that_vary_one_thing_are_in_tables_of_their_own(tmp_path: Path) -> None:
     held = runs("all", [50, 52]) + runs("subset", [50, 51])
-    assert gather(held).records == held[:2]
-    with pytest.raises(BadResults, match="--vary subset"):
-        sources(held[:2], "best")
+    assert groups(held) == [held[:2], held[2:]]
+    with pytest.raises(BadResults, match="differ in what the seed decides: all / subset"):
+        gather(held)
+    notes = [list(mixed_note(gather(group))) for group in groups(held)]
+    assert notes == [[], ["The seed decides the subset only; all other random numbers are those of seed 0."]]
 
 
 def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
@@ -146,5 +135,6 @@ def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -
     assert "3 jobs done" in printed("run", *grid, "--seeds", "3")
     assert "3 jobs done" in printed("run", *grid, "--seeds", "3", "--vary", "subset")
     assert "all 3 jobs have records" in printed("run", *grid, "--seeds", "3", "--vary", "subset")
-    assert "subset" in printed("compare", tmp_path / "results", "--variance")
-    assert "n=3" in printed("report", tmp_path / "results")
+    report = printed("report", tmp_path / "results")
+    assert report.count("n = 3") == 2
+    assert "The seed decides the subset only" in report

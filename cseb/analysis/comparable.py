@@ -15,6 +15,7 @@ Shown = Callable[[RecordSummary], str]
 INPUTS: tuple[tuple[str, Identity, Shown], ...] = (
     ("encoder", lambda one: one.encoder.sha256, lambda one: tag(one.encoder)),
     ("corpus", lambda one: one.corpus.sha256, lambda one: tag(one.corpus)),
+    ("what the seed decides", lambda record: record.vary, lambda record: record.vary),
 )
 # What a table mixes only when it is asked to, and then says so.
 CONDITIONS: tuple[tuple[str, Identity, Shown], ...] = (
@@ -74,15 +75,15 @@ def _other_code(records: list[RecordSummary]) -> dict[str, str]:
 
 
 def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[list[RecordSummary]]:
-    """Records by encoder and corpus, in order of their names: each group can be a table of its own.
+    """Return the records by encoder, corpus and seed scope, in order of their names: each group can be a table.
 
     encoders: by corpus alone, since encoders are rows. Encoders as they stand are a group for each set of tasks.
     """
     found: dict[object, list[RecordSummary]] = {}
-    for record in sorted(records, key=lambda one: (one.encoder.name, one.corpus.name)):
+    for record in sorted(records, key=lambda record: (record.encoder.name, record.corpus.name, record.vary)):
         conditions = tuple(identity(record) for _, identity, _ in CONDITIONS) if as_it_stands(record) else ()
         encoder = "" if encoders or as_it_stands(record) else record.encoder.sha256
-        found.setdefault((encoder, record.corpus.sha256, conditions), []).append(record)
+        found.setdefault((encoder, record.corpus.sha256, record.vary, conditions), []).append(record)
     return list(found.values())
 
 

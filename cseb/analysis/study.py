@@ -120,7 +120,7 @@ def gather(
     are allowed, and the latest of several records for one job counts. Raises: BadResults when records differ in what a
     table must not mix, or when none is left.
     """
-    records = [record for record in records if record.vary == "all"]  # others are for reports.variance_sources
+    records = list(records)
     known: dict[tuple[str, tuple[str, ...]], str] = {}  # the seeds of a cell share both texts
     for record in records:
         if (judged := (record.resolved, record.protocol.tasks)) not in known:

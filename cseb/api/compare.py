@@ -71,8 +71,6 @@ def compare(
     checkpoint: str = "",
     margin: float = 0.5,
     single_tasks: bool = False,
-    aso: bool = False,
-    variance: bool = False,
     learning_curve: bool = False,
     data_dir: str | Path = "",
     mixed: bool = False,
@@ -92,8 +90,6 @@ def compare(
         checkpoint: ``best`` on the dev set or ``last``; by default best where there is one.
         margin: points below which a difference does not matter.
         single_tasks: single tasks too, exploratory.
-        aso: almost stochastic order too, from five seeds on; descriptive.
-        variance: where the spread comes from instead, for runs with `vary`.
         learning_curve: what more sentences bring too: each method against itself on fewer.
         data_dir: folder of task files; by default that of the benchmark.
         mixed: let one comparison mix devices, versions and code, and say so below it.
@@ -113,14 +109,12 @@ def compare(
         ['micse', 'msse']
     """
     from cseb.analysis.comparable import as_it_stands, groups
-    from cseb.analysis.sequential_testing import interim_analysis
     from cseb.analysis.study import choose, gather
     from cseb.experiment.load_item_scores import load_item_scores
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
     from cseb.reports.comparison_report import Wanted, baseline_of, sheets
     from cseb.reports.learning_curve import NAME, no_learning_curve
-    from cseb.reports.variance_sources import sources
     from cseb.tasks.names import recorded_names
 
     one_of(("", "best", "last"), checkpoint, "--select")
@@ -135,9 +129,6 @@ def compare(
     studies: list[Study] = []
     parts = tuple(map(float, listed(fractions))), tuple(map(int, listed(sizes)))
     for group in groups(choose(trained, methods_of(methods), *parts)) or [records]:
-        if variance:
-            shown += [sources(group, chosen)]
-            continue
         study = gather(group, mixed=mixed)
         wanted = Wanted(
             baseline="" if all_pairs else baseline_of(study, baseline),
@@ -145,13 +136,11 @@ def compare(
             tasks=recorded_names(names(tasks)),
             margin=margin,
             singles=single_tasks,
-            aso=aso,
             learning_curve=learning_curve,
         )
         studies.append(study)
         found = sheets(study, wanted, load_item_scores(store, group, str(data_dir)))
-        said = [*mixed_note(study), *filter(None, [interim_analysis(held.folder, study)])]
-        shown += [replace(found[0], notes=(*found[0].notes, *said)), *found[1:]]
-    if learning_curve and not variance and not any(one.name == NAME for one in shown):
+        shown += [replace(found[0], notes=(*found[0].notes, *mixed_note(study))), *found[1:]]
+    if learning_curve and not any(one.name == NAME for one in shown):
         raise no_learning_curve(studies)
     return Comparison(tuple(shown))

@@ -1,4 +1,4 @@
-"""The command that compares methods of a folder: how much better, how sure, and where the spread comes from."""
+"""The command that compares the methods of a folder."""
 
 from __future__ import annotations
 
@@ -41,12 +41,6 @@ def compare(
     ] = "",
     margin: Annotated[float, typer.Option(min=0, help="Points below which a difference does not matter.")] = 0.5,
     singles: Annotated[bool, typer.Option("--single-tasks", help="Single tasks too, exploratory.")] = False,
-    aso: Annotated[
-        bool, typer.Option("--aso", help="Almost stochastic order too, from five seeds on; descriptive.")
-    ] = False,
-    variance: Annotated[
-        bool, typer.Option("--variance", help="Sources of variance, for runs made with --vary.")
-    ] = False,
     learning_curve: LearningCurve = False,
     data_dir: DataDir = "",
     mixed: Mixed = False,
@@ -76,8 +70,6 @@ def compare(
             checkpoint=select,
             margin=margin,
             single_tasks=singles,
-            aso=aso,
-            variance=variance,
             learning_curve=learning_curve,
             data_dir=data_dir,
             mixed=mixed,

@@ -23,7 +23,7 @@ from cseb.parameters import (
     option,
 )
 
-KINDS = ("curves", "gain", "profile", "geometry", "training", "seeds", "sensitivity", "cd")
+KINDS = ("curves", "gain", "seeds", "training", "sensitivity", "geometry")
 
 
 @command
@@ -34,9 +34,8 @@ def plot(
     kind: Annotated[
         str,
         option(
-            "Scores by sentences (curves), difference from `baseline` (gain), fraction of runs and tasks with a gain "
-            "(profile), every seed (seeds), loss and dev score (training), scores by `option` (sensitivity), alignment "
-            "and uniformity (geometry), mean ranks over corpora (cd).",
+            "Scores by sentences (curves), difference from `baseline` (gain), every seed (seeds), loss and dev score "
+            "(training), scores by `option` (sensitivity), alignment and uniformity (geometry).",
             choices=KINDS,
         ),
     ] = "curves",
@@ -46,7 +45,7 @@ def plot(
     tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
     checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
     spread: Annotated[str, SPREAD] = "std",
-    baseline: Annotated[str, option("For gain and profile: the method that others are compared with.")] = "",
+    baseline: Annotated[str, option("For gain: the method that others are compared with.")] = "",
     option: Annotated[str, option("For sensitivity: an option of a part, such as infonce.temperature.")] = "",
     mixed: Annotated[bool, MIXED] = False,
 ) -> str:

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from typing import cast
 
 from cseb.analysis.comparable import as_it_stands
-from cseb.analysis.corpus_blocks import blocks
-from cseb.analysis.gains import floor
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
 from cseb.errors import BadResults
 from cseb.methods.grammar import labels
-from cseb.plots import critical, profiles, runs, scores
+from cseb.plots import runs, scores
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Select
 from cseb.reports import layouts as kinds
@@ -23,21 +21,15 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
     everything = records
     records = [record for record in records if not as_it_stands(record)] or records
     select = cast("Select", ask.select)
-    if kind == "cd":
-        return critical.diagram(blocks(records, ask, select))
     study, held = ask.study(records), {one.key: one for one in records}
     if baseline and baseline not in {record.method for record in everything}:
         baseline = labels(baseline)[0]
-    if kind in ("curves", "gain", "profile", "seeds", "sensitivity") and not any(study.sizes):
+    if kind in ("curves", "gain", "seeds", "sensitivity") and not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
 
     def gain() -> Plot:
         base = baseline or study.methods[0]
         return scores.gain(kinds.ablation(records, (), ask, full=base), base)
-
-    def profile() -> Plot:
-        tasks = study.chosen(ask.tasks)
-        return profiles.profile(study, tasks, select, floor(everything, study, tasks, select, baseline))
 
     def sensitivity() -> Plot:
         return scores.sensitivity(kinds.sensitivity(records, (), ask, option=option), varied(study, option).numbers)
@@ -45,7 +37,6 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
     draw: dict[str, Callable[[], Plot]] = {
         "curves": lambda: scores.curves(kinds.few_shot(records, (), ask)),
         "gain": gain,
-        "profile": profile,
         "seeds": lambda: scores.seeds(kinds.few_shot(records, (), ask)),
         "training": lambda: runs.training(study, held),
         "sensitivity": sensitivity,

@@ -6,8 +6,7 @@ import contextlib
 from pathlib import Path
 
 PLANS = "plan-*.tsv"  # the jobs of the grids that `cseb run` was asked for
-LOOKS = "looks.json"
-HIDDEN = (".gitignore", ".*.tmp", PLANS, LOOKS, "running/", "slurm/")
+HIDDEN = (".gitignore", ".*.tmp", PLANS, "running/", "slurm/")
 
 
 def hide(folder: Path) -> None:
@@ -20,11 +19,3 @@ def hide(folder: Path) -> None:
     )
     with contextlib.suppress(OSError), (folder / ".gitignore").open("x", encoding="utf-8") as file:
         file.write(text)
-
-
-def is_own(folder: Path) -> bool:
-    """Whether `cseb run` has planned a grid into it: other folders of records are read, and left as they are."""
-    try:
-        return any(folder.glob(PLANS))
-    except OSError:
-        return False

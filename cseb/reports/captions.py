@@ -175,7 +175,9 @@ def _left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
 
 
 def mixed_note(study: Study) -> Iterator[str]:
-    """Differences that should not matter, or were asked to be ignored, said because they might matter."""
+    """Return what the seeds vary if it is not everything, and differences that should not matter but might."""
+    if (scope := study.records[0].vary) != "all":
+        yield f"The seed decides the {scope} only; all other random numbers are those of seed 0."
     if study.mixed:
         yield f"Mixed (--mixed): {_some(study.mixed)}."
     places = {(one.origin.machine, one.origin.device) for one in study.records}

@@ -9,7 +9,6 @@ from functools import lru_cache
 from cseb.analysis.paired import Family, Pair
 from cseb.reports.document import Value
 from cseb.reports.sheet import Line, Sheet
-from cseb.statistics.dominance import THRESHOLD, eps_min
 from cseb.statistics.intervals import LEVEL, Interval
 from cseb.statistics.items import Clusters
 from cseb.statistics.paired import FEWEST_JUDGED, MEANINGFUL, Comparison, Scope, exact_floor, sign_flip
@@ -21,10 +20,6 @@ NONE = "--"
 INTERVALS = (
     "seeds, items, seeds and items: 95 % confidence intervals of the mean difference for new seeds (Student's t), for "
     "new test items (closed form of the variance), for both. wins: seeds with a positive difference."
-)
-ASO = (
-    "ASO: upper bound of the violation ratio of stochastic order (0: the method's runs are above at every quantile, 1: "
-    f"below); almost stochastically larger under {THRESHOLD:g}. It ignores pairing; descriptive with so few seeds."
 )
 
 
@@ -65,11 +60,10 @@ def effects(found: Family, about: About, notes: Sequence[str] = ()) -> Sheet:
     )
 
 
-def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> Sheet | None:
+def chances(found: Family, about: About, shown: Sheet) -> Sheet | None:
     """The same differences as probabilities, and what this many seeds could have found; None below five seeds.
 
-    shown: what `effects` makes of them. aso: with the bound of almost stochastic order, which is no probability but as
-    descriptive.
+    shown: what `effects` makes of them.
     """
     both = list(zip(found.pairs, shown.lines, strict=True))
     both = [(one, line) for one, line in both if one.found.n >= FEWEST_JUDGED and one.found.chances() is not None]
@@ -81,13 +75,12 @@ def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> 
         "method" if about.baseline else "methods",
         *(f"P(below -{margin})", f"P(within {margin})", f"P(above {margin})"),
         *("P(run above run)", "sign flips, p", "detectable"),
-        *(("ASO",) if aso else ()),
     )
     return Sheet(
         name="chances",
         title=f"Probabilities {about.where}, {about.what}",
         heads=heads,
-        lines=tuple(_chance(one, found, about, line.values, aso=aso) for one, line in both),
+        lines=tuple(_chance(one, found, about, line.values) for one, line in both),
         notes=(
             f"P: posterior probability of the true difference (reference prior), for {_scopes(pairs)}; margin "
             f"{quantity(found.margin, 'point')}.",
@@ -97,7 +90,6 @@ def chances(found: Family, about: About, shown: Sheet, *, aso: bool = False) -> 
             "sign flips: exact two-sided permutation test over seeds alone, not corrected for multiple comparisons.",
             f"detectable: smallest true difference with {percent(POWER)} power at significance level {LEVEL:g}, "
             "uncorrected.",
-            *((ASO,) if aso else ()),
         ),
     )
 
@@ -222,7 +214,7 @@ def _effect(one: Pair, found: Family, about: About) -> tuple[str, ...]:
     )
 
 
-def _chance(one: Pair, found: Family, about: About, known: Mapping[str, Value], *, aso: bool) -> Line:
+def _chance(one: Pair, found: Family, about: About, known: Mapping[str, Value]) -> Line:
     comparison = one.found
     posterior = [probability(chance) for chance in comparison.chances(found.margin) or ()]
     detectable = comparison.design.detectable()
@@ -233,9 +225,6 @@ def _chance(one: Pair, found: Family, about: About, known: Mapping[str, Value], 
         probability(sign_flip(comparison.differences)),
         NONE if detectable is None else f"{detectable:.2f}",
     )
-    if aso:
-        bound = eps_min(comparison.b, comparison.a)
-        cells, known = (*cells, f"{bound:.2f}"), {**known, "aso": bound}
     return Line(cells=cells, values=known)
 
 

@@ -21,7 +21,7 @@ from cseb.reports.document import Value
 from cseb.reports.learning_curve import learning_curve_sheet
 from cseb.reports.ranking import ranks, single_tasks, where_curves_cross
 from cseb.reports.sheet import Sheet
-from cseb.statistics.paired import FEWEST_JUDGED, MARGIN
+from cseb.statistics.paired import MARGIN
 from cseb.text import percent, plain, quantity
 
 UNRANKED = f"No groups and ranks of more than {MOST} methods: too many pairs to correct for; choose with --methods."
@@ -33,8 +33,8 @@ class Wanted:
     """What is to be compared.
 
     baseline: a method as typed, "" for all pairs. tasks: as records name them, () for those that share the first one's
-    protocol. singles: whether single tasks are shown as well. aso: almost stochastic order. learning_curve: what more
-    sentences bring to each method.
+    protocol. singles: whether single tasks are shown as well. learning_curve: what more sentences bring to each
+    method.
     """
 
     baseline: str
@@ -42,7 +42,6 @@ class Wanted:
     tasks: Sequence[str] = ()
     margin: float = MARGIN
     singles: bool = False
-    aso: bool = False
     learning_curve: bool = False
 
 
@@ -97,11 +96,7 @@ def _column(found: Sequence[Sample], about: About, wanted: Wanted, methods: Sequ
         return
     few = len(found) <= MOST
     shown = effects(chosen, about, (*_unequal(found), *_absent(methods, found), *([] if few else [UNRANKED])))
-    likely = chances(chosen, about, shown, aso=wanted.aso)
-    if wanted.aso and not likely:
-        too_few = f"No almost stochastic order below {FEWEST_JUDGED} seeds."
-        shown = replace(shown, notes=(*shown.notes, too_few))
-    yield from filter(None, (shown, likely))
+    yield from filter(None, (shown, chances(chosen, about, shown)))
     everyone = paired.family(paired.all_pairs(found), wanted.margin) if few else None
     if everyone and (ranked := ranks(found, everyone, about)):
         yield ranked

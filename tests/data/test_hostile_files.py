@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.analysis import sequential_testing
 from cseb.data import gzip_files, readers
 from cseb.data.bounded import DEPTH
 from cseb.data.read_corpus import read_corpus
@@ -21,7 +20,6 @@ from cseb.data.yaml_files import DIGITS, LONGEST, NODES, read_yaml
 from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, CsebError, number, whole
 from cseb.experiment import benchmark as benchmarks
 from cseb.papers import printed as published
-from cseb.records.bookkeeping import LOOKS
 from cseb.records.store import Store
 from cseb.tasks.own import task_file
 
@@ -226,13 +224,3 @@ def test_items_that_are_a_pipe_or_a_bomb_are_not_read(tmp_path: Path, monkeypatc
     np.savez_compressed(store.items / f"{key}.npz", zeros=np.zeros(10_000, dtype=np.float32))
     with pytest.raises(BadResults, match="unpacks to 40128 bytes"):
         store.read_items(key)
-
-
-def test_looks_that_are_none_are_begun_anew(tmp_path: Path) -> None:
-    path = tmp_path / LOOKS
-    for content in ("[" * 100_000, '{"a": [1e999]}', '{"a": [' + "9" * 400 + "]}", "{" * 2_000_000):
-        path.write_text(content)
-        assert all(seeds == [] for seeds in sequential_testing._read(path).values())
-    path.unlink()
-    os.mkfifo(path)
-    assert sequential_testing._read(path) == {}

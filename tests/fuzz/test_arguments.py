@@ -47,7 +47,7 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
     "plot": (
         (("../sound/results",) * 5 + ("../sound/demo",),),
         {
-            "--kind": ("curves", "gain", "profile", "seeds", "training", "sensitivity", "geometry", "cd"),
+            "--kind": ("curves", "gain", "seeds", "training", "sensitivity", "geometry"),
             "--out": ("plot.svg", "plot.png", "plot.pdf", "nowhere/plot.svg"), "--methods": ("simcse,micse",),
             "--fractions": ("0.001,0.01",), "--sizes": ("100,1000",), "--tasks": ("microworld", "mw-captions"),
             "--select": ("best", "last"), "--spread": ("std", "ci95", "sem", "range"), "--baseline": ("simcse", "cls"),
@@ -61,7 +61,7 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "--margin": ("0.5", "0"),
             "--fraction": ("0.001,0.01",), "--tasks": ("microworld", "mw-captions"), "--select": ("best", "last"),
             "--single-tasks": ("",), "--learning-curve": ("",),
-            "--aso": ("",), "--variance": ("",), "--data-dir": (".",),
+            "--data-dir": (".",),
             "--format": ("terminal", "markdown", "latex", "csv", "json"),
         },
     ),

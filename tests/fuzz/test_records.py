@@ -86,16 +86,16 @@ def _commands(rng: random.Random, key: str, tasks: str) -> list[tuple[str, ...]]
             "results",
             "--format",
             rng.choice(FORMATS[:5]),
-            *rng.choice(((), ("--all-pairs",), ("--single-tasks", "--aso"))),
+            *rng.choice(((), ("--all-pairs",), ("--single-tasks",))),
         ),
-        ("compare", "results", "--format", "json", "--baseline", "cls", "--variance"),
+        ("compare", "results", "--format", "json", "--baseline", "cls"),
         (
             "plot",
             "results",
             "--out",
             "p.svg",
             "--kind",
-            rng.choice(("curves", "gain", "profile", "seeds", "training", "geometry", "cd")),
+            rng.choice(("curves", "gain", "seeds", "training", "geometry")),
         ),
         ("status", "results"),
         ("show", key, rng.choice(("published", "../sound/results", "../sound/demo")), "--results", "results"),
@@ -272,8 +272,6 @@ def _beside(case: Case, results: Path, key: str) -> None:
     rng = case.rng
     name = rng.choice(
         (
-            "looks.json",
-            "looks.json",
             "plan-x.tsv",
             f"broken/{key}.json",
             f"running/{key}.json",

@@ -12,12 +12,11 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
 
-from cseb.analysis.gains import floor
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.study import gather
 from cseb.errors import BadResults, BadSpec
-from cseb.plots import profiles, runs, scores, style
+from cseb.plots import runs, scores, style
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Score
 from cseb.records.store import Store
@@ -39,12 +38,6 @@ def lying(method: str, alignment: float, uniformity: float) -> Record:
     return made.model_copy(update={"scores": (*made.scores, *shape)})
 
 
-def profile(records: list[Record]) -> Plot:
-    study = gather(records)
-    start = floor(records, study, TASKS, "last", study.methods[0])
-    return profiles.profile(study, TASKS, "last", start)
-
-
 def training(records: list[Record]) -> Plot:
     return runs.training(gather(records), {one.key: one for one in records})
 
@@ -56,7 +49,6 @@ def geometry(records: list[Record]) -> Plot:
 DRAWN: dict[str, Callable[[], Plot]] = {
     "curves": lambda: scores.curves(few_shot(grid())),
     "gain": lambda: scores.gain(ablation(PAIRED), "msse"),
-    "profile": lambda: profile(grid()),
     "seeds": lambda: scores.seeds(few_shot(grid())),
     "sensitivity": lambda: scores.sensitivity(sensitivity([heated(0.1, 3.0), heated(0.05, 2.0)]), {}),
     "training": lambda: training(grid()),
@@ -94,21 +86,6 @@ def test_a_gain_is_the_mean_of_paired_differences() -> None:
     (axes,) = scores.gain(ablation(PAIRED), "msse").figure.axes
     line = next(line for line in axes.get_lines() if line.get_marker() not in ("_", "None", ""))
     assert line.get_ydata()[0] == pytest.approx(np.mean(np.subtract(LESS, FULL)))
-
-
-def test_a_profile_falls_from_all_to_none_by_the_gains() -> None:
-    points = ((51.0, 62.0, 73.0), (50.0, 61.0, 74.0))
-    drawn = profile(
-        [*(record("a", seed=s) for s in range(2)), *(record("b", seed=s, values=points[s]) for s in (0, 1))]
-    )
-    (axes,) = drawn.figure.axes
-    line = axes.get_lines()[0]
-    assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == pytest.approx(
-        {-0.5: 1, 0: 5 / 6, 1: 3 / 6, 2: 2 / 6, 3: 1 / 6, 4: 0, 4.5: 0}
-    )
-    assert "b +1.83 [1.67, 2.00] (n=2)" in drawn.caption
-    with pytest.raises(BadResults, match="nothing was gained"):
-        profile([record("a", seed=s) for s in range(2)])
 
 
 def test_every_seed_has_its_mark() -> None:
@@ -169,29 +146,28 @@ def test_what_cannot_be_drawn_is_said_in_one_line(tmp_path: Path, monkeypatch: p
         style.check(Path("a.png"))
 
 
-@pytest.mark.parametrize("kind", ["curves", "gain", "profile", "seeds", "training"])
+@pytest.mark.parametrize("kind", ["curves", "gain", "seeds", "training"])
 def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.prepare()
     for one in grid():
         store.write(one, {})
-    full = ["--baseline", "simcse"] if kind in ("gain", "profile") else []
+    full = ["--baseline", "simcse"] if kind == "gain" else []
     done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"), *full)
     assert done.exit_code == 0, done.output
     assert "cseb:0.1.0|" in done.output
     assert (tmp_path / "a.pdf").stat().st_size > 1000
 
 
-def test_encoders_as_they_stand_are_where_a_profile_starts_and_nowhere_else(tmp_path: Path) -> None:
+def test_encoders_as_they_stand_are_no_curve(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.prepare()
     standing = record("mean", size=1, corpus="none", dev="", resolved="mean()@1", values=(40.0, 50.0, 60.0))
     for one in (*PAIRED, standing.model_copy(update={"subset": replace(standing.subset, size=0, fraction=1.0)})):
         store.write(one, {})
-    for kind in ("curves", "profile"):
-        done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.svg"))
-        assert done.exit_code == 0, done.output
-        assert ("the untrained encoder (mean)" in done.output) == (kind == "profile")
+    done = call("plot", str(tmp_path), "--out", str(tmp_path / "a.svg"))
+    assert done.exit_code == 0, done.output
+    assert "untrained" not in done.output
 
 
 def test_a_size_without_training_is_not_on_the_axis() -> None:

@@ -50,17 +50,6 @@ def test_every_comparison_has_its_scope_n_margin_and_family() -> None:
     assert row(chances, "good")["sign flips, p"] == "0.062"
 
 
-def test_almost_stochastic_order_is_a_column_where_it_is_asked_for() -> None:
-    _, chances, _ = page(aso=True)
-    assert chances.heads[-1] == "ASO"
-    assert row(chances, "good")["ASO"] == "0.00"
-    assert chances.lines[0].values["aso"] == 0
-    assert "ignores pairing; descriptive" in chances.notes[-1]
-    assert "aso" not in page()[1].lines[0].values
-    effects, *_ = page(seeds=4, aso=True)
-    assert "No almost stochastic order below 5 seeds." in effects.notes
-
-
 def test_a_small_sure_difference_is_said_to_be_below_the_margin() -> None:
     effects, *_ = page(effects={"simcse": 0, "bit": 0.3}, noise=0.02, margin=1.0)
     assert row(effects, "bit")["verdict"] == "better, by less than 1 (seeds and items)"

@@ -46,8 +46,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("report", "--against", "published"),
     ("report", "--mark", "items"),
     ("compare",),
-    ("compare", "--all-pairs", "--single-tasks", "--aso", "--format", "json"),
-    ("compare", "--variance"),
+    ("compare", "--all-pairs", "--single-tasks", "--format", "json"),
     ("status",),
     ("verify",),
 )
