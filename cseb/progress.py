@@ -22,6 +22,7 @@ _reader: ContextVar[Callable[[str], None] | None] = ContextVar("reader", default
 def remark(line: str) -> None:
     """Report a line that stays on the screen, such as a plan before it is carried out."""
     if (reader := _reader.get()) is not None:
+        tell("")  # what is drawn now would be on the same line
         reader(line)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cseb.progress import counted, heard, listening, tell, unheard
+from cseb.progress import counted, heard, listening, reading, remark, tell, unheard
 
 Said = list[tuple[str, int, int]]
 
@@ -45,3 +45,11 @@ def test_what_others_show_is_told_to_nobody_and_its_beginning_is() -> None:
             tell("a job")
         tell("after it")
     assert said == [("", 0, 0), ("after it", 0, 0)]
+
+
+def test_a_remark_reaches_its_reader_after_the_display_is_hidden() -> None:
+    said: list[object] = []
+    remark("to nobody")
+    with listening(lambda *each: said.append(each)), reading(said.append):
+        remark("a plan")
+    assert said == [("", 0, 0), "a plan"]

@@ -20,8 +20,8 @@ Row = tuple[str, str, str, str, str]  # cells of a line of the table, below HEAD
 class Recommendation:
     """The result of `cseb.recommend`; printed, it is the sentence and the table.
 
-    sentence: the conclusion. chosen: the recommended encoder, as the table names it; "" without a conclusion. rows,
-    notes: the table and the lines below it. model: the folder of the recommended model, None if none was written.
+    sentence: the conclusion. chosen: the recommended encoder, as the table names it; "" without a conclusion. head,
+    rows, notes: the table and the lines below it. model: the folder of the model, None if none was written.
     """
 
     sentence: str
@@ -29,11 +29,12 @@ class Recommendation:
     rows: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
     model: Path | None = None
+    head: tuple[str, ...] = HEAD
 
     def table(self) -> str:
         """Return the table and its notes; a column without content is left out."""
         shown = [place for place in range(len(HEAD)) if place == 0 or any(row[place] for row in self.rows)]
-        lines = aligned([[row[place] for place in shown] for row in self.rows], [HEAD[place] for place in shown])
+        lines = aligned([[row[place] for place in shown] for row in self.rows], [self.head[place] for place in shown])
         return "\n".join([*(lines if self.rows else []), *self.notes])
 
     def __str__(self) -> str:
@@ -82,13 +83,8 @@ def best_base(selecting: Sequence[Sample]) -> str:
 def conclude(base: Sample, trained: Sample | None, words: Sample, tried: int) -> tuple[str, str]:
     """Return the conclusion in one sentence, and the name of the recommended encoder.
 
-    A trained model is recommended only if it is significantly better than the encoder without training.
-
-    Args:
-        base: the encoder without training, on the deciding examples.
-        trained: the best method there; None if none could be trained.
-        words: TF-IDF there.
-        tried: number of methods that were compared.
+    A trained model is recommended only if it is significantly better than the encoder without training, `base`.
+    words: TF-IDF. tried: number of methods that were compared. All samples are those of the deciding examples.
     """
     own = base.method == AS_IT_IS
     keep = "Keep the encoder as it is" if own else f"Use {base.method} without training"

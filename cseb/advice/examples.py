@@ -23,6 +23,7 @@ from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.tasks.task import Items, Loaded
 from cseb.text import quantity
 
+Places = npt.NDArray[np.int64]
 FEWEST = 30  # examples: with fewer, only differences of many points can be detected
 SELECTING = 1 / 3  # fraction of the examples that selects; a rough order is enough there
 
@@ -54,7 +55,7 @@ class Examples:
         return examples
 
     @cached_property
-    def parts(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def parts(self) -> tuple[Places, Places]:
         """Positions of the examples that select and of those that decide; a sentence is in one part only."""
         clusters = Clusters.of(self.loaded.clusters())
         labels = clusters.labels if clusters.used else np.arange(len(clusters.labels))
@@ -63,34 +64,32 @@ class Examples:
         selects = np.isin(labels, shuffled[np.cumsum(sizes[shuffled]) <= SELECTING * len(labels)])
         return np.flatnonzero(selects), np.flatnonzero(~selects)
 
-    def samples(self, method: str, items: Mapping[int, Items]) -> tuple[Sample, Sample]:
-        """Return the scores of a method on the examples that select and on those that decide.
-
-        Args:
-            method: its name.
-            items: what it did on each example of the task, by seed.
+    def sample(self, method: str, items: Mapping[int, Items], part: Places) -> Sample:
+        """Return the scores of a method on a part. items: what it did on each example of the task, by seed.
 
         Raises:
             BadData: if a score is undefined.
         """
-        selecting, deciding = ({seed: self._score(each, part) for seed, each in items.items()} for part in self.parts)
-        return _sample(method, selecting), _sample(method, deciding)
+        scores = {seed: self._score(each, part) for seed, each in items.items()}
+        contributions = {seed: each for seed, (_, each) in scores.items()}
+        return Sample(method, {seed: value for seed, (value, _) in scores.items()}, contributions)
 
     def scored(
         self, items: Mapping[str, Mapping[int, Items]], failures: dict[str, str] | None = None
     ) -> dict[str, tuple[Sample, Sample]]:
-        """Return the samples of methods; why one has no score is added to `failures`, or raised if that is None."""
+        """Return the samples of methods on both parts; `failures` gets why one has no score, without it that raises."""
         samples: dict[str, tuple[Sample, Sample]] = {}
         for method, runs in items.items():
             try:
-                samples |= {method: self.samples(method, runs)} if runs else {}
+                selecting, deciding = (self.sample(method, runs, part) for part in self.parts)
+                samples[method] = selecting, deciding
             except BadData as error:
                 if failures is None:
                     raise
                 failures[method] = str(error)
         return samples
 
-    def _score(self, items: Items, part: npt.NDArray[np.int64]) -> tuple[float, npt.NDArray[np.float64]]:
+    def _score(self, items: Items, part: Places) -> tuple[float, npt.NDArray[np.float64]]:
         """Return the score of a part, in points, and what each cluster of its examples contributes to it.
 
         A correlation is computed from these examples alone; all other scores are means over examples.
@@ -117,11 +116,3 @@ def repeated(untrained: Sample, seeds: range) -> Sample:
     """Return the sample of an encoder without training, whose score does not depend on the seed, at these seeds."""
     [value], [contributions] = untrained.points.values(), untrained.contributions.values()
     return Sample(untrained.method, dict.fromkeys(seeds, value), dict.fromkeys(seeds, contributions))
-
-
-def _sample(method: str, scores: Mapping[int, tuple[float, npt.NDArray[np.float64]]]) -> Sample:
-    return Sample(
-        method,
-        {seed: value for seed, (value, _) in scores.items()},
-        {seed: contributions for seed, (_, contributions) in scores.items()},
-    )

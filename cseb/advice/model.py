@@ -61,18 +61,9 @@ def pooler_of(folder: Path) -> str:
 
 
 def export(source: Path, out: Path, found: Recommendation, items: Items, task: str, data_dir: str) -> None:
-    """Copy a model to `out` with its card, unless it is not the model that was scored.
+    """Copy a saved model to `out` with a card, and replace an older one there, if it is the model that was scored.
 
-    Args:
-        source: a folder that `run` saved.
-        out: the folder to write; a model of cseb that is there already is replaced.
-        found: the recommendation, for the card.
-        items: what the scored model did on each example.
-        task: as typed.
-        data_dir: folder of task files.
-
-    Raises:
-        BadResults: if it cannot be written, or is not the model that was scored.
+    items: what the scored model did on each example of `task`. Raises: BadResults.
     """
     part = out.with_name(f".{out.name}.{uuid.uuid4().hex}.tmp")
     try:

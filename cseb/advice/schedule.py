@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cseb.analysis.paired import Sample
@@ -44,15 +44,9 @@ class Schedule:
 
 
 def fitting(run: Mapping[str, float], workers: int, budget: float | None) -> Schedule:
-    """Return the largest schedule that fits a budget.
+    """Return the largest schedule that fits a budget in seconds, None for no limit. Raises: BadBenchmark if none fits.
 
-    Args:
-        run: seconds of one run of each method, the most promising method first.
-        workers: runs at a time.
-        budget: seconds; None for no limit.
-
-    Raises:
-        BadBenchmark: if none fits.
+    run: seconds of one run of each method, the most promising method first. workers: runs at a time.
     """
     names = tuple(run)
     choices = [Schedule(names[:count], SELECTING, DECIDING) for count in range(len(names), 1, -1)]
@@ -71,8 +65,3 @@ def detectable(base: Sample, seeds: int) -> float:
     """Return the difference in points that these examples detect with 80 % power. base: without training."""
     [contributions] = base.contributions.values()
     return Design(seeds, 0.0, 2 * (1 - CORRELATION) * variance(contributions)).detectable() or 0.0
-
-
-def best_method(selecting: Sequence[Sample]) -> str:
-    """Return the method with the highest mean on the selecting examples, the first of equal ones."""
-    return max(selecting, key=lambda sample: sample.mean).method

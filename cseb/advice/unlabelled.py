@@ -16,7 +16,7 @@ from cseb.seeds import stream_seed
 from cseb.tasks.task import Embed
 
 MOST = 2000  # sentences that pairs and the proxy task are drawn from
-LONG, FEWEST = 8, 50  # words of a sentence that can be divided; how many sentences the proxy task needs
+LONG, FEWEST = 8, 50  # words of a sentence that can be shortened; how many of these the proxy task needs
 REACH = (1, 20, MOST)  # how near the second sentence of a pair is: the nearest, one of the 20 nearest, any
 
 
@@ -62,24 +62,19 @@ def write_pairs(file: Path, pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def proxy(sentences: Sequence[str], folder: Path) -> str:
-    """Write a task that needs no labels, half of a sentence retrieves the other half, and return its file.
+    """Write a task that needs no labels, every second word of a sentence retrieves the sentence, and return its file.
 
     Raises:
-        BadData: if too few sentences are long enough and have halves of their own.
+        BadData: if too few sentences are long enough.
     """
-    rows: dict[str, str] = {}
-    seen: set[str] = set()
-    for words in map(str.split, sentences):
-        first, second = (" ".join(part) for part in (words[: len(words) // 2], words[len(words) // 2 :]))
-        if len(words) >= LONG and not {first, second} & seen:
-            rows[first] = second
-            seen |= {first, second}
-    if len(rows) < FEWEST:
+    shortened = {" ".join(sentence.split()[::2]): sentence for sentence in sentences if len(sentence.split()) >= LONG}
+    if len(shortened) < FEWEST:
         raise BadData(
-            f"only {len(rows)} sentences can be divided, {FEWEST} are needed; give labelled examples with `eval`"
+            f"only {len(shortened)} distinct sentences have {LONG} words or more, {FEWEST} are needed; give labelled "
+            "examples with `eval`"
         )
-    _write(folder / "halves.csv", [("query", "document"), *rows.items()])
-    return str(folder / "halves.csv")
+    _write(folder / "shortened.csv", [("query", "document"), *shortened.items()])
+    return str(folder / "shortened.csv")
 
 
 def _write(file: Path, rows: Sequence[Sequence[str]]) -> None:

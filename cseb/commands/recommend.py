@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, Quiet
-from cseb.commands.screen import say
+from cseb.commands.screen import say, say_folded
 from cseb.errors import BadSpec, TrainingFailed
 from cseb.parameters import (
     COLUMN,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from cseb.commands.trials import Runs, Trials
 
 WARNING = (
-    "The proxy task (half of a sentence retrieves the other half) uses no labels. It may order encoders differently "
-    "from your task: do not choose by it."
+    "The proxy task (every second word of a sentence retrieves the sentence) uses no labels. It may order encoders "
+    "differently from your task: do not choose by it."
 )
 EVAL = option(
     "Labelled examples that decide, 30 or more: a file of rated pairs, of labelled sentences or of questions and "
@@ -104,9 +105,15 @@ def recommend(
 
 def print_recommendation(call: Call[Recommendation], *, quiet: Quiet = False) -> None:
     """Print the plan, then the recommendation."""
-    with reading(lambda line: None if quiet else say(line, err=True)):
+    from cseb.commands.describe import folded
+
+    def show(line: str) -> None:
+        if not quiet:
+            say(folded(line) if sys.stderr.isatty() else line, err=True)
+
+    with reading(show):
         found = call()
-    say(found.sentence if quiet else str(found))
+    say_folded(found.sentence if quiet else str(found))
     if found.model is not None and not quiet:
         say(f"model: {found.model}")
 
@@ -122,7 +129,7 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
     sentences = unlabelled.sampled(trials.sentences)
-    embeds = [find(trials.encoder, options).open(), tf_idf]
+    embeds = [find(trials.as_it_is, options).open(), tf_idf]
     unlabelled.write_pairs(file, unlabelled.pairs_to_rate(sentences, count, embeds))
     return Recommendation(
         f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "
@@ -136,7 +143,7 @@ def _compared(
     """Compare methods with the encoder without training on labelled examples."""
     from cseb.advice.conclusion import TF_IDF, Recommendation, best_base, conclude, row
     from cseb.advice.examples import Examples, repeated
-    from cseb.advice.schedule import best_method, detectable, fitting
+    from cseb.advice.schedule import detectable, fitting
     from cseb.commands.trials import POOLED
 
     examples = Examples.read(task, trials.settings["data_dir"])
@@ -164,12 +171,12 @@ def _compared(
         return Recommendation("Nothing was trained (--dry-run).", "", tuple(rows), tuple(notes))
     runs = trials.run(plan.methods, range(plan.selecting), task)
     tried = examples.scored(runs.items, runs.failures)
-    best = best_method([samples[0] for samples in tried.values()]) if tried else plan.methods[0]
+    best = max(tried, key=lambda name: tried[name][0].mean, default=plan.methods[0])
     if tried or not plan.selecting:
         runs |= trials.run([best], plan.deciding_seeds[:1], task, save=out is not None)
         runs |= trials.run([best], plan.deciding_seeds[1:], task)
     decided = {seed: items for seed, items in runs.items.get(best, {}).items() if seed in plan.deciding_seeds}
-    _, final = examples.scored({best: decided}, runs.failures).get(best, (None, None))
+    _, final = examples.scored({best: decided} if decided else {}, runs.failures).get(best, (None, None))
     reference, words = (repeated(baselines[name][1], plan.deciding_seeds) for name in (base, TF_IDF))
     sentence, chosen = conclude(reference, final, words, len(plan.methods))
     for name in dict.fromkeys([*tried, *([best] if final else [])]):
@@ -204,7 +211,7 @@ def _without_labels(trials: Trials, method: str, out: Path | None, dry_run: bool
         sentence = f"Trained {labels[0]}; without labelled examples nobody knows whether it is better than the encoder."
     notes = (WARNING, "To decide, write pairs to rate: --make-pairs 40. Then give them with --eval.")
     rows = tuple(row(None, None, sample) for _, sample in examples.scored({**items, **runs.items}).values())
-    found = Recommendation(sentence, "", rows, notes)
+    found = Recommendation(sentence, "", rows, notes, head=("", "", "proxy task", "", ""))
     return _with_model(found, runs, labels[0] if labels else "", out if labels else None, task, trials)
 
 

@@ -93,6 +93,12 @@ class Trials:
 
         return find_encoder(self.encoder)[0]
 
+    @property
+    def as_it_is(self) -> str:
+        """The encoder with its own modules, as `cseb eval` names it: of a hub name, too."""
+        modules = (self.start / "modules.json").is_file() and not Path(self.encoder).is_dir()
+        return f"st:{self.encoder}" if modules else self.encoder
+
     @cached_property
     def scale(self) -> str:
         """What replaces the methods' own recipes, which are for a million sentences."""
@@ -101,11 +107,9 @@ class Trials:
         return f"recipe(batch_size=32, learning_rate={float(f'{rate:.1g}')}), queue(size=64)"
 
     def baselines(self, task: str) -> dict[str, dict[int, Items]]:
-        """Score the encoder as it is, other poolings and TF-IDF.
+        """Return what each baseline did on each example, by its name and seed 0, the encoder's own pooling first.
 
-        Returns:
-            What each baseline did on each example, by its name and seed 0; the encoder's own pooling first. A pooling
-            whose vectors are all equal is left out.
+        A pooling whose vectors are all equal is left out.
         """
         from cseb.advice.conclusion import AS_IT_IS, TF_IDF
         from cseb.commands.evaluate import evaluate
@@ -117,7 +121,7 @@ class Trials:
         asked |= {f"{pooler}{POOLED}": pooler for pooler in dict.fromkeys([*own, *POOLINGS])}
         items = {}
         for name, pooler in [*asked.items(), (TF_IDF, "")]:
-            encoder = "words:tf-idf" if name == TF_IDF else self.encoder
+            encoder = {TF_IDF: "words:tf-idf", AS_IT_IS: self.as_it_is}.get(name, self.encoder)
             scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
             if scores.record is not None and not scores.failed:
                 items[name] = {0: self._items(scores.record.key)}
@@ -128,11 +132,9 @@ class Trials:
         return items
 
     def methods(self, named: str, base: str) -> list[str]:
-        """Return the methods to train, as records name them. Raises: BadSpec for one that does not train.
+        """Return the methods named by the user, or METHODS with the pooling of the baseline `base`.
 
-        Args:
-            named: by the user; "" for METHODS with the pooling of the encoder without training.
-            base: the baseline whose pooling that is.
+        Raises: BadSpec for a method that does not train.
         """
         from cseb.advice.model import pooler_of
         from cseb.methods.grammar import labels, parse_method
@@ -169,14 +171,7 @@ class Trials:
     def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> Runs:
         """Train and score methods on all sentences; runs that have a record are not repeated.
 
-        Args:
-            methods: as records name them.
-            seeds: of every method.
-            task: as typed.
-            save: whether to save the models.
-
-        Raises:
-            KeyboardInterrupt: if it is interrupted.
+        seeds: of every method. save: whether to save the models. Raises: KeyboardInterrupt if it is interrupted.
         """
         from cseb.api.grid import plan_grid
         from cseb.experiment.benchmark import Benchmark

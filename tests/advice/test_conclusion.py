@@ -5,7 +5,6 @@ import pytest
 
 from cseb.advice.conclusion import AS_IT_IS, TF_IDF, Difference, Recommendation, best_base, conclude, row
 from cseb.advice.examples import repeated
-from cseb.advice.schedule import best_method
 from cseb.analysis.paired import Sample
 from cseb.statistics.intervals import Interval
 
@@ -76,10 +75,6 @@ def test_another_pooling_must_be_better_by_the_margin_to_replace_the_own_one() -
     own = sample(AS_IT_IS, 50.0)
     assert best_base([own, sample("mean pooling", 50.4)]) == AS_IT_IS
     assert best_base([own, sample("mean pooling", 50.6), sample("cls pooling", 50.7)]) == "cls pooling"
-
-
-def test_the_best_method_is_selected_and_the_first_of_equal_ones() -> None:
-    assert best_method([sample("a", 1, 2), sample("b", 2, 2), sample("c", 3, 1)]) == "b"
 
 
 def test_a_difference_is_significant_where_its_interval_excludes_zero() -> None:

@@ -40,10 +40,9 @@ def test_ratings_are_never_overwritten(tmp_path: Path) -> None:
         write_pairs(tmp_path / "p.csv", [("x", "y")])
 
 
-def test_the_proxy_task_divides_long_sentences_and_no_half_occurs_twice(tmp_path: Path) -> None:
+def test_the_proxy_task_shortens_long_sentences(tmp_path: Path) -> None:
     long = [f"{n} two three four five six seven {n}" for n in range(50)]
-    again = "0 two three four but another second half"
-    table = read_table(Path(proxy([*long, "too short", again], tmp_path)))
-    assert len(table.rows) == 50 and table.rows[3] == ("3 two three four", "five six seven 3")
-    with pytest.raises(BadData, match="only 49 sentences can be divided"):
+    table = read_table(Path(proxy([*long, "too short"], tmp_path)))
+    assert len(table.rows) == 50 and table.rows[3] == ("3 three five seven", long[3])
+    with pytest.raises(BadData, match="only 49 distinct sentences have 8 words or more"):
         proxy(long[1:], tmp_path)

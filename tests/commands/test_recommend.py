@@ -172,6 +172,7 @@ def test_without_labels_there_is_a_warning_and_a_model_only_on_request(
     found = ask(eval=None, methods=None)
     assert found.chosen == "" and found.model is None and "do not choose by it" in found.notes[0]
     assert [row[0] for row in found.rows] == ["cls pooling", "mean pooling", "TF-IDF"]
+    assert found.table().splitlines()[0].split() == ["proxy", "task"]
     trained = ask(eval=None, methods=None, train="crops", out=tmp_path / "model")
     assert trained.model == tmp_path / "model" and trained.rows[-1][0] == "crops" and trained.chosen == ""
 
