@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.main import get_command
+
+from cseb.commands.application import app
 
 ROOT = Path(__file__).parents[1]
 # Pages that are held to these rules; add a page as soon as it is rewritten.
@@ -87,6 +92,22 @@ def test_sentences_are_short(page: str) -> None:
     lengths = {sentence: words(sentence) for paragraph in paragraphs for sentence in sentences(paragraph)}
     assert not {sentence: length for sentence, length in lengths.items() if length > LONGEST}
     assert not lengths or sum(lengths.values()) / len(lengths) <= AVERAGE
+
+
+def help_texts(group: Any = None, name: str = "cseb") -> Iterator[tuple[str, str]]:
+    """Yield the help of every command and option, with the command's name."""
+    for word, command in (group or get_command(app)).commands.items():
+        if hasattr(command, "commands"):
+            yield from help_texts(command, f"{name} {word}")
+        else:
+            for text in (command.help, *(getattr(parameter, "help", "") for parameter in command.params)):
+                yield f"{name} {word}", text or ""
+
+
+def test_help_uses_the_terms_of_the_glossary() -> None:
+    texts = list(help_texts())
+    assert len(texts) > 100
+    assert not [(name, terms) for name, text in texts if (terms := forbidden(text))]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("results/")])

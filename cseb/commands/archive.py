@@ -19,7 +19,7 @@ def archive(
     out: Annotated[Path, typer.Option(help="Folder to write an archive and scores.csv into.")],
     items: Annotated[
         str,
-        typer.Option(help="Methods whose scores per item are packed too, of new records; none; by default all."),
+        typer.Option(help="Methods whose scores per example are packed too, of new records; none; by default all."),
     ] = "",
     select: Annotated[str, typer.Option(help="Of which checkpoint items are packed: best, last, or both.")] = "both",
     quiet: Hushed = False,
@@ -36,7 +36,7 @@ def archive(
         found = pack(results, out, items=items, checkpoint=select)
     table = f"{quantity(found.scores, 'score')} in {out}/scores.csv"
     if found.path is None:
-        say(f"nothing new: every record lies in an archive of {out} already; {table}")
+        say(f"nothing new: every record is in an archive of {out} already; {table}")
         return
     before = f", beside {quantity(found.before, 'record')} archived before" if found.before else ""
     say(

@@ -39,7 +39,7 @@ def check(
 
     Three separate questions. Code: on the machine class of the expected records every bit comes back, or the first
     field that differs is named. Drift: averages stay within the repeatability limit that --calibrate measured. Paper,
-    with --against published: a printed number lies in our interval, outside, or cannot be compared. Where data sets
+    with --against published: a published number is inside our interval, outside, or not comparable. Where data sets
     of the benchmark are not here, nothing is checked and the exit code is 0.
     """
     from cseb.api.check import FreshRun, Stopped

@@ -48,7 +48,7 @@ def compare(
     out: Out = None,
     quiet: Hushed = False,
 ) -> None:
-    """Compare methods by paired differences, with intervals for new seeds and for new test items.
+    """Compare methods by paired differences, with intervals for new seeds and for new test examples.
 
     The average over tasks is the primary comparison, corrected by Holm at each fraction; all else is exploratory.
     """

@@ -60,7 +60,7 @@ def report(
         str,
         typer.Option(
             help="What is bold (or *): the best and all not significantly different from it, for new seeds, for new "
-            "test items too, or none; items need the test data."
+            "test examples too, or none; items need the test data."
         ),
     ] = "seeds",
     data_dir: DataDir = "",

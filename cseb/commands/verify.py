@@ -17,7 +17,7 @@ def verify(
     data_dir: DataDir = "",
     quiet: Hushed = False,
 ) -> None:
-    """Recompute every number of every record from its per-item scores and the task files.
+    """Recompute every number of every record from its per-example scores and the task files.
 
     The exit code is 1 if a number differs or a record cannot be checked; the others are still checked. What an archive
     leaves out on purpose is counted and is no error.

@@ -114,7 +114,7 @@ def test_records_are_added_in_an_archive_of_their_own(loose: Path, tmp_path: Pat
     assert added.endswith(f" MB), beside 1 record archived before; 8 scores in {out}/scores.csv\n")
     assert (out / "records.zip").read_bytes() == before
     again = call("archive", loose, "--out", out).stdout
-    assert again == f"nothing new: every record lies in an archive of {out} already; 8 scores in {out}/scores.csv\n"
+    assert again == f"nothing new: every record is in an archive of {out} already; 8 scores in {out}/scores.csv\n"
     assert call("report", out).stdout == call("report", loose).stdout
     assert call("verify", out).stdout == call("verify", loose).stdout
     assert f"{out}/records-2.zip, items/{other.key}.npz" in call("show", other.key, "--results", out).stdout
