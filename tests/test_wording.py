@@ -17,12 +17,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     *(f"results/{name}/README.md" for name in ("real", "real-mini", "practitioner", "triples", "rated-pairs")),
     *(f"results/{name}/README.md" for name in ("written", "decoder", "decoder-bidirectional", "documents", "embedded")),
-    *("results/README.md", "results/LOG.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("results/README.md", "results/LOG.md", "results/speed/plan.md", "README.md", "CHANGELOG.md", "CONTRIBUTING.md"),
     *("docs/index.md", "docs/quickstart.md", "docs/speed.md", "docs/architecture.md", "docs/protocols.md"),
     *(f"docs/guide/{name}.md" for name in ("describing-methods", "teachers-and-tuning", "running", "reports")),
     *(f"docs/extending/{name}.md" for name in ("index", "method", "term", "view", "pooler", "task")),
     *(f"docs/extending/{name}.md" for name in ("launcher", "format", "plugin")),
-    *(f"docs/guide/{name}.md" for name in ("encoders", "tasks", "own-sentences", "python", "statistics")),
+    *(f"docs/guide/{name}.md" for name in ("encoders", "tasks", "own-sentences", "python", "statistics", "recommend")),
 ]
 # What not to write, and what to write instead.
 TERMS = {
