@@ -15,12 +15,14 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.leavings import Leavings  # it watches the user's own cache, so it comes before that is another
+from tests.leavings import Leavings
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several tests run at a time: their threads would wait for one another
 if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
     os.environ.pop("CSEB_DATA_DIR", None)  # tests read real data only where they ask for them
-    os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="cseb-tests-")  # what cseb keeps is not the user's
+    os.environ["CSEB_TESTS_HOME"] = tempfile.mkdtemp(prefix="cseb-tests-")
+    for kind in ("CACHE", "CONFIG", "DATA"):  # the user's own folders are neither read nor watched
+        os.environ[f"XDG_{kind}_HOME"] = str(Path(os.environ["CSEB_TESTS_HOME"], kind.lower()))
 
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Option, preset
@@ -44,9 +46,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """The cache of the tests goes with them."""
+    """Remove the folders of the tests."""
     if not hasattr(config, "workerinput"):
-        shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+        shutil.rmtree(os.environ["CSEB_TESTS_HOME"], ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

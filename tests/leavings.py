@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from platformdirs import user_cache_path, user_config_path, user_data_path
+from platformdirs import user_config_path, user_data_path
 
 ROOT = Path(__file__).parents[1]
-OURS = (user_cache_path("cseb"), user_config_path("cseb"), user_data_path("cseb"))  # of whoever runs the tests
 # What Python, git and the tools of `make check` write beside what they read.
 SKIPPED = {".git", ".venv", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".import_linter_cache", ".hypothesis", "build", "dist"}  # fmt: skip  # noqa: E501
 KEPT = ("results", "benchmarks")  # a test has no business changing these; other files may be edited while it runs
@@ -49,17 +48,23 @@ class Leavings:
     """The plug-in of pytest; with xdist in the process that hands out the tests, after all others have ended."""
 
     def __init__(self) -> None:
+        self.folders: tuple[Path, ...] = ()
         self.before: State = {}
         self.lines: list[str] = []
 
     def pytest_sessionstart(self) -> None:
-        """Remember what stands there."""
-        self.before = standing(ROOT, *OURS)
+        """List the files before the tests.
+
+        Configuration and data folders are those of the tests (see conftest.py), not of the user, who may use cseb
+        meanwhile.
+        """
+        self.folders = (ROOT, user_config_path("cseb"), user_data_path("cseb"))
+        self.before = standing(*self.folders)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail the run that has left something."""
-        self.lines = left(self.before, standing(ROOT, *OURS))
+        self.lines = left(self.before, standing(*self.folders))
         if self.lines and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
