@@ -208,7 +208,9 @@ def _without_labels(trials: Trials, method: str, out: Path | None, dry_run: bool
         if labels[0] not in runs.items:
             why = runs.failures.get(labels[0], "no record was left")
             raise TrainingFailed(f"{labels[0]} could not be trained: {why}")
-        sentence = f"Trained {labels[0]}; without labelled examples nobody knows whether it is better than the encoder."
+        sentence = (
+            f"Trained {labels[0]}. Without labelled examples it is unknown whether it is better than the encoder."
+        )
     notes = (WARNING, "To decide, write pairs to rate: --make-pairs 40. Then give them with --eval.")
     rows = tuple(row(None, None, sample) for _, sample in examples.scored({**items, **runs.items}).values())
     found = Recommendation(sentence, "", rows, notes, head=("", "", "proxy task", "", ""))
