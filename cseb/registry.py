@@ -106,7 +106,7 @@ class Registry(Mapping[str, Any]):
             raise UnknownName(self.kind, name, self.targets, left_out())
         try:
             return pkgutil.resolve_name(self.targets[name])
-        except (ImportError, AttributeError, ValueError) as error:
+        except Exception as error:  # a third-party module may raise anything
             raise BadSpec(f"{self.kind} {name!r} should be {self.targets[name]}, which fails: {error}") from error
 
     def __contains__(self, name: object) -> bool:

@@ -1,3 +1,8 @@
-"""The version of cseb, said once: the package, its records and its wheel take it from here."""
+"""The versions of cseb: of the package, and of what computes the numbers of a record."""
 
 __version__ = "0.1.0"
+
+# Raised by one when the same job would give other numbers, as the version of a part or a task is. Records of another
+# version are stale. `cseb check` finds a change of numbers without a new version.
+TRAINER_VERSION = 1  # loop, optimiser, schedule, batches and choice of the subset: cseb.training, cseb.data.subset
+ENCODER_VERSION = 1  # tokenising, loading, forward pass, dropout and precision: cseb.encoder, cseb.embedders

@@ -9,9 +9,6 @@ from subprocess import CompletedProcess
 from tests.forked import forked
 from tests.stderr_lines import without_progress
 
-ROOT = Path(__file__).parents[1]
-
-
 TERM = '''"""A contrast that another package brings."""
 
 from typing import Annotated, ClassVar
@@ -81,7 +78,6 @@ class Kit:
     """A folder on the path with a package and what an installer writes beside it."""
 
     folder: Path
-    home: Path = ROOT
 
     def write(self, name: str, text: str) -> None:
         path = self.folder / "cosent_kit" / name
@@ -95,8 +91,7 @@ class Kit:
         (info / "entry_points.txt").write_text(entries)
 
     def call(self, *arguments: object, installed: bool = True) -> CompletedProcess[str]:
-        path = [*([self.folder] if installed else []), *([self.home] if self.home != ROOT else [])]
-        return forked(["cseb", *map(str, arguments)], self.folder, path)
+        return forked(["cseb", *map(str, arguments)], self.folder, [self.folder] if installed else [])
 
     def said(self, *arguments: object) -> str:
         """The one line of what a user can mend."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cseb.errors import BadResults, did_you_mean
-from cseb.methods.equal_code import latest
 from cseb.records.record import RecordSummary, Source
 from cseb.text import plain
 
@@ -26,7 +25,6 @@ CONDITIONS: tuple[tuple[str, Identity, Shown], ...] = (
     ("number of threads", lambda one: one.protocol.threads, lambda one: str(one.protocol.threads)),
     ("number of processes", lambda one: one.protocol.processes, lambda one: str(one.protocol.processes)),
     ("dtype", lambda one: one.origin.dtype, lambda one: one.origin.dtype),
-    ("version of cseb", lambda one: one.origin.cseb, lambda one: one.origin.cseb),
     (
         "version of torch",
         lambda one: one.origin.versions.get("torch", ""),
@@ -47,7 +45,7 @@ def refuse_differences(
             hint = "; --by encoder makes rows of them" if what == "encoder" else ""
             raise BadResults(f"records differ in {what}: {kinds}; a table holds one, so keep the others apart{hint}")
     differing = {what: kinds for what, identity, shown in CONDITIONS if (kinds := _kinds(records, identity, shown))}
-    differing |= _other_code(records)
+    differing |= _third_party_differences(records)
     if differing and not mixed:
         what, kinds = next(iter(differing.items()))
         raise BadResults(
@@ -56,22 +54,14 @@ def refuse_differences(
     return differing
 
 
-def _other_code(records: list[RecordSummary]) -> dict[str, str]:
-    """Parts, tasks and trainer that these records were not all computed by the same code of, as far as they tell.
-
-    Code that is shown to compute the same is the same here; see `cseb.methods.equal_code`.
-    """
-    found: dict[str, dict[str, None]] = {}
-    seen: set[int] = set()
+def _third_party_differences(records: list[RecordSummary]) -> dict[str, str]:
+    """Return the third-party parts and tasks that these records used in more than one version."""
+    versions: dict[str, set[str]] = {}
     for record in records:
-        for other in record.foreign:
-            version_and_code = f"{other.package} {other.version}, code {other.code[:8]}"
-            found.setdefault(f"the code of {plain(other.name)}", {})[version_and_code] = None
-        if id(record.origin.code) not in seen:  # most records share one
-            seen.add(id(record.origin.code))
-            for name, code in record.origin.code.items():
-                found.setdefault(f"the code of {plain(name)}", {})[latest(name, code)[:8]] = None
-    return {what: plain(" / ".join(sorted(kinds))) for what, kinds in found.items() if len(kinds) > 1}
+        for source in record.foreign:
+            version = plain(f"{source.package} {source.version}, code {source.code[:8]}")
+            versions.setdefault(f"the code of {plain(source.name)}", set()).add(version)
+    return {what: " / ".join(sorted(shown)) for what, shown in versions.items() if len(shown) > 1}
 
 
 def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[list[RecordSummary]]:

@@ -121,11 +121,7 @@ def gather(
     table must not mix, or when none is left.
     """
     records = list(records)
-    known: dict[tuple[str, tuple[str, ...]], str] = {}  # the seeds of a cell share both texts
-    for record in records:
-        if (judged := (record.resolved, record.protocol.tasks)) not in known:
-            known[judged] = stale(record)
-    reasons = [known[record.resolved, record.protocol.tasks] for record in records]
+    reasons = _stale_reasons(records)
     fresh = [record for record, reason in zip(records, reasons, strict=True) if not reason]
     old = tuple(reason for reason in reasons if reason)
     if not fresh:
@@ -190,6 +186,18 @@ def _encoder_rows(records: list[RecordSummary]) -> Callable[[RecordSummary], str
         return f"{full} {record.method}" if several else full
 
     return row
+
+
+def _stale_reasons(records: Sequence[RecordSummary]) -> list[str]:
+    """Return `stale` of each record, computed once for records of the same versions, such as the seeds of a cell."""
+    reasons: dict[object, str] = {}
+    answers = []
+    for record in records:
+        versions = (record.resolved, record.protocol.tasks, record.trainer_version, record.encoder_version)
+        if (alike := (*versions, record.subset.size)) not in reasons:
+            reasons[alike] = stale(record)
+        answers.append(reasons[alike])
+    return answers
 
 
 def _bare(source: Source) -> str:

@@ -108,7 +108,6 @@ def plan_grid(
     save_models: bool = False,
     fresh: bool = False,
     retry_failed: bool = False,
-    changed: str = "refuse",
     trust_remote_code: bool = False,
     time_limit: float | None = None,
     backwards: bool = False,
@@ -143,7 +142,7 @@ def plan_grid(
     folder = Path(results)
     models = folder / "models" if save_models else None
     ordered = jobs[::-1] if backwards else jobs
-    grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models, changed)
+    grid = Grid.of(benchmark, ordered, Store(folder), at_once, fresh, retry_failed, models)
     return PlannedGrid(grid, host, models, time_limit, away)
 
 
@@ -173,7 +172,6 @@ def run(
     save_models: bool = False,
     fresh: bool = False,
     retry_failed: bool = False,
-    changed: str = "refuse",
     time_limit: float | None = None,
     trust_remote_code: bool = False,
 ) -> Results:
@@ -210,7 +208,6 @@ def run(
         save_models: keep trained encoders in ``results/models``.
         fresh: run jobs again that have a record.
         retry_failed: run jobs again whose record says failed.
-        changed: records that other code made: ``keep``, ``rerun``, or ``refuse`` to go on.
         time_limit: seconds a job may take before it is ended as hung.
         trust_remote_code: run Python code that comes with the encoder.
 
@@ -261,7 +258,6 @@ def run(
         save_models=save_models,
         fresh=fresh,
         retry_failed=retry_failed,
-        changed=changed,
         trust_remote_code=trust_remote_code,
         time_limit=time_limit,
     )

@@ -96,7 +96,7 @@ def _value(values: Mapping[str, object], option: Option) -> str:
 
 
 def _brought_by(known: Facts) -> str:
-    return f"of {known.package} {known.release}" if known.foreign else "of cseb"
+    return f"of {known.package} {known.release}" if known.third_party else "of cseb"
 
 
 def folded(text: str) -> str:
@@ -140,10 +140,10 @@ def _parts() -> list[Row]:
 def _with_options(name: str) -> str:
     """A part with what its class presets, as far as the source text of another package's tells it."""
     try:
-        known = facts(name, False)
+        known = facts(name)
     except CsebError as error:
         return f"cannot be used: {error}"
-    return f"{Part(name, known.defaults())}{f' of {known.package} {known.release}' if known.foreign else ''}"
+    return f"{Part(name, known.defaults())}{f' of {known.package} {known.release}' if known.third_party else ''}"
 
 
 def _tasks() -> list[Row]:

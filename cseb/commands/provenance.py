@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from cseb.analysis.comparable import as_it_stands
 from cseb.errors import BadResults, CsebError
-from cseb.methods.equal_code import latest, shown_by
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import Stated, part_differences, stated
 from cseb.records.record import Record, Select
@@ -125,10 +124,7 @@ def _origin(record: Record) -> Iterator[Row]:
     yield "took", f"{cost.train_seconds:.1f} s training, {cost.score_seconds:.1f} s scoring, {cost.peak_rss_mb:.0f} MB"
     yield "machine", plain(f"{origin.machine}, {origin.device}")
     yield "cseb", plain(origin.cseb + (f", commit {origin.commit}" if origin.commit else ""))
-    for name, code in origin.code.items():
-        equal = latest(name, code)
-        newer = f", equal to {equal}: {shown_by(name, code)}" if equal != code else ""
-        yield "code of", plain(f"{name}: {code}{newer}")
+    yield "computed by", f"trainer@{record.trainer_version}, encoder@{record.encoder_version}"
     yield "versions", plain(", ".join(f"{name} {version}" for name, version in origin.versions.items()))
 
 

@@ -92,9 +92,6 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run jobs again whose record says failed.")
     ] = False,
-    changed: Annotated[
-        str, typer.Option(help="Records made by other code: keep them, rerun their jobs, or refuse and stop.")
-    ] = "refuse",
     trust_remote_code: Trust = False,
 ) -> None:
     """Train and score every method, fraction and seed that has no record yet.
@@ -150,7 +147,6 @@ def run(
             save_models=save_models,
             fresh=fresh,
             retry_failed=retry_failed,
-            changed=changed,
             trust_remote_code=trust_remote_code,
             time_limit=limit,
         )

@@ -16,7 +16,7 @@ from cseb.errors import BadData, CsebError
 from cseb.experiment.origin import origin, peak_rss_mb
 from cseb.experiment.plan import versioned
 from cseb.experiment.score_job import score_of
-from cseb.methods import fingerprints
+from cseb.methods import third_party
 from cseb.progress import counted, tell
 from cseb.records.items import Items
 from cseb.records.method_text import read_method
@@ -26,6 +26,7 @@ from cseb.registry import part_names
 from cseb.tasks.evaluate import Checked, load_task, score_each
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Loaded, Task
+from cseb.version import ENCODER_VERSION
 
 NOTHING = hashlib.sha256(b"").hexdigest()  # of a corpus nobody has read
 
@@ -67,10 +68,7 @@ def evaluate(
     if not loaded:
         return Evaluation(names, None, failed)
     key = _key(embedder, how, loaded, threads)
-    computed_by = fingerprints.standing(_parts(embedder), [versioned(task) for task, _ in loaded])
-    found_there = None if fresh or store is None else store.find(key)
-    if found_there is not None and not fingerprints.changed(found_there.origin.code, computed_by):
-        record = found_there
+    if not fresh and store is not None and (record := store.find(key)) is not None:
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
     started, clock = datetime.now(UTC), time.perf_counter()
     embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
@@ -105,8 +103,9 @@ def evaluate(
         scores=tuple(scores),
         trace=Trace(steps=0, best_step=0, curve=(), notes=embedder.notes),
         cost=Cost(train_seconds=0.0, score_seconds=time.perf_counter() - clock, peak_rss_mb=peak_rss_mb()),
-        foreign=tuple(Foreign(**one) for one in _foreign(embedder, scored)),
-        origin=origin(how.device, how.dtype, started, computed_by),
+        foreign=tuple(Foreign(**source) for source in _foreign(embedder, scored)),
+        origin=origin(how.device, how.dtype, started),
+        encoder_version=ENCODER_VERSION,
     )
     if store is not None:
         store.write(record, items)
@@ -145,13 +144,14 @@ def _protocol(loaded: Sequence[tuple[Task, Loaded]], device: str, threads: int) 
 
 def _identity(embedder: Embedder, how: EncoderOptions) -> dict[str, object]:
     """All that decides the vector of a sentence, rounding by the number of threads apart."""
-    return {
+    identity: dict[str, object] = {
         "encoder": embedder.source.sha256,
         "resolved": embedder.resolved,
         "dtype": how.dtype,
         "device": how.device,
         "trust": how.trust_remote_code,
     }
+    return identity | ({"encoder version": ENCODER_VERSION} if ENCODER_VERSION != 1 else {})  # older keys stay valid
 
 
 def _key(embedder: Embedder, how: EncoderOptions, loaded: Sequence[tuple[Task, Loaded]], threads: int) -> str:
@@ -162,9 +162,9 @@ def _key(embedder: Embedder, how: EncoderOptions, loaded: Sequence[tuple[Task, L
 
 
 def _foreign(embedder: Embedder, loaded: Sequence[tuple[Task, Loaded]]) -> list[dict[str, str]]:
-    """Pooler and tasks of other packages, as records have them."""
-    found = fingerprints.foreign(_parts(embedder), [versioned(task) for task, _ in loaded])
-    return [dict(zip(("name", "package", "version", "code"), one, strict=True)) for one in found]
+    """Return the third-party pooler and tasks, as records have them."""
+    sources = third_party.sources(_parts(embedder), [versioned(task) for task, _ in loaded])
+    return [source._asdict() for source in sources]
 
 
 def _parts(embedder: Embedder) -> list[str]:

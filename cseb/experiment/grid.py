@@ -8,19 +8,16 @@ from functools import cached_property
 from pathlib import Path
 
 from cseb.data.files import write_whole
-from cseb.errors import BadBenchmark, BadResults, BadSpec, one_of
+from cseb.errors import BadBenchmark, BadResults, BadSpec
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.expected_time import expected_seconds, longest_first, makespan
-from cseb.experiment.job import Job, code
+from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
-from cseb.methods.fingerprints import changed as code_changed
 from cseb.progress import counted, tell
 from cseb.records.bookkeeping import hide
 from cseb.records.record import RecordSummary
 from cseb.records.store import Store
-
-REFUSE, RERUN, KEEP = "refuse", "rerun", "keep"  # what becomes of records that other code made
 
 
 @dataclass(frozen=True)  # no slots: how long jobs are likely to take is worked out once
@@ -44,24 +41,27 @@ class Grid:
         fresh: bool = False,
         retry_failed: bool = False,
         models: Path | None = None,
-        changed: str = REFUSE,
     ) -> Grid:
-        """Find out what is there already, without making a folder. models: where each job shall have one, if at all.
+        """Find out which jobs have records already, without making a folder.
 
-        changed: what becomes of records whose job is computed by other code now. Raises: BadResults, BadSpec.
+        Args:
+            benchmark: of the jobs.
+            jobs: all of them.
+            store: where records are.
+            workers: how many jobs run at once.
+            fresh: run all jobs again.
+            retry_failed: run failed jobs again.
+            models: the folder that shall have a trained encoder for each job, None if none is kept.
+
+        Raises:
+            BadResults: records to make again are in an archive, or a model cannot be saved.
         """
-        one_of((REFUSE, RERUN, KEEP), changed, "--changed")
         held = store.summaries()[0] if store.exists() else []
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
         if models is not None:
             _check_saved(jobs)
             again |= {record.key for record in held if record.status == "done" and not (models / record.key).is_dir()}
-        if changed != KEEP:
-            other = _other_code([job for job in jobs if job.key in records and job.key not in again], records)
-            if other and changed == REFUSE:
-                raise BadResults(_refusal(other))
-            again |= set(other)
         todo = [job for job in jobs if job.key not in records or job.key in again]
         if sealed := [job.key for job in todo if job.key in records and store.is_archived(job.key)]:
             raise BadResults(
@@ -129,29 +129,6 @@ class Grid:
                 write_whole(folder / file, [content.encode()])
             except OSError as error:
                 raise BadResults(f"{folder / file} cannot be written: {error.strerror or error}") from error
-
-
-def _other_code(jobs: Sequence[Job], records: Mapping[str, RecordSummary]) -> dict[str, tuple[str, ...]]:
-    """Key of each job whose record was made by other code than there is now, to what of it has changed."""
-    found: dict[str, tuple[str, ...]] = {}
-    known: dict[tuple[object, ...], dict[str, str]] = {}  # the seeds of a cell share all code
-    for job in jobs:
-        if then := records[job.key].origin.code:
-            alike = (tuple(part.name for part in job.method.parts()), job.protocol.tasks, job.protocol.dev)
-            if alike not in known:
-                known[alike] = code(job)
-            if other := code_changed(then, known[alike]):
-                found[job.key] = other
-    return found
-
-
-def _refusal(found: Mapping[str, Sequence[str]]) -> str:
-    names = list(dict.fromkeys(name for other in found.values() for name in other))
-    return (
-        f"{len(found)} {'record was' if len(found) == 1 else 'records were'} made by other code of "
-        f"{', '.join(names[:5])}{' and others' if len(names) > 5 else ''} (such as {next(iter(found))}); "
-        f"--changed {RERUN} runs their jobs again, --changed {KEEP} counts them as they are"
-    )
 
 
 def _check_saved(jobs: Sequence[Job]) -> None:

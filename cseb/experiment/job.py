@@ -9,11 +9,12 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from cseb.data.external_inputs import contents
-from cseb.methods import fingerprints
+from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
 from cseb.records.record import Foreign, Protocol, Source, Vary
 from cseb.seeds import ALL, Seed, SingleStreamSeed
+from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 
 @dataclass(frozen=True, kw_only=True)  # no slots: a key is worked out once
@@ -64,6 +65,8 @@ class Job:
             identity["foreign"] = {one.name: [one.package, one.version, one.code] for one in self.foreign}
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
             identity["vary"] = self.vary
+        versions = {"trainer": TRAINER_VERSION, "encoder version": ENCODER_VERSION}
+        identity |= {name: version for name, version in versions.items() if version != 1}  # older keys stay valid
         return hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:16]
 
     @property
@@ -88,16 +91,9 @@ def external_inputs(method: Method) -> tuple[Source, ...]:
 
 
 def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:
-    """Parts and tasks of a job that other packages bring, each with its version and code. Raises: BadSpec."""
-    found = fingerprints.foreign((part.name for part in method.parts()), (*protocol.tasks, protocol.dev))
-    return tuple(
-        Foreign(name=name, package=package, version=release, code=code) for name, package, release, code in found
-    )
-
-
-def code(job: Job) -> dict[str, str]:
-    """Fingerprints of the code of cseb that this job is computed by, as its record has them."""
-    return fingerprints.code(job.method, (*job.protocol.tasks, job.protocol.dev))
+    """Return the third-party parts and tasks of a job, each with package, version and code. Raises: BadSpec."""
+    sources = third_party.sources((part.name for part in method.parts()), (*protocol.tasks, protocol.dev))
+    return tuple(Foreign(**source._asdict()) for source in sources)
 
 
 def recipe_of(method: Method) -> Recipe:

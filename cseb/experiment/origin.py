@@ -22,8 +22,8 @@ from cseb.version import __version__
 LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")
 
 
-def origin(device: str, precision: str, started: datetime, computed_by: dict[str, str]) -> Origin:
-    """Where and with what this process computes. precision: fp32, bf16 or fp16; computed_by: see Origin.code."""
+def origin(device: str, precision: str, started: datetime) -> Origin:
+    """Return where and with what this process computes. precision: fp32, bf16 or fp16."""
     return Origin(
         cseb=__version__,
         commit=_commit(),
@@ -33,7 +33,6 @@ def origin(device: str, precision: str, started: datetime, computed_by: dict[str
         dtype=precision,
         started=started.isoformat(timespec="seconds"),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
-        code=computed_by,
         linear=linear.taken() if device == "cpu" else "",
     )
 

@@ -26,7 +26,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.card import licence_of, model_card
 from cseb.experiment.export import export, loads
-from cseb.experiment.job import Job, code, external_inputs, foreign
+from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.experiment.job_overlap import overlap_of
 from cseb.experiment.origin import origin, peak_rss_mb
 from cseb.experiment.score_job import scored_checkpoints
@@ -42,6 +42,7 @@ from cseb.tasks.names import parse_tasks
 from cseb.text import plain
 from cseb.training.checkpoints import Trained, restore
 from cseb.training.loop import Diverged
+from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
@@ -58,7 +59,6 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     started = datetime.now(UTC)
     corpus = _corpus(job.corpus.name, job.column, job.data_dir)
     _check(job, corpus)
-    computed_by = code(job)  # as it is when it is loaded, not when the job ends
     tasks = loaded_tasks(task_names(job), job.data_dir)
     training = JobTraining.of(job, corpus)
     built = training.built
@@ -112,6 +112,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         generated=corpus.provenance,
         seed=job.seed,
         vary=job.vary,
+        trainer_version=TRAINER_VERSION,
+        encoder_version=ENCODER_VERSION,
         protocol=job.protocol,
         scores=tuple(scores),
         trace=trace,
@@ -122,7 +124,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             peak_rss_mb=peak_rss_mb(),
             cpu_seconds=time.process_time() - cpu + others,
         ),
-        origin=origin(job.protocol.device, built.recipe.precision, started, computed_by),
+        origin=origin(job.protocol.device, built.recipe.precision, started),
     )
     if here.main:
         store.write(record, items)

@@ -14,7 +14,6 @@ from cseb.data.read_corpus import read_corpus
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData, BadResults
 from cseb.experiment.job import Job, external_inputs, foreign
-from cseb.methods.fingerprints import changed
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import SEVERAL, Method, Part
 from cseb.progress import tell
@@ -165,10 +164,6 @@ def condition_differences(here: Record, there: Record) -> list[str]:
     }
     if there.origin.linear:  # records of before do not say
         pairs["linear layers"] = (here.origin.linear, there.origin.linear)
-    pairs |= {
-        f"code of {name}": (here.origin.code[name], there.origin.code[name])
-        for name in changed(there.origin.code, here.origin.code)
-    }
     names = {**there.origin.versions, **here.origin.versions}
     pairs |= {name: (here.origin.versions.get(name, ""), there.origin.versions.get(name, "")) for name in names}
     return [

@@ -6,11 +6,11 @@ all else, such as `float` or `bool`, means any finite number, or true and false.
 
 from __future__ import annotations
 
-import ast
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from types import SimpleNamespace
+from typing import Annotated, Any, Literal, Optional, Union, get_args, get_origin, get_type_hints  # noqa: F401
 
 from cseb.errors import BadSpec, above, between, number, one_of, whole
 
@@ -66,71 +66,28 @@ Count = Annotated[int, AtLeast(1)]
 Size = Annotated[int, AtLeast(0)]
 DropoutRate = Annotated[float, Between(0, 0.9)]
 
-KNOWN: dict[str, Any] = {
-    **{kind.__name__: kind for kind in (bool, int, float, str, tuple, Sequence, Above, Between, AtLeast)},
-    "Literal": Literal,
-    "Annotated": Annotated,
-    "None": None,
-    "Positive": Positive,
-    "Rate": Rate,
-    "Count": Count,
-    "Size": Size,
-    "DropoutRate": DropoutRate,
-}
-Lookup = Callable[[str], ast.expr | None]  # a name of the part's own module to what it is assigned there
 
+def evaluated(annotation: Any, names: Mapping[str, Any]) -> Any:
+    """Return the type that an annotation spells, None where it cannot be evaluated.
 
-def _nowhere(name: str) -> None:
-    return None
-
-
-def read(annotation: ast.expr | None, lookup: Lookup = _nowhere) -> Any:
-    """The type an annotation spells, None for one that says nothing about the option, such as a class of its own.
-
-    lookup: finds aliases such as `Side = Literal["positive", "anchor"]`, which several parts may share.
+    Args:
+        annotation: a type, or its text.
+        names: what the text may use, such as the names of its module.
     """
+    annotated = SimpleNamespace(__annotations__={"option": annotation})
     try:
-        return None if annotation is None else _read(annotation, lookup)
-    except (KeyError, TypeError, ValueError, RecursionError):  # an alias may name itself
+        return get_type_hints(annotated, dict(names), include_extras=True)["option"]
+    except Exception:  # whatever a third-party annotation raises, such as a name that only type checkers import
         return None
 
 
-def _read(node: ast.expr, lookup: Lookup) -> Any:  # noqa: PLR0911  # one answer for each form
-    match node:
-        case ast.Name(id=name) if name not in KNOWN and (alias := lookup(name)) is not None:
-            return _read(alias, lookup)
-        case ast.Name(id=name):
-            return KNOWN[name]
-        case ast.Attribute(attr=name):
-            return KNOWN[name]
-        case ast.Constant(value=str() as text):
-            return _read(ast.parse(text, mode="eval").body, lookup)
-        case ast.Constant(value=None):
-            return type(None)
-        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-            return Union[_read(left, lookup), _read(right, lookup)]  # noqa: UP007  # the operator would refuse a Literal
-        case ast.Subscript(value=ast.Name(id="Literal") | ast.Attribute(attr="Literal"), slice=held):
-            return Literal[_choices(held)]
-        case ast.Subscript(value=value, slice=ast.Tuple(elts=inner)):
-            return _read(value, lookup)[tuple(_inner(one, lookup) for one in inner)]
-        case ast.Subscript(value=value, slice=inner):
-            return _read(value, lookup)[_inner(inner, lookup)]
-        case ast.Call(func=func, args=args):
-            return _read(func, lookup)(*map(ast.literal_eval, args))
-    raise ValueError(ast.dump(node))
-
-
-def _inner(node: ast.expr, lookup: Lookup) -> Any:
-    return Ellipsis if isinstance(node, ast.Constant) and node.value is Ellipsis else _read(node, lookup)
-
-
-def _choices(node: ast.expr) -> Any:
-    found = ast.literal_eval(node)
-    return found if isinstance(found, tuple) else (found,)
+def from_text(text: str | None) -> Any:
+    """Return the type that facts.json spells, such as `Annotated[float, Above(bound=0)]`."""
+    return None if text is None else evaluated(text, globals())
 
 
 def check(kind: Any, value: Any, what: str) -> None:
-    """Raise BadSpec if an option's value is not of this kind. kind: as `read` gives it; None allows everything."""
+    """Raise BadSpec if an option's value is not of this kind. kind: a type; None allows everything."""
     origin = get_origin(kind)
     if kind is None:
         return

@@ -1,4 +1,4 @@
-"""What a part states of itself: version, options, data seen, files it reads. Found in its source text alone.
+"""Read what a part states of itself: version, options, data seen, files it reads.
 
 A part, built in or of another package, is a class with these class attributes, all of them optional:
 
@@ -9,30 +9,29 @@ A part, built in or of another package, is a class with these class attributes, 
     columns = (2, 3)               texts that a line of the corpus may hold, joined by TABs
     roles = ("anchor", "positive") what these are, where the corpus has named columns
     requires = "a decoder"         what it asks for besides sentences and one encoder, in words
-    uses = ("infonce",)            parts that it makes use of by name
     preset = {"scale": 20.0}       what `+name` puts in, where that is not the constructor's own default
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from cseb.errors import BadSpec, did_you_mean, one_of
 from cseb.methods import option_types as allowed
-from cseb.methods import source_code as sources
 from cseb.registry import SLOTS, package_of, slot_of
 
 TOLD = ("shape", "needs", "run_steps", "run_seed")  # what a constructor is told when it asks by name
-STATED = ("version", "data_seen", "external", "own", "columns", "roles", "requires", "uses", "preset")
+STATED = ("version", "data_seen", "external", "own", "columns", "roles", "requires", "preset")
 KINDS = ("file", "model", "encoder", "embedder")
 SEEN = ("external", "labels", "generated", "subset")
-HOME = "cseb"
+TABLE = Path(__file__).with_name("facts.json")  # of the built-in parts, so that listing them does not import torch
 
 
 class Missing:
@@ -80,7 +79,6 @@ class Facts:
     columns: tuple[int, ...] = ()
     roles: tuple[str, ...] = ()
     requires: str = ""
-    uses: tuple[str, ...] = ()
     preset: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -89,8 +87,8 @@ class Facts:
         return self.where.partition(":")[0]
 
     @property
-    def foreign(self) -> bool:
-        """Whether another package brings it."""
+    def third_party(self) -> bool:
+        """Whether it is of another package."""
         return bool(self.package)
 
     @property
@@ -118,36 +116,56 @@ class Facts:
 
 
 @cache
-def facts(name: str, importing: bool = True) -> Facts:
-    """What the part of this name states of itself.
+def facts(name: str) -> Facts:
+    """Return what the part of this name states of itself.
 
-    A part whose source text does not tell is imported, if it is another package's and `importing` allows it.
-    Raises: UnknownName, BadSpec.
+    Built-in parts are looked up in facts.json, which a test compares with their classes; third-party parts, and
+    built-in ones that are not in the table yet, are imported. Raises: UnknownName, BadSpec.
     """
     slot = slot_of(name)
     own = SLOTS[slot].builtin.get(name)
-    where = own or SLOTS[slot].targets[name]
+    if own is not None and name in _table():
+        return _from_table(name, slot, own, _table()[name])
+    return imported(name)
+
+
+def imported(name: str) -> Facts:
+    """Return the same, read from the class itself. Raises: UnknownName, BadSpec."""
+    slot = slot_of(name)
+    own = SLOTS[slot].builtin.get(name)
     package, release = ("", "") if own else package_of(SLOTS[slot].kind, name)
-    known: dict[str, Any] = {"name": name, "slot": slot, "where": where, "package": package, "release": release}
-    found = _read(where, bool(package))
-    if found is None:
-        if package and not importing:
-            return Facts(**known)
-        found = _imported(SLOTS[slot][name])
-    return _checked(Facts(**known, **_weighted(found, slot, bool(package))))
+    stated = _stated(SLOTS[slot][name])
+    if slot == "terms" and all(option.name != "weight" for option in stated["options"]):
+        stated["options"] = (Option("weight", float, 1.0), *stated["options"])  # every term has one
+    where = own or SLOTS[slot].targets[name]
+    return _checked(Facts(name=name, slot=slot, where=where, package=package, release=release, **stated))
 
 
-def _weighted(found: dict[str, Any], slot: str, foreign: bool) -> dict[str, Any]:
-    """Terms have a weight, whether they know of it or not; where they do not, it stands before their own options."""
-    given: tuple[Option, ...] = found["options"]
-    if slot == "terms" and all(one.name != "weight" for one in given):
-        found["options"] = (Option("weight", float, 1.0), *given)
-    return found
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    table: dict[str, dict[str, Any]] = json.loads(TABLE.read_text(encoding="utf-8"))
+    return table
+
+
+def _from_table(name: str, slot: str, where: str, row: Mapping[str, Any]) -> Facts:
+    stated = {key: _with_tuples(value) for key, value in row.items() if key != "options"}
+    options = tuple(
+        Option(option["name"], allowed.from_text(option["kind"]), _with_tuples(option.get("default", MISSING)))
+        for option in row.get("options", ())
+    )
+    return Facts(name=name, slot=slot, where=where, options=options, **stated)
+
+
+def _with_tuples(value: Any) -> Any:
+    """Return a value of JSON with tuples in place of lists."""
+    if isinstance(value, list):
+        return tuple(map(_with_tuples, value))
+    return {key: _with_tuples(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def _checked(found: Facts) -> Facts:
     """Raises: BadSpec if what another package's part states of itself cannot be."""
-    what = f"{found.slot} {found.name!r} of {found.package or HOME} ({found.where})"
+    what = f"{found.slot} {found.name!r} of {found.package or 'cseb'} ({found.where})"
     known = {one.name for one in found.options}
 
     def wrong(attribute: str, value: object, needed: str) -> BadSpec:
@@ -163,7 +181,7 @@ def _checked(found: Facts) -> Facts:
             raise wrong(attribute, held, f"a dictionary by option is needed; options: {', '.join(sorted(known))}")
     for kind in found.external.values():
         one_of(KINDS, kind, f"{what}: its external")
-    for attribute in ("columns", "roles", "uses"):
+    for attribute in ("columns", "roles"):
         if not isinstance(getattr(found, attribute), tuple):
             raise wrong(attribute, getattr(found, attribute), "a tuple is needed")
     for key, value in (*found.preset.items(), *((one.name, one.default) for one in found.options)):
@@ -180,116 +198,25 @@ def _is_option(value: object) -> bool:
     return value is None or value is MISSING or isinstance(value, bool | int | str)
 
 
-def _read(where: str, foreign: bool) -> dict[str, Any] | None:
-    """What the source text of a class tells; None if it does not tell all."""
-    module, _, attribute = where.partition(":")
-    try:
-        classes = sources.lineage(module, attribute)
-        if classes is None:
-            return None
-        found: dict[str, Any] = {"text": ast.get_docstring(classes[0][1]) or ""}
-        for home, definition in reversed(classes):
-            found |= _stated(home, definition)
-        return found | {"options": _options(classes)}
-    except ValueError:
-        return None
-
-
-def _stated(module: str, definition: ast.ClassDef) -> dict[str, Any]:
-    """Class attributes that state something. Raises: ValueError if their values are not to be read."""
-    found = {}
-    for statement in definition.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in STATED:
-                found[name] = sources.literal(value, module)
-            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value) if name in STATED:
-                found[name] = sources.literal(value, module)
-    return found
-
-
-def _options(classes: list[tuple[str, ast.ClassDef]]) -> tuple[Option, ...]:
-    """Those of the constructor, or of the fields of a dataclass. Raises: ValueError if they are not to be read."""
-    for home, definition in classes:
-        for statement in definition.body:
-            if isinstance(statement, ast.FunctionDef) and statement.name == "__init__":
-                if statement.decorator_list:
-                    raise ValueError(definition.name)
-                return _parameters(statement.args, home)
-        if any(_is_dataclass(one) for one in definition.decorator_list):
-            return tuple(
-                Option(one.target.id, allowed.read(one.annotation, _aliases(home)), _default(one.value, home))
-                for one in definition.body
-                if isinstance(one, ast.AnnAssign)
-                and isinstance(one.target, ast.Name)
-                and "ClassVar" not in ast.dump(one.annotation)
-            )
-    return ()
-
-
-def _is_dataclass(decorator: ast.expr) -> bool:
-    match decorator:
-        case ast.Name(id="dataclass") | ast.Call(func=ast.Name(id="dataclass")):
-            return True
-        case ast.Attribute(attr="dataclass") | ast.Call(func=ast.Attribute(attr="dataclass")):
-            return True
-    return False
-
-
-def _parameters(args: ast.arguments, module: str) -> tuple[Option, ...]:
-    if args.vararg or args.kwarg:
-        raise ValueError("any number of options")
-    positional = [*args.posonlyargs, *args.args][1:]
-    given = args.defaults[-len(positional) :] if positional else []
-    defaults: list[ast.expr | None] = [*[None] * (len(positional) - len(given)), *given]
-    pairs = [*zip(positional, defaults, strict=True), *zip(args.kwonlyargs, args.kw_defaults, strict=True)]
-    return tuple(
-        Option(one.arg, allowed.read(one.annotation, _aliases(module)), _default(default, module))
-        for one, default in pairs
-        if one.arg not in TOLD
-    )
-
-
-def _aliases(module: str) -> allowed.Lookup:
-    """What a name of this module stands for in its annotations; None for classes."""
-
-    def lookup(name: str) -> ast.expr | None:
-        found = sources.named(module, name)
-        return None if found is None or isinstance(found[1], ast.ClassDef) else found[1]
-
-    return lookup
-
-
-def _default(value: ast.expr | None, module: str) -> Any:
-    return MISSING if value is None else sources.literal(value, module)
-
-
-def _imported(made: Any) -> dict[str, Any]:
-    """The same from a live class. Raises: BadSpec if it takes options without names."""
-    found: dict[str, Any] = {name: getattr(made, name) for name in STATED if hasattr(made, name)}
-    found["text"] = inspect.getdoc(made) or ""
-    starts = getattr(made, "__init__", object.__init__)
-    nothing = starts is object.__init__ or str(getattr(starts, "__module__", "")).startswith(
-        "torch."
-    )  # nn.Module's own takes anything
-    parameters = {} if nothing else dict(inspect.signature(made).parameters)
-    for name, one in parameters.items():
-        if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD):
+def _stated(made: Any) -> dict[str, Any]:
+    """Return what a class states of itself. Raises: BadSpec if it takes options without names."""
+    stated: dict[str, Any] = {name: getattr(made, name) for name in STATED if hasattr(made, name)}
+    stated["text"] = inspect.getdoc(made) or ""
+    start: Any = getattr(made, "__init__", object.__init__) if isinstance(made, type) else made
+    # the constructor of nn.Module takes anything
+    takes_nothing = start is object.__init__ or str(getattr(start, "__module__", "")).startswith("torch.")
+    parameters = {} if takes_nothing else dict(inspect.signature(made).parameters)
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise BadSpec(f"{made!r} takes any number of options as {name}; name each, so that it is checked and kept")
-    found["options"] = tuple(
-        Option(name, _kind(one.annotation), MISSING if one.default is one.empty else one.default)
-        for name, one in parameters.items()
+    names = getattr(start, "__globals__", {})
+    stated["options"] = tuple(
+        Option(
+            name,
+            None if parameter.annotation is parameter.empty else allowed.evaluated(parameter.annotation, names),
+            MISSING if parameter.default is parameter.empty else parameter.default,
+        )
+        for name, parameter in parameters.items()
         if name not in TOLD
     )
-    return found
-
-
-def _kind(annotation: Any) -> Any:
-    """Of a live annotation: text is read, known types stand for themselves, all else says nothing."""
-    if annotation is inspect.Parameter.empty:
-        return None
-    if isinstance(annotation, str):
-        try:
-            return allowed.read(ast.parse(annotation, mode="eval").body)
-        except SyntaxError:
-            return None
-    return annotation
+    return stated

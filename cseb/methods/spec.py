@@ -207,8 +207,8 @@ def _stated(method: Method) -> Method:
     """The method with every option of other packages' parts written out: their defaults are part of what is run."""
     for slot in SLOTS:
         held: tuple[Part, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
-        if any(part is not None and facts(part.name).foreign for part in held):
-            full = tuple(_filled(preset(part.name), part) if facts(part.name).foreign else part for part in held)
+        if any(part is not None and facts(part.name).third_party for part in held):
+            full = tuple(_filled(preset(part.name), part) if facts(part.name).third_party else part for part in held)
             method = _put(method, slot, full if slot in SEVERAL else full[0])
     return method
 

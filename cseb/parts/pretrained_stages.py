@@ -32,7 +32,6 @@ class EntropyModels:
         "all_columns": False,
     }
     requires: ClassVar[str] = "models trained first"
-    uses: ClassVar[tuple[str, ...]] = ("entropy",)
     with_head = True
 
     def __init__(
@@ -83,7 +82,6 @@ class Teacher:
     }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "teacher trained first"
-    uses: ClassVar[tuple[str, ...]] = ("infonce",)
     until = None
 
     def __init__(self, steps: Count, temperature: Positive, with_head: bool) -> None:

@@ -35,6 +35,7 @@ Figure = Annotated[FiniteFloat, Field(ge=-1e12, le=1e12)]  # beside the points, 
 Loss = Annotated[FiniteFloat, Field(ge=-1e39, le=1e39)]  # single precision ends at 3.4e38
 Amount = Annotated[FiniteFloat, Field(ge=0, le=1e12)]  # seconds, megabytes
 Count = Annotated[int, Field(ge=0, le=2**53)]  # of sentences, steps, items
+Version = Annotated[int, Field(ge=1, le=2**31)]
 
 
 # No field too many, no field too few, no guessing of types. The pieces of a record are dataclasses rather than models:
@@ -52,12 +53,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Foreign:
-    """A part or a task of another package: part of the identity of a job. name: such as my_term, or `task my-task`."""
+    """A third-party part or task: part of the identity of a job. name: such as my_term, or `task my-task`."""
 
     name: str
     package: str
     version: str  # of the package
-    code: str  # fingerprint of its source; comments and docstrings do not count
+    code: str  # hash of the source files of its package
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
@@ -167,7 +168,7 @@ class Origin:
     dtype: str
     started: str  # UTC, ISO 8601
     finished: str
-    code: dict[str, str] = Field(default_factory=dict)  # parts, trainer and tasks of cseb to fingerprints of their code
+    code: dict[str, str] = Field(default_factory=dict)  # in records of cseb 0.1: hashes of its source; not read
     linear: str = ""  # library of the linear layers on a CPU, blas or onednn; "" on a GPU, and in records of before
 
 
@@ -193,6 +194,8 @@ class RecordSummary(BaseModel):
     seed: Count
     generated: Provenance | None = None  # where the sentences are from, if a language model wrote them
     vary: Vary = "all"  # which streams of random numbers the seed decides; the others are those of seed 0
+    trainer_version: Version = 1  # as cseb.version has it; records without it are of version 1
+    encoder_version: Version = 1
     protocol: Protocol
     scores: tuple[TaskScore, ...] = ()
     trace: Length | None = None
@@ -235,4 +238,6 @@ class Record(RecordSummary):
         for name in ("overlap", "generated"):
             if getattr(self, name) is None:
                 del found[name]
+        if not self.origin.code:  # only older records have it
+            found.get("origin", {}).pop("code", None)
         return found

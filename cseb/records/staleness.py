@@ -1,4 +1,4 @@
-"""Whether today's code would give the job of a record other numbers."""
+"""Decide whether the installed code would give the job of a record other numbers."""
 
 from __future__ import annotations
 
@@ -11,38 +11,44 @@ from cseb.records.method_text import Stated
 from cseb.records.record import RecordSummary
 from cseb.registry import TASKS, is_part
 from cseb.text import plain
+from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 
 def stale(record: RecordSummary, versions: Mapping[str, int] | None = None, tasks: Mapping[str, Any] = TASKS) -> str:
-    """Why today's code would give this job other numbers, or "" when it would not.
+    """Return why the installed code would give this job other numbers, or "" if it would not.
 
-    versions: of parts by name in place of those the parts state; tasks: by name, each with a version. What is not
-    installed here is not judged.
+    Args:
+        record: of any job.
+        versions: of parts by name, in place of those that the parts state.
+        tasks: by name, each with a version. Parts and tasks that are not installed are not compared.
     """
     try:
         stated = record.stated()
     except BadResults as error:
         return plain(str(error))
-    held = [(one.part.name, str(one.version), str(_now(one, versions))) for one in stated]
+    compared = [("encoder", str(record.encoder_version), str(ENCODER_VERSION))]
+    if record.subset.size:  # otherwise nothing was trained
+        compared.append(("trainer", str(record.trainer_version), str(TRAINER_VERSION)))
+    compared += [(part.part.name, str(part.version), str(_version_now(part, versions))) for part in stated]
     for task in record.protocol.tasks:
         name, _, version = task.rpartition("@")
         if not name or not version.isascii() or not version.isdigit():
             return f"the version of {plain(task)!r} cannot be read"
-        held.append((name, version, str(tasks[name].version) if name in tasks else version))
-    for name, version, now in held:
+        compared.append((name, version, str(tasks[name].version) if name in tasks else version))
+    for name, version, now in compared:
         if version != now:
             return plain(f"made with {name}@{version}, now {name}@{now}")
     return ""
 
 
-def _now(stated: Stated, versions: Mapping[str, int] | None) -> int:
-    """The version of this part now; that of the record where its package is not installed here, or broken."""
+def _version_now(stated: Stated, versions: Mapping[str, int] | None) -> int:
+    """Return the installed version of a part; that of the record if its package is not installed or cannot be used."""
     name = stated.part.name
     if versions is not None:
         return versions.get(name, 1)
     if not is_part(name):
         return stated.version
     try:
-        return facts(name, False).version
+        return facts(name).version
     except CsebError:
         return stated.version

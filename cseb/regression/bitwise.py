@@ -50,6 +50,10 @@ def _differences(here: Record, there: Record, digests: Mapping[str, str], held: 
     if here.subset.sha256 != there.subset.sha256:
         yield f"subset: {here.subset.sha256[:8]}, expected {there.subset.sha256[:8]}: other sentences are drawn"
     yield from _methods(here, there)
+    for name in ("trainer_version", "encoder_version"):
+        ours, theirs = getattr(here, name), getattr(there, name)
+        if ours != theirs:
+            yield f"{name}: {ours}, expected {theirs}"
     for name in ("tasks", "data", "dev", "threads", "device", "processes"):
         ours, theirs = getattr(here.protocol, name), getattr(there.protocol, name)
         if ours != theirs:

@@ -10,6 +10,10 @@ from xml.etree import ElementTree as ET
 from cseb.reports.text_table import aligned
 from cseb.text import quantity
 
+ADVICE = (
+    "A number has changed. If this is not intended, correct the code. Otherwise raise the version of the part or task, "
+    "or TRAINER_VERSION or ENCODER_VERSION in cseb/version.py, and make the expected records again with --update."
+)
 Question = Literal["code", "drift", "paper"]
 QUESTIONS: dict[Question, str] = {
     "code": "did a change of the code change a number?",
@@ -46,6 +50,8 @@ def terminal(results: Sequence[CheckResult]) -> str:
             found.append(f"{question}: {asked} {_count(held)}")
             shown = [one for one in held if one.ok is not True or one.moved]
             found += [f"  {line}" for line in aligned((f"{one.word} {one.cell}", one.text) for one in shown)]
+    if any(one.ok is False and one.question != "paper" for one in results):
+        found.append(ADVICE)
     return "\n".join([*found, ""])
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from cseb.data.weights import find_encoder
 from cseb.errors import BadData
+from cseb.experiment import job as jobs
 from cseb.experiment.benchmark import load, override
 from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
@@ -33,6 +34,16 @@ def test_the_key_changes_with_all_that_can_change_a_number_and_nothing_else(make
     (encoder / "model.safetensors").write_text("other weights")
     different.add(key())
     assert len(different | {first}) == 7
+
+
+@pytest.mark.parametrize("name", ["TRAINER_VERSION", "ENCODER_VERSION"])
+def test_the_key_changes_with_the_versions_of_trainer_and_encoder(
+    make: Make, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """So a grid runs the job again; the key of version 1 is that of records without a version."""
+    first = plan(make(methods="simcse"))[0].key
+    monkeypatch.setattr(jobs, name, 2)
+    assert plan(make(methods="simcse"))[0].key != first
 
 
 def test_a_task_file_is_known_by_what_it_says_wherever_it_lies(make: Make, tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from tests.conftest import ROOT
 
 def test_an_origin_names_the_libraries_that_are_installed_and_the_arithmetic() -> None:
     started = datetime(2026, 11, 24, 6, 0, tzinfo=UTC)
-    found = origin("cpu", "bf16", started, {"encoder": "0123456789abcdef"})
+    found = origin("cpu", "bf16", started)
     assert {name: found.versions[name] for name in LIBRARIES} == {name: version(name) for name in LIBRARIES}
-    assert (found.dtype, found.linear, found.code) == ("bf16", taken(), {"encoder": "0123456789abcdef"})
+    assert (found.dtype, found.linear) == ("bf16", taken())
     assert found.started == "2026-11-24T06:00:00+00:00" < found.finished
 
 

@@ -108,7 +108,7 @@ def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> Non
 
     jobs: list[object] = [Job()]
     benchmark = chosen_benchmark("microworld")
-    assert Grid.of(benchmark, jobs, archived, 1, changed="keep").todo == []  # type: ignore[arg-type]
+    assert Grid.of(benchmark, jobs, archived, 1).todo == []  # type: ignore[arg-type]
     with pytest.raises(BadResults, match="1 of the records to make again lie in the archive"):
         Grid.of(benchmark, jobs, archived, 1, fresh=True)  # type: ignore[arg-type]
 

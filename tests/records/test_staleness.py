@@ -1,4 +1,4 @@
-"""Records of other versions of a part or task: whether they are noticed."""
+"""Records of other versions of a part, a task, the trainer or the encoder are stale."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from cseb.analysis.study import gather
+from cseb.errors import BadResults
+from cseb.records import staleness
+from cseb.records.record import Subset
 from cseb.records.staleness import stale
 from tests.factory import record
 
@@ -48,3 +52,24 @@ def test_a_task_of_another_version_is_stale() -> None:
     assert stale(record(), tasks={"sts12": SimpleNamespace(version=2)}) == "made with sts12@1, now sts12@2"
     assert stale(record(tasks=("somebody-elses@7",))) == ""
     assert stale(record(tasks=("sts12",))) == "the version of 'sts12' cannot be read"
+
+
+def test_another_version_of_trainer_or_encoder_is_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = record()
+    scored = trained.model_copy(update={"subset": Subset(size=0, fraction=1.0, sha256="0" * 64)})
+    newer = trained.model_copy(update={"trainer_version": 2})
+    assert stale(newer) == "made with trainer@2, now trainer@1"
+    assert stale(trained.model_copy(update={"encoder_version": 3})) == "made with encoder@3, now encoder@1"
+    monkeypatch.setattr(staleness, "TRAINER_VERSION", 2)
+    assert stale(trained) == "made with trainer@1, now trainer@2"
+    assert stale(newer) == stale(scored) == ""
+
+
+def test_a_table_leaves_records_of_another_trainer_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two seeds of one cell, alike but for the version: an average of both would be of no method."""
+    old, new = record(seed=0), record(seed=1).model_copy(update={"trainer_version": 2})
+    table = gather([old, new])
+    assert (table.seeds, table.stale) == ((0,), ("made with trainer@2, now trainer@1",))
+    monkeypatch.setattr(staleness, "TRAINER_VERSION", 3)
+    with pytest.raises(BadResults, match="all 2 are stale"):
+        gather([old, new])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
-from cseb.regression.check_results import CheckResult, github, junit, terminal
+from cseb.regression.check_results import ADVICE, CheckResult, github, junit, terminal
 
 GOOD = CheckResult(question="drift", cell="simcse 0.1 % seed 0 best", ok=True, text="equal")
 MOVED = CheckResult(question="drift", cell="simcse 0.1 % seed 1 best", ok=True, text="moved by +0.01", moved=True)
@@ -24,7 +24,9 @@ def test_people_see_each_question_and_what_moved() -> None:
         "                                by 100%: a, b",
         "paper: are published numbers reproduced? not all; 0 of 1 cell as expected",
         "  BAD micse 1 % best  outside",
+        ADVICE,
     ]
+    assert ADVICE not in terminal([GOOD, MOVED, ASIDE, FAR])
     assert terminal([GOOD]).splitlines()[0].endswith("no; 1 of 1 cell as expected, 1 of them identical to the last bit")
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from cseb.errors import CsebError, UnknownName
-from cseb.methods.fingerprints import tasks_code
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_names, parse_tasks
 
@@ -30,7 +29,6 @@ def test_names_groups_versions_and_protocols() -> None:
     assert (narrow.name, narrow.version) == ("first8:snli", plain.version)
     kind, version = plain.protocol.rsplit("@", 1)
     assert narrow.protocol == f"{kind}(first 8 numbers)@{version}"
-    assert tasks_code(["first8:snli@1"]) == tasks_code(["snli@1"])
     widths = {load_task(f"{first}mw-headlines", None).sha256() for first in ("", "first8:", "first4:")}
     assert len(widths) == 3
 
