@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from cseb.errors import BadResults, CsebError
-from cseb.text import quantity
 
 if TYPE_CHECKING:
     from cseb.experiment.benchmark import Benchmark
@@ -20,37 +18,6 @@ if TYPE_CHECKING:
     from cseb.records.record import Record
     from cseb.records.store import Store
     from cseb.regression.check_results import CheckResult
-    from cseb.regression.reference import Repeatability
-
-# What an older processor would do: PyTorch's and MKL's kernels round sums in another order on each. Read when a process
-# loads torch, so they take two workers, which are processes of their own.
-AVX2 = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
-OLDEST = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE", "ONEDNN_MAX_CPU_ISA": "SSE41"}
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """How one repeat is trained. instructions: of an older processor, as variables of the environment."""
-
-    threads: int
-    workers: str
-    linear: str
-    backwards: bool = False
-    instructions: Mapping[str, str] = field(default_factory=dict)
-
-
-TURNS = (
-    Turn(1, "2", "blas"),
-    Turn(2, "1", "onednn", backwards=True),
-    Turn(1, "2", "blas", instructions=AVX2),
-    Turn(1, "2", "onednn", backwards=True, instructions=OLDEST),
-    Turn(4, "1", "blas"),
-    Turn(1, "2", "onednn", backwards=True, instructions=AVX2),
-)
-VARIED = (
-    "1, 2 and 4 threads, order of jobs, 1 and 2 processes, both libraries of linear layers, instruction sets of older "
-    "processors"
-)
 
 
 class Stopped(CsebError):
@@ -170,57 +137,17 @@ class FreshRun:
             )
         return found
 
-    def update(self, machine: str = "") -> tuple[Path, int, int, str]:
-        """Make fresh records what is expected, everywhere or on one kind of machine, and say in which folder.
+    def update(self) -> tuple[Path, int, int, str]:
+        """Make fresh records the expected ones.
 
-        machine: its kind, such as amd-epyc, "" for everywhere. See `cseb.regression.expected`. Raises: CsebError.
+        Returns:
+            The folder, how many records were written and removed, and what differs from the machine that the limits
+            were measured on.
+
+        Raises:
+            CsebError: If a job failed or the folder cannot be written.
         """
-        from cseb.regression.expected import beside, folder_name, update
+        from cseb.regression.expected import update
 
-        name = folder_name(machine) if machine else ""  # refused before anything is trained
         with self.trained() as fresh:
-            records = self.records(fresh)
-            into = beside(self.expected, name, {one.key for one in records}) if name else self.expected
-            return into.folder, *update(fresh, records, into)
-
-    def calibrate(self, tell: Callable[[int, int], None]) -> Repeatability:
-        """Repeat every cell that is checked under what nobody controls, and store how far averages scatter.
-
-        tell: is told how many repeats are done, of how many. Raises: CsebError.
-        """
-        from cseb.encoder.linear import available
-        from cseb.regression import reference as references
-
-        repeats: list[list[Record]] = []
-        for number, turn in enumerate(TURNS, 1):
-            how = {name: getattr(turn, name) for name in ("threads", "workers", "backwards")}
-            how["linear"] = turn.linear if available() else "blas"
-            with _environment(turn.instructions), replace(self, results=None, **how).trained() as store:
-                repeats.append(store.load()[0])
-            tell(number, len(TURNS))
-        measured = references.Repeatability(
-            repeats=len(repeats),
-            cells=quantity(len(repeats[0]), "job"),
-            varied=VARIED,
-            conditions=references.conditions(repeats[0]),
-            sd=references.scatter(repeats),
-        )
-        folder = self.expected.folder
-        folder.mkdir(parents=True, exist_ok=True)
-        references.write(folder, references.read(folder).model_copy(update={"repeatability": measured}))
-        return measured
-
-
-@contextmanager
-def _environment(changes: Mapping[str, str]) -> Iterator[None]:
-    """These variables, for processes that start meanwhile."""
-    before = {name: os.environ.get(name) for name in changes}
-    os.environ.update(changes)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+            return self.expected.folder, *update(fresh, self.records(fresh), self.expected)

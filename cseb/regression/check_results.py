@@ -1,11 +1,10 @@
-"""What `cseb check` says, for people, for GitHub's annotations and for readers of JUnit files."""
+"""The results of `cseb check` as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-from xml.etree import ElementTree as ET
 
 from cseb.reports.text_table import aligned
 from cseb.text import quantity
@@ -55,45 +54,6 @@ def terminal(results: Sequence[CheckResult]) -> str:
     return "\n".join([*found, ""])
 
 
-def github(results: Sequence[CheckResult]) -> str:
-    """Workflow commands: an error for each bad cell, a notice for each question."""
-    commands = []
-    for question, asked in QUESTIONS.items():
-        held = [one for one in results if one.question == question]
-        commands += [
-            f"::error title={_escaped(f'cseb check: {question}', ':,')}::{_escaped(f'{one.cell}: {one.text}')}"
-            for one in held
-            if one.ok is False
-        ]
-        if held:
-            commands.append(
-                f"::notice title={_escaped(f'cseb check: {question}', ':,')}::{_escaped(asked)} {_count(held)}"
-            )
-    return "\n".join([*commands, ""])
-
-
-def junit(results: Sequence[CheckResult]) -> str:
-    """One test suite for each question, one test case for each cell."""
-    root = ET.Element("testsuites", name="cseb check")
-    for question in QUESTIONS:
-        held = [one for one in results if one.question == question]
-        if not held:
-            continue
-        failed, skipped = (str(sum(one.ok is state for one in held)) for state in (False, None))
-        suite = ET.SubElement(
-            root, "testsuite", name=question, tests=str(len(held)), failures=failed, errors="0", skipped=skipped
-        )
-        for one in held:
-            case = ET.SubElement(suite, "testcase", classname=f"cseb.{question}", name=one.cell)
-            if one.ok is not True:
-                ET.SubElement(case, "skipped" if one.ok is None else "failure", message=one.text)
-    ET.indent(root)
-    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
-
-
-FORMATS = {"terminal": terminal, "github": github, "junit": junit}
-
-
 def _count(held: Sequence[CheckResult]) -> str:
     asked = [one for one in held if one.ok is not None]
     if not asked:
@@ -103,10 +63,3 @@ def _count(held: Sequence[CheckResult]) -> str:
     summary = f"{'YES' if bad else 'no'}" if held[0].question != "paper" else f"{'not all' if bad else 'yes'}"
     aside = "" if held[0].question == "paper" else f", {len(asked) - moved} of them identical to the last bit"
     return f"{summary}; {len(asked) - bad} of {quantity(len(asked), 'cell')} as expected{aside}"
-
-
-def _escaped(text: str, also: str = "") -> str:
-    """As GitHub reads its workflow commands: % and line ends, and in a property the signs that end it."""
-    for sign in f"%\r\n{also}":
-        text = text.replace(sign, f"%{ord(sign):02X}")
-    return text

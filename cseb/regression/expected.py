@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import reprlib
-from collections.abc import Mapping, Sequence, Set
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from cseb.errors import BadBenchmark, BadResults
 from cseb.records.record import Record
@@ -14,9 +11,7 @@ from cseb.regression import drift
 from cseb.regression import reference as references
 from cseb.regression.bitwise import unchanged
 from cseb.regression.check_results import CheckResult
-from cseb.regression.reference import Conditions, Reference, Repeatability
-
-MACHINE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+from cseb.regression.reference import Reference, Repeatability
 
 
 def expected_records(expected: Store, benchmark: str) -> list[Record]:
@@ -27,19 +22,6 @@ def expected_records(expected: Store, benchmark: str) -> list[Record]:
     return records
 
 
-def nearest(folder: Path, here: Conditions) -> Store:
-    """Of the expected records those made under the conditions most like these: in `folder`, or in a folder in it.
-
-    Rounding can tip a choice, such as that of a classifier's regularisation, so that one set does not fit all
-    processors. A set that does not hold the jobs of `folder` was made by other code and does not count.
-    """
-    main = Store(folder)
-    keys = main.keys()
-    others = (Store(path.parent) for path in sorted(folder.glob(f"on-*/{references.FILE}")))
-    sets = [main, *(one for one in others if one.keys() == keys)]
-    return min(sets, key=lambda one: len(references.differing(here, references.read(one.folder).conditions)))
-
-
 def against_expected(
     tolerance: float | None, fresh: Store, records: Sequence[Record], expected: Store, name: str
 ) -> list[CheckResult]:
@@ -47,27 +29,9 @@ def against_expected(
 
     tolerance: of the benchmark's file, in points; name: of the benchmark as typed. Raises: BadBenchmark, BadResults.
     """
-    measured = references.read(expected.folder).repeatability
-    made = nearest(expected.folder, references.conditions(records))
-    reference, wanted = references.read(made.folder), expected_records(made, name)
-    checks = drift.compare(records, wanted, *_limits(tolerance, measured, wanted, name))
+    reference, wanted = references.read(expected.folder), expected_records(expected, name)
+    checks = drift.compare(records, wanted, *_limits(tolerance, reference.repeatability, wanted, name))
     return [*_by_code(fresh, records, wanted, reference), *(check.result for check in checks)]
-
-
-def folder_name(machine: str) -> str:
-    """Of the records that are expected on one kind of machine. Raises: BadResults for what cannot be one."""
-    if not MACHINE.fullmatch(machine):
-        raise BadResults(
-            f"--machine {reprlib.repr(machine)}: lower-case letters, digits and hyphens are allowed, such as amd-epyc"
-        )
-    return f"on-{machine}"
-
-
-def beside(expected: Store, name: str, keys: Set[str]) -> Store:
-    """The folder of this name beside expected records. Raises: BadResults where those are of other jobs."""
-    if not expected.exists() or keys != expected.keys():
-        raise BadResults(f"{expected.folder} does not hold these jobs; take --update without --machine first")
-    return Store(expected.folder / name)
 
 
 def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[int, int, str]:
@@ -118,7 +82,7 @@ def _limits(
     limits = {one: max(limit, least) if limit > references.FLOOR else limit for one, limit in limits.items()}
     if tolerance is None and (missing := sorted(names - set(limits))):
         raise BadBenchmark(
-            f"how far {missing[0]} may move is not known; measure it: cseb check {name} --calibrate, or add a "
-            "tolerance to the benchmark, in points, such as tolerance: 0.5"
+            f"the benchmark {name} has no limit for {missing[0]}; add a tolerance in points to its file, such as "
+            "tolerance: 0.5, or measure the limits with python -m benchmarks.calibrate, in the repository"
         )
     return tolerance or 0.0, limits

@@ -8,7 +8,7 @@ where many cells are compared at once, the 5 of 100 are shared among them (Bonfe
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -17,14 +17,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from cseb.analysis.stats import score
 from cseb.data.bounded import MIB, read_bytes
 from cseb.data.files import write_whole
 from cseb.errors import BadData, BadResults
 from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.record import Record
-from cseb.text import quantity
 
 FILE = "reference.json"
 RISK = 0.05  # of calling one of all cells drifted when none is
@@ -124,24 +122,3 @@ def digests(key: str, items: Mapping[str, Items]) -> dict[str, str]:
             digest.update(f"{name} {values.shape}".encode() + values.tobytes())
         found[f"{key}/{select}"] = digest.hexdigest()[:32]
     return found
-
-
-def scatter(repeats: Sequence[Sequence[Record]]) -> dict[str, float]:
-    """Standard deviation of averages over tasks, in points, by method: pooled over fractions and checkpoints.
-
-    repeats: the records of the same jobs, once for each repeat. Raises: BadResults for jobs without scores.
-    """
-    values: dict[tuple[str, int, int, str], list[float]] = {}
-    for records in repeats:
-        for one in records:
-            for select in sorted({each.select for each in one.scores}) or ["last"]:
-                points = score(one, one.protocol.tasks, select)
-                if isinstance(points, str):
-                    raise BadResults(
-                        f"{one.method} on {quantity(one.subset.size, 'sentence')}: {points}; nothing to repeat"
-                    )
-                values.setdefault((one.method, one.subset.size, one.seed, select), []).append(points)
-    variances: dict[str, list[float]] = {}
-    for (method, *_), points_held in values.items():
-        variances.setdefault(method, []).append(float(np.var(points_held, ddof=1)))
-    return {method: float(np.sqrt(np.mean(each))) for method, each in variances.items()}

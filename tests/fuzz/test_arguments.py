@@ -84,8 +84,8 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
     "check": (
         (("demo",),),
         {
-            "--against": ("published",), "--results": ("../sound/demo", "../sound/results"), "--junit": ("junit.xml",),
-            "--format": ("terminal", "github", "junit"), "--threads": ("1",), "--device": ("cpu",), "--quiet": ("",),
+            "--against": ("published",), "--results": ("../sound/demo", "../sound/results"),
+            "--threads": ("1",), "--device": ("cpu",), "--quiet": ("",),
         },
     ),
     "verify": ((("../sound/results",) * 5 + ("../sound/demo",),), {"--data-dir": ("../sound",)}),

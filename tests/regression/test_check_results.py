@@ -1,10 +1,8 @@
-"""What `cseb check` says, for people and for two kinds of program."""
+"""The results of `cseb check` as text."""
 
 from __future__ import annotations
 
-from xml.etree import ElementTree as ET
-
-from cseb.regression.check_results import ADVICE, CheckResult, github, junit, terminal
+from cseb.regression.check_results import ADVICE, CheckResult, terminal
 
 GOOD = CheckResult(question="drift", cell="simcse 0.1 % seed 0 best", ok=True, text="equal")
 MOVED = CheckResult(question="drift", cell="simcse 0.1 % seed 1 best", ok=True, text="moved by +0.01", moved=True)
@@ -28,22 +26,3 @@ def test_people_see_each_question_and_what_moved() -> None:
     ]
     assert ADVICE not in terminal([GOOD, MOVED, ASIDE, FAR])
     assert terminal([GOOD]).splitlines()[0].endswith("no; 1 of 1 cell as expected, 1 of them identical to the last bit")
-
-
-def test_github_reads_one_command_a_line() -> None:
-    lines = github([GOOD, BAD, ASIDE]).splitlines()
-    assert [line.split(" ")[0] for line in lines] == ["::notice", "::error", "::notice"]
-    assert lines[1] == "::error title=cseb check%3A drift::msse 1 %25 <&> seed 0: off%0Aby 100%25: a, b"
-
-
-def test_junit_counts_and_keeps_every_sign() -> None:
-    root = ET.fromstring(junit([GOOD, BAD, ASIDE]))
-    suites = {suite.get("name"): suite for suite in root}
-    assert {name: (s.get("tests"), s.get("failures"), s.get("skipped")) for name, s in suites.items()} == {
-        "code": ("1", "0", "1"),
-        "drift": ("2", "1", "0"),
-    }
-    failed = suites["drift"].find("testcase[failure]")
-    assert failed is not None
-    assert failed.get("name") == "msse 1 % <&> seed 0"
-    assert failed.find("failure").get("message") == "off\nby 100%: a, b"  # type: ignore[union-attr]
