@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cseb.api.archive import archive as archive
     from cseb.api.compare import Comparison as Comparison
     from cseb.api.compare import compare as compare
     from cseb.api.grid import run as run
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 _HOMES = {
     name: f"cseb.{module}"
     for module, names in {
-        "api.archive": "archive",
         "api.compare": "Comparison compare",
         "api.grid": "run",
         "api.report": "report",

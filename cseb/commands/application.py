@@ -14,7 +14,6 @@ import typer
 from typer.core import TyperGroup
 
 from cseb.commands import (
-    archive,
     check,
     compare,
     data,
@@ -98,7 +97,6 @@ add(app, evaluate.evaluate, evaluate.print_scores, name="eval")
 command()(check.check)
 command()(verify.verify)
 command()(rerun.rerun)
-command()(archive.archive)
 app.add_typer(data.app, name="data")
 
 

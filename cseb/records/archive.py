@@ -7,13 +7,12 @@ records go into one more archive, and no member lies in two.
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -27,8 +26,6 @@ from cseb.text import plain
 NAME = "records.zip"  # the first
 NUMBERED = re.compile(r"records-[0-9]+\.zip")  # the others
 MEMBER = re.compile(r"runs/[0-9a-f]{16}\.json|items/[0-9a-f]{16}\.npz")
-LEVEL = 9  # of zlib: records shrink to a third, similarities to four fifths
-EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of every member: the same records give the same bytes
 
 
 class File(NamedTuple):
@@ -126,7 +123,7 @@ def _members(files: tuple[File, ...]) -> Mapping[str, tuple[File, zipfile.ZipInf
             if first is not file:
                 raise BadResults(
                     f"{plain(str(first.path))} and {file.path.name} both hold {member.filename}; move {file.path.name} "
-                    f"to another folder, call it {NAME} there, and add that folder with cseb archive"
+                    f"to another folder, call it {NAME} there, and add that folder with benchmarks.archive"
                 )
     return members
 
@@ -146,7 +143,7 @@ def _members_of(path: Path) -> list[zipfile.ZipInfo]:
         what = f"holds {plain(strange[0])!r}" if strange else "holds a member twice"
         raise BadResults(
             f"{plain(str(path))} {what}; only runs/KEY.json and items/KEY.npz belong there, once each: "
-            "make it again with cseb archive"
+            "make it again with benchmarks.archive"
         )
     return listed
 
@@ -164,14 +161,3 @@ def _unpacked(file: BinaryIO, member: zipfile.ZipInfo) -> bytes:
     if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
         raise ValueError("its checksum is another one")
     return content
-
-
-def packed(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """An archive of these members, by name; the same ones give the same bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as file:
-        for name, content in members:
-            member = zipfile.ZipInfo(name, EPOCH)
-            member.create_system, member.external_attr = 3, 0o644 << 16  # as on Unix, wherever it is made
-            file.writestr(member, content, zipfile.ZIP_DEFLATED, LEVEL)
-    return buffer.getvalue()

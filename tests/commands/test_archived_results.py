@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import csv
+import io
 import shutil
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import cseb
+from benchmarks.archive import main
 from cseb.experiment import benchmark as benchmarks
 from tests.command_line import call
+
+
+def archive(*words: object) -> str:
+    """Return what the script prints."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        main([str(word) for word in words])
+    return printed.getvalue()
 
 
 @pytest.fixture
@@ -22,10 +33,9 @@ def loose(ran: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def out(loose: Path, tmp_path: Path) -> Path:
-    found = call("archive", loose, "--out", tmp_path / "out")
-    assert found.exit_code == 0, found.output
-    assert found.stdout.startswith(f"2 records, 2 of them with items, in {tmp_path / 'out'}/records.zip (")
-    assert found.stdout.endswith(f" MB); 8 scores in {tmp_path / 'out'}/scores.csv\n")
+    said = archive(loose, "--out", tmp_path / "out")
+    assert said.startswith(f"2 records, 2 of them with items, in {tmp_path / 'out'}/records.zip (")
+    assert said.endswith(f" MB); 8 scores in {tmp_path / 'out'}/scores.csv\n")
     return tmp_path / "out"
 
 
@@ -59,14 +69,14 @@ def test_the_table_has_every_score_in_full_precision(loose: Path, out: Path) -> 
 def test_what_is_left_out_is_counted_and_no_error(loose: Path, tmp_path: Path) -> None:
     names = sorted({one.method for one in cseb.load(loose).records})
     assert names[0] == "cls"
-    packed = call("archive", loose, "--out", tmp_path / "some", "--items", "cls", "--select", "best")
-    assert packed.stdout.startswith("2 records, 1 of them with items")
+    packed = archive(loose, "--out", tmp_path / "some", "--items", "cls", "--select", "best")
+    assert packed.startswith("2 records, 1 of them with items")
     found = call("verify", tmp_path / "some")
     assert found.exit_code == 0, found.output
     assert (
         found.stdout == "1 of 2 records verified, 14 figures recomputed; the archive leaves out the items of 6 scores\n"
     )
-    call("archive", loose, "--out", tmp_path / "none", "--items", "none")
+    archive(loose, "--out", tmp_path / "none", "--items", "none")
     bare = call("verify", tmp_path / "none")
     assert (
         bare.stdout == "0 of 2 records verified, 0 figures recomputed; the archive leaves out the items of 8 scores\n"
@@ -84,7 +94,7 @@ def test_what_an_archive_leaves_out_is_no_difference_of_a_rerun(loose: Path, tmp
         ),
         ("none", ("--items", "none"), "scores equal to the last bit; the archive leaves out the items of 4 scores"),
     ):
-        call("archive", loose, "--out", tmp_path / name, *options)
+        archive(loose, "--out", tmp_path / name, *options)
         again = call("rerun", key, "--results", tmp_path / name)
         assert (again.exit_code, again.output.splitlines()[-1]) == (0, f"{key}: {end}")
     with np.load(loose / "items" / f"{key}.npz") as held:
@@ -97,7 +107,7 @@ def test_what_an_archive_leaves_out_is_no_difference_of_a_rerun(loose: Path, tmp
 def test_the_data_folder_of_this_machine_is_not_packed(loose: Path, tmp_path: Path) -> None:
     (path,) = loose.glob("benchmark-*.yaml")
     path.write_text(path.read_text() + "data_dir: /home/somebody/data\n")
-    call("archive", loose, "--out", tmp_path / "out")
+    archive(loose, "--out", tmp_path / "out")
     assert "somebody" not in (tmp_path / "out" / path.name).read_text()
     assert "somebody" in path.read_text()
 
@@ -107,13 +117,13 @@ def test_records_are_added_in_an_archive_of_their_own(loose: Path, tmp_path: Pat
     other = cseb.load(loose).records[1]
     shutil.copytree(loose, first)
     (first / "runs" / f"{other.key}.json").unlink()
-    call("archive", first, "--out", out)
+    archive(first, "--out", out)
     before = (out / "records.zip").read_bytes()
-    added = call("archive", loose, "--out", out).stdout
+    added = archive(loose, "--out", out)
     assert added.startswith(f"1 record, 1 of them with items, in {out}/records-2.zip (")
     assert added.endswith(f" MB), beside 1 record archived before; 8 scores in {out}/scores.csv\n")
     assert (out / "records.zip").read_bytes() == before
-    again = call("archive", loose, "--out", out).stdout
+    again = archive(loose, "--out", out)
     assert again == f"nothing new: every record is in an archive of {out} already; 8 scores in {out}/scores.csv\n"
     assert call("report", out).stdout == call("report", loose).stdout
     assert call("verify", out).stdout == call("verify", loose).stdout
@@ -132,8 +142,8 @@ def test_grids_of_several_runs_are_one_benchmark(loose: Path, tmp_path: Path) ->
         shutil.copytree(loose, folder)
         told = whole.model_copy(update={"fractions": (), **changes})
         (folder / path.name).write_text(benchmarks.text(told))
-    call("archive", one, "--out", tmp_path / "out")
-    call("archive", other, "--out", tmp_path / "out")
+    archive(one, "--out", tmp_path / "out")
+    archive(other, "--out", tmp_path / "out")
     joined = benchmarks.load(str(tmp_path / "out" / path.name))
     assert (joined.methods, joined.sizes, joined.seeds) == ("cls, simcse, msse", (20, 50, 100), 5)
     assert joined.per_method == tuned
@@ -146,9 +156,9 @@ def test_archives_of_two_people_are_joined_as_the_refusal_says(loose: Path, out:
     assert refused.exit_code == 2
     (line,) = refused.stderr.splitlines()
     assert line.endswith(
-        "move records-2.zip to another folder, call it records.zip there, and add that folder with cseb archive"
+        "move records-2.zip to another folder, call it records.zip there, and add that folder with benchmarks.archive"
     )
     (tmp_path / "theirs").mkdir()
     (out / "records-2.zip").rename(tmp_path / "theirs" / "records.zip")
-    assert call("archive", tmp_path / "theirs", "--out", out).stdout.startswith("nothing new: ")
+    assert archive(tmp_path / "theirs", "--out", out).startswith("nothing new: ")
     assert call("report", out).stdout == call("report", loose).stdout

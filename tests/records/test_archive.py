@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.archive import packed
 from cseb.errors import BadResults
 from cseb.experiment.grid import Grid
-from cseb.records.archive import NAME, packed
+from cseb.records.archive import NAME
 from cseb.records.store import Store
 from tests.factory import record
 

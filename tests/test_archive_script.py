@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.api.archive import Packed, archive
+from benchmarks.archive import Packed, archive
 from cseb.errors import BadResults, BadSpec
 from cseb.records.store import Store
 from tests.factory import record

@@ -1,28 +1,45 @@
-"""Pack folders of records for a repository: every record, chosen items and a table of all scores, in a few files."""
+"""Pack folders of records for a repository: every record, chosen items and a table of all scores, in a few files.
+
+    python -m benchmarks.archive RESULTS ... --out FOLDER --items simcse,micse --select best
+
+Every command reads FOLDER like any other folder of records. Its first archive is `records.zip`. Archives are never
+changed: new records go into `records-2.zip` and so on. Items of records that were archived before are not added later.
+"""
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
+import sys
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from cseb.errors import BadResults, BadSpec, did_you_mean, one_of
-from cseb.progress import counted
-
-if TYPE_CHECKING:
-    from cseb.experiment.benchmark import Benchmark
-    from cseb.records.archive import Archive
-    from cseb.records.record import Record
-    from cseb.records.store import Store
+from cseb.commands.arguments import methods_of
+from cseb.commands.results import COLUMNS, score_rows
+from cseb.data.files import write_whole
+from cseb.errors import BadResults, BadSpec, CsebError, did_you_mean, one_of
+from cseb.experiment import benchmark as benchmarks
+from cseb.experiment.benchmark import Benchmark
+from cseb.experiment.load_item_scores import as_it_was_run
+from cseb.methods.grammar import labels
+from cseb.records import archive as archives
+from cseb.records.archive import Archive
+from cseb.records.items import items_bytes
+from cseb.records.record import Record
+from cseb.records.record_file import LARGEST
+from cseb.records.store import Store
+from cseb.text import csv_row, quantity
 
 TABLE = "scores.csv"
 NONE = "none"
 SELECTS = ("both", "best", "last")
+LEVEL = 9  # of zlib: records shrink to a third, similarities to four fifths
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of every member: the same records give the same bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,41 +65,19 @@ def archive(
     items: str | Sequence[str] = "",
     checkpoint: str = "both",
 ) -> Packed:
-    """Pack the records of folders into an archive of another, which every command then reads as it reads them.
-
-    The first archive of a folder is ``records.zip``. What lies there is never changed: records that it does not have
-    go into ``records-2.zip``, more of them into ``records-3.zip``, and so on.
-
-    Beside them are written ``scores.csv``, the columns of `Results.frame` in full precision for all that is archived,
-    and the benchmarks as they were run (of two with one name the first, before all that of `out`), less the folder
-    where this machine has its data. Records are packed byte for byte; the same records give the same archive.
+    """Pack the records of folders into an archive of another.
 
     Args:
-        results: one folder or several.
-        out: the folder, made where there is none; it may be one of `results`.
-        items: methods whose scores per item are packed too, as labels of the records; "none", or "" for all. Of new
-            records alone: one that was archived without its items is not given them later.
-        checkpoint: of which items are packed: ``best``, ``last`` or ``both``. A record that was scored with one
-            checkpoint alone keeps its items.
-
-    Returns:
-        How much was packed.
+        results: One folder or several.
+        out: The folder, made if it is missing; it may be one of `results`.
+        items: Methods whose scores per example are packed too, as labels of the records; "none", or "" for all.
+        checkpoint: Of which scores per example are packed: best, last or both. A record that was scored at one
+            checkpoint only keeps its scores.
 
     Raises:
-        BadResults: where a file is no record, or two folders, `out` among them, have two records under one key.
-        BadSpec: for methods that no record has.
-
-    Examples:
-        >>> import cseb
-        >>> packed = cseb.archive("results", "packed", items="simcse")
-        >>> len(cseb.load("packed")) == len(cseb.load("results")) == packed.records
-        True
+        BadResults: If a file is no record, or two folders, `out` among them, have two records under one key.
+        BadSpec: For methods that no record has.
     """
-    from cseb.data.files import write_whole
-    from cseb.experiment import benchmark as benchmarks
-    from cseb.records import archive as archives
-    from cseb.records.store import Store
-
     one_of(SELECTS, checkpoint, "--select")
     given = [results] if isinstance(results, str | Path) else results
     target, stores = Store(Path(out)), [Store(Path(one)) for one in given]
@@ -96,7 +91,7 @@ def archive(
     members = chain(
         ((one.name, one.content()) for one in new), ((one.items_name, one.chosen(checkpoint)) for one in kept)
     )
-    content = archives.packed(counted(members, "packing records", len(new) + len(kept)))
+    content = packed(members)
     path = target.folder / archives.name_of(len(held.files) + 1 if held else 1) if new else None
     records = sorted([*before, *(one.record for one in new)], key=lambda one: one.key)
     rows, table = _table(records)
@@ -132,8 +127,6 @@ class _Found:
 
     def chosen(self, checkpoint: str) -> bytes:
         """The file of the items of one checkpoint, of all that there are where none is of that one."""
-        from cseb.records.items import items_bytes
-
         assert self.items is not None, "asked only of records with items"
         items = self.items.read_items(self.record.key)
         of_one = {name: held for name, held in items.items() if name.endswith(f"/{checkpoint}")}
@@ -163,8 +156,6 @@ def _gathered(stores: Sequence[Store]) -> list[_Found]:
 
 def _is_archived(one: _Found, folder: Path, held: Archive) -> bool:
     """Whether the folder's archives have this record. Raises: BadResults where they have another under its key."""
-    from cseb.records.record_file import LARGEST
-
     if one.name not in held:
         return False
     if one.content() != held.read(one.name, LARGEST):
@@ -177,8 +168,6 @@ def _is_archived(one: _Found, folder: Path, held: Archive) -> bool:
 
 def _wanted(items: str | Sequence[str], known: set[str]) -> set[str]:
     """Methods whose items are packed. Raises: BadSpec."""
-    from cseb.commands.arguments import methods_of
-
     if items == NONE:
         return set()
     wanted = methods_of(items)
@@ -189,9 +178,6 @@ def _wanted(items: str | Sequence[str], known: set[str]) -> set[str]:
 
 
 def _table(records: Iterable[Record]) -> tuple[int, bytes]:
-    from cseb.commands.results import COLUMNS, score_rows
-    from cseb.text import csv_row
-
     rows = [csv_row(row) for row in score_rows(records)]
     file = io.StringIO()
     writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
@@ -202,8 +188,6 @@ def _table(records: Iterable[Record]) -> tuple[int, bytes]:
 
 def _benchmarks(stores: Sequence[Store], names: set[str]) -> Iterator[Benchmark]:
     """Each benchmark with the grids of all its folders: what one of them was run with describes its records alone."""
-    from cseb.experiment.load_item_scores import as_it_was_run
-
     for name in sorted(names):
         held = [found for store in stores if (found := as_it_was_run(store.folder, name)) is not None]
         if held:
@@ -212,8 +196,6 @@ def _benchmarks(stores: Sequence[Store], names: set[str]) -> Iterator[Benchmark]
 
 def _joined(first: Benchmark, other: Benchmark) -> Benchmark:
     """The first with the methods, sizes and seeds of the other too."""
-    from cseb.methods.grammar import labels
-
     methods = dict.fromkeys((*labels(first.methods), *labels(other.methods)))
     wider = {
         axis: {*getattr(first, axis), *getattr(other, axis)} for axis in ("fractions", "sizes") if getattr(first, axis)
@@ -226,3 +208,41 @@ def _joined(first: Benchmark, other: Benchmark) -> Benchmark:
             **{axis: tuple(sorted(values)) for axis, values in wider.items()},
         }
     )
+
+
+def packed(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """An archive of these members, by name; the same ones give the same bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        for name, content in members:
+            member = zipfile.ZipInfo(name, EPOCH)
+            member.create_system, member.external_attr = 3, 0o644 << 16  # as on Unix, wherever it is made
+            file.writestr(member, content, zipfile.ZIP_DEFLATED, LEVEL)
+    return buffer.getvalue()
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Pack the folders that the command line names, and print what was written."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="+", type=Path)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--items", default="")
+    parser.add_argument("--select", default="both", choices=SELECTS)
+    given = parser.parse_args(words)
+    try:
+        made = archive(given.results, given.out, items=given.items, checkpoint=given.select)
+    except CsebError as error:
+        sys.exit(f"archive: {error}")
+    table = f"{quantity(made.scores, 'score')} in {given.out}/{TABLE}"
+    if made.path is None:
+        print(f"nothing new: every record is in an archive of {given.out} already; {table}")
+        return
+    before = f", beside {quantity(made.before, 'record')} archived before" if made.before else ""
+    print(
+        f"{quantity(made.records, 'record')}, {made.with_items} of them with items, in {made.path} "
+        f"({made.size / 1e6:.1f} MB){before}; {table}"
+    )
+
+
+if __name__ == "__main__":
+    main()
