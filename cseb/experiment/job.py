@@ -21,7 +21,7 @@ from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 class Job:
     """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
 
-    `method` is settled (no edits, no per_fraction left); `label` is what the user typed. `folder`, `data_dir`, `tasks`
+    `method` is resolved (no edits, no per_fraction left); `label` is what the user typed. `folder`, `data_dir`, `tasks`
     and `dev` say where the encoder and the task files lie on this machine; they are not part of the identity, their
     contents are. `tasks` and `dev` are as typed, and so may be paths; "" stands for the names in the protocol.
     """
@@ -49,7 +49,7 @@ class Job:
 
     @cached_property
     def key(self) -> str:
-        """Sixteen hex digits: the same job has the same key on every machine and in every version of Python."""
+        """Return 16 hex digits, the same for a job on every machine and in every version of Python."""
         identity = {
             "label": self.label,
             "method": self.method.resolved(),
@@ -71,12 +71,12 @@ class Job:
 
     @property
     def random(self) -> Seed:
-        """What every stream of random numbers is started from."""
+        """Return the seed of all streams of random numbers."""
         return self.seed if self.vary == ALL else SingleStreamSeed(self.seed, self.vary)
 
     @property
     def recipe(self) -> Recipe:
-        """How this job is trained. Raises: BadSpec."""
+        """Return how this job is trained. Raises: BadSpec."""
         return recipe_of(self.method)
 
 
@@ -86,7 +86,7 @@ def _fields(protocol: Protocol) -> dict[str, Any]:
 
 
 def external_inputs(method: Method) -> tuple[Source, ...]:
-    """What a settled method reads from elsewhere, as far as it lies on this machine. Raises: BadData."""
+    """Return the files and models that a resolved method names, as far as they are on this machine. Raises: BadData."""
     return tuple(Source(name=name, sha256=sha256) for name, sha256 in contents(method.external_inputs()).items())
 
 
@@ -97,5 +97,5 @@ def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:
 
 
 def recipe_of(method: Method) -> Recipe:
-    """How a settled method is trained. Raises: BadSpec."""
+    """Return how a resolved method is trained. Raises: BadSpec."""
     return Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself

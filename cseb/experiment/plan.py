@@ -35,7 +35,7 @@ def plan(
     along: str = "",
     linear: str = "auto",
 ) -> list[Job]:
-    """Every job of the grid, checked: corpus, encoder and task files are read once here, before anything is trained.
+    """Return every job of the grid, checked: corpus, encoder and task files are read once, before anything is trained.
 
     Order: all of seed 0 first, small fractions first: a grid that is stopped early is a whole grid of fewer seeds.
     Raises: BadBenchmark, BadData, BadSpec, UnknownName.
@@ -54,16 +54,16 @@ def plan(
         "corpus": Source(name=corpus.name, sha256=corpus.sha256),
     }
     cells = [  # once for all seeds
-        (size, fraction, method, settled, external_inputs(settled), foreign(settled, protocol))
+        (size, fraction, method, resolved, external_inputs(resolved), foreign(resolved, protocol))
         for size, fraction in _shares(benchmark, count)
         for method in methods
-        for settled in [scaled(benchmark, method, fraction)]
+        for resolved in [scaled(benchmark, method, fraction)]
     ]
     jobs = [
         Job(
             benchmark=benchmark.name,
             label=str(method),
-            method=settled,
+            method=resolved,
             **sources,
             folder=str(folder),
             column=benchmark.column,
@@ -82,7 +82,7 @@ def plan(
             linear=linear,
         )
         for seed in range(benchmark.seeds)
-        for size, fraction, method, settled, read, others in cells
+        for size, fraction, method, resolved, read, others in cells
     ]
     check_jobs(jobs, count)
     for method in methods:
@@ -91,7 +91,7 @@ def plan(
 
 
 def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str) -> Protocol:
-    """What is measured. Every task is loaded once, so that a missing file is known before an hour of training.
+    """Return what is measured. Every task is loaded once, so that a missing file is reported before training.
 
     tested: tasks as typed, "" for none. dev: the task that chooses the checkpoint, or "". Raises: CsebError.
     """
@@ -115,12 +115,12 @@ def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str)
 
 
 def versioned(task: Task) -> str:
-    """A task as records name it: sts12@1."""
+    """Return a task as records name it: sts12@1."""
     return f"{task.name}@{task.version}"
 
 
 def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
-    """(sentences, share) of each column of the grid, small ones first. Raises: BadBenchmark."""
+    """Return (sentences, fraction) of each column of the grid, small ones first. Raises: BadBenchmark."""
     if benchmark.sizes:
         if max(benchmark.sizes) > count:
             raise BadBenchmark(f"sizes: {max(benchmark.sizes)} sentences are asked for, the corpus has {count}")
@@ -129,13 +129,13 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
 
 
 def scaled(benchmark: Benchmark, method: Method, fraction: float) -> Method:
-    """The method as this benchmark trains it at this share. Raises: BadSpec, UnknownName."""
+    """Return the method as this benchmark trains it at this fraction. Raises: BadSpec, UnknownName."""
     scale = (*parse_scale(benchmark.scale), *parse_scale(benchmark.per_method.get(str(method), "")))
-    return settled_method(method, fraction, scale, benchmark.steps)
+    return resolved_method(method, fraction, scale, benchmark.steps)
 
 
-def settled_method(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
-    """The method at this share. The scale shortens training, so of a method with nothing to train it leaves all."""
+def resolved_method(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
+    """Return the method at this fraction. The scale does not change methods without training."""
     typed = method.at(fraction)
     if not typed.terms:
         scale = [edit for edit in scale if slot_of(edit.part.name) == "post"]
@@ -150,10 +150,10 @@ def settled_method(method: Method, fraction: float, scale: Sequence[Edit], steps
 
 
 def check_jobs(jobs: Sequence[Job], count: int) -> None:
-    """What cannot run, or would run twice, is said before anything trains.
+    """Refuse jobs that cannot run, or would run twice, before anything is trained.
 
-    An untrained method needs no batch. It is planned for every share and seed like any other, although its scores are
-    equal: that costs one evaluation each, and rows and paired comparisons have all their cells without special cases.
+    An untrained method needs no batch. It is planned for every fraction and seed like any other, although its scores
+    are equal. That costs one evaluation each, and tables and paired comparisons need no special case.
     """
     seen: dict[str, Job] = {}
     for job in jobs:

@@ -8,7 +8,7 @@ from cseb.data.corpus import Corpus
 from cseb.data.weights import find_encoder
 from cseb.experiment.corpus_checks import check_corpus
 from cseb.experiment.job import Job, external_inputs, foreign
-from cseb.experiment.plan import check_jobs, protocol_of, settled_method
+from cseb.experiment.plan import check_jobs, protocol_of, resolved_method
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.records.record import Source
 
@@ -30,13 +30,13 @@ def single_job(
 ) -> Job:
     """The job of this method on all sentences of a corpus, checked as a grid's jobs are. Raises: CsebError."""
     method = parse_method(text)
-    settled = settled_method(method, 1.0, parse_scale(scale), steps)
+    resolved = resolved_method(method, 1.0, parse_scale(scale), steps)
     protocol = protocol_of("", dev, data_dir, threads, device)
     folder, weights = find_encoder(encoder)
     job = Job(
         benchmark="train",
         label=str(method),
-        method=settled,
+        method=resolved,
         encoder=Source(name=encoder, sha256=weights),
         corpus=Source(name=corpus.name, sha256=corpus.sha256),
         folder=str(folder),
@@ -48,8 +48,8 @@ def single_job(
         data_dir=data_dir,
         trust_remote_code=trust_remote_code,
         dev=dev,
-        external_inputs=external_inputs(settled),
-        foreign=foreign(settled, protocol),
+        external_inputs=external_inputs(resolved),
+        foreign=foreign(resolved, protocol),
         linear=linear,
     )
     check_jobs([job], len(corpus))

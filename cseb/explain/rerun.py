@@ -96,7 +96,7 @@ def _other_package(here: Foreign, there: Foreign | None) -> str:
 
 
 def method_of(record: Record) -> Method:
-    """The settled method of a record. Raises: BadResults, BadSpec, UnknownName."""
+    """Return the resolved method of a record. Raises: BadResults, BadSpec, UnknownName."""
     slots: dict[str, list[Part]] = {slot: [] for slot in SLOTS}
     for one in record.stated():
         slots[slot_of(one.part.name)].append(one.part)

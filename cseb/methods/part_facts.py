@@ -3,9 +3,9 @@
 A part, built in or of another package, is a class with these class attributes, all of them optional:
 
     version: int = 1               raised when its numbers change: older records then count as stale
-    data_seen = "external"         what it looks at: external, labels, generated; subset, of a pooler that counts tokens
+    data_seen = "external"         data it uses: external, labels, generated; subset, of a pooler that counts tokens
     external = {"file": "file"}    options that name a file, a model, an encoder of the hub, or an embedder
-    own = {"generator": "self"}    values of these options with which it looks at nothing but the subset
+    own = {"generator": "self"}    values of these options with which it uses nothing but the subset
     columns = (2, 3)               texts that a line of the corpus may hold, joined by TABs
     roles = ("anchor", "positive") what these are, where the corpus has named columns
     requires = "a decoder"         what it asks for besides sentences and one encoder, in words
@@ -63,7 +63,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of a part. where: module:attribute; package: name and version, "" for parts of cseb itself."""
+    """What a part states. where: module:attribute; package, release: its package and version, "" for built-in parts."""
 
     name: str
     slot: str
@@ -93,25 +93,26 @@ class Facts:
 
     @property
     def source(self) -> str:
-        """Where it comes from, as its docstring has it behind "Source:"; "" where it does not say."""
+        """The source that its docstring names behind "Source:"; "" if it names none."""
         said = " ".join(self.text.split()).partition("Source: ")[2]
         return said.partition(" Raises:")[0].rstrip()
 
     def defaults(self) -> tuple[tuple[str, Any], ...]:
-        """Every option that has a value without being given one, in the order of the constructor."""
-        held = {one.name: one.default for one in self.options if one.default is not MISSING} | dict(self.preset)
-        return tuple((one.name, held[one.name]) for one in self.options if one.name in held)
+        """Return every option that has a default, with that, in the order of the constructor."""
+        defaults = {option.name: option.default for option in self.options if option.default is not MISSING}
+        defaults |= self.preset
+        return tuple((option.name, defaults[option.name]) for option in self.options if option.name in defaults)
 
     def check(self, given: Mapping[str, Any]) -> None:
         """Raise BadSpec if options are unknown, lacking, or of a kind that their annotations do not allow."""
-        known = {one.name: one for one in self.options}
+        options = {option.name: option for option in self.options}
         for name in given:
-            if name not in known:
-                raise BadSpec(f"{self.name} has no option {name!r}; {did_you_mean(name, known)}")
-        for name, one in known.items():
+            if name not in options:
+                raise BadSpec(f"{self.name} has no option {name!r}; {did_you_mean(name, options)}")
+        for name, option in options.items():
             if name in given:
-                allowed.check(one.kind, given[name], f"{self.name}: {name}")
-            elif one.default is MISSING and name not in self.preset:
+                allowed.check(option.kind, given[name], f"{self.name}: {name}")
+            elif option.default is MISSING and name not in self.preset:
                 raise BadSpec(f"{self.name} needs a value for {name}; write {self.name}({name}=...)")
 
 
@@ -163,31 +164,31 @@ def _with_tuples(value: Any) -> Any:
     return {key: _with_tuples(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
-def _checked(found: Facts) -> Facts:
-    """Raises: BadSpec if what another package's part states of itself cannot be."""
-    what = f"{found.slot} {found.name!r} of {found.package or 'cseb'} ({found.where})"
-    known = {one.name for one in found.options}
+def _checked(part: Facts) -> Facts:
+    """Return the facts of a part. Raises: BadSpec if what a third-party part states of itself is not allowed."""
+    what = f"{part.slot} {part.name!r} of {part.package or 'cseb'} ({part.where})"
+    options = {option.name for option in part.options}
 
     def wrong(attribute: str, value: object, needed: str) -> BadSpec:
         return BadSpec(f"{what}: its {attribute} is {value!r}; {needed}")
 
-    if isinstance(found.version, bool) or not isinstance(found.version, int) or found.version < 1:
-        raise wrong("version", found.version, "a whole number of at least 1 is needed")
-    if found.data_seen:
-        one_of(SEEN, found.data_seen, f"{what}: its data_seen")
+    if isinstance(part.version, bool) or not isinstance(part.version, int) or part.version < 1:
+        raise wrong("version", part.version, "a whole number of at least 1 is needed")
+    if part.data_seen:
+        one_of(SEEN, part.data_seen, f"{what}: its data_seen")
     for attribute in ("external", "own", "preset"):
-        held = getattr(found, attribute)
-        if not isinstance(held, Mapping) or not set(held) <= known:
-            raise wrong(attribute, held, f"a dictionary by option is needed; options: {', '.join(sorted(known))}")
-    for kind in found.external.values():
+        value = getattr(part, attribute)
+        if not isinstance(value, Mapping) or not set(value) <= options:
+            raise wrong(attribute, value, f"a dictionary by option is needed; options: {', '.join(sorted(options))}")
+    for kind in part.external.values():
         one_of(KINDS, kind, f"{what}: its external")
     for attribute in ("columns", "roles"):
-        if not isinstance(getattr(found, attribute), tuple):
-            raise wrong(attribute, getattr(found, attribute), "a tuple is needed")
-    for key, value in (*found.preset.items(), *((one.name, one.default) for one in found.options)):
+        if not isinstance(getattr(part, attribute), tuple):
+            raise wrong(attribute, getattr(part, attribute), "a tuple is needed")
+    for key, value in (*part.preset.items(), *((option.name, option.default) for option in part.options)):
         if not _is_option(value):
             raise wrong(f"value of {key}", value, "a finite number, a word, None or a tuple of them can be recorded")
-    return found
+    return part
 
 
 def _is_option(value: object) -> bool:

@@ -60,7 +60,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """A training method: parts in slots, and what a reader must know to trust it.
+    """A training method: parts in slots, with its source and its differences from the paper.
 
     source: paper with equation or table. deviations: where paper, released code and this spec disagree. per_fraction:
     (upper bound, parts) pairs, rising: the options a paper retunes; the first bound that is not below the fraction of
@@ -92,13 +92,13 @@ class Method:
         return self.name + "".join(map(str, self.edits))
 
     def parts(self) -> Iterator[Part]:
-        """All parts, in the order of the slots."""
+        """Yield all parts, in the order of the slots."""
         for slot in SLOTS:
             held = getattr(self, slot)
             yield from held if slot in SEVERAL else [held] if held is not None else []
 
     def at(self, fraction: float, scale: Sequence[Edit] = ()) -> Method:
-        """The method as trained on this share of the corpus, every option settled.
+        """Return the method as trained on this fraction of the corpus, with every option resolved.
 
         Order: the spec, its own per_fraction, the parts a user put in or took away, the benchmark's `scale` of what is
         then there, and once more the options a user typed: they win over everything. Raises: BadSpec.
@@ -112,11 +112,11 @@ class Method:
         return method
 
     def resolved(self) -> str:
-        """Every part with every option and version: what the identity of a job is made of."""
+        """Return every part with every option and version, as a text that belongs to the identity of a job."""
         return " ".join(f"{part}@{facts(part.name).version}" for part in self.parts())
 
     def data_seen(self) -> tuple[str, ...]:
-        """What training looks at besides the encoder's own pre-training: `subset`, `external`, ..."""
+        """Return the kinds of data that training uses: `subset`, `external`, `labels`, `generated`."""
         found = {"subset"}
         for part in self.parts():
             known = facts(part.name)
@@ -125,11 +125,11 @@ class Method:
         return tuple(sorted(found)) if self.terms or self.post or self.counts() else ()
 
     def counts(self) -> bool:
-        """Whether the pooler counts tokens of the training sentences, also where nothing is trained."""
+        """Return whether the pooler counts tokens of the training sentences, also where nothing is trained."""
         return facts(self.pooler.name).data_seen == "subset"
 
     def external_inputs(self) -> tuple[tuple[str, str, str], ...]:
-        """(part, option, file or model from elsewhere that it names), each once: ("rtd", "generator", "distilbert")."""
+        """Return (part, option, file or model that it names), each once: ("rtd", "generator", "distilbert")."""
         named = (
             (part.name, key, str(value))
             for part in self.parts()
@@ -146,7 +146,7 @@ class Method:
 
 
 def method_named(name: str) -> Method:
-    """The method of the registry. Raises: UnknownName; BadSpec if another package's is not what its name says."""
+    """Return the method of the registry. Raises: UnknownName; BadSpec if a third-party one has another name."""
     method: Method = METHODS[name]
     if not isinstance(method, Method):
         raise BadSpec(
@@ -159,9 +159,9 @@ def method_named(name: str) -> Method:
 
 
 def preset(name: str, **changes: Option) -> Part:
-    """What `+name` puts in, with these options in place of its own: `preset("recipe", steps=500)`.
+    """Return the part that `+name` adds, with these options in place of its own: `preset("recipe", steps=500)`.
 
-    An option that has no value, as one of another package's part may, is left out, and must be given. Raises: BadSpec,
+    An option of a third-party part that has no default is left out, and must be given. Raises: BadSpec,
     UnknownName.
     """
     found: Part = PRESETS[name] if name in PRESETS else Part(name, facts(name).defaults())
@@ -173,7 +173,7 @@ def preset(name: str, **changes: Option) -> Part:
 
 
 def _filled(own: Part, changes: Part) -> Part:
-    """The part with these options in place of its own. Raises: BadSpec if one is unknown, or has no value at all."""
+    """Return the part with these options in place of its own. Raises: BadSpec if one is unknown or has no value."""
     order = [one.name for one in facts(own.name).options]
     held = dict(own.options) | dict(changes.options)
     for key in held:
@@ -204,7 +204,7 @@ def _apply(method: Method, edit: Edit) -> Method:
 
 
 def _stated(method: Method) -> Method:
-    """The method with every option of other packages' parts written out: their defaults are part of what is run."""
+    """Return the method with every option of third-party parts stated: their defaults belong to what is run."""
     for slot in SLOTS:
         held: tuple[Part, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
         if any(part is not None and facts(part.name).third_party for part in held):
@@ -214,7 +214,7 @@ def _stated(method: Method) -> Method:
 
 
 def _taken(method: Method, name: str) -> Part:
-    """The part that `-name` takes away. Raises: UnknownName, as a hyphen may have been meant for a method's name."""
+    """Return the part that `-name` removes. Raises: UnknownName, as the hyphen may belong to a method's name."""
     if is_part(name):
         return preset(name)
     held = [part.name for part in method.parts()]

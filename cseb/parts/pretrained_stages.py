@@ -51,7 +51,7 @@ class EntropyModels:
         self.temperature, self.all_columns = temperature, all_columns
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """One settled method for every phi."""
+        """One resolved method for every phi."""
         recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
         warmup = recipe.warmup * self.steps // max(1, recipe.steps)
         own = tuple(term for term in method.terms if FROZEN not in SLOTS["terms"][term.name].needs)
@@ -88,7 +88,7 @@ class Teacher:
         self.steps, self.temperature, self.with_head = steps, temperature, with_head
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """The one settled method."""
+        """The one resolved method."""
         recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
         warmup = recipe.warmup * self.steps // max(1, recipe.steps)
         contrast = part("infonce", temperature=self.temperature, negatives="batch", form="released", hard_weight=1.0)

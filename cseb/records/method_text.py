@@ -1,4 +1,4 @@
-r"""The parts of a settled method, and the one reader of their text: `recipe(steps=60, dropout='model')@1 ami(...)@2`.
+r"""The parts of a resolved method, and the one reader of their text: `recipe(steps=60, dropout='model')@1 ami(...)@2`.
 
 `Method.resolved` writes the text, of which the identity of a job is made. Records of format 2 hold the parts as data;
 of format 1 they hold the text alone, which is read here.
@@ -26,7 +26,7 @@ SHOWN = 60  # characters of a text that cannot be read
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A part of a settled method, every option written out, and the version of its computation."""
+    """A part of a resolved method, every option written out, and the version of its computation."""
 
     part: Part
     version: int
@@ -51,7 +51,7 @@ class Stated:
 
 
 def stated(method: Method) -> tuple[Stated, ...]:
-    """The parts of a settled method with their versions; `written` gives its `resolved()`."""
+    """The parts of a resolved method with their versions; `written` gives its `resolved()`."""
     return tuple(Stated(part, facts(part.name).version) for part in method.parts())
 
 

@@ -72,7 +72,7 @@ def check(
     sentences: int | None = None,
     teacher_width: Callable[[Outside], int] | None = None,
 ) -> None:
-    """Build every part of a settled method against this encoder's small files. Raises: BadSpec, BadData.
+    """Build every part of a resolved method against this encoder's small files. Raises: BadSpec, BadData.
 
     sentences: how many the subset has, where that is known. teacher_width: numbers of a vector of a teacher from
     outside, asked only where it matters.

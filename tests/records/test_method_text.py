@@ -1,4 +1,4 @@
-"""The text of a settled method reads back whatever its options hold; what asks a record asks one reader."""
+"""The text of a resolved method reads back whatever its options hold; what asks a record asks one reader."""
 
 from __future__ import annotations
 
@@ -97,9 +97,9 @@ def test_a_text_that_is_no_method_is_one_line(text: str) -> None:
 
 def test_every_method_of_ours_reads_back() -> None:
     for name in METHODS:
-        settled = parse_method(name).at(0.01)
-        found = read_method(settled.resolved())
-        assert [one.part for one in found] == list(settled.parts())
+        resolved = parse_method(name).at(0.01)
+        found = read_method(resolved.resolved())
+        assert [one.part for one in found] == list(resolved.parts())
 
 
 def test_every_expected_record_reads_back() -> None:
