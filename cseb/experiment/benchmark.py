@@ -85,7 +85,7 @@ class Benchmark(BaseModel):
     and of a flow; what a method's own text says wins over both.
     fractions or sizes: of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
     pairs that choose the `best` checkpoint, or none. tolerance: points an average may move in
-    `cseb check`, for methods whose repeats were not measured (`cseb check --calibrate`).
+    `cseb check`, for methods whose repeats were not measured (`benchmarks.calibrate`).
     check: the cells that `cseb check` trains again, where the whole grid would take too long.
     table: how `cseb report` lays it out: few-shot, tasks, ablation METHOD or sensitivity OPTION.
     For `--on`: elsewhere, the methods of a grid that moves, where `methods` has sizes or budgets that fit its own
