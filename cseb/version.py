@@ -1,6 +1,6 @@
 """The versions of cseb: of the package, and of what computes the numbers of a record."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Raised by one when the same job would give other numbers, as the version of a part or a task is. Records of another
 # version are stale. `cseb check` finds a change of numbers without a new version.

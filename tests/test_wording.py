@@ -22,7 +22,10 @@ PAGES = [
     *(f"docs/guide/{name}.md" for name in ("describing-methods", "teachers-and-tuning", "running", "reports")),
     *(f"docs/extending/{name}.md" for name in ("index", "method", "term", "view", "pooler", "task")),
     *(f"docs/extending/{name}.md" for name in ("launcher", "format", "plugin")),
-    *(f"docs/guide/{name}.md" for name in ("encoders", "tasks", "own-sentences", "python", "statistics", "recommend")),
+    *(
+        f"docs/guide/{name}.md"
+        for name in ("encoders", "tasks", "own-sentences", "python", "statistics", "recommend", "records")
+    ),
 ]
 # What not to write, and what to write instead.
 TERMS = {

@@ -58,8 +58,8 @@ def test_odd_folders_are_answered(store: Store, name: str) -> None:
         store.write(one, {})
     keys, folder = sorted(store.keys()), str(store.folder)
     commands = [(command, folder, *rest) for command, *rest in COMMANDS]
-    commands += [("show", keys[0], "--results", folder), ("diff", folder, folder)]
-    commands += [("diff", keys[0], other, "--results", folder) for other in (keys[-1], "published")]
+    commands += [("show", keys[0], "--results", folder), ("show", folder, folder)]
+    commands += [("show", keys[0], other, "--results", folder) for other in (keys[-1], "published")]
     for command in commands:
         found = call(*command)
         assert found.exception is None or isinstance(found.exception, SystemExit), (command, found.exception)
