@@ -1,6 +1,7 @@
-"""Tables in the docs (all methods, all tasks) and those of costs in results/microworld/README.md.
+"""Tables in the docs: all methods, all tasks.
 
-Rows come from the registry, what papers print from benchmarks/published/scores.csv, ours from results/microworld.
+Rows come from the registry, published scores from benchmarks/published/scores.csv, ours from results/real and
+results/speed.
 Run it in the root of the repository after any of these has changed: python -m benchmarks.methods
 """
 
@@ -10,7 +11,6 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
 from typing import NamedTuple
 
 from benchmarks.marked import with_table
@@ -22,13 +22,11 @@ from cseb.methods.spec import Method
 from cseb.papers.printed import Printed, shipped_rows
 from cseb.papers.scores import own_rows
 from cseb.registry import METHODS, TASKS
-from cseb.tasks.words import baselines
 
 ROOT = Path(__file__).parents[1]
 BY = "by benchmarks/methods.py"  # what a marker ends with
-DEMO = Path("results") / "microworld"
 # Behind a cost, by where it was measured; others get a mark of their own.
-MARKS = {"microworld": "", "microworld-triples": "", "embedded": " †", "embedded-written": " †"}
+MARKS = {"generated": "", "generated-triples": "", "embedded": " †", "embedded-written": " †"}
 SHARE = 0.01  # of the corpus, where low-shot columns look
 REAL, SIZE = Path("results") / "real", 1_000  # human ratings, and how many sentences its column looks at
 WRITTEN = Path("results") / "written"  # the same for methods that need what a language model wrote
@@ -38,69 +36,48 @@ FIRST = ("bert-base", "bert-large", "roberta-base", "roberta-large", "sroberta-b
 NONE = "--"
 
 LEGEND = """\
-Needs: besides sentences and one encoder. Has seen: in training; an encoder's own pre-training is left aside. Cost: CPU
-seconds of a job as a multiple of SimCSE's on the same corpus, in the microworld; `†`: in `results/embedded`; `§`: in
-the benchmark that scores it (`results/speed/cost.csv`). Printed: average of seven STS tasks for BERT-base, lowest to
-highest where papers differ; another encoder is named. Microworld: mean ± sample standard deviation over seeds, the
-checkpoint that its dev set chose, as of 22 November 2026; it says nothing about real text. Real text: the same of the
-seven STS sets, `cseb-tiny` trained on 1,000 Wikipedia sentences (`results/real`, which says how rates were chosen and
-how many seeds there are); `‡`: on others, and what a language model wrote from them (`results/written`); `¶`: from an
-encoder trained on labels (`results/real/ct-sbert`). `*`: with options, which fit its tiny encoder or name a teacher.
-`--`: a, in no table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not run;
-d, not timed; e, needs a file that does not come with cseb; f, in `results/real`, where words alone stand below the
-table."""
-
-# What a training step was thought to cost before any was measured, to one of simcse: from the sequences that it
-# encodes with and without gradients. Of methods of two stages, all of the training.
-ESTIMATES: Mapping[str, str] = {
-    **dict.fromkeys(("simcse", "ct", "vascl", "rankcse"), "1"),
-    **dict.fromkeys(("mirror", "mirror-avg"), "1.5"),
-    "scd": "1.05",
-    "diffcse": "2.2",
-    "pcl": "10",
-    "iscse": "1.03",
-    "rankencoder": "2.4",
-    **dict.fromkeys(("simcse+moco", "esimcse"), "1.2"),
-    "mocose": "0.7",
-    "dclr": "1.4",
-    "sncse": "1.7",
-}
+Needs: besides sentences and one encoder. Has seen: during training; pre-training of the encoder does not count. Cost:
+CPU seconds of a job as a multiple of SimCSE's on the same generated corpus; `†`: measured in `results/embedded`; `§`:
+in the benchmark that scores the method (`results/speed/cost.csv`). Printed: average of seven STS tasks for BERT-base,
+lowest to highest where papers differ; any other encoder is named. Real text: average of the seven STS tasks, mean ±
+standard deviation over seeds, best checkpoint on the dev set, `cseb-tiny` trained on 1,000 Wikipedia sentences
+(`results/real` states the tuning and the number of seeds); `‡`: with sentences that a language model wrote
+(`results/written`); `¶`: from an encoder trained on labels (`results/real/ct-sbert`). `*`: with options that fit the
+small encoder or name a teacher. `--`: a, not in a table of the five papers in this form; b, learns from labelled
+texts, see `results/triples`; c, not run; d, not timed; e, in `results/real`, below the table."""
 
 
 class Words(NamedTuple):
-    """An encoder of words, no method of the registry. printed, demo: its names in papers' tables and in ours."""
+    """An encoder of words, no method of the registry. printed: its name in papers' tables."""
 
     command: str
     paper: str
     needs: str
     seen: str
     printed: str
-    demo: str
 
 
 WORDS = (
-    Words("cseb eval glove:FILE", "Pennington et al., EMNLP 2014", "file of word vectors", "nothing", "glove-avg", ""),
-    Words("cseb eval words:tf-idf", NONE, NONE, "task's sentences", "", "TF-IDF"),
-    Words("cseb eval words:random", NONE, NONE, "nothing", "", "mean of random word vectors"),
+    Words("cseb eval glove:FILE", "Pennington et al., EMNLP 2014", "file of word vectors", "nothing", "glove-avg"),
+    Words("cseb eval words:tf-idf", NONE, NONE, "task's sentences", ""),
+    Words("cseb eval words:random", NONE, NONE, "nothing", ""),
 )
 
 
 def methods_table(root: Path = ROOT) -> str:
     """One row for each method of the registry, then encoders of words, then what is not offered and why."""
     cost = {row["method"]: f"{row['to_simcse']}{MARKS.get(row['setting'], ' §')}" for row in reversed(_costs(root))}
-    demo = _points(root / DEMO, lambda row: float(row["fraction"]) == SHARE)
     real = _points(root / REAL, lambda row: int(row["size"]) == SIZE)
     written = _points(root / WRITTEN, lambda row: int(row["size"]) == SIZE)
     real |= {label: f"{points} ‡" for label, points in written.items() if GENERATED in parse_method(label).data_seen()}
     started = _points(root / LABELLED_START, lambda row: int(row["size"]) == SIZE)
     real |= {label: f"{points} ¶" for label, points in started.items() if parse_method(label).name == "ct-sbert"}
-    rows = [_method_row(name, cost, real, demo) for name in METHODS]
-    averages = _words(root)
+    rows = [_method_row(name, cost, real) for name in METHODS]
     for words in WORDS:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
-        cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} f", averages.get(words.demo, f"{NONE} e"))
+        cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} e")
         rows.append((f"`{words.command}`", words.paper, words.needs, words.seen, *cells))
-    values = ("cost", "printed, 1 %", "printed, 100 %", "real text, 1,000", "microworld, 1 %")
+    values = ("cost", "printed, 1 %", "printed, 100 %", "real text, 1,000")
     head = ("method", "paper, year", "needs", "has seen", *values)
     return "\n".join([*_markdown(head, rows), "", LEGEND])
 
@@ -114,27 +91,10 @@ def not_offered_table() -> str:
     return "\n".join(_markdown(("not offered", "printed, 100 %", "why"), rows))
 
 
-def costs_table(setting: str, root: Path = ROOT) -> str:
-    """CPU seconds, their ratio to simcse and peak memory in one setting of what was measured, cheap methods first."""
-    rows = [
-        (
-            f"`{row['method']}`",
-            row["cpu_seconds"],
-            row["to_simcse"],
-            ESTIMATES.get(row["method"], ""),
-            f"{int(row['peak_mb']):,}",
-        )
-        for row in _costs(root)
-        if row["setting"] == setting
-    ]
-    rows.sort(key=lambda row: float(row[1]))
-    return "\n".join(_markdown(("method", "CPU s", "to simcse", "estimated", "peak MB"), rows))
-
-
 def protocols_table() -> str:
     """Every protocol with its tasks and their versions, in the order of the registry."""
     held: dict[str, list[str]] = {}
-    for name in TASKS:
+    for name in TASKS.builtin:
         task = TASKS[name]
         held.setdefault(task.protocol, []).append(f"`{name}`@{task.version}")
     rows = [(f"`{protocol}`", ", ".join(names)) for protocol, names in held.items()]
@@ -152,9 +112,7 @@ def needs(method: Method) -> list[str]:
     return list(dict.fromkeys(asked for part in method.parts() if (asked := facts(part.name).requires)))
 
 
-def _method_row(
-    name: str, cost: Mapping[str, str], real: Mapping[str, str], demo: Mapping[str, str]
-) -> tuple[str, ...]:
+def _method_row(name: str, cost: Mapping[str, str], real: Mapping[str, str]) -> tuple[str, ...]:
     method = METHODS[name].at(SHARE)
     rows = own_rows(name) or [row for row in shipped_rows() if _is_form(row.cseb_method, name)]
     labelled = "labels" in method.data_seen()
@@ -166,7 +124,7 @@ def _method_row(
         _of(name, cost) or f"{NONE} d",
         _printed(rows, SHARE),
         _printed(rows, 1.0),
-        *(f"{NONE} b" if labelled else _of(name, points) or f"{NONE} c" for points in (real, demo)),
+        f"{NONE} b" if labelled else _of(name, real) or f"{NONE} c",
     )
 
 
@@ -222,14 +180,6 @@ def _costs(root: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def _words(root: Path) -> dict[str, str]:
-    """What counting words is worth on the tasks of the demo's table."""
-    with (root / DEMO / "few-shot.csv").open(encoding="utf-8", newline="") as stream:
-        tasks = next(csv.DictReader(stream))["tasks"].split()
-    found = baselines([task.partition("@")[0] for task in tasks])
-    return {name: f"{fmean(value or 0.0 for value in values):.2f}" for name, values in found.items()}
-
-
 def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
 
@@ -239,8 +189,6 @@ TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
     (Path("docs/methods.md"), "all methods", methods_table),
     (Path("docs/methods.md"), "not offered", not_offered_table),
     (Path("docs/protocols.md"), "tasks", protocols_table),
-    (DEMO / "README.md", "costs on sentences", lambda: costs_table("microworld")),
-    (DEMO / "README.md", "costs on triples", lambda: costs_table("microworld-triples")),
 )
 
 

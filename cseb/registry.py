@@ -404,17 +404,6 @@ TASKS = Registry(
         **{f"{name}-exact": f"cseb.tasks.transfer.senteval_reference:{name.upper()}_EXACT" for name in _TRANSFER},
         "stsb-finetune": "cseb.tasks.transfer.relatedness:STSB_FINETUNE",
         "sickr-finetune": "cseb.tasks.transfer.relatedness:SICKR_FINETUNE",
-        "mw-topics": "cseb.tasks.transfer.microworld_transfer:TOPICS",
-        "mw-topics-split": "cseb.tasks.transfer.microworld_transfer:TOPICS_SPLIT",
-        "mw-paraphrase": "cseb.tasks.transfer.microworld_transfer:PARAPHRASE",
-        "mw-captions": "cseb.tasks.microworld_sts:CAPTIONS",
-        "mw-headlines": "cseb.tasks.microworld_sts:HEADLINES",
-        "mw-questions": "cseb.tasks.microworld_sts:QUESTIONS",
-        "mw-definitions": "cseb.tasks.microworld_sts:DEFINITIONS",
-        "mw-forum": "cseb.tasks.microworld_sts:FORUM",
-        "mw-mixed": "cseb.tasks.microworld_sts:MIXED",
-        "mw-relations": "cseb.tasks.microworld_sts:RELATIONS",
-        "mw-dev": "cseb.tasks.microworld_sts:DEV",
         "snli": "cseb.tasks.open_pairs:SNLI_TEST",
         "snli-dev": "cseb.tasks.open_pairs:SNLI_DEV",
         "banking77": "cseb.tasks.transfer.open_intents:BANKING77_TEST",
@@ -430,12 +419,6 @@ TASKS = Registry(
         "uniformity": "cseb.tasks.geometry:UNIFORMITY",
         "anisotropy": "cseb.tasks.geometry:ANISOTROPY",
         "effective-rank": "cseb.tasks.geometry:EFFECTIVE_RANK",
-        "mw-faq": "cseb.tasks.microworld_tasks:FAQ",
-        "mw-clusters": "cseb.tasks.microworld_tasks:CLUSTERS",
-        "mw-alignment": "cseb.tasks.microworld_tasks:ALIGNMENT",
-        "mw-uniformity": "cseb.tasks.microworld_tasks:UNIFORMITY",
-        "mw-anisotropy": "cseb.tasks.microworld_tasks:ANISOTROPY",
-        "mw-effective-rank": "cseb.tasks.microworld_tasks:EFFECTIVE_RANK",
     },
 )
 
@@ -447,13 +430,7 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
     "transfer-logreg": tuple(f"{name}-logreg" for name in _TRANSFER),
     "transfer-exact": tuple(f"{name}-exact" for name in _TRANSFER),
     "relatedness": ("stsb-finetune", "sickr-finetune"),
-    "microworld": tuple(
-        name
-        for name, where in TASKS.builtin.items()
-        if where.startswith("cseb.tasks.microworld_sts:") and name != "mw-dev"
-    ),
     "open": ("snli", "banking77", "clinc150"),
-    "mw-transfer": ("mw-topics", "mw-topics-split", "mw-paraphrase"),
     "faq": ("faqir", "cough"),
     "mteb-msse": (  # figure 5 of MSSE
         "mteb:AmazonCounterfactualClassification/en",
@@ -463,10 +440,9 @@ TASK_GROUPS: Mapping[str, tuple[str, ...]] = {
         "mteb:AskUbuntuDupQuestions",
     ),
     "geometry": ("alignment", "uniformity", "anisotropy", "effective-rank"),
-    "mw-geometry": ("mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank"),
 }
 
-EMBEDDED = ("open", "microworld")  # groups whose data come with cseb, so that word counts are shown below their tables
+EMBEDDED = "open"  # the group whose data come with cseb, so that TF-IDF is shown below its tables
 
 # Figures that are not points with higher ones better, by the first word of their protocol; averages leave them alone.
 SCALES: Mapping[str, str] = {

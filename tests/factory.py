@@ -31,7 +31,7 @@ def record(
     data_seen: tuple[str, ...] = ("subset",),
     dev: str = "stsb-dev",
     device: str = "cpu",
-    benchmark: str = "microworld",
+    benchmark: str = "world",
     torch: str = "2.7.0",
 ) -> Record:
     """One job; `values` are the points per task of the best checkpoint, `last` of the last one (default: same)."""

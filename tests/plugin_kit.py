@@ -8,6 +8,7 @@ from subprocess import CompletedProcess
 
 from tests.forked import forked
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 TERM = '''"""A contrast that another package brings."""
 
@@ -67,10 +68,10 @@ OTHER = replace(SIMCSE, name="another", source="Nobody 2020")
 ENTRIES = "[cseb.term]\ncosent = cosent_kit.term:CoSent\n[cseb.method]\nkit = cosent_kit.method:KIT\n"
 
 
-RUN = ("microworld", "--methods", "simcse+cosent-infonce+recipe(steps=2,batch_size=4)", "--steps", "2", "--sizes", "20")
+RUN = (WORLD, "--methods", "simcse+cosent-infonce+recipe(steps=2,batch_size=4)", "--steps", "2", "--sizes", "20")
 
 
-SMALL = ("--seeds", "1", "--tasks", "mw-captions", "--dev", "none", "--device", "cpu", "--workers", "1")
+SMALL = ("--seeds", "1", "--tasks", "toy-captions", "--dev", "none", "--device", "cpu", "--workers", "1")
 
 
 @dataclass

@@ -43,7 +43,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         time.sleep(0.01)
     items = rng.random((2, ITEMS)).astype(np.float32)
     made = standin_jobs.record(job, value=float(items.mean()))
-    store.write(made, {"mw-mixed@1/best": items[0], "mw-mixed@1/last": items[1]})
+    store.write(made, {"toy-mixed@1/best": items[0], "toy-mixed@1/last": items[1]})
     return made
 
 

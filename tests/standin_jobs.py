@@ -23,7 +23,7 @@ from cseb.records.store import Store
 TARGET = "tests.standin_jobs:run_job"
 _LOST: list[str] = []  # of this process
 SOURCE = Source(name="nothing", sha256="0" * 64)
-PROTOCOL = Protocol(tasks=("mw-mixed@1",), data="d" * 64, dev="mw-dev@1", dev_pairs=10, threads=1, device="cpu")
+PROTOCOL = Protocol(tasks=("toy-mixed@1",), data="d" * 64, dev="toy-dev@1", dev_pairs=10, threads=1, device="cpu")
 
 
 def job(label: str, seed: int = 0, fraction: float = 0.1) -> Job:
@@ -50,7 +50,7 @@ def jobs(*labels: str) -> list[Job]:
 
 
 def record(job: Job, value: float | None = 50.0, seconds: float = 2.0, failed: str = "") -> Record:
-    scores = [Score(task="mw-mixed@1", protocol="p@1", select="best", value=value, detail={}, items=10)]
+    scores = [Score(task="toy-mixed@1", protocol="p@1", select="best", value=value, detail={}, items=10)]
     scores.append(replace(scores[0], select="last"))
     return Record(
         key=job.key,

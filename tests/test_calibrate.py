@@ -42,7 +42,7 @@ def test_repeats_measure_the_limit_of_what_is_checked_and_store_it(tmp_path: Pat
     path = tmp_path / "mine.yaml"
     path.write_text(
         f"name: mine\nmethods: cls, mean\nencoder: {tiny('bert')}\ncorpus: {tmp_path / 'corpus.txt'}\nsizes: [16, 32]\n"
-        "seeds: 2\ntasks: mw-captions\ncheck: {methods: mean}\n"
+        "seeds: 2\ntasks: toy-captions\ncheck: {methods: mean}\n"
     )
 
     def check(*options: str) -> Result:

@@ -22,6 +22,7 @@ from cseb.reports.text_table import aligned
 from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 ROOT = Path(__file__).parents[1]
 
@@ -37,8 +38,8 @@ def grid(tmp_path: Path, tiny: Callable[[str], Path]) -> list[object]:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES * 4))
     return [
-        *("microworld", "--encoder", tiny("bert"), "--corpus", corpus, "--sizes", "64", "--seeds", "1"),
-        *("--tasks", "mw-captions"),
+        *(WORLD, "--encoder", tiny("bert"), "--corpus", corpus, "--sizes", "64", "--seeds", "1"),
+        *("--tasks", "toy-captions"),
         *("--methods", "simcse+recipe(steps=3,batch_size=8,warmup=0),cls", "--results", tmp_path / "results"),
         *("--device", "cpu", "--workers", "1"),
     ]
@@ -128,7 +129,7 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert first.stdout.splitlines()[-1].startswith("2 jobs done; next: cseb report")
     held = {record.key: record.origin.finished for record in records(tmp_path)}
     assert {path.name for path in (tmp_path / "results" / "models").iterdir()} == set(held)
-    resolved = tmp_path / "results" / "benchmark-microworld.yaml"
+    resolved = tmp_path / "results" / "benchmark-world.yaml"
     assert benchmarks.load(str(resolved)).sizes == (64,)
 
     again = call("run", *grid)
@@ -185,10 +186,10 @@ def test_a_part_that_does_not_fit_the_encoder_is_told_before_anything_is_written
 
 def test_eval_prints_the_average_of_what_it_prints(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     where = ("--results", tmp_path / "results")
-    found = call("eval", tiny("bert"), "--tasks", "mw-captions,mw-mixed", "--pooler", "mean", *where)
+    found = call("eval", tiny("bert"), "--tasks", "toy-captions,toy-mixed", "--pooler", "mean", *where)
     assert found.exit_code == 0, found.output
     head, values = found.stdout.splitlines()[-2:]
-    assert head.split() == ["mw-captions", "mw-mixed", "Avg."]
+    assert head.split() == ["toy-captions", "toy-mixed", "Avg."]
     first, second, average = map(float, values.split())
     assert average == pytest.approx((first + second) / 2, abs=0.0051)
 

@@ -31,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) 
     (folder / "corpus.txt").write_text("\n".join(SENTENCES))
     (folder / "mine.yaml").write_text(
         f"name: mine\nmethods: cls\nencoder: {tiny('bert')}\ncorpus: {folder / 'corpus.txt'}\nsizes: [32]\nseeds: 1\n"
-        "tasks: mw-captions,mw-mixed\ntolerance: 0.5\n"
+        "tasks: toy-captions,toy-mixed\ntolerance: 0.5\n"
     )
     result = call(folder / "mine.yaml", "--update")
     assert result.exit_code == 0, result.output
@@ -84,7 +84,7 @@ def test_a_moved_number_is_a_change_of_code_and_beyond_the_limit_drift(
     edit(record_of(benchmark), shift(points))
     result = call(benchmark)
     assert result.exit_code == 1
-    assert "BAD cls 50 % seed 0  mw-captions@1 best: " in result.output
+    assert "BAD cls 50 % seed 0  toy-captions@1 best: " in result.output
     assert ("BAD cls 50 % seed 0 last" in result.output) is drifts
     assert "allowed ±0.5" in result.output
 
@@ -138,7 +138,7 @@ def grid(tmp_path: Path, tiny: Callable[[str], Path]) -> Path:
     (tmp_path / "data" / "wiki" / "wiki1m_head.txt").write_text("\n".join(SENTENCES))
     (tmp_path / "grid.yaml").write_text(
         f"name: grid\nmethods: cls, mean\nencoder: {tiny('bert')}\ncorpus: data:wiki1m_head.txt\nsizes: [16, 32]\n"
-        "seeds: 2\ntasks: mw-captions\ntolerance: 0.5\ncheck: {methods: mean, sizes: [32], seeds: 1}\n"
+        "seeds: 2\ntasks: toy-captions\ntolerance: 0.5\ncheck: {methods: mean, sizes: [32], seeds: 1}\n"
     )
     return tmp_path / "grid.yaml"
 
@@ -176,7 +176,7 @@ def test_of_a_whole_grid_the_named_cells_are_compared(grid: Path) -> None:
 def test_without_its_data_a_benchmark_is_skipped(
     grid: Path, senteval: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    grid.write_text(grid.read_text().replace("mw-captions", "stsb,mw-captions"))
+    grid.write_text(grid.read_text().replace("toy-captions", "stsb,toy-captions"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "no-cache"))
     monkeypatch.delenv("CSEB_DATA_DIR", raising=False)
     nowhere = call(grid)
@@ -190,7 +190,7 @@ def test_without_its_data_a_benchmark_is_skipped(
 
 
 def test_data_that_are_there_and_damaged_are_an_error(grid: Path, senteval: Path) -> None:
-    grid.write_text(grid.read_text().replace("mw-captions", "stsb"))
+    grid.write_text(grid.read_text().replace("toy-captions", "stsb"))
     data = grid.parent / "data"
     (data / "STS" / "STSBenchmark").mkdir(parents=True)
     (data / "STS" / "STSBenchmark" / "sts-dev.csv").write_text("hello\n")

@@ -15,6 +15,7 @@ from cseb.tasks.evaluate import load_task
 from tests.command_line import call
 from tests.factory import record
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def results(tmp_path: Path) -> Path:
     import hashlib
     from dataclasses import replace
 
-    data = load_task("mw-captions", None)
+    data = load_task("toy-captions", None)
     gold = np.concatenate([each.gold for each in data.subsets])  # type: ignore[attr-defined]
     digest = hashlib.sha256(data.sha256().encode()).hexdigest()
     store = Store(tmp_path / "results")
@@ -33,10 +34,10 @@ def results(tmp_path: Path) -> Path:
         for seed in range(5):
             items = (gold + noise * rng.standard_normal(len(gold))).astype(np.float32)
             points = 100 * float(spearmanr(items, gold).statistic)
-            one = record(method, 100, seed, values=(points,), tasks=("mw-captions@1",), dev="")
+            one = record(method, 100, seed, values=(points,), tasks=("toy-captions@1",), dev="")
             one = one.model_copy(update={"protocol": replace(one.protocol, data=digest)})
-            store.write(one, {"mw-captions@1/last": items})
-    (store.folder / "plan-microworld.tsv").write_text("key\tmethod\tfraction\tseed\n")  # a grid was run into it
+            store.write(one, {"toy-captions@1/last": items})
+    (store.folder / "plan-world.tsv").write_text("key\tmethod\tfraction\tseed\n")  # a grid was run into it
     return store.folder
 
 
@@ -55,7 +56,7 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     twice = call("compare", results, "--fraction", "0.001,0.001", "--format", "json")
     assert twice.stdout == found.stdout
     assert call("compare", results, "--sizes", "100", "--format", "json").stdout == found.stdout
-    shown = call("compare", results, "--all-pairs", "--single-tasks", "--fraction", "0.001", "--tasks", "mw-captions")
+    shown = call("compare", results, "--all-pairs", "--single-tasks", "--fraction", "0.001", "--tasks", "toy-captions")
     assert shown.exit_code == 0, shown.output
     assert "simcse - micse" in shown.stdout
 
@@ -80,7 +81,7 @@ def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:
         (["--format", "word"], "'latex'"),
         (["--select", "best"], "no dev set"),
         (["--learning-curve"], "needs two sizes and 2 seeds that a trained method has at both; found 1 size (100)"),
-        (["--tasks", "mw-mixed"], "known: mw-captions"),
+        (["--tasks", "toy-mixed"], "known: toy-captions"),
         (["--out", "/nowhere/page.csv"], "/nowhere/page.csv cannot be written"),
         (["--margin", "inf", "--format", "json"], "--margin is inf; a finite number is needed"),
         (["--margin", "1e308"], "it must lie between 0 and 1000000.0"),
@@ -101,7 +102,7 @@ def test_too_few_seeds_are_said_before_they_are_run() -> None:
     assert "below 0.25 " in _power(3)[0]
     assert "no test of seeds" in _power(1)[0]
     assert _power(6) == []
-    listed = call("run", "microworld", "--dry-run", "--device", "cpu").stdout.splitlines()
+    listed = call("run", WORLD, "--dry-run", "--device", "cpu").stdout.splitlines()
     assert listed[-1] == five
 
 
@@ -112,7 +113,7 @@ def tree(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("command", ["compare", "report", "status", "verify", "plot"])
 def test_what_reads_a_folder_of_others_leaves_it_as_it_is(results: Path, tmp_path: Path, command: str) -> None:
     """Such as the expected records of a benchmark."""
-    (results / "plan-microworld.tsv").unlink()
+    (results / "plan-world.tsv").unlink()
     before = tree(results)
     options = ["--out", tmp_path / "plot.svg"] if command == "plot" else []
     assert call(command, results, *options).exit_code in (0, 1)  # made-up numbers are not verified

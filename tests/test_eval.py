@@ -20,6 +20,7 @@ from cseb.records.store import Store
 from tests import command_line
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 Tiny = Callable[[str], Path]
 MINE = """
@@ -57,7 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
     yield name
 
 
-def call(*arguments: object, tasks: str = "mw-captions") -> Result:
+def call(*arguments: object, tasks: str = "toy-captions") -> Result:
     words = ["eval", *map(str, arguments), "--tasks", tasks, "--device", "cpu"]
     return command_line.call(*words)
 
@@ -77,9 +78,9 @@ def test_a_folder_with_a_pooler_is_the_untrained_method(tiny: Tiny) -> None:
     (record,) = records()
     assert (record.method, record.subset.size, record.data_seen, record.benchmark) == ("mean", 0, (), "eval")
     assert record.resolved.startswith("dropout()@1 mean()@1 none()@1 recipe(steps=0")
-    assert table(found)["mw-captions"] == f"{record.scores[0].value:.2f}"
+    assert table(found)["toy-captions"] == f"{record.scores[0].value:.2f}"
     items = Store(Path("results")).read_items(record.key)
-    assert list(items) == ["mw-captions@1/last"]
+    assert list(items) == ["toy-captions@1/last"]
     assert call(tiny("bert")).exit_code == 0
     assert call(tiny("bert"), "--pooler", "first_last(first=0)").exit_code == 0
     assert {one.method for one in records()} == {"mean", "cls", "cls+first_last(first=0)"}
@@ -111,8 +112,8 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
 
     Path("corpus.txt").write_text("\n".join(SENTENCES))
     grid = benchmarks.override(
-        benchmarks.load("microworld"), methods="simcse+mean+recipe(steps=1,warmup=0,batch_size=4)",
-        encoder=str(tiny("bert")), corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
+        benchmarks.load(WORLD), methods="simcse+mean+recipe(steps=1,warmup=0,batch_size=4)",
+        encoder=str(tiny("bert")), corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="toy-captions",
     )  # fmt: skip
     (job,) = plan(grid)
     folder = Path("results/models") / job.key
@@ -126,7 +127,7 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
     assert f"2 models in results/models begin with {job.key[:8]}; give more of it: " in several.stderr
     first, second = records()[0], call(tiny("bert"), "--pooler", "mean", "--results", "other")
     assert (first.method, first.resolved, first.data_seen) == (job.label, job.method.resolved(), ("subset",))
-    assert table(second)["mw-captions"] == f"{first.scores[0].value:.2f}"  # not trained yet: the same vectors
+    assert table(second)["toy-captions"] == f"{first.scores[0].value:.2f}"  # not trained yet: the same vectors
     about = json.loads((folder / "cseb.json").read_text())
     (folder / "cseb.json").write_text(json.dumps({**about, "head_at_test": True, "head": "mlp(keep=True)"}))
     assert "lacks cseb.safetensors; 2 tensors of pooler, head" in call(folder, "--fresh").stderr
@@ -175,9 +176,9 @@ def test_a_file_that_holds_no_word_vectors(content: str, message: str) -> None:
 def test_counting_words_is_an_encoder_too() -> None:
     from cseb.tasks.words import baselines
 
-    known = baselines(["mw-captions"])
-    assert table(call("words:tf-idf"))["mw-captions"] == f"{known['TF-IDF'][0]:.2f}"
-    assert table(call("words:random"))["mw-captions"] == f"{known['mean of random word vectors'][0]:.2f}"
+    known = baselines(["toy-captions"])
+    assert table(call("words:tf-idf"))["toy-captions"] == f"{known['TF-IDF'][0]:.2f}"
+    assert table(call("words:random"))["toy-captions"] == f"{known['mean of random word vectors'][0]:.2f}"
     assert "allowed: 'tf-idf', 'random'" in call("words:of-wisdom").stderr
 
 
@@ -210,29 +211,29 @@ def test_what_cannot_be_found_is_one_line() -> None:
         assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1)
         assert message in found.stderr
     assert "so --pooler mean does not apply" in call("words:tf-idf", "--pooler", "mean").stderr
-    assert "--dtype is 'fp8'; allowed: 'fp32', 'bf16'" in call("microworld", "--dtype", "fp8").stderr
+    assert "--dtype is 'fp8'; allowed: 'fp32', 'bf16'" in call("cseb-tiny", "--dtype", "fp8").stderr
 
 
 def test_vectors_that_are_not_finite_fail_the_tasks_they_touch(here: str) -> None:
-    found = call(f"{here}:nan", tasks="mw-captions,mw-mixed")
+    found = call(f"{here}:nan", tasks="toy-captions,toy-mixed")
     assert found.exit_code == 1
-    assert table(found) == {"mw-captions": "failed", "mw-mixed": "failed", "Avg.": "--"}
+    assert table(found) == {"toy-captions": "failed", "toy-mixed": "failed", "Avg.": "--"}
     (line,) = without_progress(found.stderr)  # one reason for both
-    assert line.startswith("cseb: mw-captions, mw-mixed have no score: ")
+    assert line.startswith("cseb: toy-captions, toy-mixed have no score: ")
     assert "all similarities are equal or not finite; the encoder gives no finite vector for" in line
-    again = call(f"{here}:nan", tasks="mw-captions,mw-mixed")
+    again = call(f"{here}:nan", tasks="toy-captions,toy-mixed")
     assert (again.exit_code, table(again)) == (1, table(found))
 
 
 def test_a_task_without_data_fails_alone(here: str) -> None:
-    found = call(f"{here}:lengths", "--data-dir", ".", tasks="stsb,mw-captions,mw-mixed")
+    found = call(f"{here}:lengths", "--data-dir", ".", tasks="stsb,toy-captions,toy-mixed")
     assert found.exit_code == 1
     shown = table(found)
     assert (shown["stsb"], shown["Avg."]) == ("failed", "--")
-    assert shown["mw-captions"] == table(call(f"{here}:lengths"))["mw-captions"]
+    assert shown["toy-captions"] == table(call(f"{here}:lengths"))["toy-captions"]
     (line,) = without_progress(found.stderr)
     assert line.startswith("cseb: stsb has no score: ")
-    assert {one.protocol.tasks for one in records()} == {("mw-captions@1", "mw-mixed@1"), ("mw-captions@1",)}
+    assert {one.protocol.tasks for one in records()} == {("toy-captions@1", "toy-mixed@1"), ("toy-captions@1",)}
     nothing = call(f"{here}:lengths", "--data-dir", ".", tasks="stsb")
     assert (nothing.exit_code, table(nothing)) == (1, {"stsb": "failed", "Avg.": "--"})
 
@@ -252,8 +253,8 @@ def test_half_precision_is_said_and_is_another_record(tiny: Tiny) -> None:
 
 def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks(tiny: Tiny, here: str) -> None:
     for encoder in (tiny("bert"), tiny("roberta"), f"{here}:lengths", "words:tf-idf"):
-        assert call(encoder, tasks="mw-captions,mw-mixed").exit_code == 0
-    assert call("words:tf-idf", tasks="mw-mixed").exit_code == 0
+        assert call(encoder, tasks="toy-captions,toy-mixed").exit_code == 0
+    assert call("words:tf-idf", tasks="toy-mixed").exit_code == 0
     shown = command_line.call("report", "--format", "markdown")
     assert shown.exit_code == 0, shown.output
     rows = [line.split("|")[1].strip(" `") for line in shown.stdout.splitlines() if line.startswith("| `")]
@@ -267,7 +268,7 @@ def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks
 def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
     import shutil
 
-    shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "microworld", "results")
+    shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "demo", "results")
     assert call("words:tf-idf").exit_code == 0
     shown = command_line.call("report")
     assert shown.exit_code == 0, shown.output

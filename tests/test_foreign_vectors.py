@@ -21,6 +21,7 @@ from cseb.training import build
 from tests import command_line
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 Tiny = Callable[[str], Path]
 
@@ -32,7 +33,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def call(*arguments: object) -> Result:
-    return command_line.call("eval", *arguments, "--tasks", "mw-captions", "--device", "cpu")
+    return command_line.call("eval", *arguments, "--tasks", "toy-captions", "--device", "cpu")
 
 
 def refused(name: object, message: str) -> None:
@@ -158,8 +159,8 @@ def saved(tiny: Tiny) -> Path:
     """A run whose head is kept at test, as `--save-models` writes it."""
     Path("corpus.txt").write_text("\n".join(SENTENCES))
     grid = benchmarks.override(
-        benchmarks.load("microworld"), methods="simcse+mean+mlp(keep=True)+recipe(steps=1,warmup=0,batch_size=4)",
-        encoder=str(tiny("bert")), corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="mw-captions",
+        benchmarks.load(WORLD), methods="simcse+mean+mlp(keep=True)+recipe(steps=1,warmup=0,batch_size=4)",
+        encoder=str(tiny("bert")), corpus="corpus.txt", fractions="", sizes="8", seeds=1, tasks="toy-captions",
     )  # fmt: skip
     (job,) = plan(grid)
     export(build.build(job.method, tiny("bert"), 0).encoder, job, Path("saved"))

@@ -25,6 +25,7 @@ from cseb.registry import LAUNCHERS
 from tests import slurm_cluster, standin_jobs
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 RECIPE = "recipe(steps=30,warmup=0,batch_size=16,eval_every=10,learning_rate=1e-3)"
 
@@ -123,7 +124,7 @@ def run(tiny: Path, corpus: Path, results: Path, *options: str) -> Store:
             "-m",
             "cseb",
             "run",
-            "microworld",
+            WORLD,
             "--results",
             str(results),
             "--encoder",
@@ -132,7 +133,7 @@ def run(tiny: Path, corpus: Path, results: Path, *options: str) -> Store:
             "cpu",
         ),
         *("--methods", f"simcse+{RECIPE}", "--corpus", str(corpus), "--sizes", "16", "--seeds", "2"),
-        *("--tasks", "mw-captions,mw-forum", *options),
+        *("--tasks", "toy-captions,toy-forum", *options),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     outlook = ["2 jobs, 2 to run. Run time unknown."]

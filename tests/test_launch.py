@@ -27,6 +27,7 @@ from cseb.records.progress import Progress
 from cseb.records.store import Store
 from tests import standin_jobs
 from tests.standin_jobs import jobs
+from tests.world import WORLD
 
 ROOT = Path(__file__).parents[1]
 
@@ -114,8 +115,8 @@ def test_the_time_limit_of_a_job_starts_when_all_is_loaded(
 
 @pytest.mark.slow
 def test_a_first_job_finds_all_large_libraries_loaded(store: Store) -> None:
-    small = {"methods": "simcse", "fractions": "0.001", "seeds": 1, "steps": 2, "tasks": "mw-captions"}
-    (job,) = plan(override(load("microworld"), **small))
+    small = {"methods": "simcse", "fractions": "0.001", "seeds": 1, "steps": 2, "tasks": "toy-captions"}
+    (job,) = plan(override(load(WORLD), **small))
     program = (
         "import pickle, sys\n"
         "task, job = pickle.load(sys.stdin.buffer)\n"

@@ -10,7 +10,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 VECTORS, FOLDERS = "test_foreign_vectors.py", "foreign/test_modules.py"
 CONFIGURATION, WEIGHTS = "foreign/test_configuration.py", "foreign/test_weights.py"
-GOLD, CORPUS, WORLD_TASKS = "microworld/test_gold.py", "microworld/test_corpus.py", "microworld/test_tasks.py"
 
 # Tested in a file of another name, which imports the module.
 ELSEWHERE = {
@@ -47,9 +46,6 @@ ELSEWHERE = {
     "launchers/ray": "test_launch_ray.py",
     "launchers/slurm": "test_launch_slurm.py",
     "methods/recipe": "training/test_schedule.py",
-    "microworld/chance": GOLD,
-    "microworld/edits": GOLD,
-    "microworld/world": GOLD,
     "parts/adversarial": "parts/terms/test_frozen_targets.py",
     "parts/clause_splitting": "parts/test_part_composition.py",
     "parts/terms/distillation": "parts/terms/test_frozen_targets.py",
@@ -74,7 +70,6 @@ ELSEWHERE = {
     "statistics/power": "statistics/test_paired.py",
     "tasks/folder": "tasks/test_senteval.py",
     "tasks/judged": "tasks/test_retrieval.py",
-    "tasks/transfer/logistic": "tasks/transfer/test_microworld_transfer.py",
     "tasks/transfer/senteval_reference": "tasks/transfer/test_linear.py",
     "training/checkpoints": "parts/test_weight_mixing.py",
     "training/live_parts": "training/test_build.py",
@@ -105,14 +100,6 @@ REACHED = {
     "experiment/single_job": "commands/test_train.py",
     "experiment/train_job": "experiment/test_run_job.py",
     "launchers/signals": "test_launch.py",
-    "microworld/clauses": CORPUS,
-    "microworld/encyclopedia": CORPUS,
-    "microworld/lexicon": GOLD,
-    "microworld/registers": CORPUS,
-    "microworld/retrieval": WORLD_TASKS,
-    "microworld/transfer": WORLD_TASKS,
-    "microworld/wording": CORPUS,
-    "microworld/writer": CORPUS,
     "parts/mlm_generator": "parts/terms/test_own_networks.py",
     "parts/networks": "parts/terms/test_own_networks.py",
     "plots/draw": "plots/test_plots.py",
@@ -128,7 +115,6 @@ REACHED = {
     "tasks/column_roles": "tasks/test_own.py",
     "tasks/open_retrieval": "tasks/test_open_pairs.py",
     "tasks/transfer/open_intents": "tasks/test_open_pairs.py",
-    "tasks/microworld_sts": "tasks/test_microworld_tasks.py",
     "tasks/sts": "tasks/test_senteval.py",
 }
 
@@ -137,7 +123,6 @@ BY_COMMAND = ("commands", "api", "explain")  # a test file for each command, wha
 # Functions without logic: protocols and properties.
 PLAIN = {
     "encoder/interface": "protocols and tuples of tensors",
-    "microworld/frames": "data classes",
     "tasks/task": "protocols",
     "tasks/transfer/learner": "protocols and data classes",
 }

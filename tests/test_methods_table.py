@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from pathlib import Path
 from types import ModuleType
@@ -84,23 +83,14 @@ def test_printed_numbers_are_the_papers(script: ModuleType) -> None:
 
 
 def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) -> None:
-    """One method as it is, one in a single form that fits, one in two, which is none; other shares are left out."""
-    folder = tmp_path / "results" / "microworld"
-    folder.mkdir(parents=True)
-    names = ("simcse", "vascl+relu_mlp(width=8)", "ct+ami", "ct+whiten", "cls")
-    with (folder / "few-shot.csv").open("w", newline="") as stream:
-        writer = csv.writer(stream)
-        writer.writerow(("method", "fraction", "select", "tasks", "mean", "sd"))
-        for number, name in enumerate(names):
-            for fraction, select in ((0.1, "best"), (0.01, "last"), (0.01, "best")):
-                right = (fraction, select) == (0.01, "best")
-                points = 20.126 + number if right else 99
-                writer.writerow((name, fraction, select, "mw-captions@1", points, 0.0 if name == "cls" else 1.25))
+    """One method as it is, one in a single form that fits, one in two, which is none; other sizes are left out."""
     real = tmp_path / "results" / "real"
-    real.mkdir()
+    real.mkdir(parents=True)
     (real / "few-shot.csv").write_text(
         "method,fraction,size,select,tasks,mean,sd\nct,0.0839,1000,best,sts12@1,53.126,0.5\n"
-        "ct,0.839,10000,best,sts12@1,99,0.5\nmean,0.0839,1000,best,sts12@1,55.0,1e-14\n"
+        "ct,0.0839,1000,last,sts12@1,99,0.5\nct,0.839,10000,best,sts12@1,99,0.5\n"
+        "mean,0.0839,1000,best,sts12@1,55.0,1e-14\nvascl+relu_mlp(width=8),0.0839,1000,best,sts12@1,21.126,1.25\n"
+        "sg-opt+ami,0.0839,1000,best,sts12@1,1,1\nsg-opt+whiten,0.0839,1000,best,sts12@1,2,1\n"
     )
     started = real / "ct-sbert"
     started.mkdir()
@@ -117,20 +107,15 @@ def test_our_numbers_are_those_of_the_files(script: ModuleType, tmp_path: Path) 
     speed = tmp_path / "results" / "speed"
     speed.mkdir()
     (speed / "cost.csv").write_text(
-        "setting,method,cpu_seconds,to_simcse,peak_mb\nmicroworld,simcse,5.0,1.00,900\nmicroworld,pcl,50.0,10.00,2000\n"
-        "microworld-triples,simcse,6.0,1.01,1000\nmicroworld-triples,rcl,9.0,1.50,800\nembedded,crops,7.0,1.02,9\nembedded,pcl,20,2.0,9\n"
+        "setting,method,cpu_seconds,to_simcse,peak_mb\ngenerated,simcse,5.0,1.00,900\ngenerated,pcl,50.0,10.00,2000\n"
+        "generated-triples,simcse,6.0,1.01,1000\ngenerated-triples,rcl,9.0,1.50,800\nembedded,crops,7.0,1.02,9\nembedded,pcl,20,2.0,9\n"
         "rated-pairs,cosent,7.0,1.03,9\ntriples,gist+outside_teacher(encoder='cseb-mini'),7.0,1.04,9\n"
     )
     rows = cells(script.methods_table(tmp_path))
-    assert [rows[name][-1] for name in ("simcse", "vascl", "ct", "cls", "pcl")] == [
-        "20.13 ± 1.25", "21.13 ± 1.25 *", "-- c", "24.13", "-- c",
+    assert [rows[name][-1] for name in ("ct", "mean", "vascl", "sg-opt", "simcse", "rcl")] == [
+        "53.13 ± 0.50", "55.00", "21.13 ± 1.25 *", "-- c", "-- c", "-- b",
     ]  # fmt: skip
-    assert [rows[name][-2] for name in ("ct", "mean", "simcse", "rcl")] == ["53.13 ± 0.50", "55.00", "-- c", "-- b"]
-    assert rows["syncse"][-2:] == ["51.00 ± 0.50 ‡", "-- c"]  # simcse's points there are on other sentences
+    assert rows["syncse"][-1] == "51.00 ± 0.50 ‡"  # simcse's points there are on other sentences
     assert [rows[name][3] for name in ("simcse", "pcl", "rcl", "ct")] == ["1.00", "10.00", "1.50", "-- d"]
     assert [rows[name][3] for name in ("crops", "cosent", "gist")] == ["1.02 †", "1.03 §", "1.04 § *"]
-    assert rows["rcl"][-1] == "-- b"
-    assert rows["ct-sbert"][-2] == "62.00 ± 0.50 ¶ *"  # and `mean` has its own, above
-    costs = cells(script.costs_table("microworld", tmp_path))
-    assert list(costs)[2:] == ["simcse", "pcl"]
-    assert costs["pcl"] == ["50.0", "10.00", "10", "2,000"]
+    assert rows["ct-sbert"][-1] == "62.00 ± 0.50 ¶ *"  # and `mean` has its own, above

@@ -128,7 +128,7 @@ def test_a_group_of_test_tasks_and_none_of_them_is_for_choosing() -> None:
 
 @pytest.mark.slow
 def test_as_typed(tmp_path: Path) -> None:
-    found = call(tmp_path, "eval", "microworld", "--pooler", "mean", "--tasks", "open")
+    found = call(tmp_path, "eval", "cseb-tiny", "--pooler", "mean", "--tasks", "open")
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines()[1].split() == [*TASKS, "Avg."]
     report = " ".join(call(tmp_path, "report").stdout.split())
@@ -138,6 +138,6 @@ def test_as_typed(tmp_path: Path) -> None:
 
 def test_names_as_typed(tmp_path: Path) -> None:
     assert len(call(tmp_path, "sample", "wikipedia:50", "--size", "2").stdout.splitlines()) == 2
-    wrong = call(tmp_path, "eval", "microworld", "--tasks", "banking78")
+    wrong = call(tmp_path, "eval", "cseb-tiny", "--tasks", "banking78")
     assert (wrong.returncode, len(without_progress(wrong.stderr))) == (2, 1)
     assert "did you mean banking77" in wrong.stderr

@@ -21,7 +21,6 @@ from cseb.errors import BadData
 from cseb.launchers.claims import machine
 from cseb.records.store import Store
 from cseb.text import csv_row, json_text, message, plain, shown
-from tests.conftest import script_of
 from tests.factory import record
 from tests.forked import TOGETHER, forked
 from tests.stderr_lines import without_progress
@@ -182,7 +181,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device
     "arguments",
     [
         *(["--help"], ["--version"], ["run", "--help"], ["list", "methods"], ["show", "simcse"], ["data", "list"]),
-        *(["sample", "microworld:1000", "--size", "9"], ["status", "RESULTS"]),
+        *(["sample", "wikipedia:1000", "--size", "9"], ["status", "RESULTS"]),
         *(["report", "RESULTS"], ["report", "RESULTS", "-f", "html"], ["report", "RESULTS", "-f", "json"]),
     ],
 )
@@ -203,7 +202,7 @@ def test_a_full_standard_error_changes_no_exit_code() -> None:
 
 def test_a_reader_that_leaves_is_no_word() -> None:
     with subprocess.Popen(
-        command("sample", "microworld:20000", "--size", "20000"),
+        command("sample", "wikipedia:19000", "--size", "19000"),
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -220,7 +219,7 @@ def outputs(folder: Path, out: Path) -> Iterator[list[object]]:
     """Every command that writes a file where it is told."""
     for name in ("terminal", "csv", "html"):
         yield ["report", folder, "-f", name, "--out", out]
-    yield ["sample", "microworld:100", "--size", 5, "--out", out]
+    yield ["sample", "wikipedia:100", "--size", 5, "--out", out]
 
 
 def test_no_output_replaces_a_device_or_a_link(tmp_path: Path, hostile: Path) -> None:
@@ -259,11 +258,3 @@ def test_a_report_to_standard_output_by_its_name_stands_in_it(tmp_path: Path, ho
     text = (tmp_path / "out.csv").read_text()
     assert text.startswith("table,")
     assert text.endswith("written to /dev/stdout\n")
-
-
-def test_an_encoder_is_not_written_over_what_is_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(SystemExit, match="2"):
-        script_of("microworld/pretrain").arguments(["--out", str(tmp_path / "file")])
-    assert "is not a folder" in capsys.readouterr().err
-    assert (tmp_path / "file").read_text() == "mine"

@@ -12,6 +12,7 @@ import pytest
 from cseb.records.store import Store
 from tests.forked import TOGETHER
 from tests.plugin_kit import ARITHMETIC, ENTRIES, RUN, SMALL, TERM, Kit, installed
+from tests.world import WORLD
 
 pytestmark = TOGETHER
 
@@ -43,7 +44,7 @@ def twin(results: Path, copy: Path, **changes: object) -> None:
 
 def test_a_record_says_whose_code_it_was_made_by_and_every_default(trained: Path) -> None:
     [record] = Store(trained).load()[0]
-    [other] = record.foreign
+    [other] = (package for package in record.foreign if package.package == "cosent-kit")
     assert (other.name, other.package, other.version, len(other.code)) == ("cosent", "cosent-kit", "1.0", 16)
     assert "cosent(weight=1.0, scale=20.0, words='')@1" in record.resolved
     assert record.data_seen == ("external", "subset")
@@ -104,7 +105,7 @@ def test_records_speak_for_themselves_when_the_package_is_gone(kit: Kit, trained
 def test_names_are_checked_when_they_are_read(kit: Kit, entries: str, asked: str, told: str) -> None:
     kit.offer(entries)
     assert told in kit.said("show", asked)
-    listed = kit.call("list", "parts")
+    listed = kit.call("show", "parts")
     assert listed.returncode == 0
     assert "infonce" in listed.stdout
 
@@ -124,7 +125,7 @@ def test_names_are_checked_when_they_are_read(kit: Kit, entries: str, asked: str
     ],
 )
 def test_planning_refuses_what_the_run_refuses(kit: Kit, spec: str, told: str) -> None:
-    asked = ("microworld", "--methods", spec, *SMALL, "--results", kit.folder / "results")
+    asked = (WORLD, "--methods", spec, *SMALL, "--results", kit.folder / "results")
     assert told in kit.said("run", *asked, "--dry-run")
     assert told in kit.said("run", *asked)
 
@@ -165,13 +166,13 @@ def test_a_part_is_shown_with_what_it_states(kit: Kit) -> None:
     own = kit.call("show", "infonce").stdout
     assert "a part for the slot terms" in own
     assert "cseb.parts.terms.infonce:InfoNCE" in own
-    assert "cosent(weight=1.0, scale=20.0, words='') of cosent-kit 1.0" in kit.call("list", "parts").stdout
+    assert "cosent(weight=1.0, scale=20.0, words='') of cosent-kit 1.0" in kit.call("show", "parts").stdout
     assert "cosent" in kit.call("show", "kit").stdout
 
 
 def test_files_that_another_package_reads_belong_to_the_key(kit: Kit) -> None:
     (kit.folder / "words.txt").write_text("a\n")
-    asked = ("microworld", "--methods", "simcse+cosent(words='words.txt')", *SMALL, "--dry-run")
+    asked = (WORLD, "--methods", "simcse+cosent(words='words.txt')", *SMALL, "--dry-run")
 
     def key() -> str:
         return kit.call("run", *asked).stdout.splitlines()[1].split()[0]

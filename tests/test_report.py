@@ -23,6 +23,7 @@ from tests.command_line import call
 from tests.factory import grid, record
 from tests.reports.test_layouts import heated
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 
 @pytest.fixture
@@ -213,13 +214,11 @@ def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path)
     folder = stored(tmp_path / "two", heats())
     methods = sorted({one.method for one in heats()[1:]})
     laid_out(folder, "heat", "sensitivity", methods)
-    laid_out(folder, "microworld", "ablation", ["simcse+ami", methods[0]])
+    laid_out(folder, "world", "ablation", ["simcse+ami", methods[0]])
     assert "simcse+ami" in said(folder)
     assert said(folder).startswith("Scores by fraction of the corpus")
     assert said(folder, "--benchmark", "heat").startswith("infonce.temperature, average of 3 tasks")
-    rows = list(
-        csv.DictReader(io.StringIO(said(folder, "--benchmark", "microworld", "--table", "few-shot", "-f", "csv")))
-    )
+    rows = list(csv.DictReader(io.StringIO(said(folder, "--benchmark", "world", "--table", "few-shot", "-f", "csv"))))
     assert [row["method"] for row in rows] == ["simcse+ami", methods[0]]  # one of them was made for the other benchmark
     assert "cseb run msse-table4 makes them" in refused(folder, "--benchmark", "msse-table4", "--table", "tasks")
     assert "no benchmark is called 'nothing'" in refused(folder, "--benchmark", "nothing")
@@ -229,7 +228,7 @@ def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path)
 def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str) -> None:
     """As it is, and in miniature, where some have other methods."""
     plan = benchmarks.load(name)
-    for one in (plan, benchmarks.moved(plan, benchmarks.load("microworld"))):
+    for one in (plan, benchmarks.moved(plan, benchmarks.load(WORLD))):
         kind, special = layout([one])
         records = [
             record(str(method), size=int(1000 * share), resolved=method.at(share).resolved())

@@ -14,15 +14,16 @@ import pytest
 from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.conftest import SENTENCES
+from tests.world import WORLD
 
 RECIPE = "recipe(steps=30,warmup=0,batch_size=16,eval_every=10,learning_rate=1e-3)"
 
 
 def command(tiny: Path, corpus: Path, results: Path, workers: int = 2) -> list[str]:
     return [
-        *(sys.executable, "-m", "cseb", "run", "microworld", "--results", str(results), "--encoder", str(tiny)),
+        *(sys.executable, "-m", "cseb", "run", WORLD, "--results", str(results), "--encoder", str(tiny)),
         *("--methods", f"simcse+{RECIPE},micse+ami(layers=(0,1))+queue(size=16)+{RECIPE}", "--corpus", str(corpus)),
-        *("--sizes", "16,24", "--seeds", "2", "--tasks", "mw-captions,mw-forum"),
+        *("--sizes", "16,24", "--seeds", "2", "--tasks", "toy-captions,toy-forum"),
         *("--workers", str(workers)),
     ]
 

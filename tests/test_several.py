@@ -24,9 +24,10 @@ from cseb.records.store import Store
 from tests import standin_jobs
 from tests.command_line import call
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 SMALL = (
-    *("run", "microworld", "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "mw-captions"),
+    *("run", WORLD, "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "toy-captions"),
     *("--device", "cpu"),
 )
 PLACE = {several.RANK: "0", several.WORLD_SIZE: "2", "MASTER_ADDR": "localhost"}
@@ -99,7 +100,7 @@ def test_all_processes_run_the_jobs_of_the_first_in_its_order(monkeypatch: pytes
     protocol = replace(standin_jobs.PROTOCOL, processes=2)
     first, second, third = (replace(job, protocol=protocol) for job in standin_jobs.jobs("ok", "ok", "ok"))
     store = Store(tmp_path)
-    grid = Grid(benchmarks.load("microworld"), [first, second, third], store, 1, {}, [second])
+    grid = Grid(benchmarks.load(WORLD), [first, second, third], store, 1, {}, [second])
     store.prepare()
     monkeypatch.setattr("cseb.encoder.distributed.agreed", lambda *_: [first.key, third.key])
     ran: list[str] = []

@@ -26,6 +26,7 @@ from cseb.seeds import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, Singl
 from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.factory import record
+from tests.world import WORLD
 
 STREAMS = (SUBSET, ORDER, INIT, DROPOUT, VIEWS, TERMS)
 SMALL = "+mlp+recipe(steps=3,warmup=0,batch_size=8,learning_rate=1e-3)"
@@ -49,8 +50,8 @@ def jobs(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[[str], list[Jo
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
 
     def make(vary: str) -> list[Job]:
-        options = {"encoder": str(tiny("bert")), "corpus": str(corpus), "sizes": "16", "tasks": "mw-captions"}
-        grid = override(load("microworld"), methods=f"simcse{SMALL}", seeds=2, dev="none", **options)
+        options = {"encoder": str(tiny("bert")), "corpus": str(corpus), "sizes": "16", "tasks": "toy-captions"}
+        grid = override(load(WORLD), methods=f"simcse{SMALL}", seeds=2, dev="none", **options)
         return plan(grid, vary=vary)  # type: ignore[arg-type]
 
     return make
@@ -61,9 +62,9 @@ def test_keys_of_ordinary_jobs_are_what_they_were(jobs: Callable[[str], list[Job
     (first, _), (alone, _) = jobs("all"), jobs("subset")
     assert replace(first, vary="subset").key == alone.key
     assert len({job.key for vary in ("all", *VARIED) for job in jobs(vary)}) == 10
-    committed = Store(Path(__file__).parents[1] / "benchmarks/expected/microworld")
+    committed = Store(Path(__file__).parents[1] / "benchmarks/expected/demo")
     held = {(one.method, one.subset.size, one.seed): one.key for one in committed.load()[0]}
-    found = {(job.label, job.size, job.seed): job.key for job in plan(load("microworld"))}
+    found = {(job.label, job.size, job.seed): job.key for job in plan(load("demo"))}
     assert found == held
 
 
@@ -112,7 +113,7 @@ def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("\n".join(SENTENCES))
     grid = [
-        "microworld",
+        WORLD,
         "--encoder",
         tiny("bert"),
         "--corpus",
@@ -120,7 +121,7 @@ def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -
         "--sizes",
         "16",
         "--tasks",
-        "mw-captions",
+        "toy-captions",
         "--dev",
         "none",
     ]

@@ -46,11 +46,12 @@ def test_it_runs_from_the_wheel_alone(installed: Path) -> None:
     assert all(name in listed for name in names)
     assert "74.96" in call(installed, "show", "simcse")  # miCSE, table 2, 1 %
     assert "10 jobs, 10 to run" in call(installed, "run", "--seeds", "1", "--dry-run")
-    assert list((installed / "cseb" / "benchmarks" / "expected" / "microworld" / "runs").glob("*.json"))
+    assert list((installed / "cseb" / "benchmarks" / "expected" / "demo" / "runs").glob("*.json"))
     assert "wiki1m" in call(installed, "data", "list")
     assert not list((installed / "cseb" / "benchmarks").rglob("*.py"))  # scripts that only the repository needs
+    published = installed / "cseb" / "benchmarks" / "published"
+    assert [path.name for path in published.iterdir()] == ["scores.csv"]
     assert (installed / "cseb" / "py.typed").exists()  # else type checkers ignore every annotation of ours
-    assert "mw-captions" in call(installed, "eval", "microworld", "--tasks", "mw-captions")
     assert "snli-dev" in call(installed, "eval", "words:random", "--tasks", "snli-dev")
     assert len(call(installed, "data", "sample", "wikipedia", "--size", "2").splitlines()) == 2
     pages = {path.name for path in (installed / "cseb" / "open_data" / "LICENSES").iterdir()}

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from transformers import PreTrainedTokenizerFast
 
-from benchmarks.microworld.pretrain import train_tokenizer
 from benchmarks.pretrain.rows import TokenisedText
 from benchmarks.pretrain.sources import LISTED, Document, read_documents
+from benchmarks.pretrain.wordpiece import train_tokenizer
 
 POSITIONS = 128  # the longest text that an encoder takes, special tokens included
 AT_ONCE = 20_000  # sentences tokenised in one call

@@ -39,8 +39,7 @@ class Setting:
 
 
 SETTINGS: dict[str, Setting] = {
-    "microworld": Setting("microworld", ("--fractions", "0.001")),
-    "microworld-triples": Setting("microworld", ("--corpus", "microworld:triples:5000", "--sizes", "100")),
+    "demo": Setting("demo", ("--sizes", "100")),
     "embedded": Setting("embedded", ("--sizes", "1000")),
     "embedded-written": Setting(
         "embedded",

@@ -35,7 +35,7 @@ from cseb.training.loop import train
 folder, threads, steps, jobs = sys.argv[1], *map(int, sys.argv[2:])
 torch.set_num_threads(threads)
 recipe = f"recipe(steps={steps},batch_size=64,eval_every={steps},last_batch=drop,warmup=0)"
-sentences = read_corpus("microworld:2000").take(range(640))
+sentences = read_corpus("wikipedia:2000").take(range(640))
 method = parse_method(f"simcse+{recipe}").at(1.0)
 def job():
     train(build(method, Path(folder), 0), sentences, 0, "cpu", None, lambda look: None)
@@ -96,9 +96,9 @@ def fixed(options: argparse.Namespace) -> None:
     from cseb.records.store import Store
 
     grid = benchmarks.override(
-        benchmarks.load("microworld"),
+        benchmarks.load("demo"),
         methods="simcse",
-        fractions="0.001",
+        sizes="100",
         steps=min(10, options.steps),
         encoder=options.encoder,
         seeds=7,
@@ -125,8 +125,8 @@ def fixed(options: argparse.Namespace) -> None:
 def dry(options: argparse.Namespace) -> None:
     """A plan of 10,000 jobs: 200 methods, five shares, ten seeds."""
     methods = ",".join(f"simcse+infonce(temperature={number / 1000})" for number in range(10, 210))
-    shares = ("--fractions", "0.001,0.002,0.005,0.01,0.1", "--seeds", "10", "--device", "cpu")
-    command = [sys.executable, "-m", "cseb", "run", "microworld", "--dry-run", "--methods", methods, *shares]
+    shares = ("--sizes", "100,200,500,1000,10000", "--seeds", "10", "--device", "cpu")
+    command = [sys.executable, "-m", "cseb", "run", "demo", "--dry-run", "--methods", methods, *shares]
     for _ in range(options.rounds):
         wall, used = timed(lambda: subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL))
         print(f"dry: 10,000 jobs planned and listed in {wall:.2f} s, {used:.2f} s CPU", flush=True)
@@ -195,7 +195,7 @@ def demo(options: argparse.Namespace) -> None:
         for workers in ("1", "2"):
             with tempfile.TemporaryDirectory() as place:
                 shape = ("--steps", str(options.steps), "--seeds", str(options.seeds), "--workers", workers)
-                words = ("run", "microworld", "--quiet", "--results", f"{place}/r", *shape)
+                words = ("run", "demo", "--quiet", "--results", f"{place}/r", *shape)
                 command = [sys.executable, "-m", "cseb", *words]
                 wall, used = timed(lambda command=command: subprocess.run(command, check=True, cwd=ROOT))  # type: ignore[misc]
             seconds.append(wall)
@@ -223,7 +223,7 @@ def main() -> None:
     parser.add_argument("--folder", default=None, help="where trivial jobs write; a shared file system, for instance")
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--encoder", default="microworld")
+    parser.add_argument("--encoder", default="cseb-tiny")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=1)

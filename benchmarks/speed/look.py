@@ -27,10 +27,10 @@ from cseb.training.loop import train
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoder", default="microworld")
-    parser.add_argument("--corpus", default="microworld:20000")
+    parser.add_argument("--encoder", default="cseb-tiny")
+    parser.add_argument("--corpus", default="wikipedia")
     parser.add_argument("--data-dir", type=Path)
-    parser.add_argument("--dev", default="mw-dev")
+    parser.add_argument("--dev", default="clinc150-dev")
     parser.add_argument("--method", default="simcse")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--steps", type=int, default=20)

@@ -22,7 +22,7 @@ from cseb.methods.grammar import parse_method
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "results" / "speed" / "plan.md"
-ON_SENTENCES = ("microworld", "embedded", "embedded-written")  # settings of the costs that are planned with
+ON_SENTENCES = ("generated", "embedded", "embedded-written")  # settings of the costs that are planned with
 SHARES, SEEDS, STEPS, SCORING = 5, 5, 15_625, 60.0  # seconds of scoring a job: assumed
 ASSUMED = (0.025, 0.05, 0.1)  # seconds of a step of SimCSE
 GPUS = (8, 64, 256, 512, 1_000)

@@ -110,7 +110,7 @@ def record(place: int, temperature: int, size: int, seed: int, protocol: Protoco
 
 def write(folder: Path, count: int, items: bool = False) -> float:
     """So many records; returns their mean size in bytes. items: of the embedded tasks, with the scores of each item."""
-    protocol = protocol_of("microworld", "mw-dev", "", 1, "cpu") if items else PROTOCOL
+    protocol = protocol_of("open", "clinc150-dev", "", 1, "cpu") if items else PROTOCOL
     names = [name.partition("@")[0] for name in protocol.tasks] if items else []
     sizes = {name: len(load_task(name, None).clusters()) for name in names}
     rng = np.random.default_rng(0)

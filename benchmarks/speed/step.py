@@ -104,8 +104,8 @@ RUNS = (
 def main() -> None:
     """Measure in turn and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--encoder", default="microworld")
-    parser.add_argument("--corpus", default="microworld:20000")
+    parser.add_argument("--encoder", default="cseb-tiny")
+    parser.add_argument("--corpus", default="wikipedia")
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=5)

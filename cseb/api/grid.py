@@ -188,9 +188,8 @@ def run(
         fractions: of the corpus, each in (0, 1]; or `sizes`, numbers of sentences.
         sizes: see `fractions`.
         seeds: how many, counted from 0.
-        encoder: a folder, a hub name, or one that comes with cseb: ``cseb-tiny``, ``cseb-mini``,
-            ``microworld``.
-        corpus: a file with one sentence a line, a table, ``wikipedia``, ``microworld:COUNT`` or
+        encoder: a folder, a hub name, or one that comes with cseb: ``cseb-tiny``, ``cseb-mini``.
+        corpus: a file with one sentence a line, a table, ``wikipedia``, ``wikipedia:COUNT`` or
             ``hub:OWNER/NAME/FILE``.
         column: the column of a table's sentences, or several and what they are: ``anchor=title,positive=body``.
         tasks: such as ``sts`` or ``["stsb", "sickr"]``.
@@ -220,7 +219,7 @@ def run(
 
     Examples:
         >>> import cseb
-        >>> grid = cseb.run(methods="simcse", sizes=64, seeds=1, corpus="microworld:100", steps=2, workers=1)
+        >>> grid = cseb.run(methods="simcse", sizes=64, seeds=1, corpus="wikipedia:100", steps=2, workers=1)
         >>> len(grid.records)
         1
         >>> sorted(grid.frame().checkpoint.unique())

@@ -44,8 +44,8 @@ def run(
         typer.Option(help="Run its grid with the encoder, corpus, tasks and scale of another benchmark, such as demo."),
     ] = "",
     methods: Annotated[str, typer.Option(help="Such as simcse,micse+recipe(steps=500); quote it.")] = "",
-    encoder: Annotated[str, typer.Option(help="A folder, cseb-tiny, cseb-mini, microworld, or a hub name.")] = "",
-    corpus: Annotated[str, typer.Option(help="A file, wikipedia, microworld:COUNT, or hub:OWNER/NAME/FILE.")] = "",
+    encoder: Annotated[str, typer.Option(help="A folder, cseb-tiny, cseb-mini, or a hub name.")] = "",
+    corpus: Annotated[str, typer.Option(help="A file, wikipedia, wikipedia:COUNT, or hub:OWNER/NAME/FILE.")] = "",
     column: Annotated[
         str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
     ] = "",

@@ -43,7 +43,7 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
 def beginning(ref: str, column: str, count: int, data_dir: str = "") -> Corpus:
     """The first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
     if ref.partition(":")[0] in EMBEDDED:
-        return read_corpus(ref, column)  # a whole one is in the cache, or in the package
+        return read_corpus(ref, column)  # the whole one is in the package
     return pack(ref, islice(_rows(_place(ref, data_dir), column), count), Columns.of(column).roles)
 
 
@@ -60,12 +60,6 @@ def _provenance(ref: str, place: str) -> Provenance | None:
     return None if place.startswith("hub:") else provenance_of(Path(place), needed=ref.startswith(f"{GENERATED}:"))
 
 
-def _microworld(ref: str) -> Corpus:
-    from cseb.data.generated import microworld  # not needed for text of one's own
-
-    return microworld(ref)
-
-
 def _wikipedia(ref: str) -> Corpus:
     """`wikipedia[:COUNT]`: the sentences of Wikipedia that come with cseb, or the first so many. Raises: BadData."""
     held = open_data.lines("corpora/wikipedia.txt")
@@ -79,7 +73,7 @@ def _wikipedia(ref: str) -> Corpus:
 
 
 # Corpora without a file of the user's, by what their names begin with.
-EMBEDDED: Mapping[str, Callable[[str], Corpus]] = {"wikipedia": _wikipedia, "microworld": _microworld}
+EMBEDDED: Mapping[str, Callable[[str], Corpus]] = {"wikipedia": _wikipedia}
 
 
 def _rows(ref: str, column: str) -> Iterator[str]:

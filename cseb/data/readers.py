@@ -38,10 +38,9 @@ def file_rows(path: Path, column: str) -> Iterator[str]:
     reader = FORMATS.get(ending(path))
     if reader is None and not path.is_dir():
         raise BadData(
-            f"{path} does not end in {', '.join(FORMATS)}, with or without .gz; see also hub:NAME, wikipedia and "
-            "microworld"
+            f"{path} does not end in {', '.join(FORMATS)}, with or without .gz; see also hub:NAME and wikipedia"
         )
-    with opened(path, hint="name a file, hub:NAME, wikipedia or microworld") as file:
+    with opened(path, hint="name a file, hub:NAME or wikipedia") as file:
         assert reader is not None  # a folder has been answered
         yield from reader(file, str(path), columns)
 

@@ -34,11 +34,6 @@ ENCODERS: Mapping[str, ShippedEncoder] = {
         "comes with cseb: decoder (Llama) of 2 layers x 128, pre-trained on real English",
         "dd3a7438d0d3eeb6aa6f3750a16ad7e083f8f8322bfd71d057b7dc14aa211dd9",
     ),
-    "microworld": ShippedEncoder(
-        _PACKAGE / "microworld" / "encoder",
-        "comes with cseb: BERT of 3 layers x 64, pre-trained on generated English",
-        "288afac4c25392c76bcbd06fc45a0ab3df1b01249963e5cecdae3493bf92a7ec",
-    ),
 }
 
 

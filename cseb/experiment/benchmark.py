@@ -184,7 +184,7 @@ def cells_to_check(benchmark: Benchmark) -> Benchmark:
 def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
     """The grid of `benchmark` (methods, fractions, seeds) with the encoder, corpus, tasks and scale of `stage`.
 
-    How the table of a paper runs in miniature: `cseb run msse-table4 --on microworld`. Methods that learn from
+    How the table of a paper runs in miniature: `cseb run msse-table4 --on demo`. Methods that learn from
     labelled or generated triples take the stage's, and keep their own corpus where it has none. Raises: BadBenchmark.
     """
     changes = {field: getattr(stage, field) for field in Benchmark.model_fields if _extra(field).get(BORROWED)}

@@ -69,8 +69,6 @@ def footnotes(
     encoders = {one.encoder.sha256: one.encoder for one in study.records}
     corpus = "" if study.untrained else f"; corpus {tag(first.corpus)}"
     yield f"Encoder {_some(sorted(map(tag, encoders.values())))}{corpus}."
-    if any("microworld" in name for name in (first.corpus.name, *tasks, *study.tasks.values())):
-        yield "Microworld: synthetic sentences; these scores say nothing about real text."
     for method, seen in beyond.items():
         yield (f"† {method} uses data beyond the subset: {', '.join(plain(one) for one in seen if one != 'subset')}.")
     if trained_on := _overlap(study):

@@ -12,7 +12,7 @@ from cseb.analysis.word_baselines import word_baselines
 from cseb.api.report import with_word_baselines
 from cseb.tasks.words import BASELINES, baselines
 
-TWO = ("mw-captions@1", "mw-forum@1")
+TWO = ("snli@1", "clinc150@1")
 
 
 def test_the_average_is_that_of_the_tasks() -> None:
@@ -41,18 +41,18 @@ def test_tasks_of_real_english_that_come_with_cseb_have_them_too() -> None:
 
 def test_below_a_table_each_protocol_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is averaged over protocols, and tasks that are not embedded have no line."""
-    known = {("mw-captions@1", "mw-forum@1"): {"TF-IDF": 1.0}, ("snli@1",): {"TF-IDF": 2.0}}
+    known = {("snli@1", "clinc150@1"): {"TF-IDF": 1.0}, ("banking77@1",): {"TF-IDF": 2.0}}
     monkeypatch.setattr(sys.modules[word_baselines.__module__], "word_baselines", lambda tasks: known.get(tasks, {}))
 
     def lines(*tasks: str) -> list[str]:
-        protocols = {"mw-captions@1": "a@1", "mw-forum@1": "a@1", "snli@1": "b@1", "stsb@1": "c@1"}
+        protocols = {"snli@1": "a@1", "clinc150@1": "a@1", "banking77@1": "b@1", "stsb@1": "c@1"}
         study = SimpleNamespace(tasks=protocols)
         table = SimpleNamespace(tasks=tasks, study=study, noted=lambda *notes: list(notes))
         return with_word_baselines(table)  # type: ignore[arg-type, return-value]
 
     assert lines(*TWO) == ["Baselines without training, average over these tasks: TF-IDF 1.00."]
-    assert lines(*TWO, "snli@1", "stsb@1") == [
+    assert lines(*TWO, "banking77@1", "stsb@1") == [
         "Baselines without training, average of 2 tasks: TF-IDF 1.00.",
-        "Baselines without training, snli: TF-IDF 2.00.",
+        "Baselines without training, banking77: TF-IDF 2.00.",
     ]
     assert lines("stsb@1") == []

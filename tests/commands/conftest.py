@@ -16,6 +16,7 @@ from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.command_line import call
 from tests.conftest import SENTENCES
+from tests.world import WORLD
 
 SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2)"
 
@@ -24,12 +25,12 @@ SMALL = "recipe(steps=2,warmup=0,batch_size=8,eval_every=2)"
 def _demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("demo") / "results"
     cseb.run(
-        "microworld",
-        corpus="microworld:7000",
+        WORLD,
+        corpus="wikipedia:7000",
         fractions=[0.01, 0.02],
         seeds=2,
         steps=2,
-        tasks="mw-captions",
+        tasks="toy-captions",
         workers=1,
         device="cpu",
         results=made,
@@ -50,11 +51,12 @@ def saved(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path])
     folder = tmp_path_factory.mktemp("card")
     (folder / "corpus.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
     settled = {"encoder": str(tiny("bert")), "corpus": str(folder / "corpus.txt"), "fractions": "", "sizes": "16",
-               "methods": f"simcse+{SMALL}", "seeds": 2, "tasks": "mw-captions,mw-relations"}  # fmt: skip
+               "methods": f"simcse+{SMALL}", "seeds": 2, "tasks": "toy-captions,toy-relations",
+               "dev": "toy-dev"}  # fmt: skip
     store = Store(folder / "results")
     models = store.folder / "models"
     store.prepare(models)
-    jobs = plan(override(load("microworld"), **settled))
+    jobs = plan(override(load("demo"), **settled))
     return store, [run_job(job, store, lambda _: None, models) for job in jobs]
 
 
@@ -66,9 +68,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -
     options = [
         *("--encoder", tiny("bert"), "--corpus", folder / "corpus.txt", "--sizes", "64", "--seeds", "1"),
         *("--methods", "simcse+ami(layers=(0,1))+recipe(steps=3,batch_size=8,warmup=0,eval_every=1),cls"),
-        *("--tasks", "mw-captions,mw-mixed", "--dev", "mw-dev", "--results", folder / "results"),
+        *("--tasks", "toy-captions,toy-mixed", "--dev", "toy-dev", "--results", folder / "results"),
         *("--device", "cpu", "--workers", "1", "--quiet"),
     ]
-    result = call("run", "microworld", *options)
+    result = call("run", WORLD, *options)
     assert result.exit_code == 0, result.output
     return folder / "results"

@@ -50,14 +50,14 @@ def test_the_command_of_the_card_has_the_key_of_the_run(saved: tuple[Store, list
         words = shlex.split(command(one))[3:]
         given = {words[place].strip("-"): words[place + 1] for place in range(0, len(words) - 1, 2)}
         threads, device = int(given.pop("threads")), given.pop("device")
-        asked = override(load("microworld"), **{**given, "sizes": given["sizes"], "seeds": int(given["seeds"])})
+        asked = override(load("demo"), **{**given, "sizes": given["sizes"], "seeds": int(given["seeds"])})
         assert plan(asked, threads=threads, device=device)[-1].key == one.key
 
 
 def test_steps_that_were_asked_for_are_in_the_command(saved: tuple[Store, list[Record]]) -> None:
     _, (one, _) = saved
     plain = one.model_copy(update={"method": "simcse"})
-    settled = override(load("microworld"), steps=2)
+    settled = override(load("demo"), steps=2)
     from cseb.experiment.plan import scaled
     from cseb.methods.grammar import parse_method
 

@@ -17,6 +17,7 @@ from cseb.tasks.names import parse_names
 from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 
 @pytest.fixture(autouse=True)
@@ -206,7 +207,7 @@ def test_triples_are_made_of_sentence_pairs_and_can_be_trained_on(tmp_path: Path
     assert (tmp_path / "triples.txt").read_text() == f"{first}\nanother {first}\n"
     options = ("--sizes", 2, "--seeds", 1, "--device", "cpu", "--dry-run", "--results", tmp_path / "results")
     method = "simcse-sup+recipe(batch_size=2)"
-    planned = call("run", "microworld", "--methods", method, "--corpus", tmp_path / "triples.txt", *options)
+    planned = call("run", WORLD, "--methods", method, "--corpus", tmp_path / "triples.txt", *options)
     assert planned.exit_code == 0, planned.stderr
 
 

@@ -25,35 +25,35 @@ class Model:
 
 
 def test_a_function_an_object_and_a_name_are_scored_alike() -> None:
-    by_function = cseb.evaluate(lengths, tasks=["mw-dev", "mw-captions"])
-    by_object = cseb.evaluate(Model(), tasks="mw-dev,mw-captions")
+    by_function = cseb.evaluate(lengths, tasks=["toy-dev", "toy-captions"])
+    by_object = cseb.evaluate(Model(), tasks="toy-dev,toy-captions")
     assert dict(by_function) == dict(by_object)
-    assert list(by_function) == ["mw-dev", "mw-captions"]
+    assert list(by_function) == ["toy-dev", "toy-captions"]
     assert by_function.average == pytest.approx(np.mean([round(one, 2) for one in by_function.values()]))
     assert by_function.record is not None
     assert by_function.record.encoder.name == "lengths"
 
 
 def test_scores_print_as_a_table_and_come_as_a_frame() -> None:
-    scores = cseb.evaluate(lengths, tasks="mw-dev")
-    assert str(scores).splitlines()[0].split() == ["mw-dev", "Avg."]
+    scores = cseb.evaluate(lengths, tasks="toy-dev")
+    assert str(scores).splitlines()[0].split() == ["toy-dev", "Avg."]
     frame = scores.frame()
     assert list(frame.columns) == ["task", "score", "protocol", "items", "failed"]
-    assert frame.score[0] == scores["mw-dev"]
+    assert frame.score[0] == scores["toy-dev"]
     with pytest.raises(KeyError):
         scores["stsb"]
 
 
 def test_the_command_line_gives_the_same_numbers_and_the_same_record(tmp_path: Path) -> None:
     results = tmp_path / "results"
-    here = cseb.evaluate("microworld", tasks="mw-dev", pooler="mean", device="cpu", results=results)
+    here = cseb.evaluate("cseb-tiny", tasks="toy-dev", pooler="mean", device="cpu", results=results)
     said = call(
-        "eval", "microworld", "--tasks", "mw-dev", "--pooler", "mean", "--device", "cpu", "--results", str(results)
+        "eval", "cseb-tiny", "--tasks", "toy-dev", "--pooler", "mean", "--device", "cpu", "--results", str(results)
     )
     assert said.exit_code == 0, said.stderr
     assert "was there already" in said.stdout
     assert str(here) in said.stdout
-    again = cseb.evaluate("microworld", tasks="mw-dev", pooler="mean", device="cpu", results=results)
+    again = cseb.evaluate("cseb-tiny", tasks="toy-dev", pooler="mean", device="cpu", results=results)
     assert again.reused
     assert again.stored == results
     assert len(Store(results).keys()) == 1
@@ -61,12 +61,12 @@ def test_the_command_line_gives_the_same_numbers_and_the_same_record(tmp_path: P
 
 def test_nothing_is_written_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert cseb.evaluate(lengths, tasks="mw-dev").stored is None
+    assert cseb.evaluate(lengths, tasks="toy-dev").stored is None
     assert not list(tmp_path.iterdir())
 
 
 def test_a_task_without_data_is_named_and_the_others_are_scored(tmp_path: Path) -> None:
-    scores = cseb.evaluate(lengths, tasks="mw-dev,stsb", data_dir=tmp_path)
+    scores = cseb.evaluate(lengths, tasks="toy-dev,stsb", data_dir=tmp_path)
     assert scores["stsb"] is None
     assert "stsb" in scores.failed
     assert scores.average is None
@@ -82,12 +82,12 @@ def test_a_task_without_data_is_named_and_the_others_are_scored(tmp_path: Path) 
         (lambda texts: 1 / 0, {}, CsebError, "ZeroDivisionError"),
         (lengths, {"pooler": "mean"}, BadSpec, "leave it out"),
         (lengths, {"dtype": "fp8"}, BadSpec, "'bf16'"),
-        (lengths, {"tasks": "mw-de"}, CsebError, "mw-dev"),
+        (lengths, {"tasks": "toy-de"}, CsebError, "toy-dev"),
     ],
 )
 def test_what_cannot_be_is_one_line(
     encoder: object, options: dict[str, object], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words) as found:
-        cseb.evaluate(encoder, **{"tasks": "mw-dev"} | options)  # type: ignore[arg-type]
+        cseb.evaluate(encoder, **{"tasks": "toy-dev"} | options)  # type: ignore[arg-type]
     assert "\n" not in str(found.value)

@@ -15,13 +15,14 @@ from cseb.encoder.linear import available, take, taken
 from cseb.errors import BadBenchmark, BadResults, CsebError
 from cseb.records.store import Store
 from tests.command_line import call
+from tests.world import WORLD
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
 
 SMALL: dict[str, Any] = {
-    "benchmark": "microworld",
-    "methods": ["simcse", "cls"], "sizes": [64, 80], "seeds": 1, "corpus": "microworld:100", "steps": 2,
-    "tasks": ["mw-captions"], "workers": 1, "device": "cpu",
+    "benchmark": WORLD,
+    "methods": ["simcse", "cls"], "sizes": [64, 80], "seeds": 1, "corpus": "wikipedia:100", "steps": 2,
+    "tasks": ["toy-captions"], "workers": 1, "device": "cpu",
 }  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def test_the_library_of_linear_layers_is_settled_once_and_recorded(
 @pytest.mark.skipif(not available(), reason="this PyTorch cannot take oneDNN")
 @pytest.mark.parametrize("library", ["blas", "onednn"])
 def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: str) -> None:
-    words = "run microworld --methods simcse --sizes 64 --seeds 1 --corpus microworld:100 --steps 2 --tasks mw-captions"
+    words = f"run {WORLD} --methods simcse --sizes 64 --seeds 1 --corpus wikipedia:100 --steps 2 --tasks toy-captions"
     before = taken()
     try:
         said = call(*words.split(), "--workers", "1", "--linear", library, "--results", str(tmp_path))
@@ -84,8 +85,8 @@ def test_the_command_line_takes_the_library_it_is_told(tmp_path: Path, library: 
 
 
 def test_the_command_line_would_run_the_very_same_jobs(folder: Path) -> None:
-    words = "run microworld --methods simcse,cls --sizes 64,80 --seeds 1 --corpus microworld:100 --steps 2"
-    said = call(*words.split(), "--tasks", "mw-captions", "--device", "cpu", "--dry-run", "--results", str(folder))
+    words = f"run {WORLD} --methods simcse,cls --sizes 64,80 --seeds 1 --corpus wikipedia:100 --steps 2"
+    said = call(*words.split(), "--tasks", "toy-captions", "--device", "cpu", "--dry-run", "--results", str(folder))
     assert said.exit_code == 0, said.stderr
     assert "4 jobs, 0 to run" in said.stdout
 
@@ -97,7 +98,7 @@ def test_a_frame_has_one_row_for_each_run_task_and_checkpoint(folder: Path) -> N
     assert len(frame) == sum(len(record.scores) for record in results.records)
     assert not frame.duplicated(["key", "task", "checkpoint"]).any()
     assert set(frame.checkpoint) == {"best", "last"}
-    assert set(frame.task) == {"mw-captions"}
+    assert set(frame.task) == {"toy-captions"}
     assert frame.score.dtype == float
     [record] = [one for one in results if one.method == "simcse" and one.subset.size == 64]
     row = frame[(frame.key == record.key) & (frame.checkpoint == "last")].iloc[0]

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.command_line import call
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 
 @pytest.mark.parametrize(
@@ -18,8 +19,8 @@ from tests.stderr_lines import without_progress
         (["run", "dmo"], "did you mean demo"),
         (["run", "--methods", "simcs"], "did you mean simcse"),
         (["run", "--methods", "simcse+ami(wieght=1)"], "did you mean weight"),
-        (["run", "microworld", "--fractions", "1.5"], "fractions in (0, 1]"),
-        (["run", "microworld", "--sizes", "5,000"], "without commas inside a number"),
+        (["run", WORLD, "--fractions", "1.5"], "fractions in (0, 1]"),
+        (["run", WORLD, "--sizes", "5,000"], "without commas inside a number"),
         (["run", "--fractions", "0.1", "--sizes", "5"], "choose one"),
         (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--time-limit", "soon"], "such as 90s, 30m or 2h"),
@@ -32,7 +33,7 @@ from tests.stderr_lines import without_progress
         (["report", "/nowhere"], "/nowhere"),
         (["report", "--format", "word"], "'latex'"),
         (["report", "--select", "first"], "'last'"),
-        (["data", "sample", "microworld"], "--fraction or --size"),
+        (["data", "sample", "wikipedia"], "--fraction or --size"),
         (["check", "nowhere.yaml"], "no such file"),
     ],
 )
@@ -61,7 +62,7 @@ def test_a_wrong_option_is_refused_before_the_corpus_is_read(
 
 
 @pytest.mark.parametrize(
-    "command", [["run", "microworld", "--methods", "cls", "--dry-run", "--results"], ["status"], ["report"]]
+    "command", [["run", WORLD, "--methods", "cls", "--dry-run", "--results"], ["status"], ["report"]]
 )
 def test_a_folder_that_cannot_be_looked_into_is_one_line(command: list[str]) -> None:
     found = call(*command, "r" * 300)
@@ -77,8 +78,6 @@ WORDS = st.sampled_from(
 @settings(max_examples=60)
 @given(words=st.lists(WORDS, max_size=6), option=st.sampled_from(["--methods", "--fractions", "--tasks", "--corpus"]))
 def test_no_option_gives_a_traceback(words: list[str], option: str, tmp_path: Path) -> None:
-    found = call(
-        "run", "microworld", "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x"
-    )
+    found = call("run", WORLD, "--dry-run", "--device", "cpu", "--encoder", tmp_path, option, "".join(words) or "x")
     assert found.exit_code in (0, 2)
     assert found.exception is None or isinstance(found.exception, SystemExit)

@@ -9,6 +9,7 @@ import pytest
 import cseb
 from cseb.errors import BadBenchmark, BadResults, BadSpec
 from tests.command_line import call
+from tests.world import WORLD
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
 
@@ -69,15 +70,15 @@ def test_what_excludes_each_other(folder: Path) -> None:
     with pytest.raises(BadBenchmark, match="choose one"):
         cseb.compare(folder, baseline="simcse", all_pairs=True)
     with pytest.raises(BadBenchmark, match="one of them"):
-        cseb.sample("microworld:100", size=5, fraction=0.1)
+        cseb.sample("wikipedia:100", size=5, fraction=0.1)
     with pytest.raises(BadSpec, match="--format"):
         cseb.report(folder, "word")
 
 
 def test_sample_draws_what_the_command_draws() -> None:
-    drawn = cseb.sample("microworld:100", size=5, seed=3)
-    assert "\n".join([*drawn, ""]) == printed("data", "sample", "microworld:100", "--size", 5, "--seed", 3)
-    assert drawn == cseb.sample("microworld:100", fraction=0.05, seed=3)
+    drawn = cseb.sample("wikipedia:100", size=5, seed=3)
+    assert "\n".join([*drawn, ""]) == printed("data", "sample", "wikipedia:100", "--size", 5, "--seed", 3)
+    assert drawn == cseb.sample("wikipedia:100", fraction=0.05, seed=3)
 
 
 def test_show_tells_of_methods_and_records(folder: Path) -> None:
@@ -85,7 +86,7 @@ def test_show_tells_of_methods_and_records(folder: Path) -> None:
     assert cseb.show("simcse").strip() == printed("show", "simcse").strip()
     assert cseb.show(key, results=folder).strip() == printed("show", key, "--results", folder).strip()
     assert cseb.show(key[:4], results=folder) == cseb.show(key, results=folder)
-    assert "replaced by the scale and steps of microworld" in cseb.show("simcse", benchmark="microworld")
+    assert "replaced by the scale and steps of world" in cseb.show("simcse", benchmark=WORLD)
 
 
 def test_verify_works_every_number_out_again(folder: Path) -> None:

@@ -62,7 +62,7 @@ def test_a_collapsed_encoder_is_called_so() -> None:
 
 def test_what_is_measured_otherwise_is_not_averaged_with_the_first_task() -> None:
     found = record(job("simcse"))
-    other = replace(found.scores[0], task="mw-alignment@1", protocol="alignment@1", value=0.2)
+    other = replace(found.scores[0], task="toy-alignment@1", protocol="alignment@1", value=0.2)
     assert mean_points(found.model_copy(update={"scores": (*found.scores, other)}), "best") == 50.0
 
 

@@ -22,6 +22,7 @@ from cseb.records.store import Store
 from cseb.registry import METHODS
 from tests.command_line import call
 from tests.factory import record
+from tests.world import WORLD
 
 
 def by_method(folder: Path, name: str) -> Record:
@@ -37,7 +38,7 @@ def test_every_method_reads_back_from_its_resolved_text(name: str) -> None:
 
 
 def test_the_job_of_a_record_is_the_one_that_made_it(ran: Path) -> None:
-    planned = {job.key: job for job in plan(benchmarks.load(str(ran / "benchmark-microworld.yaml")))}
+    planned = {job.key: job for job in plan(benchmarks.load(str(ran / "benchmark-world.yaml")))}
     for one in Store(ran).load()[0]:
         job = job_of(one, "", "")
         assert job.key == one.key
@@ -62,7 +63,7 @@ def test_a_rerun_of_a_record_that_was_changed_leaves_1(ran: Path, tmp_path: Path
     path.write_text(json.dumps(held))
     result = call("rerun", path)
     assert result.exit_code == 1
-    assert "BAD mw-captions@1 best: " in result.output
+    assert "BAD toy-captions@1 best: " in result.output
     assert "(-0.25)" in result.output
     assert "torch " in result.output
     assert f"{key}: scores and items not equal" in result.output
@@ -89,12 +90,12 @@ def test_what_has_changed_since_is_said(ran: Path) -> None:
 
 def test_a_file_that_a_method_reads_is_named_and_has_to_be_the_same(tmp_path: Path) -> None:
     pairs, results = tmp_path / "pairs.tsv", tmp_path / "results"
-    sentences = read_corpus("microworld:100", "").take(range(100))
+    sentences = read_corpus("wikipedia:100", "").take(range(100))
     pairs.write_text("".join(f"{sentence}\t{sentence}\n" for sentence in sentences))
     method = f"simcse+paraphrase(file='{pairs}')+recipe(steps=1,warmup=0,batch_size=4)"
-    options = ("--corpus", "microworld:100", "--sizes", 8, "--seeds", 1, "--tasks", "mw-captions", "--dev", "none",
+    options = ("--corpus", "wikipedia:100", "--sizes", 8, "--seeds", 1, "--tasks", "toy-captions", "--dev", "none",
                "--workers", 1)  # fmt: skip
-    done = call("run", "microworld", "--methods", method, "--results", results, *options)
+    done = call("run", WORLD, "--methods", method, "--results", results, *options)
     assert done.exit_code == 0, done.output
     (one,) = Store(results).load()[0]
     assert [source.name for source in one.outside] == [str(pairs)]
@@ -146,7 +147,7 @@ def test_show_tells_the_origin_of_a_record_and_still_shows_methods(ran: Path) ->
     assert told.exit_code == 0, told.output
     for fact in (one.encoder.sha256, one.corpus.sha256, one.subset.sha256, one.protocol.data, one.origin.started):
         assert fact in told.output
-    assert "best on mw-dev@1 (400 labelled items), and last" in told.output
+    assert "best on toy-dev@1 (200 labelled items), and last" in told.output
     assert f"{one.scores[0].value:.4f}" in told.output
     assert "torch " in told.output
     assert call("show", "ct").exit_code == 0

@@ -14,6 +14,7 @@ from cseb.records.store import Store
 from cseb.registry import TASK_GROUPS
 from tests.command_line import call
 from tests.factory import record
+from tests.world import WORLD
 
 STS = tuple(f"{name}@1" for name in TASK_GROUPS["sts"])
 
@@ -153,21 +154,17 @@ def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
         assert found.exit_code == 0, found.output
         return found.stdout
 
-    listed = said(
-        "run", "microworld", "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x"
-    )
+    listed = said("run", WORLD, "--methods", "simcse,micse", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
     assert "the benchmark's scale and steps replace:" in listed
     assert "  micse   queue@2   size=384 became size=64" in listed
     assert "recipe@1  steps=15625, learning_rate=3e-05" in listed
-    own = said("run", "microworld", "--methods", "cls", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
+    own = said("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
     assert "replace" not in own
-    shown = said("show", "micse", "--benchmark", "microworld")
-    assert "replaced by the scale and steps of microworld\n" in shown
-    assert "  queue@2: size=384 became size=64\n" in shown
+    shown = said("show", "micse", "--benchmark", WORLD)
+    assert "replaced by the scale and steps of world\n" in shown
+    assert "  queue@2: size=384 became size=16\n" in shown
     assert "replaced" not in said("show", "micse")
-    assert said("show", "cls", "--benchmark", "microworld").endswith(
-        "replaced by the scale and steps of microworld\n  nothing\n"
-    )
+    assert said("show", "cls", "--benchmark", WORLD).endswith("replaced by the scale and steps of world\n  nothing\n")
 
 
 def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:
@@ -176,7 +173,7 @@ def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:
     assert "replaced by" not in shown["cls"]
     block = shown["simcse"].partition("replaced by the benchmark's scale or steps\n")[2].partition("\n\n")[0]
     assert block == "  recipe@1  learning_rate=3e-05 became learning_rate=0.003"  # the rest was typed
-    expected = Path(__file__).parents[2] / "benchmarks/expected/microworld"
+    expected = Path(__file__).parents[2] / "benchmarks/expected/demo"
     key = next(one.key for one in Store(expected).load()[0] if one.method == "micse")
     found = call("show", key, "--results", str(expected)).stdout
-    assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=64\n" in found
+    assert "replaced by the benchmark's scale or steps\n  queue@2   size=384 became size=16\n" in found

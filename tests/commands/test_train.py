@@ -21,18 +21,18 @@ METHOD = f"simcse+{SCALE}"
 
 @pytest.fixture(scope="module")
 def trained() -> cseb.TrainedEncoder:
-    return cseb.train("simcse", SENTENCES, encoder="microworld", steps=4, scale=SCALE, dev="mw-dev")
+    return cseb.train("simcse", SENTENCES, encoder="cseb-tiny", steps=4, scale=SCALE, dev="toy-dev")
 
 
 def test_a_list_of_strings_becomes_an_encoder(trained: cseb.TrainedEncoder) -> None:
     vectors = trained.encode(["a man is eating", "the dog"])
-    assert vectors.shape == (2, 64)
+    assert vectors.shape == (2, 128)
     assert vectors.dtype == np.float32
-    assert trained.encode([]).shape == (0, 64)
+    assert trained.encode([]).shape == (0, 128)
     assert [step for step, _, _ in trained.curve] == [2, 4]
     assert all(dev is not None for _, _, dev in trained.curve)
     assert trained.best_step in (2, 4)
-    assert (trained.sentences, trained.seed, trained.base) == (len(SENTENCES), 0, "microworld")
+    assert (trained.sentences, trained.seed, trained.base) == (len(SENTENCES), 0, "cseb-tiny")
     assert "steps=4" in trained.resolved
     assert len(repr(trained)) < 300
 
@@ -40,13 +40,13 @@ def test_a_list_of_strings_becomes_an_encoder(trained: cseb.TrainedEncoder) -> N
 def test_the_bits_are_those_of_cseb_run(tmp_path: Path) -> None:
     corpus, results = tmp_path / "mine.txt", tmp_path / "results"
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
-    words = ["run", "--methods", METHOD, "--encoder", "microworld", "--corpus", str(corpus), "--sizes", len(SENTENCES)]
-    words += ["--seeds", "2", "--steps", "4", "--tasks", "mw-captions", "--dev", "mw-dev", "--workers", "1"]
+    words = ["run", "--methods", METHOD, "--encoder", "cseb-tiny", "--corpus", str(corpus), "--sizes", len(SENTENCES)]
+    words += ["--seeds", "2", "--steps", "4", "--tasks", "toy-captions", "--dev", "toy-dev", "--workers", "1"]
     done = call(*words, "--save-models", "--device", "cpu", "--results", str(results))
     assert done.exit_code == 0, done.stderr
     [record] = [one for one in cseb.load(results) if one.seed == 1]
     encoder = cseb.train(
-        METHOD, SENTENCES, encoder="microworld", steps=4, seed=1, dev="mw-dev", device="cpu",
+        METHOD, SENTENCES, encoder="cseb-tiny", steps=4, seed=1, dev="toy-dev", device="cpu",
         scale="queue(size=64)",  # of the demo's, a part that this method does not have
     )  # fmt: skip
     assert record.trace is not None
@@ -60,12 +60,12 @@ def test_the_bits_are_those_of_cseb_run(tmp_path: Path) -> None:
 def test_a_corpus_by_name_is_the_same_as_its_sentences(tmp_path: Path) -> None:
     corpus = tmp_path / "mine.txt"
     corpus.write_text("\n".join(SENTENCES), encoding="utf-8")
-    by_name, by_list = (cseb.train(METHOD, given, encoder="microworld", steps=1) for given in (str(corpus), SENTENCES))
+    by_name, by_list = (cseb.train(METHOD, given, encoder="cseb-tiny", steps=1) for given in (str(corpus), SENTENCES))
     assert np.array_equal(by_name.encode(SENTENCES), by_list.encode(SENTENCES))
 
 
 def test_another_seed_is_another_encoder(trained: cseb.TrainedEncoder) -> None:
-    other = cseb.train("simcse", SENTENCES, encoder="microworld", steps=4, scale=SCALE, dev="mw-dev", seed=1)
+    other = cseb.train("simcse", SENTENCES, encoder="cseb-tiny", steps=4, scale=SCALE, dev="toy-dev", seed=1)
     assert not np.array_equal(other.encode(SENTENCES), trained.encode(SENTENCES))
 
 
@@ -73,7 +73,7 @@ def test_a_saved_encoder_is_read_by_cseb_and_by_transformers(trained: cseb.Train
     from transformers import AutoModel
 
     folder = trained.save(tmp_path / "mine")
-    assert AutoModel.from_pretrained(folder).config.hidden_size == 64
+    assert AutoModel.from_pretrained(folder).config.hidden_size == 128
     read = find(str(folder), EncoderOptions()).open()
     assert np.array_equal(read(SENTENCES), trained.encode(SENTENCES))
     trained.save(folder)  # one of ours may be replaced
@@ -95,13 +95,13 @@ def test_the_session_keeps_its_threads_and_its_random_numbers() -> None:
     torch.manual_seed(7)
     expected = torch.rand(1)
     torch.manual_seed(7)
-    cseb.train(METHOD, SENTENCES, encoder="microworld", steps=1, threads=2)
+    cseb.train(METHOD, SENTENCES, encoder="cseb-tiny", steps=1, threads=2)
     assert torch.get_num_threads() == threads
     assert torch.rand(1) == expected
 
 
 def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
-    cseb.train(METHOD, SENTENCES, encoder="microworld", steps=2, progress=True)
+    cseb.train(METHOD, SENTENCES, encoder="cseb-tiny", steps=2, progress=True)
     said = capsys.readouterr()
     assert "training" in said.err
     assert said.out == ""
@@ -119,12 +119,12 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
         ({"seed": -1}, BadSpec, "a whole number of at least 0"),
         ({"steps": "20"}, BadSpec, "`steps` is '20'; it must be a whole number"),
         ({"device": "gpu"}, BadSpec, "'cuda'"),
-        ({"dev": "mw-de"}, CsebError, "mw-dev"),
+        ({"dev": "toy-de"}, CsebError, "toy-dev"),
         ({"method": METHOD.replace("3e-3", "1e30")}, TrainingFailed, "stopped at step"),
     ],
 )
 def test_what_cannot_be_is_one_line(options: dict[str, object], error: type[Exception], words: str) -> None:
-    given = {"method": METHOD, "sentences": SENTENCES, "encoder": "microworld", "steps": 20} | options
+    given = {"method": METHOD, "sentences": SENTENCES, "encoder": "cseb-tiny", "steps": 20} | options
     with pytest.raises(error, match=words) as found:
         cseb.train(**given)  # type: ignore[arg-type]
     assert "\n" not in str(found.value)

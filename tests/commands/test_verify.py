@@ -63,19 +63,19 @@ def _collapse(record: dict[str, Any], items: dict[str, Any]) -> None:
 
 
 def _item(record: dict[str, Any], items: dict[str, Any]) -> None:
-    items["mw-mixed@1/last"][7] = -items["mw-mixed@1/last"][7] - 0.5
+    items["toy-mixed@1/last"][7] = -items["toy-mixed@1/last"][7] - 0.5
 
 
 def _lost(record: dict[str, Any], items: dict[str, Any]) -> None:
-    del items["mw-captions@1/last"]
+    del items["toy-captions@1/last"]
 
 
 def _extra(record: dict[str, Any], items: dict[str, Any]) -> None:
-    items["mw-forum@1/last"] = items["mw-mixed@1/last"]
+    items["toy-forum@1/last"] = items["toy-mixed@1/last"]
 
 
 def _cut(record: dict[str, Any], items: dict[str, Any]) -> None:
-    items["mw-captions@1/best"] = items["mw-captions@1/best"][:-1]
+    items["toy-captions@1/best"] = items["toy-captions@1/best"][:-1]
 
 
 def _failed(record: dict[str, Any], items: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def _failed(record: dict[str, Any], items: dict[str, Any]) -> None:
 
 
 def _count(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"][0]["items"] = 499
+    record["scores"][0]["items"] = 199
 
 
 def _data(record: dict[str, Any], items: dict[str, Any]) -> None:
@@ -92,13 +92,13 @@ def _data(record: dict[str, Any], items: dict[str, Any]) -> None:
 
 
 def _unscored(record: dict[str, Any], items: dict[str, Any]) -> None:
-    record["scores"] = [one for one in record["scores"] if one["task"] != "mw-mixed@1"]
+    record["scores"] = [one for one in record["scores"] if one["task"] != "toy-mixed@1"]
 
 
 def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
-    for name in [name for name in items if name.startswith("mw-mixed@1")]:
+    for name in [name for name in items if name.startswith("toy-mixed@1")]:
         items[name.replace("@1", "@9")] = items.pop(name)
-    record["protocol"]["tasks"] = ["mw-captions@1", "mw-mixed@9"]
+    record["protocol"]["tasks"] = ["toy-captions@1", "toy-mixed@9"]
     for score in record["scores"]:
         score["task"] = score["task"].replace("mixed@1", "mixed@9")
 
@@ -106,20 +106,20 @@ def _version(record: dict[str, Any], items: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (_value, "mw-captions@1 best: the record says"),
-        (_detail, "mw-mixed@1 best, pearson.all: the record says"),
-        (_figure, "mw-captions@1 best, made.up: the record says none, its items give none"),
-        (_collapse, "mw-captions@1 best: the record says none, its items give"),
-        (_item, "mw-mixed@1 last: the record says"),
-        (_lost, "mw-captions@1 last: a score without items"),
-        (_extra, "mw-forum@1/last: items without a score"),
-        (_cut, "mw-captions@1 best: 499 items, the record says 500"),
-        (_cut, "mw-captions@1 best: its items do not fit its task"),
+        (_value, "toy-captions@1 best: the record says"),
+        (_detail, "toy-mixed@1 best, pearson.all: the record says"),
+        (_figure, "toy-captions@1 best, made.up: the record says none, its items give none"),
+        (_collapse, "toy-captions@1 best: the record says none, its items give"),
+        (_item, "toy-mixed@1 last: the record says"),
+        (_lost, "toy-captions@1 last: a score without items"),
+        (_extra, "toy-forum@1/last: items without a score"),
+        (_cut, "toy-captions@1 best: 199 items, the record says 200"),
+        (_cut, "toy-captions@1 best: its items do not fit its task"),
         (_failed, "a failed job has scores"),
-        (_count, "mw-captions@1 best: 500 items, the record says 499"),
+        (_count, "toy-captions@1 best: 200 items, the record says 199"),
         (_data, "task data: sha256 "),
-        (_unscored, "mw-mixed@1: no score"),
-        (_version, "mw-mixed@9 best: today's task is mw-mixed@1"),
+        (_unscored, "toy-mixed@1: no score"),
+        (_version, "toy-mixed@9 best: today's task is toy-mixed@1"),
     ],
 )
 def test_a_planted_fault_is_named(copy: Path, edit: Edit, words: str) -> None:
@@ -133,7 +133,7 @@ def test_faults_leave_1_and_name_the_record(copy: Path) -> None:
     result = call("verify", copy)
     assert result.exit_code == 1
     (key,) = (path.stem for path in (copy / "runs").iterdir() if json.loads(path.read_bytes())["method"] == "cls")
-    assert result.output.startswith(f"BAD {key} mw-captions@1 best: the record says ")
+    assert result.output.startswith(f"BAD {key} toy-captions@1 best: the record says ")
     assert result.output.endswith("1 of 2 records verified, 56 figures recomputed\n")
 
 

@@ -23,7 +23,7 @@ from cseb.papers import printed as published
 from cseb.records.store import Store
 from cseb.tasks.own import task_file
 
-GRID = "name: x\nmethods: cls\nencoder: microworld\ncorpus: microworld\ntasks: mw-captions\n"
+GRID = "name: x\nmethods: cls\nencoder: cseb-tiny\ncorpus: wikipedia\ntasks: toy-captions\n"
 
 
 def fifo(path: Path) -> None:

@@ -49,7 +49,7 @@ def test_every_file_is_described_once_and_in_full() -> None:
 
 def test_every_task_on_files_and_every_corpus_of_a_benchmark_is_listed() -> None:
     for task, where in TASKS.builtin.items():
-        embedded = task.startswith("mw-") or ".open_" in where  # their data come with cseb
+        embedded = ".open_" in where  # their data come with cseb
         assert any(data.serves(task) for data in data_sets().values()) != embedded, task
     listed = {one.file for one in FILES}
     on_hub = {f"hub:{data.hub.repository}/{data.hub.file}" for data in data_sets().values() if data.hub}
@@ -86,7 +86,7 @@ def test_names_add_up_and_the_archive_is_all_that_lies_in_it() -> None:
     assert [data.name for data in named(())] == list(data_sets())
     with pytest.raises(UnknownName, match=r"did you mean .*subj"):
         named(["sbuj"])
-    for unknown in ("stsb-nothing", "mw-captions", ""):
+    for unknown in ("stsb-nothing", "toy-captions", ""):
         with pytest.raises(UnknownName):
             named([unknown])
 

@@ -73,7 +73,7 @@ def test_of_a_word_that_is_there_twice_the_first_row_counts(installed: Path) -> 
 
 @pytest.mark.usefixtures("installed")
 def test_it_is_scored_under_its_name(tmp_path: Path) -> None:
-    found = call("eval", "glove:6b-50d", "--tasks", "mw-captions", "--device", "cpu", "--results", str(tmp_path))
+    found = call("eval", "glove:6b-50d", "--tasks", "toy-captions", "--device", "cpu", "--results", str(tmp_path))
     assert found.exit_code == 0, found.output
     assert "glove:6b-50d" in found.output
 

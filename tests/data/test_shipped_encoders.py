@@ -32,21 +32,21 @@ def one(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_those_in_the_package_are_what_was_shipped() -> None:
-    assert set(ENCODERS) == {"cseb-tiny", "cseb-mini", "cseb-tiny-decoder", "microworld"}
+    assert set(ENCODERS) == {"cseb-tiny", "cseb-mini", "cseb-tiny-decoder"}
     for name, encoder in ENCODERS.items():
         assert find_encoder(name) == (encoder.folder, encoder.sha256)
 
 
 def test_a_shipped_name_comes_before_a_folder_or_hub_name(one: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(one.parent)
-    (one.parent / "microworld").mkdir()
+    (one.parent / "cseb-mini").mkdir()
     assert find_encoder("cseb-tiny")[0] == one
-    assert find_encoder("microworld")[0] == shipped.ENCODERS["microworld"].folder
+    assert find_encoder("cseb-mini")[0] == shipped.ENCODERS["cseb-mini"].folder
 
 
 def test_every_name_is_listed_and_offered_where_none_is_found() -> None:
     assert dict(listing("encoders")).items() >= {name: encoder.what for name, encoder in ENCODERS.items()}.items()
-    names = "cseb-tiny, cseb-mini, cseb-tiny-decoder, microworld"
+    names = "cseb-tiny, cseb-mini, cseb-tiny-decoder"
     with pytest.raises(BadData, match=f"no such folder; give one, or one of {names}, or a hub"):
         find_encoder("no where")
 

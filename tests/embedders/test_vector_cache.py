@@ -225,25 +225,25 @@ def test_a_second_set_of_tasks_does_not_encode_again(tmp_path: Path) -> None:
         return replace(embedder, open=lambda: embed)
 
     embedder = counted(find("words:random", how))
-    evaluate(embedder, how, "mw-captions", "", store, cache=tmp_path / "c")
+    evaluate(embedder, how, "toy-captions", "", store, cache=tmp_path / "c")
     once = set(asked)
     assert len(once) == len(asked) > 100
-    both = evaluate(embedder, how, "mw-captions,mw-mixed", "", store, cache=tmp_path / "c")
+    both = evaluate(embedder, how, "toy-captions,toy-mixed", "", store, cache=tmp_path / "c")
     assert len(asked) == len(set(asked)) > len(once)
     del asked[:]
-    again = evaluate(embedder, how, "mw-mixed", "", store, cache=tmp_path / "c")
+    again = evaluate(embedder, how, "toy-mixed", "", store, cache=tmp_path / "c")
     assert asked == []
     assert again.record is not None
     assert both.record is not None
     assert again.record.scores[0] == both.record.scores[1]
     other = EncoderOptions(dtype="bf16")
-    evaluate(embedder, other, "mw-mixed", "", store, cache=tmp_path / "c")
+    evaluate(embedder, other, "toy-mixed", "", store, cache=tmp_path / "c")
     assert asked  # another way of encoding
 
 
 def test_vectors_that_hang_on_other_sentences_are_not_kept(tmp_path: Path) -> None:
     store, how = Store(tmp_path / "results"), EncoderOptions()
     store.prepare()
-    found = evaluate(find("words:tf-idf", how), how, "mw-captions", "", store, cache=tmp_path / "c")
+    found = evaluate(find("words:tf-idf", how), how, "toy-captions", "", store, cache=tmp_path / "c")
     assert found.cache == ""
     assert not (tmp_path / "c").exists()

@@ -14,6 +14,7 @@ from cseb.encoder.distributed import DistributedContext
 from cseb.records.store import Store
 from tests.forked import TOGETHER, start
 from tests.standin_processes import gradients_and_losses
+from tests.world import WORLD
 
 Tiny = Callable[[str], Path]
 SMALL = "recipe(steps=2,batch_size=8,warmup=0,learning_rate=1e-3,eval_every=1,dropout=1e-9)"
@@ -132,7 +133,7 @@ def test_shares_cover_a_batch_and_rows_left_over_are_repeated(rows: int, count: 
 
 
 def cseb(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "cseb", "run", "microworld", "--fractions", "0.001", "--seeds", "1", *arguments]
+    command = [sys.executable, "-m", "cseb", "run", WORLD, "--fractions", "0.01", "--seeds", "1", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
 
@@ -167,7 +168,7 @@ ACCELERATE = (
 @pytest.mark.slow
 def test_accelerate_and_mpi_start_the_same_job_with_the_threads_it_names(tmp_path: Path) -> None:
     bare = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
-    command = ["-m", "cseb", "run", "microworld", "--fractions", "0.001", "--seeds", "1", *SHORT, "--results"]
+    command = ["-m", "cseb", "run", WORLD, "--fractions", "0.01", "--seeds", "1", *SHORT, "--results"]
     two = subprocess.run(
         [sys.executable, *command, tmp_path / "own", "--processes", "2"], capture_output=True, check=True, env=bare
     )
@@ -205,7 +206,7 @@ def test_one_process_of_several_is_refused(tmp_path: Path) -> None:
         "-m",
         "cseb",
         "run",
-        "microworld",
+        WORLD,
         *SHORT,
         "--results",
         str(tmp_path),

@@ -14,6 +14,7 @@ from cseb.experiment.plan import plan
 from cseb.records.record import Record
 from cseb.records.store import Store
 from tests.conftest import SENTENCES, save_lookalike
+from tests.world import WORLD
 
 Tiny = Callable[[str], Path]
 SMALL = "+recipe(steps=6,warmup=0,batch_size=8,eval_every=3,learning_rate=1e-3)"
@@ -38,8 +39,8 @@ def make(tmp_path: Path, encoder: Path) -> Make:
             "corpus": str(tmp_path / "corpus.txt"),
             "fractions": [0.5, 0.1],
             "seeds": 2,
-            "tasks": "mw-captions,mw-mixed",
-            "dev": "mw-dev",
+            "tasks": "toy-captions,toy-mixed",
+            "dev": "toy-dev",
             "scale": "recipe(steps=60, batch_size=32)",
         }
         return Benchmark.model_validate(fields | changes)
@@ -60,8 +61,8 @@ def jobs(tiny: Tiny, tmp_path: Path) -> Callable[..., list[Job]]:
 
     def make(methods: str, **options: object) -> list[Job]:
         settled = {"encoder": str(tiny("bert")), "corpus": str(corpus), "fractions": "", "sizes": "16", "seeds": 1,
-                   "tasks": "mw-captions,mw-relations", **options}  # fmt: skip
-        return plan(override(load("microworld"), methods=methods, **settled))  # type: ignore[arg-type]
+                   "tasks": "toy-captions,toy-relations", **options}  # fmt: skip
+        return plan(override(load(WORLD), methods=methods, **settled))  # type: ignore[arg-type]
 
     return make
 

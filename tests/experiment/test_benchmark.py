@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from cseb.data import shipped
 from cseb.errors import BadBenchmark, CsebError, UnknownName
 from cseb.experiment import benchmark as benchmarks
+from tests.world import WORLD
 
 FIELDS: dict[str, Any] = {
     "name": "mine",
     "methods": ["simcse", "micse+recipe(steps=500)"],
-    "encoder": "microworld",
+    "encoder": "cseb-tiny",
     "corpus": "my.txt",
     "fractions": [0.1, 1],
     "seeds": 3,
@@ -104,7 +105,7 @@ def test_a_name_that_is_nearly_right_is_answered() -> None:
 
 
 def test_the_last_word_is_the_command_line_s() -> None:
-    demo = benchmarks.load("microworld")
+    demo = benchmarks.load(WORLD)
     assert benchmarks.override(demo) is demo
     changed = benchmarks.override(demo, methods="simcse", fractions="1e-3,1", seeds=2, steps=7, corpus="my.csv")
     assert (changed.methods, changed.fractions, changed.seeds, changed.corpus) == ("simcse", (0.001, 1.0), 2, "my.csv")
@@ -117,7 +118,7 @@ def test_the_last_word_is_the_command_line_s() -> None:
 def test_a_file_says_none_as_the_command_line_does(tmp_path: Path) -> None:
     loaded = benchmarks.load(written(tmp_path, dev="none"))
     assert loaded.dev == ""
-    assert loaded == benchmarks.override(benchmarks.load(written(tmp_path, dev="mw-captions")), dev="none")
+    assert loaded == benchmarks.override(benchmarks.load(written(tmp_path, dev="toy-captions")), dev="none")
     assert "dev" not in benchmarks.text(loaded)
 
 
@@ -142,7 +143,7 @@ def test_another_corpus_drops_the_column_of_the_file(tmp_path: Path) -> None:
 )
 def test_a_wrong_option_is_one_line(options: dict[str, Any]) -> None:
     with pytest.raises(BadBenchmark):
-        benchmarks.override(benchmarks.load("microworld"), **options)
+        benchmarks.override(benchmarks.load(WORLD), **options)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +223,7 @@ def test_any_bytes_are_a_benchmark_or_one_line(content: bytes, tmp_path: Path) -
 @FUZZ
 @given(text=st.text(alphabet="simcse+-ma()=,.0123456789'\"[] \n\\x00{}*:", max_size=60))
 def test_any_spec_is_methods_or_one_line(text: str) -> None:
-    demo = benchmarks.load("microworld")
+    demo = benchmarks.load(WORLD)
     for options in ({"methods": text}, {"fractions": text}, {"sizes": text}):
         try:
             benchmarks.override(demo, **options)
@@ -231,17 +232,17 @@ def test_any_spec_is_methods_or_one_line(text: str) -> None:
 
 
 def test_a_grid_moves_to_another_stage() -> None:
-    few_shot, demo = benchmarks.load("few-shot"), benchmarks.load("microworld")
+    few_shot, demo = benchmarks.load("few-shot"), benchmarks.load(WORLD)
     small = benchmarks.moved(few_shot, demo)
     assert (small.methods, small.fractions, small.seeds) == (few_shot.methods, few_shot.fractions, few_shot.seeds)
     assert (small.encoder, small.corpus, small.tasks, small.dev, small.scale) == (
         demo.encoder, demo.corpus, demo.tasks, demo.dev, demo.scale,
     )  # fmt: skip
-    assert small.name == "few-shot-on-microworld"
+    assert small.name == "few-shot-on-world"
 
 
 def test_any_field_can_be_overridden_and_what_follows_from_it_is_declared_with_it() -> None:
-    demo = benchmarks.load("microworld")
+    demo = benchmarks.load(WORLD)
     found = benchmarks.override(demo, scale="recipe(steps=3)", table="tasks", description="")
     assert (found.scale, found.table, found.description) == ("recipe(steps=3)", "tasks", demo.description)
     assert benchmarks.override(benchmarks.override(demo, column="text"), corpus="my.tsv").column == ""

@@ -36,7 +36,6 @@ def test_a_generated_corpus_needs_provenance_before_the_grid(jobs: Make, triples
     with pytest.raises(BadData, match=r"syncse.* reads 3 texts"):
         jobs(f"syncse{EIGHT}")
     assert len(jobs(f"simcse-sup{EIGHT},cls", corpus=str(triples))) == 2  # not declared as generated
-    assert len(jobs(f"syncse{EIGHT}", corpus="microworld:triples:100")) == 1  # known without a file
     triples.with_name("triples.provenance.yaml").write_text(SIDECAR)
     assert len(jobs(f"syncse{EIGHT},simcse-sup{EIGHT}", corpus=f"generated:{triples}")) == 2
 
@@ -44,7 +43,7 @@ def test_a_generated_corpus_needs_provenance_before_the_grid(jobs: Make, triples
 def test_a_record_says_who_wrote_its_sentences(jobs: Make, triples: Path, tmp_path: Path) -> None:
     triples.with_name("triples.provenance.yaml").write_text(SIDECAR)
     store = prepared(tmp_path / "results")
-    (job,) = jobs(f"syncse{SMALL}", corpus=str(triples), tasks="mw-captions", dev="none")
+    (job,) = jobs(f"syncse{SMALL}", corpus=str(triples), tasks="toy-captions", dev="none")
     record = run_job(job, store, lambda look: None)
     assert store.read(job.key) == record
     assert record.generated is not None
@@ -55,7 +54,7 @@ def test_a_record_says_who_wrote_its_sentences(jobs: Make, triples: Path, tmp_pa
 
 def test_a_record_of_other_sentences_has_no_such_field(jobs: Make, tmp_path: Path) -> None:
     store = prepared(tmp_path / "results")
-    (job,) = jobs("cls", tasks="mw-captions", dev="none")
+    (job,) = jobs("cls", tasks="toy-captions", dev="none")
     run_job(job, store, lambda look: None)
     assert "generated" not in json.loads((store.runs / f"{job.key}.json").read_text())
 

@@ -26,7 +26,7 @@ def test_the_key_changes_with_all_that_can_change_a_number_and_nothing_else(make
     assert key(fractions=(), sizes=[100]) == first  # the same sentences, asked for in another way
     different = {
         key(scale="recipe(steps=61, batch_size=32)"),
-        key(tasks="mw-captions"),
+        key(tasks="toy-captions"),
         key(dev=""),
         key(fractions=[0.2]),
         key(methods="simcse+ami"),
@@ -54,7 +54,7 @@ def test_a_task_file_is_known_by_what_it_says_wherever_it_lies(make: Make, tmp_p
     here, there = (plan(make(tasks=str(tmp_path / folder / "my.tsv")))[0] for folder in ("here", "there"))
     assert here.protocol.tasks == ("my.tsv@1",)
     assert here.key == there.key
-    assert (here.tasks, here.dev) == (str(tmp_path / "here/my.tsv"), "mw-dev")
+    assert (here.tasks, here.dev) == (str(tmp_path / "here/my.tsv"), "toy-dev")
     (tmp_path / "there/my.tsv").write_text(content.replace("3", "0"))
     assert plan(make(tasks=str(tmp_path / "there/my.tsv")))[0].key != here.key
     chosen = plan(make(dev=str(tmp_path / "here/my.tsv")))[0].protocol
@@ -98,14 +98,16 @@ def test_what_a_method_reads_from_elsewhere_is_part_of_its_identity(make: Make, 
         plan(make(methods="diffcse+rtd(generator='./nowhere')"))
 
 
-def test_keys_of_the_microworld_stay_what_they_are() -> None:
+def test_keys_of_the_demo_stay_what_they_are() -> None:
     """Whoever moves a key without raising a version orphans every record that users have."""
-    keys = [(job.label, job.size, job.key) for job in plan(override(load("microworld"), seeds=1))]
+    keys = [
+        (job.label, job.size, job.key) for job in plan(override(load("demo"), seeds=1, methods="simcse, micse, msse"))
+    ]
     assert keys == [
-        ("simcse", 100, "773217d25d49fab1"),
-        ("micse", 100, "317c620fa01a4382"),
-        ("msse", 100, "b3208674cc1570ad"),
-        ("simcse", 1000, "6d9336338fb2adef"),
-        ("micse", 1000, "0b69cb5db9afdb13"),
-        ("msse", 1000, "6d91e100c250f60e"),
+        ("simcse", 100, "124177975ed20251"),
+        ("micse", 100, "1edab861ba86201e"),
+        ("msse", 100, "23f9d0ab478df21c"),
+        ("simcse", 1000, "7e34793051751615"),
+        ("micse", 1000, "86bd2d30b8aa3e7c"),
+        ("msse", 1000, "4ed8bbe71516bacc"),
     ]

@@ -28,7 +28,7 @@ def teacher(tmp_path: Path) -> str:
 
 def job_of(teacher: str, more: str = ""):
     text = f"distil-l2+outside_teacher(encoder={teacher!r}){more}+{STEPS}"
-    return single_job(text, pack("mine", SENTENCES), "microworld")
+    return single_job(text, pack("mine", SENTENCES), "cseb-tiny")
 
 
 def test_the_content_of_a_teacher_is_part_of_the_identity(teacher: str) -> None:

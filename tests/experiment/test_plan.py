@@ -13,6 +13,7 @@ from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.methods.grammar import parse_method
 from tests.experiment.conftest import Make
+from tests.world import WORLD
 
 
 def test_all_of_seed_0_comes_first_and_small_shares_before_large_ones(make: Make) -> None:
@@ -77,8 +78,8 @@ def test_what_the_user_typed_wins_over_the_scale(make: Make) -> None:
 
 def test_the_protocol_names_tasks_with_versions_and_counts_labels(make: Make) -> None:
     protocol = plan(make(), threads=3, device="cuda")[0].protocol
-    assert protocol.tasks == ("mw-captions@1", "mw-mixed@1")
-    assert protocol.dev == "mw-dev@1"
+    assert protocol.tasks == ("toy-captions@1", "toy-mixed@1")
+    assert protocol.dev == "toy-dev@1"
     assert protocol.dev_pairs > 100
     assert (protocol.threads, protocol.device) == (3, "cuda")
     assert plan(make(dev=""))[0].protocol.dev_pairs == 0
@@ -96,9 +97,9 @@ def test_the_protocol_names_tasks_with_versions_and_counts_labels(make: Make) ->
         ({"fractions": (), "sizes": [1001]}, ["1001", "1000"]),
         ({"fractions": [0.1, 0.1001]}, ["0.1 and 0.1001", "both 100 sentences"]),
         ({"methods": "simcse-infonce"}, ["simcse-infonce", "steps", "no term"]),
-        ({"dev": "mw-mixed"}, ["dev 'mw-mixed'", "also a test task"]),
+        ({"dev": "toy-mixed"}, ["dev 'toy-mixed'", "also a test task"]),
         ({"dev": "sts"}, ["one task"]),
-        ({"tasks": "mw-caption"}, ["did you mean mw-captions"]),
+        ({"tasks": "toy-caption"}, ["did you mean toy-captions"]),
         ({"corpus": "nowhere.txt"}, ["nowhere.txt"]),
         ({"tasks": "stsb", "data_dir": "/nowhere"}, ["/nowhere"]),
     ],
@@ -122,7 +123,7 @@ def test_two_methods_are_not_run_under_one_key(make: Make) -> None:
 def test_triples_that_are_not_there_are_missed_before_anything_trains(tmp_path: Path) -> None:
     mixed = tmp_path / "mixed.txt"
     mixed.write_text("a\tb\tc\n" * 70 + "a sentence\n")
-    grid = override(load("microworld"), methods="simcse-sup", corpus=str(mixed), sizes="70", seeds=1)
+    grid = override(load(WORLD), methods="simcse-sup", corpus=str(mixed), sizes="70", seeds=1)
     with pytest.raises(BadData, match=r"simcse-sup reads 3 texts joined by TABs .* 1 of 71 lines .* 'a sentence'"):
         plan(grid)
     mixed.write_text("a\tb\tc\n" * 70)
@@ -132,7 +133,7 @@ def test_triples_that_are_not_there_are_missed_before_anything_trains(tmp_path: 
 def test_views_that_were_put_in_or_replaced_decide_what_a_line_must_hold(tmp_path: Path) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("".join(f"a sentence {number}\n" for number in range(70)))
-    grid = override(load("microworld"), corpus=str(plain), sizes="70", seeds=1)
+    grid = override(load(WORLD), corpus=str(plain), sizes="70", seeds=1)
     for views, texts in (("triples", "3"), ("pairs", "2 or 3")):
         with pytest.raises(BadData, match=rf"mirror\+{views} reads {texts} texts .* 70 of 70 lines"):
             plan(override(grid, methods=f"mirror+{views}"))
@@ -141,4 +142,4 @@ def test_views_that_were_put_in_or_replaced_decide_what_a_line_must_hold(tmp_pat
 
 def test_geometry_does_not_choose_a_checkpoint(make: Make) -> None:
     with pytest.raises(BadBenchmark, match="whose figure is 0 to 4, lower is better; a task in points"):
-        plan(make(dev="mw-alignment"))
+        plan(make(dev="toy-alignment"))

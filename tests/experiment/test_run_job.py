@@ -25,6 +25,9 @@ from cseb.tasks.names import parse_tasks
 from cseb.training import loop as training
 from tests.conftest import SENTENCES
 from tests.experiment.conftest import SMALL, Tiny, prepared, scores
+from tests.world import WORLD
+
+GEOMETRY = "toy-alignment,toy-uniformity,toy-anisotropy,toy-effective-rank"
 
 
 def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
@@ -33,7 +36,7 @@ def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[
     store = prepared(tmp_path / "results")
     record = run_job(job, store, seen.append)
     assert record.status == "done"
-    assert set(scores(record)) == {(t, s) for t in ("mw-captions@1", "mw-relations@1") for s in ("best", "last")}
+    assert set(scores(record)) == {(t, s) for t in ("toy-captions@1", "toy-relations@1") for s in ("best", "last")}
     assert record.trace is not None
     assert [step for step, _, _ in record.trace.curve] == [3, 6]
     assert all(dev is not None for _, _, dev in record.trace.curve)
@@ -43,11 +46,10 @@ def test_a_record_holds_both_checkpoints_of_every_task(jobs: Callable[..., list[
     items = store.read_items(job.key)
     assert set(items) == {f"{task}/{select}" for task, select in scores(record)}
     from scipy.stats import spearmanr
+    from toy_world import pairs
 
-    from cseb.microworld import pairs
-
-    again = 100 * spearmanr(items["mw-captions@1/best"], pairs("mw-captions").gold).statistic
-    assert scores(record)["mw-captions@1", "best"] == pytest.approx(again)
+    again = 100 * spearmanr(items["toy-captions@1/best"], pairs("toy-captions").gold).statistic
+    assert scores(record)["toy-captions@1", "best"] == pytest.approx(again)
 
 
 def test_the_same_job_gives_the_same_bits(jobs: Callable[..., list[Job]], tmp_path: Path) -> None:
@@ -74,11 +76,11 @@ def test_untrained_methods_score_what_the_encoder_is(jobs: Callable[..., list[Jo
     store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda look: None)
     found = scores(record)
-    assert found["mw-captions@1", "best"] == found["mw-captions@1", "last"]
+    assert found["toy-captions@1", "best"] == found["toy-captions@1", "last"]
     how = EncoderOptions(pooler="mean")
-    direct = evaluate(find(job.folder, how), how, "mw-captions", "", store).record
+    direct = evaluate(find(job.folder, how), how, "toy-captions", "", store).record
     assert direct is not None
-    assert direct.scores[0].value == pytest.approx(found["mw-captions@1", "last"], abs=1e-3)
+    assert direct.scores[0].value == pytest.approx(found["toy-captions@1", "last"], abs=1e-3)
     assert (direct.method, direct.resolved.split()[0]) == (record.method, record.resolved.split()[0])
 
 
@@ -124,12 +126,12 @@ def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
     (tmp_path / "own").mkdir()
     labels = tmp_path / "own" / "my labels.csv"
     labels.write_text("text,label\n" + "".join(f"{text},{number % 2}\n" for number, text in enumerate(SENTENCES)))
-    typed = f"mw-faq,mw-clusters,mw-geometry,{labels},{labels}:clustering"
+    typed = f"clinc150-dev,{GEOMETRY},{labels},{labels}:clustering"
     (job,) = jobs(f"simcse{SMALL}", tasks=typed)
     store = prepared(tmp_path / "results")
     record = run_job(job, store, lambda _: None)
     names = [score.task for score in record.scores if score.select == "last"]
-    assert names[0] == "mw-faq@1"
+    assert names[0] == "clinc150-dev@1"
     assert names[-2:] == ["my_labels.csv@1", "my_labels.csv:clustering@1"]
     assert stale(record) == ""
     items = store.read_items(job.key)
@@ -141,10 +143,13 @@ def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(
 
 
 def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path) -> None:
-    grid = override(load("microworld"), methods="simcse+recipe(batch_size=16)", encoder=str(tiny("bert")), sizes="60",
-                    corpus="microworld:100", seeds=1, tasks="mw-captions", steps=4)  # fmt: skip
+    grid = override(load(WORLD), methods="simcse+recipe(batch_size=16)", encoder=str(tiny("bert")), sizes="60",
+                    corpus="wikipedia:100", seeds=1, tasks="toy-captions", steps=4)  # fmt: skip
     quiet = lambda progress: None
-    (plain,), (followed,) = plan(grid), plan(grid, along="mw-geometry,mw-captions")
+    (plain,), (followed,) = (
+        plan(grid),
+        plan(grid, along=f"{GEOMETRY},toy-captions"),
+    )
     assert plain.key == followed.key
     without, beside = (
         run_job(job, prepared(tmp_path / name), quiet) for name, job in (("plain", plain), ("along", followed))
@@ -155,8 +160,8 @@ def test_tasks_followed_along_training_choose_nothing(tiny: Tiny, tmp_path: Path
     assert without.trace.along == ()
     assert [step for step, _ in beside.trace.along] == [step for step, _, _ in beside.trace.curve]
     last = beside.trace.along[-1][1]
-    assert set(last) == {"mw-alignment", "mw-uniformity", "mw-anisotropy", "mw-effective-rank", "mw-captions"}
-    assert last["mw-captions"] == next(score.value for score in beside.scores if score.select == "last")
+    assert set(last) == {"toy-alignment", "toy-uniformity", "toy-anisotropy", "toy-effective-rank", "toy-captions"}
+    assert last["toy-captions"] == next(score.value for score in beside.scores if score.select == "last")
 
 
 CUDA = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has ...")
@@ -253,11 +258,11 @@ def test_a_model_that_cannot_be_written_costs_no_record_and_leaves_nothing_torn(
 def test_a_record_says_which_tasks_have_texts_among_its_sentences(
     jobs: Callable[..., list[Job]], tmp_path: Path
 ) -> None:
-    text = load_task("mw-captions", None).sentences()[0]
+    text = load_task("toy-captions", None).sentences()[0]
     corpus = tmp_path / "seen.txt"
     corpus.write_text("\n".join([text, *SENTENCES[:15]]), encoding="utf-8")
-    simcse, cls = jobs(f"simcse{SMALL},cls", corpus=str(corpus), tasks="mw-captions")
+    simcse, cls = jobs(f"simcse{SMALL},cls", corpus=str(corpus), tasks="toy-captions")
     store = prepared(tmp_path / "results")
     (found,) = run_job(simcse, store, lambda _: None).overlap or ()
-    assert (found.task, found.exact) == ("mw-captions@1", 1)
+    assert (found.task, found.exact) == ("toy-captions@1", 1)
     assert run_job(cls, store, lambda _: None).overlap is None  # nothing is trained

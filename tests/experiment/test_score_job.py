@@ -14,6 +14,7 @@ from cseb.experiment.plan import plan
 from cseb.experiment.run_job import run_job
 from cseb.records.store import Store
 from tests.conftest import SENTENCES
+from tests.world import WORLD
 
 
 @pytest.mark.parametrize(
@@ -36,10 +37,10 @@ def test_an_untrained_encoder_is_scored_once(
         "corpus": str(corpus),
         "fractions": "",
         "sizes": "16",
-        "tasks": "mw-captions",
+        "tasks": "toy-captions",
         "dev": "none",
     }
-    jobs = plan(override(load("microworld"), methods=method, encoder=folder, seeds=3, **small))
+    jobs = plan(override(load(WORLD), methods=method, encoder=folder, seeds=3, **small))
     store = Store(tmp_path / "results")
     store.prepare()
     times = 0

@@ -12,6 +12,7 @@ from typer.testing import Result
 
 from tests import command_line
 from tests.stderr_lines import without_progress
+from tests.world import WORLD
 
 Tiny = Callable[[str], Path]
 OLD = "sentence_transformers.models."
@@ -73,7 +74,7 @@ def with_dense(encoder: Path, folder: Path, **options: object) -> Path:
 
 
 def call(*arguments: object) -> Result:
-    return command_line.call("eval", *arguments, "--tasks", "mw-captions", "--device", "cpu")
+    return command_line.call("eval", *arguments, "--tasks", "toy-captions", "--device", "cpu")
 
 
 def refused(name: object, message: str, *arguments: object) -> None:
@@ -86,8 +87,8 @@ def refused(name: object, message: str, *arguments: object) -> None:
 
 def not_planned(encoder: Path) -> None:
     """A grid with this encoder is refused before its first job, in one line."""
-    grid = ["run", "microworld", "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
-    small = ["--corpus", "microworld:200", "--sizes", "100"]  # made at once, so that no line says how far it is
+    grid = ["run", WORLD, "--encoder", str(encoder), "--methods", "simcse", "--seeds", "1", "--steps", "1"]
+    small = ["--corpus", "wikipedia:200", "--sizes", "100"]  # made at once, so that no line says how far it is
     found = command_line.call(*grid, *small)
     assert (found.exit_code, len(without_progress(found.stderr))) == (2, 1), found.output
     assert found.stderr.startswith("cseb: ")

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from tests.fuzz.harness import ROOT, Ended, Fuzz, Server, seed
+from tests.world import WORLD
 
-GRID = ("--corpus", "microworld:200", "--sizes", "16,32", "--seeds", "2", "--tasks", "mw-captions,mw-forum",
+GRID = ("--corpus", "wikipedia:200", "--sizes", "16,32", "--seeds", "2", "--tasks", "toy-captions,toy-forum",
         "--steps", "2", "--workers", "1", "--threads", "1", "--device", "cpu", "--quiet")  # fmt: skip
 PAIRS = [("a man is eating food", "a man was eating pizza", 4.0), ("the dog is playing", "a woman was eating", 0.5),
          ("a woman is playing guitar", "the woman is playing the guitar", 5.0), ("a dog", "the park",
@@ -45,22 +46,20 @@ def make_sound(server: Server, data: Path, encoder: Path) -> None:
         return ended
 
     methods = "simcse+recipe(batch_size=8),cls,mean"
-    done("run", "microworld", "--methods", methods, *GRID)
-    done("run", "microworld", "--methods", "simcse+recipe(batch_size=8)", *GRID[:2], "--sizes", "16", "--seeds", "1",
+    done("run", WORLD, "--methods", methods, *GRID)
+    done("run", WORLD, "--methods", "simcse+recipe(batch_size=8)", *GRID[:2], "--sizes", "16", "--seeds", "1",
     *GRID[6:],
          "--save-models", "--results", "saved")  # fmt: skip
-    done("eval", "microworld", "--pooler", "mean", "--tasks", "mw-captions")
+    done("eval", "cseb-tiny", "--pooler", "mean", "--tasks", "toy-captions")
     shutil.copytree(encoder, data / "tiny")
     save_modules(data / "tiny", data / "st")
     write_tasks(data)
     done("eval", "tiny", "--pooler", "mean", "--tasks", "pairs.tsv", "--cache", "cache", "--results", "cached")
     done("eval", "tiny", "--pooler", "cls", "--tasks", "pairs.tsv", "--cache", "other-cache", "--results", "other")
     done("eval", "st", "--tasks", "pairs.tsv", "--results", "cached")
-    shutil.copytree(ROOT / "benchmarks/expected/microworld", data / "demo")
-    demo = (ROOT / "benchmarks/microworld.yaml").read_text()
-    (data / "small.yaml").write_text(
-        demo.replace("microworld:100000", "microworld:500").replace("[0.001, 0.01]", "[0.2]")
-    )
+    shutil.copytree(ROOT / "benchmarks/expected/demo", data / "demo")
+    demo = Path(WORLD).read_text()
+    (data / "small.yaml").write_text(demo.replace("wikipedia", "wikipedia:500").replace("[0.01, 0.1]", "[0.2]"))
 
 
 def save_modules(encoder: Path, folder: Path) -> None:

@@ -24,8 +24,8 @@ TEXTS = (
     *("a\rb", "\ufeff", "\udcff", "é" * 300, "x" * 300, "x" * 5000, "../../../../etc/passwd", "-", "--", "=1+1"),
     *("@SUM(1)", "+1", "%s%n%d", "{0}", "{x}", "${HOME}", "$(id)", "`id`", "ｓｉｍｃｓｅ", "ѕimcse", "\x85", "\u2028"),
     *("~", "~root", ".", "..", "/", "a,b", ",", "'", '"', "\\", "[bold]red[/bold]", "[/]", "\x7f", "\x9b31m", "🎉"),
-    *("<script>", "\\frac{", "&amp;", "|", "#", "a:b", ":", "hub:", "hub:a", "microworld:", "microworld:-1", "st:"),
-    *("microworld:1", "microworld:x", "\ud800", "\0", "a\0b", "None", "null", "true", "*", "?", "\u0301" * 50),
+    *("<script>", "\\frac{", "&amp;", "|", "#", "a:b", ":", "hub:", "hub:a", "wikipedia:", "wikipedia:-1", "st:"),
+    *("wikipedia:1", "wikipedia:x", "\ud800", "\0", "a\0b", "None", "null", "true", "*", "?", "\u0301" * 50),
 )
 Json = Any
 

@@ -15,14 +15,14 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
     "run": (
         (("../sound/small.yaml",) * 9 + ("demo", "few-shot", "msse-table4"),),
         {
-            "--on": ("../sound/small.yaml",), "--methods": ("simcse", "cls,mean"), "--encoder": ("microworld",
+            "--on": ("../sound/small.yaml",), "--methods": ("simcse", "cls,mean"), "--encoder": ("cseb-tiny",
             "../sound/tiny"),
-            "--corpus": ("microworld:200", "../sound/corpus.txt", "../sound/corpus.csv"), "--column": ("text", "other"),
-            "--data-dir": ("../sound", "."), "--tasks": ("mw-captions", "../sound/pairs.tsv"), "--dev": ("mw-dev",
+            "--corpus": ("wikipedia:200", "../sound/corpus.txt", "../sound/corpus.csv"), "--column": ("text", "other"),
+            "--data-dir": ("../sound", "."), "--tasks": ("toy-captions", "../sound/pairs.tsv"), "--dev": ("toy-dev",
             "none"),
             "--fractions": ("0.5,1", "0.01"), "--sizes": ("16,32", "1"), "--seeds": ("1", "10000"), "--steps": ("0",
             "1"),
-            "--vary": ("all", "init"), "--along": ("mw-geometry",), "--results": ("results", "../sound/results"),
+            "--vary": ("all", "init"), "--along": ("toy-alignment",), "--results": ("results", "../sound/results"),
             "--save-models": ("",), "--workers": ("auto", "1"), "--launcher": ("local",), "--ray-address": ("auto",),
             "--slurm": ("partition=cpu", "time=1"), "--jobs-per-allocation": ("auto", "2"), "--time-limit": ("90s",
             "2h"),
@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "--benchmark": ("demo",), "--format": ("terminal", "markdown", "latex", "csv", "json", "html"),
             "--table": ("few-shot", "tasks", "ablation", "ablation simcse", "sensitivity infonce.temperature"),
             "--by": ("method", "encoder", "fraction", "task"), "--methods": ("simcse,micse", "cls"),
-            "--fractions": ("0.001,0.01",), "--sizes": ("100,1000", "16"), "--tasks": ("microworld", "mw-captions"),
+            "--fractions": ("0.001,0.01",), "--sizes": ("100,1000", "16"), "--tasks": ("open", "toy-captions"),
             "--select": ("best", "last", "both"), "--spread": ("std", "ci95", "sem", "range"), "--full": ("simcse",),
             "--option": ("infonce.temperature", "recipe.steps"), "--against": ("published",), "--mixed": ("",),
             "--mark": ("seeds", "items", "none"), "--learning-curve": ("",),
@@ -49,7 +49,7 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
         {
             "--kind": ("curves", "gain", "seeds", "training", "sensitivity", "geometry"),
             "--out": ("plot.svg", "plot.png", "plot.pdf", "nowhere/plot.svg"), "--methods": ("simcse,micse",),
-            "--fractions": ("0.001,0.01",), "--sizes": ("100,1000",), "--tasks": ("microworld", "mw-captions"),
+            "--fractions": ("0.001,0.01",), "--sizes": ("100,1000",), "--tasks": ("open", "toy-captions"),
             "--select": ("best", "last"), "--spread": ("std", "ci95", "sem", "range"), "--baseline": ("simcse", "cls"),
             "--option": ("infonce.temperature",), "--mixed": ("",),
         },
@@ -59,7 +59,7 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
         {
             "--baseline": ("simcse", "cls"), "--all-pairs": ("",), "--methods": ("simcse,micse",),
             "--margin": ("0.5", "0"),
-            "--fraction": ("0.001,0.01",), "--tasks": ("microworld", "mw-captions"), "--select": ("best", "last"),
+            "--fraction": ("0.001,0.01",), "--tasks": ("open", "toy-captions"), "--select": ("best", "last"),
             "--single-tasks": ("",), "--learning-curve": ("",),
             "--data-dir": (".",),
             "--format": ("terminal", "markdown", "latex", "csv", "json"),
@@ -68,14 +68,14 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
     "show": ((("simcse", "infonce", "methods", "tasks", "0123456789abcdef", "../sound/results/runs"),),
     {"--results": ("../sound/results",)}),
     "data sample": (
-        (("microworld:100", "../sound/corpus.txt", "../sound/corpus.jsonl"),),
+        (("wikipedia:100", "../sound/corpus.txt", "../sound/corpus.jsonl"),),
         {"--fraction": ("0.1", "1"), "--size": ("5", "48"), "--seed": ("0", "7"), "--column": ("text",),
         "--out": ("few.txt",)},
     ),
     "eval": (
-        (("microworld", "../sound/tiny", "../sound/st", "glove:../sound/glove.txt", "words:tf-idf", "words:random"),),
+        (("cseb-tiny", "../sound/tiny", "../sound/st", "glove:../sound/glove.txt", "words:tf-idf", "words:random"),),
         {
-            "--tasks": ("../sound/pairs.tsv", "mw-captions", "../sound/labels.csv"), "--pooler": ("mean", "cls",
+            "--tasks": ("../sound/pairs.tsv", "toy-captions", "../sound/labels.csv"), "--pooler": ("mean", "cls",
             "first_last(first=0)"),
             "--data-dir": ("../sound",), "--results": ("results",), "--cache": ("cache",), "--dtype": ("fp32", "bf16"),
             "--threads": ("1",), "--device": ("cpu",), "--fresh": ("",),

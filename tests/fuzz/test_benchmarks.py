@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.fuzz import grammar
-from tests.fuzz.harness import ROOT, Case, Fuzz
+from tests.fuzz.harness import Case, Fuzz
 from tests.fuzz.hostile import HUGE, altered, damaged, number, odd, text, value
+from tests.world import WORLD
 
 pytestmark = pytest.mark.slow
-SOUND = ROOT / "benchmarks/microworld.yaml"
+SOUND = Path(WORLD)
 
 
 def bomb(widths: int, levels: int, merged: bool) -> bytes:
@@ -50,7 +52,7 @@ def test_benchmark_files_are_planned_or_refused(fuzz: Fuzz) -> None:
 def _make(case: Case) -> None:
     rng = case.rng
     path = case.folder / rng.choice(("b.yaml", "b.yaml", "b.yml", "b.txt", "b", "-b.yaml", "é\u202e.yaml"))
-    held = {**yaml.safe_load(SOUND.read_bytes()), "corpus": "microworld:500", "sizes": [64], "seeds": 1}
+    held = {**yaml.safe_load(SOUND.read_bytes()), "corpus": "wikipedia:500", "sizes": [64], "seeds": 1}
     del held["fractions"]
     roll = rng.random()
     if case.number < len(ODDITIES):

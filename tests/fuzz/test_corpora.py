@@ -13,7 +13,7 @@ from tests.fuzz.hostile import altered, damaged, dumped, gz_of_one_line, number,
 
 pytestmark = pytest.mark.slow
 NAMES = ("corpus.txt", "corpus.csv", "corpus.jsonl")
-RUN = ("--sizes", "8", "--seeds", "1", "--tasks", "mw-captions", "--steps", "1", "--workers", "1", "--quiet")
+RUN = ("--sizes", "8", "--seeds", "1", "--tasks", "toy-captions", "--steps", "1", "--workers", "1", "--quiet")
 
 
 def _rows(rng: random.Random, name: str) -> bytes:

@@ -21,7 +21,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("status", "sound/results"), ("data", "sample", "/dev/null", "--size", "1"),
     ("data", "sample", "sound/corpus.txt", "--size", "2"),
     ("run", "sound/corpus.txt"), ("run", "demo", "--threads", "9" * 400, "--dry-run"), ("run", "demo", "--seeds", "x"),
-    ("eval", "words:random", "--tasks", "sound/pairs.tsv"), ("eval", "sound", "--tasks", "mw-captions"),
+    ("eval", "words:random", "--tasks", "sound/pairs.tsv"), ("eval", "sound", "--tasks", "toy-captions"),
     ("show", "a", "b"),
 )  # fmt: skip
 

@@ -56,7 +56,7 @@ def _make(case: Case) -> None:
             warnings.simplefilter("ignore")  # numbers that no longer fit are what is wanted
             way(case, results, key)
     for command in rng.sample(
-        _commands(rng, key, "mw-captions,mw-forum" if name == "results" else "microworld"), rng.choice((1, 2))
+        _commands(rng, key, "toy-captions,toy-forum" if name == "results" else "open"), rng.choice((1, 2))
     ):
         case.then(*command)
 
@@ -103,9 +103,9 @@ def _commands(rng: random.Random, key: str, tasks: str) -> list[tuple[str, ...]]
         ("verify", "results"),
         ("show", key, "--results", "results"),
         ("show", f"results/runs/{key}.json"),
-        ("check", "microworld", "--results", "results"),
-        ("check", "microworld", "--results", "results", "--against", "published"),
-        ("run", "results/benchmark-microworld.yaml", "--results", "results", "--dry-run"),
+        ("check", "demo", "--results", "results"),
+        ("check", "demo", "--results", "results", "--against", "published"),
+        ("run", "results/benchmark-world.yaml", "--results", "results", "--dry-run"),
         ("rerun", key, "--results", "results"),
     ]
 
@@ -213,8 +213,8 @@ def _bytes(case: Case, results: Path, key: str) -> None:
     path = case.rng.choice(
         (
             results / f"runs/{key}.json",
-            results / "benchmark-microworld.yaml",
-            results / "plan-microworld.tsv",
+            results / "benchmark-world.yaml",
+            results / "plan-world.tsv",
             results / "reference.json",
         )
     )
@@ -245,7 +245,7 @@ def _items(case: Case, results: Path, key: str) -> None:
             np.array([b"\0"]), np.zeros((2, 3, 4), np.float32), old.astype(">f4"), np.array([], np.float32),
         ))  # fmt: skip
         if rng.random() < 0.1:
-            held[rng.choice(("a/best", "mw-captions@9/best", "x" * 200, "..", "é"))] = held.pop(name)
+            held[rng.choice(("a/best", "toy-captions@9/best", "x" * 200, "..", "é"))] = held.pop(name)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **held)
     path.write_bytes(buffer.getvalue() if rng.random() < 0.8 else damaged(rng, buffer.getvalue()))
@@ -258,8 +258,8 @@ def _place(case: Case, results: Path, key: str) -> None:
         f"runs/{key}.json",
         f"items/{key}.npz",
         "items",
-        "benchmark-microworld.yaml",
-        "plan-microworld.tsv",
+        "benchmark-world.yaml",
+        "plan-world.tsv",
         "running",
     )
     path = results / case.rng.choice(places)
@@ -291,7 +291,7 @@ def _beside(case: Case, results: Path, key: str) -> None:
                 dumped(rng, value(rng)),
                 text(rng).encode("utf-8", "surrogatepass"),
                 b"[" * 100_000,
-                b'{"mw-dev": ' + number(rng).encode() + b"}",
+                b'{"toy-dev": ' + number(rng).encode() + b"}",
             )
         )
         path.write_bytes(content)

@@ -6,7 +6,7 @@ from tests.fuzz import grammar
 from tests.fuzz.harness import Case, Ended, Fuzz
 
 pytestmark = pytest.mark.slow
-ON = ("--corpus", "microworld:100", "--sizes", "32", "--seeds", "1", "--tasks", "mw-captions", "--dev", "mw-dev")
+ON = ("--corpus", "wikipedia:100", "--sizes", "32", "--seeds", "1", "--tasks", "toy-captions", "--dev", "toy-dev")
 
 
 def test_specs_are_shown_or_refused(fuzz: Fuzz) -> None:

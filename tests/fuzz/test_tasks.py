@@ -40,7 +40,7 @@ def _make(case: Case) -> None:
     if rng.random() < 0.1:
         case.notes.append(odd(rng, path))
     kind = rng.choice(("", "", "", f":{word(rng, KINDS)}", f":{rng.choice(KINDS)}({word(rng, OPTIONS)}={number(rng)})"))
-    encoder = rng.choice(("words:random", "words:random", "words:tf-idf", "microworld"))
+    encoder = rng.choice(("words:random", "words:random", "words:tf-idf", "cseb-tiny"))
     case.then("eval", encoder, "--tasks", f"./{path.name}{kind}" if rng.random() < 0.5 else f"{path}{kind}")
 
 

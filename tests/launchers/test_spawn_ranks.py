@@ -19,9 +19,10 @@ from cseb.launchers import spawn_ranks as several
 from cseb.launchers.claims import folder_of
 from cseb.records.store import Store
 from tests.launchers.running import until
+from tests.world import WORLD
 
 RUN = (
-    *(sys.executable, "-m", "cseb", "run", "microworld", "--fractions", "0.001", "--tasks", "mw-captions"),
+    *(sys.executable, "-m", "cseb", "run", WORLD, "--fractions", "0.01", "--tasks", "toy-captions"),
     *("--device", "cpu"),
 )
 

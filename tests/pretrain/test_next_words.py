@@ -11,12 +11,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.microworld.pretrain import train_tokenizer
 from benchmarks.pretrain.next_words import ASKED, Batch, Decoder, rows_of_pass
 from benchmarks.pretrain.rows import CLS, SEP, TokenisedText
+from benchmarks.pretrain.wordpiece import train_tokenizer
+from cseb import open_data
 from cseb.data.weights import find_encoder
 from cseb.methods.grammar import parse_method
-from cseb.microworld.corpus import general_sentences
 from cseb.training.build import build
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_a_text_begins_with_its_mark_and_nothing_is_appended() -> None:
 
 @pytest.mark.slow
 def test_a_decoder_is_trained_killed_or_not_and_exported(tmp_path: Path) -> None:
-    content = "".join(f"{line}\n" for line in general_sentences(4000, 0)).encode()
+    content = "".join(f"{line}\n" for line in open_data.lines("corpora/wikipedia.txt")[:4000]).encode()
     (tmp_path / "wiki_all.txt").write_bytes(content)
     listed = tmp_path / "list.yaml"
     listed.write_text(f"wiki_all: {{text: running, used: true, sha256: {hashlib.sha256(content).hexdigest()}}}\n")

@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformers import AutoModelForPreTraining, AutoTokenizer
 
-from cseb.microworld.corpus import general_sentences
+from cseb import open_data
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def sources(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Two small files and their list, as options."""
     folder, listed = tmp_path_factory.mktemp("text"), []
-    sentences = list(general_sentences(6000, 0))
+    sentences = list(open_data.lines("corpora/wikipedia.txt")[:6000])
     for name, kind, lines in (("wiki_all", "running", sentences[:4000]), ("talk", "lines", sentences[4000:])):
         content = "".join(f"{line}\n" for line in lines).encode()
         (folder / f"{name}.txt").write_bytes(content)

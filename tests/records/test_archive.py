@@ -14,6 +14,7 @@ from cseb.experiment.grid import Grid
 from cseb.records.archive import NAME
 from cseb.records.store import Store
 from tests.factory import record
+from tests.world import WORLD
 
 ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
 RECORDS = sorted((record(seed=seed, values=(seed, 2.0, 3.0)) for seed in range(4)), key=lambda one: one.key)
@@ -108,7 +109,7 @@ def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> Non
         key = RECORDS[0].key
 
     jobs: list[object] = [Job()]
-    benchmark = chosen_benchmark("microworld")
+    benchmark = chosen_benchmark(WORLD)
     assert Grid.of(benchmark, jobs, archived, 1).todo == []  # type: ignore[arg-type]
     with pytest.raises(BadResults, match="1 of the records to make again lie in the archive"):
         Grid.of(benchmark, jobs, archived, 1, fresh=True)  # type: ignore[arg-type]

@@ -103,7 +103,7 @@ def test_every_method_of_ours_reads_back() -> None:
 
 
 def test_every_expected_record_reads_back() -> None:
-    for one in Store(ROOT / "benchmarks/expected/microworld").load()[0]:
+    for one in Store(ROOT / "benchmarks/expected/demo").load()[0]:
         assert written(list(read_method(one.resolved))) == one.resolved
 
 

@@ -14,7 +14,7 @@ def embed(sentences):
 
 
 def test_scores_are_those_of_vectors_cut_by_hand() -> None:
-    (narrow,), (plain,) = parse_tasks("first3:mw-headlines"), parse_tasks("mw-headlines")
+    (narrow,), (plain,) = parse_tasks("first3:toy-mixed"), parse_tasks("toy-mixed")
     ((outcome, items),) = score_all([(narrow, load_task(narrow, None))], embed)
     ((by_hand, expected),) = score_all([(plain, load_task(plain, None))], lambda some: embed(some)[:, :3])
     ((whole, _),) = score_all([(plain, load_task(plain, None))], embed)
@@ -29,7 +29,7 @@ def test_names_groups_versions_and_protocols() -> None:
     assert (narrow.name, narrow.version) == ("first8:snli", plain.version)
     kind, version = plain.protocol.rsplit("@", 1)
     assert narrow.protocol == f"{kind}(first 8 numbers)@{version}"
-    widths = {load_task(f"{first}mw-headlines", None).sha256() for first in ("", "first8:", "first4:")}
+    widths = {load_task(f"{first}toy-mixed", None).sha256() for first in ("", "first8:", "first4:")}
     assert len(widths) == 3
 
 
@@ -40,6 +40,6 @@ def test_other_names_are_unknown(word: str) -> None:
 
 
 def test_shorter_vectors_are_refused() -> None:
-    (narrow,) = parse_tasks("first7:mw-headlines")
+    (narrow,) = parse_tasks("first7:toy-mixed")
     with pytest.raises(CsebError, match="vectors have 6 numbers, the first 7 are asked for; take fewer"):
         score_all([(narrow, load_task(narrow, None))], embed)

@@ -133,7 +133,7 @@ def test_options_change_name_and_protocol(tmp_path: Path) -> None:
     path = write(tmp_path / "my.csv", LABELS)
     task = only(f"{path}:classification(folds=3)")
     assert (task.name, task.protocol) == ("my.csv:classification(folds=3)", "logistic-regression(folds=3)@1")
-    assert parse_names(f"{path}:classification(folds=3),mw-dev") == [task.name, "mw-dev"]
+    assert parse_names(f"{path}:classification(folds=3),toy-dev") == [task.name, "toy-dev"]
 
 
 def test_geometry_of_ones_own_pairs_is_four_tasks(tmp_path: Path) -> None:

@@ -1,53 +1,16 @@
-"""The transfer tasks of the embedded world, and converged logistic regression."""
-
-from dataclasses import replace
+"""Converged logistic regression."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from cseb import microworld
-from cseb.registry import TASK_GROUPS
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.transfer.learner import Problem
 from cseb.tasks.transfer.logistic import Converged
-from cseb.tasks.transfer.recipes import FAST_RECIPE
 from cseb.tasks.words import random_words
 
 from .conftest import noisy
-
-
-def test_miniatures_have_a_group_of_their_own() -> None:
-    tasks = parse_tasks("mw-transfer")
-    assert tuple(task.name for task in tasks) == TASK_GROUPS["mw-transfer"]
-    assert not set(TASK_GROUPS["mw-transfer"]) & set(TASK_GROUPS["microworld"])
-    assert {(task.protocol, task.version) for task in tasks} == {("microworld-transfer@1", microworld.VERSION)}
-    sizes = [[len(part.labels) for part in task.load(None).parts] for task in tasks]
-    assert sizes == [[600], [400, 100, 100], [1194, 306]]
-
-
-@pytest.mark.parametrize("name", TASK_GROUPS["mw-transfer"])
-def test_no_sentence_is_trained_on_and_scored(name: str) -> None:
-    parts = parse_tasks(name)[0].load(None).parts
-    texts = [{text for texts in part.texts for text in texts} for part in parts]
-    assert all(not texts[-1] & other for other in texts[:-1])
-    counts = np.bincount(parts[-1].labels)
-    assert counts.min() / counts.sum() > 0.9 / 2 * 1 / len(counts)
-
-
-def test_words_tell_topics_apart() -> None:
-    [task] = parse_tasks("mw-topics-split")
-    loaded = task.load(None)
-    assert loaded.outcome(loaded.items(random_words)).value > 40  # guessing gets 17
-
-
-def test_nested_cross_validation_of_the_miniature() -> None:
-    loaded = parse_tasks("mw-topics")[0].load(None)
-    quick = replace(loaded, recipe=FAST_RECIPE)
-    items = quick.items(lambda sentences: random_words(sentences)[:, :40])
-    assert quick.outcome(items).value > 30
-    assert items.shape == (600, 2)
 
 
 @pytest.mark.parametrize("classes", [2, 3])
