@@ -137,7 +137,10 @@ class Head(Protocol):
 
 
 class Post(Protocol):
-    """A module fitted on the subset's vectors at every evaluation of the encoder, and applied to vectors at test."""
+    """A module fitted on the subset's vectors at every evaluation of the encoder, and applied to vectors at test.
+
+    It may have `of_encoder_width = True`: it maps vectors of the encoder's width only.
+    """
 
     def fits(self, sentences: int) -> None:
         """Raise BadSpec if it does not go with a subset of so many sentences."""

@@ -69,22 +69,24 @@ MADE = frozenset({"z", "h", "layers", "attentions", "queue", "language", "frozen
 class Reads:
     """What the value of a term depends on, so that a part whose work no term of a method reads can be refused.
 
-    made: those of the fields of Step and EncodedView named in MADE, which other parts have to make. views, edits: how
-    many of them it reads, the first ones, tokens included. models: frozen teachers of the first stage.
+    made: fields of LossInputs and EncodedView named in MADE, which other parts compute. views, edits: how many of them
+    it reads, counted from the first. models: frozen teachers of the first stage. tokens: of how many views, counted
+    from the first, it reads ids, mask or content, which composed views lack.
     """
 
     made: frozenset[str]
     views: int
     edits: int = 0
     models: int = 0
+    tokens: int = 0
 
 
 EVERYTHING = Reads(MADE, ALL, ALL, ALL)  # what is believed of a term that does not say what it reads
 
 
-def reads(*made: str, views: int, edits: int = 0, models: int = 0) -> Reads:
-    """`Reads` in the short form in which terms write it."""
-    return Reads(frozenset(made), views, edits, models)
+def reads(*made: str, views: int, edits: int = 0, models: int = 0, tokens: int = 0) -> Reads:
+    """Return `Reads` from the short form in which terms write it."""
+    return Reads(frozenset(made), views, edits, models, tokens)
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,7 @@ class Flow(nn.Module):
         "every": 250,
     }
     version: ClassVar[int] = 3
+    of_encoder_width: ClassVar[bool] = True
     requires: ClassVar[str] = "a fit afterwards"
 
     def __init__(

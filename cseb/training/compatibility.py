@@ -1,4 +1,4 @@
-"""Do the parts of a method go together? Refusals before anything is trained; nothing here decides a number."""
+"""Refuse parts of a method that do not go together, before anything is trained. Nothing here decides a number."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from cseb.encoder.interface import ATTENTIONS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
-from cseb.parts import NeedsSetup, Network, Outside, Pooled, Stages, Tuning, View
+from cseb.parts import EVERYTHING, NeedsSetup, Network, Outside, Pooled, Stages, Tuning, View
 from cseb.training.live_parts import Weighted, groups, live
 from cseb.training.unread_parts import unread, untrained
-
-TOKENS = ("mlm", "anchor_mlm", "rtd", "aux_mlm", "learnt_mask_nce")  # terms that read the tokens of every view
 
 
 def check_needs(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
@@ -34,8 +32,9 @@ def check_needs(method: Method, views: View, terms: Sequence[Weighted], network:
         if asked is not None and asked != drawn:
             found = "no spans; add +spans" if drawn is None else _spans(drawn) + "; write the same numbers in both"
             raise BadSpec(f"{weighted.name} reads {_spans(asked)}, {method.views.name} gives {found}")
-        if method.compose is not None and weighted.name in TOKENS:
-            raise BadSpec(f"{weighted.name} reads the tokens of every view, a composed one has none; remove compose")
+        whole = getattr(weighted.term, "reads", EVERYTHING).tokens
+        if method.compose is not None and any(size > 1 for size in groups(views)[:whole]):
+            raise BadSpec(f"{weighted.name} reads the tokens of a view, and a composed view has none; remove compose")
         if getattr(weighted.term, "reads_anew", False) and hasattr(views, "renderings"):
             raise BadSpec(
                 f"{weighted.name} has the views' tokens read once more, and {method.views.name} changes how they are "
@@ -95,24 +94,26 @@ def check_views(terms: Sequence[Weighted], views: int, maker: str) -> None:
 def check_width(
     method: Method, shape: Shape, terms: Sequence[Weighted], head: Any, teacher_width: Callable[[Outside], int]
 ) -> None:
-    """Raises: BadSpec if a term compares vectors of two widths number by number."""
+    """Refuse parts that combine vectors of two widths. Raises: BadSpec."""
     own = _width(head, shape)
-    if method.post is not None and method.post.name == "flow" and head.keep and own != shape.width:
+    fitted = None if method.post is None else live(method.post, shape)
+    if method.post is not None and getattr(fitted, "of_encoder_width", False) and head.keep and own != shape.width:
         raise BadSpec(
-            f"flow is as wide as the encoder, {shape.width} numbers, and {method.head.name} keeps {own} at test; take "
-            "+none, or +whiten in its place"
+            f"{method.post.name} is as wide as the encoder, {shape.width} numbers, and {method.head.name} keeps {own} "
+            "at test; take +none, or +whiten in its place"
         )
-    stage = None if method.stages is None else live(method.stages, shape)
-    if stage is not None and not isinstance(stage, Outside) and any(one.name == "regulators" for one in terms):
+    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
+    if not bound or method.stages is None:
+        return
+    stage = live(method.stages, shape)
+    if not isinstance(stage, Outside):
         for first in stage.methods(method):
             there = _width(live(first.head, shape), shape) if stage.with_head else shape.width
             if own != there:
                 raise BadSpec(
-                    f"regulators compares vectors with those of frozen models number by number: {method.head.name} "
+                    f"{bound[0]} compares vectors with those of frozen models number by number: {method.head.name} "
                     f"gives {own}, they have {there}; take +none"
                 )
-    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
-    if not bound or not isinstance(stage, Outside):
         return
     taught = teacher_width(stage) if stage.own_width else shape.width
     if own != taught:

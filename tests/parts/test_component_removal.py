@@ -84,7 +84,7 @@ def test_a_hundredth_is_one_direction_at_least() -> None:
         ("mean+remove_components(count=16)", 64, "count is 16, of the encoder's 16 directions; take fewer"),
         ("mean+remove_components(count=2,centre=true)", 3, "count is 2, and 3 sentences span 2 at most"),
         ("mean+remove_components(count=0)", 64, "count is 0"),
-        ("compcse+compose(first=none)+mlm", 64, "mlm reads the tokens of every view, a composed one has none"),
+        ("compcse+compose(first=none)+mlm", 64, "mlm reads the tokens of a view, and a composed view has none"),
     ],
 )
 def test_what_cannot_be_is_one_line(tiny: Tiny, text: str, sentences: int, message: str) -> None:

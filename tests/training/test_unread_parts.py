@@ -214,6 +214,47 @@ def test_a_term_reads_what_it_says_it_reads(tiny: Tiny, name: str) -> None:
     assert term.reads.views == ALL or term.reads.views <= VIEWS
 
 
+def recorded(step: LossInputs) -> tuple[LossInputs, set[str], set[int]]:
+    """The step, the names of its fields that are accessed, and the numbers of the views whose tokens are accessed."""
+    accessed: set[str] = set()
+    tokens: set[int] = set()
+
+    class Inputs(LossInputs):
+        def __getattribute__(self, name: str) -> Any:
+            accessed.add(name)
+            return object.__getattribute__(self, name)
+
+    def view_of(number: int, original: EncodedView) -> EncodedView:
+        class View(EncodedView):
+            def __getattribute__(self, name: str) -> Any:
+                if name in ("ids", "mask", "content"):
+                    tokens.add(number)
+                return object.__getattribute__(self, name)
+
+        return View(**{field.name: getattr(original, field.name) for field in fields(EncodedView)})
+
+    values = {field.name: getattr(step, field.name) for field in fields(LossInputs)}
+    values["views"] = [view_of(number, view) for number, view in enumerate(step.views)]
+    return Inputs(**values), accessed, tokens
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_term_declares_every_input_that_it_accesses(tiny: Tiny, name: str) -> None:
+    term, step, _ = of(name, tiny("bert"))
+    inputs, accessed, tokens = recorded(replace(step, rng=torch.Generator()))
+    term(inputs)
+    declared = {
+        "scores": getattr(term, "ratings", False),
+        "frozen": "frozen" in term.needs,
+        "language": "language" in term.needs,
+        "peer": getattr(term, "networks", 1) > 1,
+        "queue": "queue" in term.reads.made,
+        "edits": getattr(term, "edits", 0) > 0 or term.reads.edits > 0,
+    }
+    assert {field: field in accessed for field in declared} == declared
+    assert max(tokens, default=-1) + 1 == min(term.reads.tokens, VIEWS)
+
+
 REFUSED = [
     ("simcse+nt_xent-infonce+moco", "queue: no term reads its vectors (terms: nt_xent); take it out"),
     ("mirror+moco", "queue: no term reads its vectors (terms: nt_xent)"),
@@ -273,3 +314,9 @@ def test_a_term_that_does_not_say_is_believed_to_read_everything(tiny: Tiny, mon
 
     monkeypatch.delattr(NTXent, "reads")
     check(parse_method("mirror+moco").at(1.0), tiny("bert"))
+
+
+def test_tokens_of_a_composed_view_are_refused_and_those_of_a_whole_view_are_not(tiny: Tiny) -> None:
+    check(parse_method("compcse+compose(first=none)+denoise").at(1.0), tiny("bert"))  # it reads those of the anchor
+    with pytest.raises(BadSpec, match="denoise reads the tokens of a view, and a composed view has none"):
+        check(parse_method("compcse+compose(first=none)+halves(side=anchor)+denoise").at(1.0), tiny("bert"))

@@ -91,7 +91,7 @@ class AMI(nn.Module):
     version: ClassVar[int] = 2
     needs: frozenset[str] = frozenset({ATTENTIONS})
     views: ClassVar[int] = 2
-    reads: ClassVar[Reads] = reads("attentions", views=2)
+    reads: ClassVar[Reads] = reads("attentions", views=2, tokens=2)
 
     def __init__(
         self,

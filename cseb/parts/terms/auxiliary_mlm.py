@@ -75,7 +75,7 @@ class AuxMLM(nn.Module):
     requires: ClassVar[str] = "masked-LM head"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
-    reads: ClassVar[Reads] = reads("h", views=ALL)
+    reads: ClassVar[Reads] = reads("h", views=ALL, tokens=ALL)
 
     def __init__(
         self,

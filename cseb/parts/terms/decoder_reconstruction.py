@@ -74,7 +74,8 @@ class Reconstruct(nn.Module):
         if shape.width % heads:
             raise BadSpec(f"reconstruct: heads is {heads}; it must divide the width of the encoder, {shape.width}")
         self.noise, self.rate, self.target = noise, rate, target
-        self.reads = reads("z", "layers", "language", views=1 if target == "self" else 2)
+        target_view = 1 if target == "self" else 2
+        self.reads = reads("z", "layers", "language", views=target_view, tokens=target_view)
         self.reduction = reduction
         layer = nn.TransformerDecoderLayer(
             d_model=shape.width, nhead=heads, dim_feedforward=inner, dropout=dropout, batch_first=True

@@ -88,7 +88,7 @@ class Denoise(nn.Module):
     requires: ClassVar[str] = "decoder"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 2
-    reads: ClassVar[Reads] = reads("h", "language", views=2)
+    reads: ClassVar[Reads] = reads("h", "language", views=2, tokens=1)
 
     def __init__(
         self, layers: Count, inner: Count | str, dropout: Annotated[float, Between(0, 0.999)], shape: Shape

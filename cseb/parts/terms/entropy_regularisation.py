@@ -73,6 +73,7 @@ class Regulators(nn.Module):
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=ALL)
+    same_width: ClassVar[bool] = True
 
     def __init__(self, temperature: Positive, average: bool) -> None:
         super().__init__()

@@ -45,7 +45,7 @@ class MultiLayerNCE(nn.Module):
     requires: ClassVar[str] = "frozen copy"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
-    reads: ClassVar[Reads] = reads("z", "head", views=1)
+    reads: ClassVar[Reads] = reads("z", "head", views=1, tokens=1)
 
     def __init__(self, temperature: Positive, anchor_dropout: bool) -> None:
         super().__init__()

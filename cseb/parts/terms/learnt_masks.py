@@ -72,7 +72,7 @@ class LearntMaskNCE(nn.Module):
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
     views: ClassVar[int] = 2
     reads_anew = True
-    reads: ClassVar[Reads] = reads("head", views=2)
+    reads: ClassVar[Reads] = reads("head", views=2, tokens=2)
 
     def __init__(
         self, temperature: Positive, points: Count, threshold: Rate, ascents: Size, size: Positive, shape: Shape

@@ -41,7 +41,7 @@ class JSDLocalGlobal(nn.Module):
 
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     views: ClassVar[int] = 1
-    reads: ClassVar[Reads] = reads("h", "layers", views=1)
+    reads: ClassVar[Reads] = reads("h", "layers", views=1, tokens=1)
 
     def pools(self, pooler: Any) -> None:
         """Raises: BadSpec for a pooler that sees nothing around tokens."""

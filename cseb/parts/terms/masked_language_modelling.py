@@ -54,7 +54,7 @@ class MLM(nn.Module):
     requires: ClassVar[str] = "masked-LM head"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 1
-    reads: ClassVar[Reads] = reads("language", views=ALL)
+    reads: ClassVar[Reads] = reads("language", views=ALL, tokens=ALL)
 
     def __init__(self, rate: Rate, corrupt_contrast: bool, shape: Shape) -> None:
         super().__init__()

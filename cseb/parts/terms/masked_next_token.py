@@ -40,7 +40,7 @@ class MNTP(nn.Module):
     requires: ClassVar[str] = "a decoder"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
-    reads: ClassVar[Reads] = reads(views=ALL)
+    reads: ClassVar[Reads] = reads(views=ALL, tokens=ALL)
 
     def __init__(self, rate: Rate, blank: str, shape: Shape) -> None:
         super().__init__()

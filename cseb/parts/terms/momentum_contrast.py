@@ -50,7 +50,7 @@ class MomentumNCE(nn.Module):
     requires: ClassVar[str] = "momentum copy"
     needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 1
-    reads: ClassVar[Reads] = reads("h", views=1)
+    reads: ClassVar[Reads] = reads("h", views=1, tokens=1)
 
     def __init__(
         self,

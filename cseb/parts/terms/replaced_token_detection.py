@@ -67,7 +67,7 @@ class RTD(nn.Module):
     ) -> None:
         super().__init__()
         self.rate, self.fill, self.on, self.count = rate, fill, on, count
-        self.reads = reads(on, views=ALL)
+        self.reads = reads(on, views=ALL, tokens=ALL)
         if not generator:
             raise BadSpec(f"rtd: generator is {generator!r}; it must be self, or name a masked-language model")
         if not shape.mask_token:

@@ -54,7 +54,7 @@ class AnchorMLM(MLM):
     def __init__(self, rate: Rate, anchors: Count, positives: Count, shape: Shape) -> None:
         super().__init__(rate, corrupt_contrast=True, shape=shape)
         self.spans = (anchors, positives)
-        self.reads: Reads = reads("language", views=anchors)  # type: ignore[misc]
+        self.reads: Reads = reads("language", views=anchors, tokens=anchors)  # type: ignore[misc]
 
     def hide(self, ids: Tensor, content: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
         """As MLM of the first rows, anchors (A B, T) of (V B, T)."""

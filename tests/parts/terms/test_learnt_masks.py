@@ -153,7 +153,7 @@ def test_weights_learn_from_the_last_pass_alone_and_no_hook_is_left(tiny: Tiny) 
         ),
         ("l2p-csr+mask_prompt", "it reads sentences without a prompt; take +cls or +mean"),
         ("l2p-csr+multi_dropout", "multi_dropout changes how they are read; take +dropout"),
-        ("l2p-csr+halves+compose", "learnt_mask_nce reads the tokens of every view, a composed one has none"),
+        ("l2p-csr+halves+compose", "learnt_mask_nce reads the tokens of a view, and a composed view has none"),
     ],
 )
 def test_what_does_not_go_with_it_is_refused(tiny: Tiny, text: str, message: str) -> None:
