@@ -11,6 +11,8 @@ import pytest
 from typer.main import get_command
 
 from cseb.commands.application import app
+from cseb.data.shipped import benchmark_names
+from cseb.experiment.benchmark import load
 
 ROOT = Path(__file__).parents[1]
 # Pages that are held to these rules; add a page as soon as it is rewritten.
@@ -111,6 +113,12 @@ def test_help_uses_the_terms_of_the_glossary() -> None:
     texts = list(help_texts())
     assert len(texts) > 100
     assert not [(name, terms) for name, text in texts if (terms := forbidden(text))]
+
+
+@pytest.mark.parametrize("name", benchmark_names())
+def test_benchmarks_use_the_terms_of_the_glossary(name: str) -> None:
+    benchmark = load(name)
+    assert not forbidden(f"{benchmark.description}\n{benchmark.notes}")
 
 
 def anchors(page: Path) -> set[str]:
