@@ -36,15 +36,18 @@ FIRST = ("bert-base", "bert-large", "roberta-base", "roberta-large", "sroberta-b
 NONE = "--"
 
 LEGEND = """\
-Needs: besides sentences and one encoder. Has seen: during training; pre-training of the encoder does not count. Cost:
-CPU seconds of a job as a multiple of SimCSE's on the same generated corpus; `†`: measured in `results/embedded`; `§`:
-in the benchmark that scores the method (`results/speed/cost.csv`). Printed: average of seven STS tasks for BERT-base,
-lowest to highest where papers differ; any other encoder is named. Real text: average of the seven STS tasks, mean ±
-standard deviation over seeds, best checkpoint on the dev set, `cseb-tiny` trained on 1,000 Wikipedia sentences
-(`results/real` states the tuning and the number of seeds); `‡`: with sentences that a language model wrote
-(`results/written`); `¶`: from an encoder trained on labels (`results/real/ct-sbert`). `*`: with options that fit the
-small encoder or name a teacher. `--`: a, not in a table of the five papers in this form; b, learns from labelled
-texts, see `results/triples`; c, not run; d, not timed; e, in `results/real`, below the table."""
+- **needs**: what the method needs besides sentences and one encoder.
+- **has seen**: data used in training. Pre-training of the encoder does not count.
+- **cost**: CPU seconds of a job relative to SimCSE's on the same corpus (`results/speed/cost.csv`). `†`: measured in
+  `results/embedded`. `§`: measured in the benchmark that scores the method.
+- **printed**: average of seven STS tasks for BERT-base in the papers, lowest to highest where they differ. Another
+  encoder is named.
+- **real text**: average of the seven STS tasks, mean ± standard deviation over seeds, `cseb-tiny` trained on 1,000
+  Wikipedia sentences (`results/real`). `‡`: with generated sentences (`results/written`). `¶`: from an encoder trained
+  on labels (`results/real/ct-sbert`).
+- `*`: with options that fit the small encoder or name a teacher.
+- `--`: a, not in a table of the five papers in this form; b, learns from labelled texts, see `results/triples`; c, not
+  run; d, not timed; e, in `results/real`."""
 
 
 class Words(NamedTuple):
