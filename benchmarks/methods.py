@@ -40,7 +40,7 @@ LEGEND = """\
 - **has seen**: data used in training. Pre-training of the encoder does not count.
 - **cost**: CPU seconds of a job relative to SimCSE's on the same corpus (`results/speed/cost.csv`). `†`: measured in
   `results/embedded`. `§`: measured in the benchmark that scores the method.
-- **printed**: average of seven STS tasks for BERT-base in the papers, lowest to highest where they differ. Another
+- **reported**: average of seven STS tasks for BERT-base in the papers, lowest to highest where they differ. Another
   encoder is named.
 - **real text**: average of the seven STS tasks, mean ± standard deviation over seeds, `cseb-tiny` trained on 1,000
   Wikipedia sentences (`results/real`). `‡`: with generated sentences (`results/written`). `¶`: from an encoder trained
@@ -80,7 +80,7 @@ def methods_table(root: Path = ROOT) -> str:
         printed = _printed([row for row in shipped_rows() if words.printed and row.method == words.printed], None)
         cells = (f"{NONE} d", f"{NONE} a", printed, f"{NONE} e")
         rows.append((f"`{words.command}`", words.paper, words.needs, words.seen, *cells))
-    values = ("cost", "printed, 1 %", "printed, 100 %", "real text, 1,000")
+    values = ("cost", "reported, 1 %", "reported, 100 %", "real text, 1,000")
     head = ("method", "paper, year", "needs", "has seen", *values)
     return "\n".join([*_markdown(head, rows), "", LEGEND])
 
@@ -91,7 +91,7 @@ def not_offered_table() -> str:
         (f"`{name}`", _printed([row for row in shipped_rows() if row.method == name], None), reason)
         for name, reason in NOT_OFFERED.items()
     ]
-    return "\n".join(_markdown(("not offered", "printed, 100 %", "why"), rows))
+    return "\n".join(_markdown(("not offered", "reported, 100 %", "why"), rows))
 
 
 def protocols_table() -> str:
