@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cseb.api.compare import Comparison as Comparison
-    from cseb.api.compare import compare as compare
     from cseb.api.grid import run as run
-    from cseb.api.report import report as report
     from cseb.api.sources import rerun as rerun
     from cseb.api.sources import verify as verify
+    from cseb.commands.compare import Comparison as Comparison
+    from cseb.commands.compare import compare as compare
     from cseb.commands.data import overlap as overlap
     from cseb.commands.data import sample as sample
     from cseb.commands.encoders import TrainedEncoder as TrainedEncoder
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from cseb.commands.export import export as export
     from cseb.commands.plot import plot as plot
     from cseb.commands.recommend import recommend as recommend
+    from cseb.commands.report import report as report
     from cseb.commands.results import Results as Results
     from cseb.commands.results import load as load
     from cseb.commands.show import show as show
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
 _HOMES = {
     name: f"cseb.{module}"
     for module, names in {
-        "api.compare": "Comparison compare",
         "api.grid": "run",
-        "api.report": "report",
         "api.sources": "rerun verify",
+        "commands.compare": "Comparison compare",
         "commands.data": "overlap sample",
         "commands.encoders": "TrainedEncoder",
         "commands.evaluate": "Scores evaluate",
         "commands.export": "Exported export",
         "commands.plot": "plot",
         "commands.recommend": "recommend",
+        "commands.report": "report",
         "commands.results": "Results load",
         "commands.show": "show",
         "commands.train": "train",

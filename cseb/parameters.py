@@ -212,4 +212,6 @@ SHOW_FRACTIONS = option("Fractions of the corpus to show, such as 0.001,0.01.", 
 SHOW_SIZES = option("Numbers of training sentences to show, such as 100,1000.", numbers=int)
 SHOW_TASKS = option("Tasks or groups of tasks to show or average, in this order.")
 SPREAD = option("Spread behind a mean: ci95 is Student's t.", choices=("std", "ci95", "sem", "range"))
+FORMAT = option("Output format.", flag="--format,-f", choices=("terminal", "markdown", "latex", "csv", "json", "html"))
+LEARNING_CURVE = option("Also show learning curves: the gain from larger training sets.")
 MIXED = option("Let one table mix devices, versions and task lists.")

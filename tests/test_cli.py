@@ -149,9 +149,9 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     assert latex.exit_code == 0, latex.output
     assert r"\toprule" in latex.stdout
     assert "missing" not in latex.stdout
-    for options in (["--format", "csv"], ["--select", "both"], ["--table", "tasks", "--select", "last"]):
+    for options in (["--format", "csv"], ["--checkpoint", "both"], ["--table", "tasks", "--checkpoint", "last"]):
         assert call("report", tmp_path / "results", *options).exit_code == 0
-    drawn = call("report", tmp_path / "results", "--format", "html", "--select", "both", "--mark", "items")
+    drawn = call("report", tmp_path / "results", "--format", "html", "--checkpoint", "both", "--mark", "examples")
     assert drawn.exit_code == 0, drawn.output
     assert drawn.stdout.count("<table") == 2
 

@@ -53,12 +53,27 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     assert row["items_low"] < row["mean"] < row["items_high"]
     assert call("compare", results, "--format", "json").stdout == found.stdout
     assert call("compare", results, "--methods", "micse,simcse", "--format", "json").stdout == found.stdout
-    twice = call("compare", results, "--fraction", "0.001,0.001", "--format", "json")
+    twice = call("compare", results, "--fractions", "0.001,0.001", "--format", "json")
     assert twice.stdout == found.stdout
     assert call("compare", results, "--sizes", "100", "--format", "json").stdout == found.stdout
-    shown = call("compare", results, "--all-pairs", "--single-tasks", "--fraction", "0.001", "--tasks", "toy-captions")
+    shown = call("compare", results, "--all-pairs", "--detail", "--fractions", "0.001", "--tasks", "toy-captions")
     assert shown.exit_code == 0, shown.output
     assert "simcse - micse" in shown.stdout
+
+
+def test_the_answer_is_one_line_for_each_pair_and_size(results: Path) -> None:
+    lines = call("compare", results).stdout.splitlines()
+    [row] = [line for line in lines if line.startswith("micse ")]
+    assert row.split()[1:3] == ["100", "(0.1"]
+    assert row.endswith(" better")
+    assert (
+        " ".join(" ".join(lines[-2:]).split())
+        == "95 % interval and p (Holm, at each size): for new seeds and examples. --detail shows more."
+    )
+    assert len(lines) < 10
+    full = call("compare", results, "--detail").stdout
+    assert "Probabilities at" in full
+    assert len(full.splitlines()) > 30
 
 
 def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:
@@ -73,13 +88,13 @@ def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:
         (["--baseline", "simcs"], "did you mean simcse"),
         (["--baseline", "simcse", "--all-pairs"], "choose one"),
         (["--methods", "msse"], "no record is of the method 'msse'"),
-        (["--fraction", "a"], "0.001,0.01"),
-        (["--fraction", "0.7"], "known: 0.001"),
+        (["--fractions", "a"], "0.001,0.01"),
+        (["--fractions", "0.7"], "known: 0.001"),
         (["--sizes", "70"], "no record has the size 70; known: 100"),
         (["--sizes", "1e2"], "100,1000"),
-        (["--select", "first"], "'last'"),
+        (["--checkpoint", "first"], "'last'"),
         (["--format", "word"], "'latex'"),
-        (["--select", "best"], "no dev set"),
+        (["--checkpoint", "best"], "no dev set"),
         (["--learning-curve"], "needs two sizes and 2 seeds that a trained method has at both; found 1 size (100)"),
         (["--tasks", "toy-mixed"], "known: toy-captions"),
         (["--out", "/nowhere/page.csv"], "/nowhere/page.csv cannot be written"),
@@ -149,16 +164,3 @@ def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
     (results / ".gitignore").write_text("mine\n")
     hide(results)
     assert (results / ".gitignore").read_text() == "mine\n"
-
-
-@pytest.mark.parametrize("command", ["report", "compare", "status", "verify", "plot"])
-def test_a_folder_may_be_named_as_with_run(results: Path, tmp_path: Path, command: str) -> None:
-    """`cseb run --results X` was followed by `cseb report --results X`, which was told to read the help."""
-    options = ["--out", tmp_path / "plot.svg"] if command == "plot" else []
-    bare, named = call(command, results, *options), call(command, "--results", results, *options)
-    assert (named.exit_code, named.stdout) == (bare.exit_code, bare.stdout)
-    assert call(command, results, "--results", results, *options).stdout == bare.stdout
-    two = call(command, results, "--results", tmp_path / "other", *options)
-    assert two.exit_code == 2
-    assert "two folders of records are given" in two.stderr
-    assert "--results" in call(command, "--help").stdout

@@ -37,7 +37,7 @@ ELSEWHERE = {
     "experiment/card": "commands/test_card.py",
     "experiment/grid": "test_several.py",
     "experiment/onnx_export": "commands/test_export.py",
-    "experiment/plan_file": "test_report.py",
+    "analysis/planned": "test_report.py",
     "experiment/planned_jobs": "test_status.py",
     "launchers/devices": "test_launch.py",
     "launchers/job_runner": "test_launch.py",

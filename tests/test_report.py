@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cseb.analysis.planned import planned_as, table_of
 from cseb.data import shipped
 from cseb.experiment import benchmark as benchmarks
-from cseb.experiment.plan_file import layout
 from cseb.methods.grammar import parse_methods
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -62,7 +62,7 @@ def test_options_choose_rows_columns_and_spread(folder: Path) -> None:
         ("first_last+recipe(steps=0)", "1000"),
     ]
     assert rows[0]["best"] == "False"
-    assert "62.60 [62.00, 63.20]" in said(folder, "--fraction", "0.01", "--spread", "range")
+    assert "62.60 [62.00, 63.20]" in said(folder, "--fractions", "0.01", "--spread", "range")
     [turned] = json.loads(
         said(folder, "--table", "tasks", "--fractions", "0.01", "--by", "task", "--tasks", "sts13,sts12", "-f", "json")
     )
@@ -100,7 +100,7 @@ def test_what_more_sentences_bring_stands_below_the_tables_in_every_format(folde
     for name, mark in (("terminal", "simcse"), ("latex", r"\texttt{simcse}"), ("html", "simcse")):
         assert more in said(folder, "--learning-curve", "-f", name)
         assert mark in said(folder, "--learning-curve", "-f", name)
-    both = said(folder, "--learning-curve", "--select", "both")
+    both = said(folder, "--learning-curve", "--checkpoint", "both")
     assert [f"{select} checkpoint" in both for select in ("best", "last")] == [True, True]
 
 
@@ -127,18 +127,18 @@ def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
         return made.model_copy(update={"subset": replace(made.subset, size=0, fraction=1.0)})
 
     folder = stored(tmp_path / "r", [standing("x/one"), standing("two"), record(dev="")])
-    text = said(folder, "--select", "last")
+    text = said(folder, "--checkpoint", "last")
     assert [
         text.count(title) for title in ("Scores by fraction of the corpus", "Single tasks, encoders as they stand")
     ] == [1, 1]
     below = text.partition("encoders as they stand")[2]
     assert {line.split()[0] for line in below.splitlines()[2:6] if line[:1].isalpha()} == {"encoder", "one", "two"}
     assert "so no spread is given" in below
-    assert said(folder, "--select", "last", "-f", "html").count("<table") == 3
-    rows = list(csv.DictReader(io.StringIO(said(folder, "--select", "last", "-f", "csv"))))
+    assert said(folder, "--checkpoint", "last", "-f", "html").count("<table") == 3
+    rows = list(csv.DictReader(io.StringIO(said(folder, "--checkpoint", "last", "-f", "csv"))))
     assert [row["row"] for row in rows if row["column"] in ("sts12", "0.1 % (100)")] == ["simcse", "two", "one"]
     assert {(row["table"], row["corpus"].partition("@")[0]) for row in rows} == {("few-shot", "wiki"), ("per-task", "")}
-    trained, untrained = json.loads(said(folder, "--select", "last", "-f", "json"))
+    trained, untrained = json.loads(said(folder, "--checkpoint", "last", "-f", "json"))
     assert (trained["name"], untrained["name"], untrained["encoder"]) == ("few-shot", "per-task", "")
 
 
@@ -225,11 +225,16 @@ def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", shipped.benchmark_names())
-def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str) -> None:
+def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Path) -> None:
     """As it is, and in miniature, where some have other methods."""
     plan = benchmarks.load(name)
     for one in (plan, benchmarks.moved(plan, benchmarks.load(WORLD))):
-        kind, special = layout([one])
+        file = tmp_path / f"benchmark-{one.name}.yaml"
+        file.write_text(benchmarks.text(one), encoding="utf-8")
+        grid = planned_as(tmp_path, one.name)
+        assert (grid.fractions, grid.sizes, grid.seeds) == (one.fractions, one.sizes, one.seeds)
+        kind, name_of = table_of([grid])
+        special = {"ablation": {"full": name_of}, "sensitivity": {"option": name_of}}.get(kind, {})
         records = [
             record(str(method), size=int(1000 * share), resolved=method.at(share).resolved())
             for method in parse_methods(one.methods)
@@ -245,7 +250,7 @@ def test_a_page_holds_all_tables_and_is_written_whole(folder: Path) -> None:
     text = out.read_text("utf-8")
     assert [text.count(f"<h3>{title}") for title in ("Scores by fraction of the corpus", "Single tasks")] == [1, 2]
     assert text.endswith("</html>\n") or text.endswith("</html>")
-    assert said(folder, "-f", "html", "--table", "tasks", "--fraction", "0.01").count("<table") == 1
+    assert said(folder, "-f", "html", "--table", "tasks", "--fractions", "0.01").count("<table") == 1
 
 
 def test_the_same_records_give_the_same_bytes(folder: Path) -> None:
@@ -271,7 +276,7 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
         (["--table", "words"], "'ablation'"),
         (["--by", "seed"], "'encoder'"),
         (["--spread", "iqr"], "'ci95'"),
-        (["--mark", "all"], "'items'"),
+        (["--mark", "all"], "'examples'"),
         (["--against", "us"], "'published'"),
         (["--sizes", "many"], "--sizes is 'many'"),
         (["--methods", "nothing"], "no record is of the method 'nothing'"),
@@ -282,9 +287,9 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
         (["--sizes", "1,000"], "without commas inside a number"),
         (["--fractions", "0.1%"], "where 0.001 is 0.1 %"),
         (["--fractions", "10"], "fractions in (0, 1]"),
-        (["--table", "ablation"], "say so with --full"),
+        (["--table", "ablation"], "say so with --baseline"),
         (["--table", "sensitivity"], "no option"),
-        (["--mark", "items"], "take --mark seeds"),
+        (["--mark", "examples"], "take --mark seeds"),
         (["--out", "/nowhere/table.txt"], "/nowhere/table.txt cannot be written"),
     ],
 )

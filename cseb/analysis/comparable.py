@@ -42,14 +42,14 @@ def refuse_differences(
     """
     for what, identity, shown in inputs:
         if kinds := _kinds(records, identity, shown):
-            hint = "; --by encoder makes rows of them" if what == "encoder" else ""
+            hint = "; `by` encoder makes rows of them" if what == "encoder" else ""
             raise BadResults(f"records differ in {what}: {kinds}; a table holds one, so keep the others apart{hint}")
     differing = {what: kinds for what, identity, shown in CONDITIONS if (kinds := _kinds(records, identity, shown))}
     differing |= _third_party_differences(records)
     if differing and not mixed:
         what, kinds = next(iter(differing.items()))
         raise BadResults(
-            f"records differ in {what}: {kinds}; keep the others in a folder of their own, or mix them with --mixed"
+            f"records differ in {what}: {kinds}; keep the others in a folder of their own, or mix them with `mixed`"
         )
     return differing
 

@@ -35,21 +35,21 @@ def varied(study: Study, option: str = "") -> Varied:
     """
     held = {method: found for method in study.methods if (found := _by_size(study, method))}
     if not held:
-        raise BadResults("these methods have no options; take --table few-shot")
+        raise BadResults("these methods have no options; take `table` few-shot")
     first, *rest = held
     for method in rest:
         if set(held[method]) != set(held[first]):
             parts = sorted({name.partition(".")[0] for name in set(held[method]) ^ set(held[first])})
             raise BadResults(
                 f"{plain(first)} and {plain(method)} differ in parts ({', '.join(parts)}), not in an option; "
-                "choose methods with --methods, or take --table ablation"
+                "choose methods with `methods`, or take `table` ablation"
             )
     differing = [name for name in held[first] if len({repr(found[name]) for found in held.values()}) > 1]
     if option and option not in held[first]:
         raise BadResults(f"these methods have no option {option!r}; {did_you_mean(option, held[first])}")
     if not option and len(differing) != 1:
         what = f"{len(differing)} options ({', '.join(differing)})" if differing else "no option"
-        raise BadResults(f"the methods differ in {what}; this table shows one: choose with --option or --methods")
+        raise BadResults(f"the methods differ in {what}; this table shows one: choose with `option` or `methods`")
     name = option or differing[0]
     raw = {method: found[name] for method, found in held.items()}
     numbers = {
@@ -60,7 +60,7 @@ def varied(study: Study, option: str = "") -> Varied:
     for method, value in values.items():
         twin = next(other for other, same in values.items() if same == value)
         if twin != method:
-            raise BadResults(f"{plain(twin)} and {plain(method)} both have {name}={value}; choose with --methods")
+            raise BadResults(f"{plain(twin)} and {plain(method)} both have {name}={value}; choose with `methods`")
     others = tuple(one for one in differing if one != name)
     return Varied(name, values, others, numbers if len(numbers) == len(raw) else {})
 

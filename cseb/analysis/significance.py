@@ -29,7 +29,7 @@ def by_items(item_scores: ItemScores) -> Best:
     def best(study: Study, size: int, tasks: tuple[str, ...], select: Select) -> Collection[str]:
         lacking = [one.lacking for one in samples(study, size, tasks, select, item_scores) if one.lacking]
         if lacking:
-            raise BadResults(f"cells cannot be marked for new test items: {lacking[0]}; take --mark seeds")
+            raise BadResults(f"cells cannot be marked for new test items: {lacking[0]}; take `mark` seeds")
         return best_methods(study, size, tasks, select, item_scores) if len(study.methods) <= MOST else study.methods
 
     return best

@@ -160,7 +160,7 @@ def _refuse_twins(record: RecordSummary, other: RecordSummary | None, mixed: boo
             return True
         raise BadResults(
             f"{where}, seed {record.seed}, has two records: {other.key}.json and {record.key}.json; "
-            "remove one, or take the later one with --mixed"
+            "remove one, or take the later one with `mixed`"
         )
     differing = [f"{one.name}: {one.a} / {one.b}" for one in part_differences(other.stated(), record.stated())]
     raise BadResults(

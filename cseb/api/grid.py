@@ -124,7 +124,7 @@ def plan_grid(
     away = hosts.elsewhere(launcher, ray_address)
     where = hosts.device_of(device, away)
     if processes > 1 and launcher != "local":
-        raise BadBenchmark(f"--processes goes with --launcher local, not with {launcher}")
+        raise BadBenchmark(f"`processes` goes with `launcher` local, not with {launcher}")
     asked = str(workers)
     at_once = hosts.workers_of(asked, threads, where, jobs_per_gpu, away, processes)
     wanted = None if away and asked == "auto" else at_once
@@ -132,11 +132,11 @@ def plan_grid(
     jobs = plan(  # it may read or make a corpus, so wrong options come before
         benchmark,
         threads=threads,
-        linear=one_of((AUTO, *LIBRARIES), linear, "--linear"),
+        linear=one_of((AUTO, *LIBRARIES), linear, "`linear`"),
         device=where,
         processes=processes,
         trust_remote_code=trust_remote_code,
-        vary=cast("Vary", one_of((ALL, *VARIED), vary, "--vary")),
+        vary=cast("Vary", one_of((ALL, *VARIED), vary, "`seed_scope`")),
         along=along,
     )
     folder = Path(results)

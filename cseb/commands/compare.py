@@ -1,78 +1,216 @@
-"""The command that compares the methods of a folder."""
+"""Compare methods by paired differences."""
 
 from __future__ import annotations
 
 import gc
-from typing import Annotated
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
-
-from cseb.commands.options import (
-    DataDir,
-    Format,
-    Fractions,
-    Hushed,
-    LearningCurve,
-    Methods,
-    Mixed,
-    Named,
-    Out,
-    Results,
-    Sizes,
-    folder_of,
-    numbers,
-)
+from cseb.commands.arguments import methods_of, names
+from cseb.commands.command_line import Call, Out
+from cseb.commands.results import Results, summaries_of
 from cseb.commands.screen import write
-from cseb.commands.waiting import telling
+from cseb.errors import BadBenchmark, BadResults, BadSpec, between, one_of
+from cseb.parameters import (
+    CHECKPOINT_HELP,
+    DATA_DIR,
+    FORMAT,
+    LEARNING_CURVE,
+    MIXED,
+    SHOW_FRACTIONS,
+    SHOW_METHODS,
+    SHOW_SIZES,
+    SHOW_TASKS,
+    argument,
+    command,
+    numbers,
+    option,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cseb.analysis.study import Study
+    from cseb.records.record import Select
+    from cseb.reports.sheet import Line, Sheet
+
+MARGIN = 1e6  # no score of a record is larger
+NONE = "--"
 
 
-def compare(
-    results: Results = None,
-    *,
-    named: Named = None,
-    baseline: Annotated[str, typer.Option(help="The method to compare with; simcse where there is one.")] = "",
-    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every two methods in place of a baseline.")] = False,
-    methods: Methods = "",
-    fractions: Fractions = "",
-    sizes: Sizes = "",
-    tasks: Annotated[str, typer.Option(help="Tasks to average; by default all that are scored alike.")] = "",
-    select: Annotated[
-        str, typer.Option(help="The checkpoint: best on the dev set or last; best where there is one.")
-    ] = "",
-    margin: Annotated[float, typer.Option(min=0, help="Points below which a difference does not matter.")] = 0.5,
-    singles: Annotated[bool, typer.Option("--single-tasks", help="Single tasks too, exploratory.")] = False,
-    learning_curve: LearningCurve = False,
-    data_dir: DataDir = "",
-    mixed: Mixed = False,
-    format: Format = "terminal",
-    out: Out = None,
-    quiet: Hushed = False,
-) -> None:
-    """Compare methods by paired differences, with intervals for new seeds and for new test examples.
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Paired comparisons of methods.
 
-    The average over tasks is the primary comparison, corrected by Holm at each fraction; all else is exploratory.
+    Attributes:
+        sheets: the tables in full; the first one, ``effects``, has the paired differences.
+        detail: whether the text shows all tables in full, or one line for each pair and size.
     """
-    from cseb.api.compare import compare as compared
-    from cseb.errors import one_of
+
+    sheets: tuple[Sheet, ...]
+    detail: bool = False
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """Every row of every table by the names of its columns; ``sheet`` names the table."""
+        return [{"sheet": sheet.name, **line.values} for sheet in self.sheets for line in sheet.lines]
+
+    def frame(self, sheet: str = "effects") -> pd.DataFrame:
+        """Return one row for each comparison of a table: method, baseline, mean (the paired difference) and more.
+
+        Raises: BadResults if there is no such table.
+        """
+        import pandas as pd
+
+        tables = list(dict.fromkeys(each.name for each in self.sheets))
+        if sheet not in tables:
+            raise BadResults(f"no table of this comparison is called {sheet!r}; known: {', '.join(tables)}")
+        rows = [dict(line.values) for each in self.sheets if each.name == sheet for line in each.lines]
+        return pd.DataFrame(rows).rename(columns={"a": "baseline", "b": "method"})
+
+    def text(self, format: str = "terminal") -> str:
+        """Return the tables as text. csv and json have every row in full precision. Raises: BadSpec."""
+        from cseb.reports.documents import comparison
+        from cseb.reports.formats import FORMATS
+
+        form = FORMATS[one_of(FORMATS, format, "`format`")]
+        full = self.detail or form.data
+        return form.write(comparison(self.sheets if full else list(_in_short(self.sheets))))
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@command
+def compare(
+    results: Annotated[Results | str | Path, argument("Folder of records.")] = "results",
+    *,
+    baseline: Annotated[str, option("Method to compare with. By default simcse where there is one.")] = "",
+    all_pairs: Annotated[bool, option("Compare every two methods instead of each with the baseline.")] = False,
+    methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
+    fractions: Annotated[str | float | Sequence[float], SHOW_FRACTIONS] = (),
+    sizes: Annotated[str | int | Sequence[int], SHOW_SIZES] = (),
+    tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
+    checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
+    margin: Annotated[float, option("Score below which a difference does not matter.")] = 0.5,
+    learning_curve: Annotated[bool, LEARNING_CURVE] = False,
+    detail: Annotated[
+        bool, option("Show all intervals, probabilities, ranks, single tasks and how they were computed.")
+    ] = False,
+    data_dir: Annotated[str | Path, DATA_DIR] = "",
+    mixed: Annotated[bool, MIXED] = False,
+) -> Comparison:
+    """Compare methods by paired differences, with intervals for new seeds and new test examples.
+
+    The average over tasks is the primary comparison, corrected by Holm at each training set size.
+
+    Returns:
+        The comparison: print it, or take its `rows` or `frame()`.
+
+    Raises:
+        BadResults: if there is nothing to compare.
+        BadBenchmark: for options that exclude each other.
+
+    Examples:
+        >>> import cseb
+        >>> comparison = cseb.compare("results", baseline="simcse", fractions=[0.01])
+        >>> sorted(comparison.frame().method)
+        ['micse', 'msse']
+    """
+    from cseb.analysis.comparable import as_it_stands, groups
+    from cseb.analysis.study import choose, gather
+    from cseb.experiment.load_item_scores import load_item_scores
+    from cseb.records.store import Store
+    from cseb.reports.captions import mixed_note
+    from cseb.reports.comparison_report import Wanted, baseline_of, sheets
+    from cseb.reports.learning_curve import NAME, no_learning_curve
+    from cseb.tasks.names import recorded_names
+
+    between(0, MARGIN, margin, "`margin`")
+    if baseline and all_pairs:
+        raise BadBenchmark("both `baseline` and `all_pairs` are given; choose one")
+    folder = summaries_of(results)
+    store, records = Store(folder.folder), list(folder.records)
+    select = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
+    trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
+    shown: list[Sheet] = []
+    studies: list[Study] = []
+    parts = numbers(fractions, float, "fractions"), numbers(sizes, int, "sizes")
+    for group in groups(choose(trained, methods_of(methods), *parts)) or [records]:
+        study = gather(group, mixed=mixed)
+        wanted = Wanted(
+            baseline="" if all_pairs else baseline_of(study, baseline),
+            select=select,
+            tasks=recorded_names(names(tasks)),
+            margin=margin,
+            singles=detail,
+            learning_curve=learning_curve,
+        )
+        studies.append(study)
+        first, *others = sheets(study, wanted, load_item_scores(store, group, str(data_dir)))
+        shown += [replace(first, notes=(*first.notes, *mixed_note(study))), *others]
+    if learning_curve and not any(sheet.name == NAME for sheet in shown):
+        raise no_learning_curve(studies)
+    return Comparison(tuple(shown), detail)
+
+
+def print_comparison(call: Call[Comparison], *, format: Annotated[str, FORMAT] = "terminal", out: Out = None) -> None:
+    """Print the comparison, or write it into a file."""
     from cseb.reports.formats import FORMATS
 
-    one_of(FORMATS, format, "--format")  # before the folder is read
+    if format not in FORMATS:  # before the folder is read
+        raise BadSpec(f"`format` is {format!r}; allowed: {', '.join(map(repr, FORMATS))}")
     gc.disable()  # records are no garbage, and this process ends soon
-    with telling(quiet):
-        found = compared(
-            folder_of(results, named),
-            baseline=baseline,
-            all_pairs=all_pairs,
-            methods=methods,
-            fractions=numbers(fractions, float, "--fractions"),
-            sizes=numbers(sizes, int, "--sizes"),
-            tasks=tasks,
-            checkpoint=select,
-            margin=margin,
-            single_tasks=singles,
-            learning_curve=learning_curve,
-            data_dir=data_dir,
-            mixed=mixed,
+    write(call().text(format), out)
+
+
+def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
+    """One table with a line for each pair and size, for each encoder and corpus; learning curves as they are."""
+    from cseb.reports.learning_curve import NAME
+    from cseb.reports.sheet import Line, Sheet
+
+    alike: dict[tuple[object, object, str], list[Line]] = {}
+    for sheet in sheets:
+        for line in sheet.lines if sheet.name == "effects" else ():
+            if "size" in line.values:  # not the average over sizes
+                about = line.values["encoder"], line.values["corpus"], sheet.title.partition(" at ")[0]
+                alike.setdefault(about, []).append(line)
+    for (encoder, corpus, title), lines in alike.items():
+        ordered = sorted(lines, key=lambda line: [each.cells[0] for each in lines].index(line.cells[0]))
+        tasks = str(lines[0].values["tasks"]).split()
+        over = f"average of {len(tasks)} tasks" if len(tasks) > 1 else tasks[0].partition("@")[0]
+        yield Sheet(
+            name="comparison",
+            title=f"{title}: {encoder} on {corpus}, {over}, {lines[0].values['select']} checkpoint",
+            heads=("method", "sentences", "difference", "95 % interval", "p", "conclusion"),
+            lines=tuple(Line(cells=_short_cells(line), values=line.values) for line in ordered),
+            notes=(_scope_note(lines),),
         )
-        text = found.text(format)
-    write(text, out)
+    if not alike:
+        yield from (sheet for sheet in sheets if sheet.name == "effects")
+    yield from (sheet for sheet in sheets if sheet.name == NAME)
+
+
+def _scope_note(lines: Sequence[Line]) -> str:
+    scopes = {str(line.values["scope"]) for line in lines if line.values["scope"]}
+    named = {"seeds": "new seeds", "items": "new examples", "seeds and items": "new seeds and examples"}
+    held = " or ".join(named[scope] for scope in sorted(scopes)) or "new seeds"
+    return f"95 % interval and p (Holm, at each size): for {held}. --detail shows more."
+
+
+def _short_cells(line: Line) -> tuple[str, ...]:
+    """The cells of a line of the full table that answer: which is better, by how much, and is it significant?"""
+    from cseb.text import percent
+
+    method, difference, seeds, _, both, _, p, conclusion, *_ = line.cells
+    fraction, size = cast(float, line.values["fraction"]), cast(int, line.values["size"])
+    return (
+        method,
+        f"{size:,} ({percent(fraction)})",
+        difference,
+        seeds if both == NONE else both,
+        p,
+        conclusion.partition(" (")[0],
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 import typer
 
 from cseb.commands.arguments import joined
-from cseb.commands.command_line import Call, Quiet
+from cseb.commands.command_line import Call, Quiet, as_typed
 from cseb.commands.screen import say
 from cseb.errors import BadSpec
 from cseb.parameters import (
@@ -23,6 +23,7 @@ from cseb.parameters import (
     TRUST_REMOTE_CODE,
     argument,
     command,
+    definitions,
     option,
 )
 from cseb.progress import tell
@@ -217,7 +218,8 @@ def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
     for task, reason in scores.failed.items():
         reasons.setdefault(reason, []).append(task)
     for reason, failed in reasons.items():
-        say(f"cseb: {', '.join(failed)} {'has' if len(failed) == 1 else 'have'} no score: {reason}", err=True)
+        why = as_typed(reason, definitions(evaluate))
+        say(f"cseb: {', '.join(failed)} {'has' if len(failed) == 1 else 'have'} no score: {why}", err=True)
     if scores.failed:
         raise typer.Exit(1)
 

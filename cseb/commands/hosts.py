@@ -33,12 +33,12 @@ def launcher_of(
 
     kind = LAUNCHERS[name]
     for option, given, owner in (
-        ("--ray-address", ray_address, "ray"),
-        ("--slurm", slurm, "slurm"),
-        ("--jobs-per-allocation", per_allocation != "auto", "slurm"),
+        ("`ray_address`", ray_address, "ray"),
+        ("`slurm`", slurm, "slurm"),
+        ("`jobs_per_allocation`", per_allocation != "auto", "slurm"),
     ):
         if given and name != owner:
-            raise BadBenchmark(f"{option} is of no use to --launcher {name}; take --launcher {owner}")
+            raise BadBenchmark(f"{option} is of no use to `launcher` {name}; take `launcher` {owner}")
     made: Launcher
     match name:
         case "local":
@@ -46,7 +46,7 @@ def launcher_of(
         case "ray":
             made = kind(ray_address, workers, per_gpu)
         case "slurm":
-            pack = None if per_allocation == "auto" else _count(per_allocation, "--jobs-per-allocation")
+            pack = None if per_allocation == "auto" else _count(per_allocation, "`jobs_per_allocation`")
             made = kind(sbatch_options(slurm), pack, workers, per_gpu)
         case _:  # another package's
             made = kind()
@@ -73,9 +73,9 @@ def sbatch_options(given: Sequence[str]) -> Mapping[str, str]:
         wrong = [part] if found is None else [word for word in part.split(",") if _no_value(word, found[1])]
         if found is None or wrong:
             needed = "a long option of sbatch and its value are needed, such as time=120"
-            raise BadBenchmark(f"--slurm {wrong[0]!r}: {needed}; no blank or capital in its name")
+            raise BadBenchmark(f"`slurm` {wrong[0]!r}: {needed}; no blank or capital in its name")
         if found[1].replace("_", "-") in {name.replace("_", "-") for name in options}:
-            raise BadBenchmark(f"--slurm {part!r}: {found[1]} is given twice; leave one out")
+            raise BadBenchmark(f"`slurm` {part!r}: {found[1]} is given twice; leave one out")
         options[found[1]] = found[2]
     return options
 
@@ -97,10 +97,10 @@ def device_of(name: str, elsewhere: bool = False) -> str:
 
     elsewhere: on other machines, of which this one cannot say what they have. Raises: BadBenchmark, BadSpec.
     """
-    one_of(("auto", "cpu", "cuda"), name, "--device")
+    one_of(("auto", "cpu", "cuda"), name, "`device`")
     if elsewhere:
         if name == "auto":
-            raise BadBenchmark("jobs run on other machines: say --device cpu or --device cuda")
+            raise BadBenchmark("jobs run on other machines: say `device` cpu or `device` cuda")
         return name
     if name == "cpu" or (
         name == "auto" and sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES)
@@ -109,7 +109,7 @@ def device_of(name: str, elsewhere: bool = False) -> str:
     import torch
 
     if name == "cuda" and not torch.cuda.is_available():
-        raise BadBenchmark("--device cuda: torch finds no GPU here; take --device cpu")
+        raise BadBenchmark("`device` cuda: torch finds no GPU here; take `device` cpu")
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -123,14 +123,14 @@ def workers_of(
     """
     if processes > 1:
         if text not in ("auto", "1") or per_gpu:
-            found = f"--jobs-per-gpu {per_gpu}" if per_gpu else f"--workers {text}"
+            found = f"`jobs_per_gpu` {per_gpu}" if per_gpu else f"`workers` {text}"
             raise BadBenchmark(f"{processes} processes that share each batch run one job at a time; leave {found} out")
         return 1
     if per_gpu and (text != "auto" or device != "cuda"):
-        found = f"--workers {text}" if text != "auto" else "jobs on a CPU"
-        raise BadBenchmark(f"--jobs-per-gpu is for --workers auto and --device cuda, not for {found}; leave it out")
+        found = f"`workers` {text}" if text != "auto" else "jobs on a CPU"
+        raise BadBenchmark(f"`jobs_per_gpu` is for `workers` auto and `device` cuda, not for {found}; leave it out")
     if text != "auto":
-        return _count(text, "--workers")
+        return _count(text, "`workers`")
     if elsewhere:
         return 1
     if device == "cuda":
@@ -146,11 +146,11 @@ def seconds_of(text: str) -> float | None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text)
     if found is None or not float(found[1]):
-        raise BadSpec(f"--time-limit is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")
+        raise BadSpec(f"`time_limit` is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")
     seconds = float(found[1]) * {"s": 1, "h": 3600}.get(found[2], 60)
     if seconds > MOST_SECONDS:
         raise BadSpec(
-            f"--time-limit is {text!r}; at most {MOST_SECONDS} seconds can be waited, or leave it out for ever"
+            f"`time_limit` is {text!r}; at most {MOST_SECONDS} seconds can be waited, or leave it out for ever"
         )
     return seconds
 

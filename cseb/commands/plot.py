@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from cseb.api.report import query
 from cseb.commands.command_line import Call
+from cseb.commands.report import query
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import say
 from cseb.parameters import (
@@ -62,13 +62,13 @@ def plot(
     style.check(Path(out))
     from matplotlib import rc_context
 
-    from cseb.experiment.plan_file import plans, settled
+    from cseb.analysis.planned import as_planned, planned_of
     from cseb.plots.draw import drawn
 
     asked = query(methods, fractions, sizes, tasks, checkpoint, spread=spread, mixed=mixed)
     folder = results_of(results)
     records = list(folder.records)
-    asked = settled(asked, records, plans(folder.folder, records))
+    asked = as_planned(asked, records, planned_of(folder.folder, records))
     with rc_context(style.SETTINGS):
         figure = drawn(kind, records, asked, baseline, option)
         style.save(figure, Path(out))

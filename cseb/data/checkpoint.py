@@ -34,7 +34,7 @@ CODE = ("auto_map", "custom_pipelines", "custom_generate")
 ELSEWHERE = ("quantization_config", "kernel_config", "transformers_weights", "compression_config")
 ATTENTION = ("attn_implementation", "_attn_implementation", "_attn_implementation_internal", "experts_implementation")
 CHUNKS = "chunk_size_feed_forward"  # tokens that go through a layer together: a sentence of any other length fails
-TRUST = "if you trust its author, add --trust-remote-code"
+TRUST = "if you trust its author, add `trust_remote_code`"
 
 
 def check(folder: Path, trust_remote_code: bool = False) -> None:

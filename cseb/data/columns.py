@@ -81,13 +81,13 @@ def pick_column(column: str, found: Sequence[str], name: str) -> str:
         return column
     if column:
         near = difflib.get_close_matches(column, found, n=1)
-        hint = f"; did you mean --column {near[0]}?" if near else ""
+        hint = f"; did you mean `column` {near[0]}?" if near else ""
         raise BadData(f"{name} has no column {column!r}; found: {_shown(found)}{hint}")
     usual = [default for default in DEFAULT_COLUMNS if default in found] or list(found)
     if not usual or (len(found) > 1 and usual[0] not in DEFAULT_COLUMNS):
         raise BadData(
-            f"{name} has no column called {' or '.join(DEFAULT_COLUMNS)}; choose one with --column; found: "
-            f"{_shown(found)}; of pairs and triples name all: --column {EXAMPLE}"
+            f"{name} has no column called {' or '.join(DEFAULT_COLUMNS)}; choose one with `column`; found: "
+            f"{_shown(found)}; of pairs and triples name all: `column` {EXAMPLE}"
         )
     return usual[0]
 

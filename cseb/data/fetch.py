@@ -37,7 +37,7 @@ def _on_hub(data: DataSet, files: Sequence[DataFile]) -> list[tuple[DataFile, Pa
     try:
         held = hub_file(data.hub.repository, data.hub.file)
     except BadData as error:
-        raise BadData(f"{error}, or give its folder with --from") from error
+        raise BadData(f"{error}, or give its folder with `source`") from error
     if not data.hub.archive:
         return [(one, held) for one in files]
     return _all_below(unpacked(held, unpacked_at(held)), data, files, data.hub.file)
@@ -62,7 +62,7 @@ def _copy(origin: Path, target: Path) -> None:
         if target.exists():
             if _sha256(origin) != _sha256(target):
                 raise BadData(
-                    f"{target} exists and differs from the fetched file; move it away, or fetch --to another folder"
+                    f"{target} exists and differs from the fetched file; move it away, or fetch `to` another folder"
                 )
             return
         write_whole(target, _pieces(origin))

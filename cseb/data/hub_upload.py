@@ -32,7 +32,7 @@ def check(name: str) -> None:
         fits = False
     if not fits:
         raise BadSpec(
-            f"--push is {name!r}; OWNER/NAME is needed, of letters, digits, _, single - and ., such as me/my-encoder"
+            f"`push` is {name!r}; OWNER/NAME is needed, of letters, digits, _, single - and ., such as me/my-encoder"
         )
     if constants.HF_HUB_OFFLINE:
         raise BadResults(f"{name} is not pushed: HF_HUB_OFFLINE is set; unset it, and run the same command again")

@@ -59,7 +59,7 @@ def write_triples(pairs: Sequence[Path], out: Path, seed: int) -> int:
     """The triples of these files as a corpus in one file; how many there are. Raises: BadBenchmark, BadData."""
     if any(out.exists() and path.exists() and out.samefile(path) for path in pairs):
         raise BadBenchmark(
-            f"{out} is one of the files to read, which the triples would replace; give --out another name"
+            f"{out} is one of the files to read, which the triples would replace; give `out` another name"
         )
     rows = (row for path in pairs for row in read_nli(path))
     lines = nli_triples(counted(rows, "reading sentence pairs"), seed)

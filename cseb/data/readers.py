@@ -89,7 +89,7 @@ def _lines(file: BufferedIOBase, name: str) -> Iterator[str]:
 
 def _txt(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]:
     if columns.names[0]:
-        raise BadData(f"{name} is plain text and has no column {columns.names[0]!r}; leave --column out")
+        raise BadData(f"{name} is plain text and has no column {columns.names[0]!r}; leave `column` out")
     return _lines(file, name)
 
 
@@ -120,7 +120,7 @@ def _check_header(header: Sequence[str], name: str, columns: Columns) -> None:
     if len(header) == 1 and not columns.names[0] and _NO_NAME.search(header[0]):
         raise BadData(
             f"{name} has one column and line 1 is {header[0][:40]!r}, not a header; put a line such as text above "
-            "it, save several columns with commas (or as .tsv), or name it with --column"
+            "it, save several columns with commas (or as .tsv), or name it with `column`"
         )
 
 

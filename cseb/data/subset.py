@@ -66,7 +66,7 @@ def write_subset(path: Path, corpus: Corpus, size: int, seed: int) -> Path | Non
     Raises: BadBenchmark, BadData.
     """
     if Path(corpus.name).exists() and path.exists() and path.samefile(corpus.name):
-        raise BadBenchmark(f"{path} is the corpus itself, which would be overwritten; give --out another name")
+        raise BadBenchmark(f"{path} is the corpus itself, which would be overwritten; give `out` another name")
     indices = draw(len(corpus), size, seed)
     sentences = corpus.take(indices)
     manifest = {

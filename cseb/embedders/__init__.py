@@ -43,6 +43,6 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     if found is None:
         return folders.find(name, how)
     if how.pooler or how.dtype != "fp32":
-        asked = f"--pooler {how.pooler}" if how.pooler else f"--dtype {how.dtype}"
+        asked = f"`pooler` {how.pooler}" if how.pooler else f"`dtype` {how.dtype}"
         raise BadSpec(f"{name} returns sentence vectors itself, so {asked} does not apply; leave it out")
     return found

@@ -88,9 +88,9 @@ def _run(path: str, how: EncoderOptions) -> Embedder:
         label, resolved = about["method"], about["resolved"]
         parts = [about["pooler"], *([about["head"]] if about["head_at_test"] else []), *filter(None, [about["post"]])]
     except KeyError as error:
-        raise BadData(f"{folder / OURS} lacks {error}; save the model again, or give --pooler") from None
+        raise BadData(f"{folder / OURS} lacks {error}; save the model again, or give `pooler`") from None
     if not all(isinstance(one, str) and len(one) < LONGEST for one in (label, resolved, *parts)):
-        raise BadData(f"{folder / OURS} was not written by cseb in this form; save the model again, or give --pooler")
+        raise BadData(f"{folder / OURS} was not written by cseb in this form; save the model again, or give `pooler`")
     sha256 = hashlib.sha256("\0".join([sha256, *parts]).encode()).hexdigest()  # poolers decide vectors as weights do
     try:
         seen = parse_method(label).data_seen()
@@ -121,7 +121,7 @@ def _about(file: Path) -> dict[str, Any]:
     try:
         return read_object(file)
     except BadData as error:
-        raise BadData(f"{error}; save the model again, or give --pooler") from None
+        raise BadData(f"{error}; save the model again, or give `pooler`") from None
 
 
 def _embedder(

@@ -19,17 +19,17 @@ from cseb.tasks.task import Embed, Vectors
 # Modules that look at no state of padding, and how many sentences they then get at once.
 BLIND = ("Pooling", "Normalize", "Dense", "Dropout", "LayerNorm")
 AT_ONCE = 256
-INSTALL = "sentence-transformers is not installed: pip install 'cseb[st]', or give --pooler to ignore its modules"
+INSTALL = "sentence-transformers is not installed: pip install 'cseb[st]', or give `pooler` to ignore its modules"
 
 
 def find(name: str, how: EncoderOptions) -> Embedder:
     """A folder with modules.json, or a hub name. Raises: BadData without the library, or if weights are pickles."""
     if how.pooler:
-        raise BadSpec(f"st:{name} is pooled by its own modules, so --pooler {how.pooler} does not apply; leave out st:")
+        raise BadSpec(f"st:{name} is pooled by its own modules, so `pooler` {how.pooler} does not apply; leave out st:")
     folder = module_folders.locate(name)
     if not (folder / weights.MODULES).is_file():
         raise BadData(
-            f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give --pooler"
+            f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give `pooler`"
         )
     modules = foreign.check(folder, how.trust_remote_code)
     kinds, prompt = tuple(module.kind for module in modules), _prompt(folder / "config_sentence_transformers.json")

@@ -151,4 +151,4 @@ def _name(sentence: str) -> bytes:
 
 def _unusable(folder: Path, error: OSError | ValueError) -> BadData:
     reason = getattr(error, "strerror", None) or error
-    return BadData(f"--cache {str(folder)[:200]} cannot be used: {reason}; free some space or take another folder")
+    return BadData(f"`cache` {str(folder)[:200]} cannot be used: {reason}; free some space or take another folder")

@@ -34,14 +34,14 @@ KEPT = 64  # answers in the file, the oldest go
 
 def resolved(asked: str, threads: int, device: str = "cpu") -> Library:
     """The library to take with so many threads. Raises: BadSpec if it is unknown, or oneDNN cannot be had here."""
-    one_of((AUTO, *LIBRARIES), asked, "--linear")
+    one_of((AUTO, *LIBRARIES), asked, "`linear`")
     if device != "cpu" or asked == "blas":
         return "blas"
     if asked == "onednn":
         from cseb.encoder.linear import available
 
         if not available():
-            raise BadSpec("--linear onednn: this PyTorch cannot be told to take oneDNN; take --linear auto or blas")
+            raise BadSpec("`linear` onednn: this PyTorch cannot be told to take oneDNN; take `linear` auto or blas")
         return "onednn"
     place, name = user_cache_path("cseb") / "linear.json", f"{processor()}, torch {version('torch')}, {threads} threads"
     known = _known(place)

@@ -152,7 +152,7 @@ def override(benchmark: Benchmark, **given: object) -> Benchmark:
     """
     changes = {field: value for field, value in given.items() if value not in ("", None)}
     if "fractions" in changes and "sizes" in changes:
-        raise BadBenchmark("both --fractions and --sizes are given; choose one")
+        raise BadBenchmark("both `fractions` and `sizes` are given; choose one")
     for field in list(changes):  # what an option takes the place of besides its own field
         for other in _extra(field).get(REPLACES, ()):
             changes.setdefault(other, Benchmark.model_fields[other].get_default())

@@ -58,8 +58,8 @@ def _check_roles(method: Method, wanted: tuple[str, ...], corpus: Corpus) -> Non
     if not set(wanted) <= set(corpus.roles):
         named = ",".join(f"{role}=NAME" for role in wanted)
         raise BadData(
-            f"{method} reads the columns {', '.join(wanted)}; of {corpus.name} --column names "
-            f"{', '.join(corpus.roles)}; write --column {named}"
+            f"{method} reads the columns {', '.join(wanted)}; of {corpus.name} `column` names "
+            f"{', '.join(corpus.roles)}; write `column` {named}"
         )
 
 

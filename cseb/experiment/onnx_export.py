@@ -42,7 +42,7 @@ def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple
     place = Path(data_dir) if data_dir else None
     tasks, dev = _named(*record.protocol.tasks), _named(record.protocol.dev)
     if data_sha256((*tasks, *dev), place) != record.protocol.data:
-        raise BadData(f"the data of the tasks are others than those of the record {record.key}; give its --data-dir")
+        raise BadData(f"the data of the tasks are others than those of the record {record.key}; give its `data_dir`")
     loaded = [(task, load_task(task, place)) for task in tasks]
     encoder = saved_encoder(folder)
     file = onnx_graph.write(encoder, folder, form)

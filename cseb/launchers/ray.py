@@ -84,7 +84,7 @@ def _library() -> Any:
     try:
         import ray
     except ImportError:
-        raise BadBenchmark("--launcher ray: Ray is not installed; pip install 'cseb[ray]'") from None
+        raise BadBenchmark("`launcher` ray: Ray is not installed; pip install 'cseb[ray]'") from None
     return ray
 
 

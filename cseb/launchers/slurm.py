@@ -57,7 +57,7 @@ class Slurm:
         """Raises: BadBenchmark for an option that is set here."""
         for name in self.options:
             if name.replace("-", "_") in OURS:
-                raise BadBenchmark(f"--slurm {name}=...: set by cseb itself; other options of sbatch are allowed")
+                raise BadBenchmark(f"`slurm` {name}=...: set by cseb itself; other options of sbatch are allowed")
 
     def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
         """Try each job until it ends or three allocations were lost on it. Raises: BadBenchmark if sbatch refuses."""
@@ -79,11 +79,11 @@ class Slurm:
         try:
             import submitit
         except ImportError:
-            raise BadBenchmark("--launcher slurm: submitit is not installed; pip install 'cseb[slurm]'") from None
+            raise BadBenchmark("`launcher` slurm: submitit is not installed; pip install 'cseb[slurm]'") from None
         try:
             executor = submitit.SlurmExecutor(folder)
         except RuntimeError:
-            raise BadBenchmark("--launcher slurm: srun not found; run the command on a node of the cluster") from None
+            raise BadBenchmark("`launcher` slurm: srun not found; run the command on a node of the cluster") from None
         executor.update_parameters(
             job_name="cseb",
             time=None,  # that of the partition, in place of submitit's five minutes
@@ -143,7 +143,7 @@ class _Queue:
                     sent = self.executor.map_array(_work, *arguments)
             except submitit.core.utils.FailedJobError as error:
                 lines = [line.strip() for line in errors.getvalue().splitlines()] or [str(error)]
-                raise BadBenchmark(f"--launcher slurm: {'; '.join(lines)}") from None
+                raise BadBenchmark(f"`launcher` slurm: {'; '.join(lines)}") from None
             self.out |= {job.job_id: (job, pack) for job, pack in zip(sent, packs, strict=True)}
             self.arrays |= {job.job_id.partition("_")[0] for job in sent}
         if received:

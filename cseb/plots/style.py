@@ -52,7 +52,7 @@ class Plot:
 
 def check(out: Path) -> None:
     """Whether this file can be drawn at all, before any record is read. Raises: BadResults, BadSpec."""
-    one_of(FORMATS, out.suffix, "the ending of --out")
+    one_of(FORMATS, out.suffix, "the ending of `out`")
     if find_spec("matplotlib") is None:
         raise BadResults("plots need matplotlib, which is not installed; pip install 'cseb[plots]'")
 

@@ -54,7 +54,7 @@ def per_task(
         )
     if len(study.sizes) > 1:
         known = ", ".join(map(str, study.sizes))
-        raise BadResults(f"a table of tasks shows one size of the training set; choose with --sizes, one of {known}")
+        raise BadResults(f"a table of tasks shows one size of the training set; choose with `sizes`, one of {known}")
     ((size, fraction),) = study.sizes.items()
     columns = each_select(task_headings(study, ask), ask)
     sides = _sides(method_headings(study, study.methods), columns, turned=ask.by == "task")
@@ -148,7 +148,7 @@ def _of_one_method(
     """Fractions by tasks or tasks by fractions: neither side says which method, so there must be one."""
     if len(study.methods) > 1:
         raise BadResults(
-            f"this table shows one method, the records have {len(study.methods)}; choose with --methods, "
+            f"this table shows one method, the records have {len(study.methods)}; choose with `methods`, "
             f"such as {plain(study.methods[0])}"
         )
     (method,) = method_headings(study, study.methods)
@@ -163,8 +163,8 @@ def _full(methods: Sequence[str]) -> str:
     found = [full for full in methods if all(_variant(method, full) for method in methods)]
     if len(methods) < 2 or not found:
         raise BadResults(
-            f"which of {', '.join(map(plain, methods))} is the full method? say so with --full, "
-            "or choose a method and its variants with --methods"
+            f"which of {', '.join(map(plain, methods))} is the full method? say so with `baseline`, "
+            "or choose a method and its variants with `methods`"
         )
     return found[0]
 

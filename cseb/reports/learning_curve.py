@@ -54,7 +54,7 @@ def no_learning_curve(studies: Sequence[Study]) -> BadResults:
     found = f"{quantity(len(sizes), 'size')} ({', '.join(map(str, sizes))})"
     return BadResults(
         f"a learning curve needs two sizes and {FEWEST} seeds that a trained method has at both; found {found}; run "
-        "further --fractions or --seeds"
+        "further `fractions` or `seeds`"
     )
 
 

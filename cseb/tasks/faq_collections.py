@@ -150,7 +150,7 @@ def _checked(bank: Bank, path: Path, collection: str) -> Bank:
 
 def _found(data_dir: Path | None, file: str, folders: Collection[str]) -> Path:
     if data_dir is None:
-        raise BadData(f"{file} may not be redistributed; get it from its authors and give its folder with --data-dir")
+        raise BadData(f"{file} may not be redistributed; get it from its authors and give its folder with `data_dir`")
     for place in (data_dir, *(data_dir / folder for folder in folders)):
         if (place / file).is_file():
             return place / file

@@ -43,4 +43,4 @@ def _downloaded() -> Path:
         archive = hub_file(HUB.repository, HUB.file)
         return data_root(unpacked(archive, unpacked_at(archive)))
     except BadData as error:
-        raise BadData(f"{error}; or name a folder with --data-dir; {WANTED}") from error
+        raise BadData(f"{error}; or name a folder with `data_dir`; {WANTED}") from error

@@ -32,7 +32,7 @@ from tests.world import WORLD
         (["show", "method"], "did you mean"),
         (["report", "/nowhere"], "/nowhere"),
         (["report", "--format", "word"], "'latex'"),
-        (["report", "--select", "first"], "'last'"),
+        (["report", "--checkpoint", "first"], "'last'"),
         (["data", "sample", "wikipedia"], "--fraction or --size"),
         (["check", "nowhere.yaml"], "no such file"),
     ],

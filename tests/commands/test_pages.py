@@ -27,7 +27,7 @@ def test_a_report_is_what_the_command_prints(folder: Path, format: str) -> None:
 
 def test_a_report_of_results_in_memory(folder: Path) -> None:
     results = cseb.load(folder)
-    assert cseb.report(results, fractions=0.01, methods="simcse,msse") == printed(
+    assert cseb.report(results, "markdown", fractions=0.01, methods="simcse,msse") == printed(
         "report", folder, "-f", "markdown", "--fractions", "0.01", "--methods", "simcse,msse"
     )
 
@@ -50,7 +50,7 @@ def test_a_study_is_gathered_once_for_each_table(folder: Path, monkeypatch: pyte
 @pytest.mark.parametrize("format", ["terminal", "markdown", "latex", "csv", "json"])
 def test_a_comparison_is_what_the_command_prints(folder: Path, format: str) -> None:
     found = cseb.compare(folder, baseline="simcse", fractions=[0.01])
-    assert found.text(format) == printed("compare", folder, "--baseline", "simcse", "--fraction", "0.01", "-f", format)
+    assert found.text(format) == printed("compare", folder, "--baseline", "simcse", "--fractions", "0.01", "-f", format)
 
 
 def test_a_comparison_is_rows_and_a_frame(folder: Path) -> None:
@@ -71,7 +71,7 @@ def test_what_excludes_each_other(folder: Path) -> None:
         cseb.compare(folder, baseline="simcse", all_pairs=True)
     with pytest.raises(BadBenchmark, match="one of them"):
         cseb.sample("wikipedia:100", size=5, fraction=0.1)
-    with pytest.raises(BadSpec, match="--format"):
+    with pytest.raises(BadSpec, match="`format` is"):
         cseb.report(folder, "word")
 
 

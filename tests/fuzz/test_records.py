@@ -64,7 +64,7 @@ def _make(case: Case) -> None:
 def _commands(rng: random.Random, key: str, tasks: str) -> list[tuple[str, ...]]:
     form = rng.choice(FORMATS)
     items = rng.choice(
-        ((), ("--mark", "items"), ("--spread", "ci95"), ("--select", "both"), ("--mixed",), ("--tasks", tasks))
+        ((), ("--mark", "examples"), ("--spread", "ci95"), ("--select", "both"), ("--mixed",), ("--tasks", tasks))
     )
     table = rng.choice(((), ("--table", "tasks"), ("--by", "encoder"), ("--table", "ablation", "--full", "cls"),
                         ("--table", "sensitivity", "--option", "recipe.batch_size"), ("--against",

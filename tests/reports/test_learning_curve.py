@@ -42,4 +42,4 @@ def test_one_size_has_none_and_says_what_there_is() -> None:
     world, records = study({"simcse": 2})
     made = gather(records)
     assert alone(made, made.chosen(), "last", world.item_scores()) is None
-    assert "found 1 size (100); run further --fractions" in str(no_learning_curve([made]))
+    assert "found 1 size (100); run further `fractions`" in str(no_learning_curve([made]))

@@ -49,7 +49,7 @@ class MNTP(nn.Module):
             raise BadSpec("mntp: this encoder is no decoder; take +mlm")
         if getattr(configuration(shape.folder), SWITCH, True):
             raise BadSpec(
-                f"mntp: this decoder's tokens attend to those before them alone; take --encoder {PREFIX}ENCODER"
+                f"mntp: this decoder's tokens attend to those before them alone; take `encoder` {PREFIX}ENCODER"
             )
         tokenizer = tokenizers.read(shape.folder, trust_remote_code=False)
         ids = tokenizer(blank, add_special_tokens=False)["input_ids"]

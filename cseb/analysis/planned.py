@@ -1,0 +1,90 @@
+"""Read what a grid has planned, from the benchmark file beside its records: methods, sizes, seeds and kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cseb.data import shipped
+from cseb.data.yaml_files import read_yaml
+from cseb.errors import BadBenchmark, BadData, BadResults, UnknownName
+from cseb.methods.grammar import labels
+from cseb.parameters import numbers
+
+if TYPE_CHECKING:
+    from cseb.analysis.query import StudyQuery
+    from cseb.records.record import RecordSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The grid of a benchmark. Either fractions or sizes are given; table is the kind of table, "" for the default."""
+
+    name: str
+    methods: tuple[str, ...]
+    fractions: tuple[float, ...]
+    sizes: tuple[int, ...]
+    seeds: int
+    table: str
+
+
+def planned_of(results: Path, records: Sequence[RecordSummary]) -> list[Planned]:
+    """Return the grids that the records of a folder belong to, as they were run. Raises: BadBenchmark."""
+    paths = [results / f"benchmark-{name}.yaml" for name in sorted({record.benchmark for record in records})]
+    return [_read(path) for path in paths if path.is_file()]
+
+
+def planned_as(results: Path, name: str) -> Planned:
+    """Return a benchmark as it was run in a folder, or as it is shipped. Raises: BadBenchmark, UnknownName."""
+    shipped_path = shipped.benchmarks() / f"{name}.yaml"
+    for path in (results / f"benchmark-{name}.yaml", shipped_path, Path(name)):
+        if path.is_file() and (path != shipped_path or name in shipped.benchmark_names()):
+            return _read(path)
+    raise UnknownName("benchmark", name, shipped.benchmark_names())
+
+
+def belonging(records: Sequence[RecordSummary], planned: Planned) -> list[RecordSummary]:
+    """Return the records of a benchmark's cells, whichever benchmark they were first made for. Raises: BadResults."""
+    columns: tuple[float, ...] = planned.fractions or planned.sizes
+
+    def in_cells(record: RecordSummary) -> bool:
+        size = record.subset.fraction if planned.fractions else record.subset.size
+        return record.method in planned.methods and any(abs(size - column) <= 1e-3 * column for column in columns)
+
+    chosen = [record for record in records if in_cells(record)]
+    if not chosen:
+        raise BadResults(f"no record belongs to the benchmark {planned.name}; cseb run {planned.name} makes them")
+    return chosen
+
+
+def as_planned(query: StudyQuery, records: Sequence[RecordSummary], planned: Sequence[Planned]) -> StudyQuery:
+    """Return the query with the planned order and seeds, so that a missing run is visible, and a checkpoint."""
+    order = dict.fromkeys(method for grid in planned for method in grid.methods)
+    seeds = {record.seed for record in records}.union(*(range(grid.seeds) for grid in planned))
+    select = query.select or ("best" if any(record.protocol.dev for record in records) else "last")
+    return replace(query, order=tuple(order), seeds=tuple(sorted(seeds)), select=select)
+
+
+def table_of(planned: Sequence[Planned]) -> tuple[str, str]:
+    """Return the kind of table of the only benchmark and its method or option; "" where there are none or several."""
+    kind, _, name = (planned[0].table if len(planned) == 1 else "").partition(" ")
+    return kind, name
+
+
+def _read(path: Path) -> Planned:
+    try:
+        fields: Any = read_yaml(path)
+        methods = fields["methods"]
+        return Planned(
+            name=str(fields["name"]),
+            methods=tuple(labels(methods if isinstance(methods, str) else ",".join(methods))),
+            fractions=numbers(fields.get("fractions", ()), float, "fractions"),
+            sizes=numbers(fields.get("sizes", ()), int, "sizes"),
+            seeds=min(int(fields["seeds"]), 10_000),
+            table=str(fields.get("table", "")),
+        )
+    except (BadData, AttributeError, KeyError, TypeError, ValueError) as error:
+        why = error if isinstance(error, BadData) else f"{path} is not a benchmark that cseb has written: {error!r}"
+        raise BadBenchmark(str(why)) from None
