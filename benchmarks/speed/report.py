@@ -50,9 +50,9 @@ ITEMS = 10_000  # records that are given items
 STORE = "import sys, pathlib, cseb.records.store as s; s.Store(pathlib.Path(sys.argv[1]))"
 COMMANDS = {
     "few-shot": ["--table", "few-shot"],
-    "few-shot, both, latex": ["--select", "both", "--format", "latex"],
+    "few-shot, both, latex": ["--checkpoint", "both", "--format", "latex"],
     "tasks": ["--table", "tasks", "--sizes", "1000"],
-    "ablation": ["--table", "ablation", "--full", "micse+infonce(temperature=1)", "--format", "csv"],
+    "ablation": ["--table", "ablation", "--baseline", "micse+infonce(temperature=1)", "--format", "csv"],
     "sensitivity": ["--table", "sensitivity", "--format", "json"],
     "html": ["--format", "html"],
     "compare": ["--baseline", "micse+infonce(temperature=1)"],
