@@ -54,18 +54,18 @@ def test_a_launcher_is_made_from_its_options(monkeypatch: pytest.MonkeyPatch) ->
     ("arguments", "kind", "said"),
     [
         (("slrum",), UnknownName, "no launcher is called 'slrum'; did you mean slurm?"),
-        (("local", 1, "auto", "head:6379"), BadBenchmark, "--ray-address is of no use to --launcher local"),
-        (("ray", 1, "auto", "", "time=5"), BadBenchmark, "--slurm is of no use to --launcher ray"),
-        (("ray", 1, "5"), BadBenchmark, "--jobs-per-allocation is of no use to --launcher ray"),
-        (("slurm", 1, "x"), BadSpec, "--jobs-per-allocation is 'x'; a whole number from 1 to 10000, or auto"),
-        (("slurm", 1, "auto", "", "partition"), BadBenchmark, "--slurm 'partition': a long option of sbatch"),
+        (("local", 1, "auto", "head:6379"), BadBenchmark, "`ray_address` is of no use to `launcher` local"),
+        (("ray", 1, "auto", "", "time=5"), BadBenchmark, "`slurm` is of no use to `launcher` ray"),
+        (("ray", 1, "5"), BadBenchmark, "`jobs_per_allocation` is of no use to `launcher` ray"),
+        (("slurm", 1, "x"), BadSpec, "`jobs_per_allocation` is 'x'; a whole number from 1 to 10000, or auto"),
+        (("slurm", 1, "auto", "", "partition"), BadBenchmark, "`slurm` 'partition': a long option of sbatch"),
         (("slurm", 1, "auto", "", "p=main"), BadBenchmark, "a long option"),
-        (("slurm", 1, "auto", "", "time=1,,mem=2"), BadBenchmark, "--slurm '': a long option"),
-        (("slurm", 1, "auto", "", "mem=1,Foo=2"), BadBenchmark, "--slurm 'Foo=2': a long option"),
-        (("slurm", 1, "auto", "", "gres=gpu:1, mem=2"), BadBenchmark, "--slurm ' mem=2': a long option"),
-        (("slurm", 1, "auto", "", "time=5,time=9"), BadBenchmark, "--slurm 'time=9': time is given twice"),
+        (("slurm", 1, "auto", "", "time=1,,mem=2"), BadBenchmark, "`slurm` '': a long option"),
+        (("slurm", 1, "auto", "", "mem=1,Foo=2"), BadBenchmark, "`slurm` 'Foo=2': a long option"),
+        (("slurm", 1, "auto", "", "gres=gpu:1, mem=2"), BadBenchmark, "`slurm` ' mem=2': a long option"),
+        (("slurm", 1, "auto", "", "time=5,time=9"), BadBenchmark, "`slurm` 'time=9': time is given twice"),
         (("slurm", 1, "auto", "", "mem-per-cpu=5", "mem_per_cpu=5"), BadBenchmark, "mem_per_cpu is given twice"),
-        (("slurm", 1, "auto", "", "time=5,array=0-9"), BadBenchmark, "--slurm array=...: set by cseb itself"),
+        (("slurm", 1, "auto", "", "time=5,array=0-9"), BadBenchmark, "`slurm` array=...: set by cseb itself"),
         (("slurm", 1, "auto", "", "ntasks-per-node=2"), BadBenchmark, "set by cseb itself"),
     ],
 )  # fmt: skip
@@ -91,7 +91,7 @@ def test_a_value_of_sbatch_may_hold_commas(given: str, options: dict[str, str]) 
 @pytest.mark.parametrize("text", ["abc", "-1", "", "0", "10001", pytest.param("9" * 5000, id="long")])
 def test_workers_are_a_whole_number(text: str) -> None:
     assert hosts.workers_of("10000", 1, "cpu") == 10_000
-    with pytest.raises(BadSpec, match=r"^--workers is '.{0,30}'; a whole number from 1 to 10000, or auto$"):
+    with pytest.raises(BadSpec, match=r"^`workers` is '.{0,30}'; a whole number from 1 to 10000, or auto$"):
         hosts.workers_of(text, 1, "cpu")
 
 
@@ -111,7 +111,7 @@ def test_other_machines_have_devices_of_their_own() -> None:
     assert hosts.elsewhere("ray", "head:6379")
     assert hosts.elsewhere("slurm", "")
     assert hosts.device_of("cuda", elsewhere=True) == "cuda"  # whatever this machine has
-    with pytest.raises(BadBenchmark, match="say --device cpu or --device cuda"):
+    with pytest.raises(BadBenchmark, match="say `device` cpu or `device` cuda"):
         hosts.device_of("auto", elsewhere=True)
     with pytest.raises(UnknownName, match="no launcher is called 'slrum'"):  # rather than to ask for a device
         hosts.elsewhere("slrum", "")

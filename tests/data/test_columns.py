@@ -116,7 +116,7 @@ def test_a_blank_cell_is_named_and_a_blank_row_is_dropped(tmp_path: Path) -> Non
 
 def test_plain_text_has_no_columns(tmp_path: Path) -> None:
     (path := tmp_path / "a.txt").write_text("a\tb\n")
-    with pytest.raises(BadData, match="is plain text and has no column 'a'; leave --column out"):
+    with pytest.raises(BadData, match="is plain text and has no column 'a'; leave `column` out"):
         read_corpus(str(path), "anchor=a,positive=b")
 
 

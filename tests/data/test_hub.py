@@ -40,7 +40,7 @@ def test_the_column_of_a_folder_is_checked(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"n": 1, "body": "one"}\n')
     assert list(read_corpus(f"hub:{tmp_path}", "body")) == ["one"]
     with pytest.raises(
-        BadData, match=r"^hub:[^ ]* has no column 'boby'; found: 'n', 'body'; did you mean --column body"
+        BadData, match=r"^hub:[^ ]* has no column 'boby'; found: 'n', 'body'; did you mean `column` body"
     ):
         read_corpus(f"hub:{tmp_path}", "boby")
     with pytest.raises(BadData, match="row 1: column 'n' holds a int"):

@@ -81,5 +81,5 @@ def test_examples_show_the_text_and_the_sentence_the_same_ones_first() -> None:
 
 @pytest.mark.parametrize("near", [0.0, -1.0, 1.5, float("nan")])
 def test_an_impossible_similarity_is_refused(near: float) -> None:
-    with pytest.raises(BadBenchmark, match=r"--near is .*; a similarity above 0"):
+    with pytest.raises(BadBenchmark, match=r"`near` is .*; a similarity above 0"):
         TaskTexts.of({}, near)

@@ -206,7 +206,7 @@ def test_several_processes_write_at_once(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadData, match=r"--cache .* cannot be used: "):
+    with pytest.raises(BadData, match=r"`cache` .* cannot be used: "):
         Cache(tmp_path / "file", KEY, lengths)
 
 

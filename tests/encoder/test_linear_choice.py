@@ -83,7 +83,7 @@ def test_a_cache_that_cannot_be_written_costs_time_alone(place: Path, clock: dic
 def test_without_the_operator_everything_runs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.ops, "mkldnn", SimpleNamespace(), raising=False)
     assert resolved("auto", 1) == "blas"
-    with pytest.raises(BadSpec, match="--linear onednn: this PyTorch cannot be told"):
+    with pytest.raises(BadSpec, match="`linear` onednn: this PyTorch cannot be told"):
         resolved("onednn", 1)
 
 
@@ -91,7 +91,7 @@ def test_what_is_asked_for_is_not_timed(place: Path, clock: dict[str, Any]) -> N
     assert resolved("blas", 1) == "blas"
     assert resolved("auto", 1, "cuda") == "blas"
     assert clock["asked"] == 0
-    with pytest.raises(BadSpec, match="--linear is 'mkl'; allowed: 'auto', 'blas', 'onednn'"):
+    with pytest.raises(BadSpec, match="`linear` is 'mkl'; allowed: 'auto', 'blas', 'onednn'"):
         resolved("mkl", 1)
 
 

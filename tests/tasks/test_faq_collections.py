@@ -97,7 +97,7 @@ def test_choices_the_paper_leaves_open_stand_in_the_protocol() -> None:
 def test_files_that_are_not_there_or_cut_short_are_answered(
     folder: Path, collection: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(BadData, match=r"--data-dir"):
+    with pytest.raises(BadData, match=r"`data_dir`"):
         TASKS[collection].load(None)
     with pytest.raises(BadData, match=r"holds no FAQ.*nor do its folders"):
         TASKS[collection].load(folder / "FAQIR/none")

@@ -180,7 +180,7 @@ def test_without_a_network_the_answer_says_what_to_put_where(monkeypatch: pytest
 
     monkeypatch.setattr(folder, "hub_file", unreachable)
     with pytest.raises(
-        BadData, match=r"no network; or name a folder with --data-dir; expected below it: STS/STS12-en-test/"
+        BadData, match=r"no network; or name a folder with `data_dir`; expected below it: STS/STS12-en-test/"
     ):
         data_root(None)
 
