@@ -137,7 +137,7 @@ def test_as_typed(tmp_path: Path) -> None:
 
 
 def test_names_as_typed(tmp_path: Path) -> None:
-    assert len(call(tmp_path, "sample", "wikipedia:50", "--size", "2").stdout.splitlines()) == 2
+    assert len(call(tmp_path, "data", "sample", "wikipedia:50", "--size", "2").stdout.splitlines()) == 2
     wrong = call(tmp_path, "eval", "cseb-tiny", "--tasks", "banking78")
     assert (wrong.returncode, len(without_progress(wrong.stderr))) == (2, 1)
     assert "did you mean banking77" in wrong.stderr

@@ -123,8 +123,13 @@ def test_no_command_of_a_record_reaches_the_terminal(hostile: Path, arguments: l
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["show", HOSTILE], ["list", HOSTILE], [HOSTILE], ["report", HOSTILE], ["report", "--table", HOSTILE]),
-        *(["run", HOSTILE], ["run", f"--{HOSTILE}"], ["run", "--seeds", HOSTILE], ["sample", HOSTILE, "--size", "1"]),
+        *(["show", HOSTILE], [HOSTILE], ["report", HOSTILE], ["report", "--table", HOSTILE]),
+        *(
+            ["run", HOSTILE],
+            ["run", f"--{HOSTILE}"],
+            ["run", "--seeds", HOSTILE],
+            ["data", "sample", HOSTILE, "--size", "1"],
+        ),
         *(["eval", HOSTILE], ["diff", HOSTILE, HOSTILE], ["data", "where", HOSTILE]),
     ],
 )
@@ -157,9 +162,9 @@ def on_terminal(*arguments: object) -> str:
 def test_a_sample_is_exact_in_a_pipe_and_harmless_on_a_terminal(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_bytes(f"{HOSTILE} is one\n".encode() * 3)
-    found = subprocess.run(command("sample", corpus, "--size", 3), cwd=ROOT, capture_output=True, check=True)
+    found = subprocess.run(command("data", "sample", corpus, "--size", 3), cwd=ROOT, capture_output=True, check=True)
     assert found.stdout.decode() == f"{HOSTILE} is one\n" * 3
-    said = on_terminal("sample", corpus, "--size", 3)
+    said = on_terminal("data", "sample", corpus, "--size", 3)
     assert "is one" in said
     assert not OBEYED.search(said.replace("\r\n", "\n"))
 
@@ -180,8 +185,8 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["--help"], ["--version"], ["run", "--help"], ["list", "methods"], ["show", "simcse"], ["data", "list"]),
-        *(["sample", "wikipedia:1000", "--size", "9"], ["status", "RESULTS"]),
+        *(["--help"], ["--version"], ["run", "--help"], ["show", "methods"], ["show", "simcse"], ["data", "list"]),
+        *(["data", "sample", "wikipedia:1000", "--size", "9"], ["status", "RESULTS"]),
         *(["report", "RESULTS"], ["report", "RESULTS", "-f", "html"], ["report", "RESULTS", "-f", "json"]),
     ],
 )
@@ -202,7 +207,7 @@ def test_a_full_standard_error_changes_no_exit_code() -> None:
 
 def test_a_reader_that_leaves_is_no_word() -> None:
     with subprocess.Popen(
-        command("sample", "wikipedia:19000", "--size", "19000"),
+        command("data", "sample", "wikipedia:19000", "--size", "19000"),
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -219,7 +224,7 @@ def outputs(folder: Path, out: Path) -> Iterator[list[object]]:
     """Every command that writes a file where it is told."""
     for name in ("terminal", "csv", "html"):
         yield ["report", folder, "-f", name, "--out", out]
-    yield ["sample", "wikipedia:100", "--size", 5, "--out", out]
+    yield ["data", "sample", "wikipedia:100", "--size", 5, "--out", out]
 
 
 def test_no_output_replaces_a_device_or_a_link(tmp_path: Path, hostile: Path) -> None:

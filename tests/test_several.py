@@ -27,7 +27,7 @@ from tests.stderr_lines import without_progress
 from tests.world import WORLD
 
 SMALL = (
-    *("run", WORLD, "--methods", "simcse", "--fractions", "0.001", "--seeds", "1", "--tasks", "toy-captions"),
+    *("run", WORLD, "--methods", "simcse", "--fractions", "0.01", "--seeds", "1", "--tasks", "toy-captions"),
     *("--device", "cpu"),
 )
 PLACE = {several.RANK: "0", several.WORLD_SIZE: "2", "MASTER_ADDR": "localhost"}
