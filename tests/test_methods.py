@@ -5,7 +5,7 @@ import pytest
 from cseb.methods.spec import Method
 from cseb.registry import METHODS
 
-# Steps between two looks at the dev set: the release's commands, or the text where there is no code.
+# Steps between two evaluations: the authors' commands, or the text where there is no code.
 EVERY = {
     "syncse": 25,
     **dict.fromkeys(("promcse", "promcse-sup"), 125),
@@ -27,7 +27,7 @@ EVERY = {
     "vascl": 500,
     "mntp": 100,
 }
-OURS = {  # no code was found, the release chooses no checkpoint, or looks as often as its own steps ask
+OURS = {  # no code was found, the authors' code chooses no checkpoint, or looks as often as its own steps ask
     *("arccse", "mirror", "mirror-avg", "crops", "gist", "gist-self", "cosent", "angle", "sbert-regression"),
     *("distil-l2", "distil-mse", "distil-relational", "skd", "congen", "sct", "declutr-sentence", "tsdae"),
     *("multicsr", "llm2vec", "declutr"),
@@ -51,7 +51,7 @@ DECLARED = (
     ("msse-released", "a tenth of its file aside"),
     ("compcse", "at half of its tokens"),
     ("micse", "rho^2 is held at 1 - 1e-6"),
-    ("micse", "500 are those of the release's commands"),
+    ("micse", "500 are those of the authors' commands"),
     ("rcl", "algorithm 1 loops over negative phi"),
     ("rcl-unsup", "algorithm 1 loops over negative phi"),
     ("rcl", "entropy: hard negatives are columns of it"),

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 CLSEP_UNSUP = Method(
     name="clsep-unsup",
-    source="Wang et al., Knowledge-Based Systems 2023 (CLSEP); released code, its unsupervised folder (BERT-base)",
+    source="Wang et al., Knowledge-Based Systems 2023 (CLSEP); authors' code, its unsupervised folder (BERT-base)",
     views=preset("word_noise", keep=0.6, kinds=(0.3, 0.2, 0.2, 0.3), snr=(6, 11), rate=0.3),
     pooler=preset("mask_prompt", template='This sentence : " [X] " means [MASK].'),
     head=preset("paraphraser", inner=4_096, neck=512),

@@ -28,20 +28,20 @@ COMPCSE = Method(
         dropout="model",
     ),
     deviations=(
-        "compose: the text aggregates behind the projector; figure 1 and the released code before it, and so do we "
+        "compose: the text aggregates behind the projector; figure 1 and the authors' code before it, and so do we "
         "(`+compose(before_head=false)` is the text)",
-        "compose: tables 2 to 5 use all coordinates: `+compose(first=none)`; the half width is D/2, where the release "
-        "reads it off the model's name; the release's max crashes, ours is the element-wise maximum",
+        "compose: tables 2 to 5 use all coordinates: `+compose(first=none)`; the half width is D/2, where the authors' "
+        "code reads it off the model's name; the authors' max crashes, ours is the element-wise maximum",
         "compose: the paper gives no sizes for concatenate and project; one new linear layer from 2D or 3D to D",
         "halves: the text cuts a sentence at half of its tokens, and the released file comes ready-made; ours are cut "
         "at floor(i T / k) of its T word pieces, which is half of them for k = 2, moved left to a word start, of which "
         "the text says nothing; each part is then cut to the maximum length",
         "halves: a sentence of fewer than k words has a dropout positive; the record's notes say how many there are",
         "halves: the paper's units are those of the discourse parser DMRST, an external resource; `extra=` takes "
-        "clauses found by rule, `+unit_halves(file=...)` reads units; the release's skipping of lopsided trees is not "
+        "clauses found by rule, `+unit_halves(file=...)` reads units; the authors' skipping of lopsided trees is not "
         "done; `subsuming` goes down to single units",
         "recipe: as many steps with extra items as without, where the paper trains one epoch of the larger set",
-        "recipe: released in fp16; fp32 here",
+        "recipe: trained in fp16 by the authors; fp32 here",
         *SIMCSE.deviations[2:],
     ),
 )

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 CONSERT = Method(
     name="consert",
-    source="Yan et al., ACL 2021, arXiv:2105.11741; released code and script (BERT-base, unsupervised)",
+    source="Yan et al., ACL 2021, arXiv:2105.11741; authors' code and script (BERT-base, unsupervised)",
     views=preset("embedding_edits", rate=0.2),
     pooler=preset("mean_last", training=1, test=2),
     head=preset("none"),
@@ -32,7 +32,7 @@ CONSERT = Method(
         "recipe: 9,300 steps are 10 epochs of the paper's sentences; it stops early after 10 evaluations without a "
         "gain, ours does not",
         "recipe: AdamW without bias correction and with eps 1e-6, as in the script; weight decay reaches every weight, "
-        "where the release spares biases and layer normalisation",
-        "recipe: BERT-large has length 40, `+recipe(max_length=40)`; released in half precision, fp32 here",
+        "where the authors' code spares biases and layer normalisation",
+        "recipe: BERT-large has length 40, `+recipe(max_length=40)`; half precision in the authors' code, fp32 here",
     ),
 )

@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 CROPS = Method(
     name="crops",
     source="Gonzalez-Marquez, Berens & Kobak, TMLR 2026, arXiv:2508.03453 (loss, pooling, rates); Izacard et al., TMLR "
-    "2022, arXiv:2112.09118 (how a crop is drawn); both released codes",
+    "2022, arXiv:2112.09118 (how a crop is drawn); code of both",
     views=preset("crop", least=0.3, most=0.7, shortest=3),
     pooler=preset("mean"),
     head=preset("none"),

@@ -6,7 +6,7 @@ from cseb.methods.spec import Method, preset
 
 CT = Method(
     name="ct",
-    source="Carlsson et al., ICLR 2021; released code for batches, optimiser and rates; miCSE, tables 1 and 2",
+    source="Carlsson et al., ICLR 2021; authors' code for batches, optimiser and rates; miCSE, tables 1 and 2",
     views=preset("random_pairs", negatives=7),
     pooler=preset("mean"),
     head=preset("none"),

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 DCLR = Method(
     name="dclr",
-    source="Zhou et al., ACL 2022, arXiv:2205.00656; released code and script (BERT-base)",
+    source="Zhou et al., ACL 2022, arXiv:2205.00656; authors' code and script (BERT-base)",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("mlp"),
@@ -26,7 +26,7 @@ DCLR = Method(
     ),
     deviations=(
         "teacher: the complementary model is a SimCSE of the same subset, trained first, one epoch in the method's own "
-        "batches, its vectors those behind the head; the release takes SimCSE's checkpoint of 10^6 sentences",
+        "batches, its vectors those behind the head; the authors' code takes SimCSE's checkpoint of 10^6 sentences",
         "teacher: its vectors are without dropout; in the code the complementary model stays in training mode, so that "
         "its dropout has a part in what is flagged",
         "debiased_nce: logistic loss of softmax probabilities where flagged logits are set to 0, as in the code; the "
@@ -35,7 +35,7 @@ DCLR = Method(
         "pooler: in the code padding is attended to in training and on the dev set; ours masks it",
         "pooler: [CLS] and a new head; the code puts the pre-trained pooler before the head (`+cls_pooler`, also then "
         "at test)",
-        "selection: the release's is the mean of STS-B and SICK-R dev, of vectors behind the pre-trained pooler",
+        "selection: the authors' is the mean of STS-B and SICK-R dev, of vectors behind the pre-trained pooler",
         "recipe: three epochs. RoBERTa-base has `+debiased_nce(threshold=0.85, noise=2.5)`; BERT-large starts from a "
         "SimCSE checkpoint",
     ),

@@ -2,11 +2,11 @@
 
 from cseb.methods.spec import Method, preset
 
-_SCALE = "nt_xent: gradients are not divided by the number of processes, as a fault of the release did"
+_SCALE = "nt_xent: gradients are not divided by the number of processes, as a fault of the authors' code did"
 
 DECLUTR = Method(
     name="declutr",
-    source="Giorgi et al., ACL 2021, arXiv:2006.03659 (DeCLUTR); released code (RoBERTa-base)",
+    source="Giorgi et al., ACL 2021, arXiv:2006.03659 (DeCLUTR); authors' code (RoBERTa-base)",
     views=preset("spans", anchors=2, positives=2, shortest=32, longest=512),
     pooler=preset("mean"),
     head=preset("none"),
@@ -30,11 +30,12 @@ DECLUTR = Method(
         dropout="model",
     ),
     deviations=(
-        "spans: word pieces as they stand in the document; the release writes them out and splits them again. A "
-        "document too short for spans of `longest` has shorter ones; the release refuses it",
-        "anchor_mlm: one more pass over the anchors, with other dropout masks; the release reads both losses off one",
-        "recipe: SimCSE's 15,625 steps; one pass over half a million documents there. Released in fp16 (AMP), fp32 "
-        "here; a linear schedule with a tenth of warm-up in the place of the slanted triangle",
+        "spans: word pieces as they stand in the document; the authors' code writes them out and splits them again. A "
+        "document too short for spans of `longest` has shorter ones; the authors' code refuses it",
+        "anchor_mlm: one more pass over the anchors, with other dropout masks; the authors' code reads both losses off "
+        "one",
+        "recipe: SimCSE's 15,625 steps; one pass over half a million documents there. Trained in fp16 by the authors "
+        "(AMP), fp32 here; a linear schedule with a tenth of warm-up in the place of the slanted triangle",
         "span_" + _SCALE,
     ),
 )

@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 
 DIFFCSE = Method(
     name="diffcse",
-    source="Chuang et al., NAACL 2022, arXiv:2204.10298; released code and script (BERT-base, STS)",
+    source="Chuang et al., NAACL 2022, arXiv:2204.10298; authors' code and script (BERT-base, STS)",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("bn_mlp", inner="2x"),
@@ -29,11 +29,11 @@ DIFFCSE = Method(
         "`+rtd(generator=self)` takes a frozen copy of the encoder with its own masked-LM head, and data seen is the "
         "subset; where its files hold no such head it is refused",
         "rtd: the text samples from the generator where words are masked and sums over tokens; the code takes its best "
-        "guess at every position and averages over all, padding included; we take the code's, for which the weight "
-        "is meant (`fill=sample, count=real` come nearest to the text)",
+        "guess at every position and averages over all, padding included; we take the code's, for which the weight is "
+        "meant (`fill=sample, count=real` come nearest to the text)",
         "rtd: the generator's dropout stays on, as in the code; the text does not say",
         'rtd: for RoBERTa the release\'s generator is distilroberta-base: `+rtd(generator="distilroberta-base")`',
-        "recipe: two epochs, twice the steps of SimCSE; released in fp16, fp32 here",
+        "recipe: two epochs, twice the steps of SimCSE; trained in fp16 by the authors, fp32 here",
         *SIMCSE.deviations[2:],
     ),
 )

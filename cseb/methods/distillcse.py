@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 
 DISTILLCSE = Method(
     name="distillcse",
-    source="Xu et al., Findings of EMNLP 2023, arXiv:2310.13499; released code and script (BERT-base)",
+    source="Xu et al., Findings of EMNLP 2023, arXiv:2310.13499; authors' code and script (BERT-base)",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("mlp"),
@@ -29,8 +29,8 @@ DISTILLCSE = Method(
         dropout="model",
     ),
     deviations=(
-        "teacher: a SimCSE of the same subset, trained first, one epoch of 10^6 sentences long; the release takes "
-        "SimCSE's checkpoint of 10^6 sentences",
+        "teacher: a SimCSE of the same subset, trained first, one epoch of 10^6 sentences long; the authors' code "
+        "takes SimCSE's checkpoint of 10^6 sentences",
         "teacher: one; the paper's best rows have 16, and students as next teachers",
         "listwise_ce: groups are cut by the softmax of plain cosines, as in the code, whose help says tempered",
         "published rows have several or larger teachers, all of 10^6 sentences",

@@ -11,7 +11,7 @@ FILE = (
 
 SYNCSE = Method(
     name="syncse",
-    source="Zhang, Lan & He, EMNLP 2023, arXiv:2305.15077 (SynCSE); released script, RoBERTa-base",
+    source="Zhang, Lan & He, EMNLP 2023, arXiv:2305.15077 (SynCSE); authors' script, RoBERTa-base",
     views=preset("generated_triples"),
     pooler=preset("cls"),
     head=preset("mlp", keep=True),
@@ -42,7 +42,7 @@ SYNCSE = Method(
 MULTICSR = replace(
     SYNCSE,
     name="multicsr",
-    source="Wang et al., NAACL 2024, arXiv:2310.10962 (MultiCSR); released code, stage 3",
+    source="Wang et al., NAACL 2024, arXiv:2310.10962 (MultiCSR); authors' code, stage 3",
     head=preset("mlp"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("filtered_bce", temperature=0.05, threshold=0.95),),
@@ -76,7 +76,7 @@ MULTICSR = replace(
 GCSE = replace(
     SYNCSE,
     name="gcse",
-    source="Lai et al. 2024, arXiv:2409.12887 (GCSE); released code, BERT-base",
+    source="Lai et al. 2024, arXiv:2409.12887 (GCSE); authors' code, BERT-base",
     head=preset("mlp"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("gaussian_nce", temperature=0.05, alpha=0.17),),

@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 
 GIST = Method(
     name="gist",
-    source="Solatorio 2024, arXiv:2402.16829 (GISTEmbed); released code",
+    source="Solatorio 2024, arXiv:2402.16829 (GISTEmbed); authors' code",
     views=preset("pairs"),
     pooler=preset("cls"),
     head=preset("none"),

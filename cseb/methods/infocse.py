@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 
 INFOCSE = Method(
     name="infocse",
-    source="Wu et al., Findings of EMNLP 2022, arXiv:2210.06432 (InfoCSE); released code and script (BERT-base)",
+    source="Wu et al., Findings of EMNLP 2022, arXiv:2210.06432 (InfoCSE); authors' code and script (BERT-base)",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("bn_mlp", inner="2x"),
@@ -28,14 +28,14 @@ INFOCSE = Method(
         dropout="model",
     ),
     deviations=(
-        "start: the release starts from Condenser, BERT trained further on Wikipedia and books with a head on it; here "
-        "from the encoder that is named, as all methods, so that the printed 78.85 is not comparable",
-        "aux_mlm: the new layers start at random; the release loads Condenser's own where that file exists",
+        "start: the authors' code starts from Condenser, BERT trained further on Wikipedia and books with a head on "
+        "it; here from the encoder that is named, as all methods, so that the printed 78.85 is not comparable",
+        "aux_mlm: the new layers start at random; the authors' code loads Condenser's own where that file exists",
         "aux_mlm: `half` of the encoder's layers are frozen, 6 of BERT-base's 12 as released",
         "aux_mlm: the copy of the masked-LM head is not tied to the frozen word embeddings",
         "aux_mlm: the released weight of 1e-5 brings gradients of the new layers near epsilon of the released AdamW, "
         "1e-8, and they may learn more slowly than the rest; `+aux_mlm(weight=0.001)` is the option",
-        "recipe: two epochs, twice the steps of SimCSE; released in fp16, fp32 here",
+        "recipe: two epochs, twice the steps of SimCSE; trained in fp16 by the authors, fp32 here",
         *SIMCSE.deviations[2:],
     ),
 )

@@ -31,10 +31,10 @@ INFORMIN_CL = Method(
         "reconstruction: weight 0.4 is table 3's for BERT-base (RoBERTa: 4); the code's default is 1",
         "reconstruction: the text maximises both terms (eq. 4, 8) and minimises their sum; we minimise both",
         "infonce: eq. 4 prints exp(sim)/tau and a 1/B inside the logarithm; the second shifts it by log B",
-        "head: linear and tanh in training as the text says; the released script trains without a head",
+        "head: linear and tanh in training as the text says; the authors' script trains without a head",
         "mlm: on by default in the code (weight 0.1), optional in the text; off here, `informin-cl-mlm` has it",
         "recipe: learning rate 3e-5 is table 3's, the script has 5e-5; Adam is AdamW without decay, as in SimCSE",
-        "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option",
+        "recipe: trained in fp16 by the authors; fp32 here, `+recipe(precision=bf16)` is the option",
         "reconstruction: the weight is for D = 768; in other widths the released form is weaker or stronger by 768 / D",
     ),
 )

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 IS_BERT = Method(
     name="isbert",
-    source="Zhang et al., EMNLP 2020, arXiv:2009.12061; released code (BERT-base)",
+    source="Zhang et al., EMNLP 2020, arXiv:2009.12061; authors' code (BERT-base)",
     views=preset("identity"),
     pooler=preset("cnn_mean", widths=(1, 3, 5)),
     head=preset("none"),
@@ -29,8 +29,8 @@ IS_BERT = Method(
         "cnn_mean: no activation behind the convolutions, as in the code; the text is said to have one",
         "cnn_mean: the convolutions see zeros at padding, so that vectors do not depend on the batch",
         "recipe: 31,250 steps are one epoch of 10^6 sentences",
-        "recipe: AdamW without bias correction and with eps 1e-6, the default of the release's sentence-transformers",
-        "recipe: weight decay reaches every weight; the release spares biases and layer normalisation",
+        "recipe: AdamW without bias correction and with eps 1e-6, the default of the authors' sentence-transformers",
+        "recipe: weight decay reaches every weight; the authors' code spares biases and layer normalisation",
         "ami: there is one view, and attention maps of two are needed",
     ),
 )

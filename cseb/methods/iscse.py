@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 
 ISCSE = Method(
     name="iscse",
-    source="He et al., AAAI 2023, arXiv:2305.07424; released code and script (BERT-base)",
+    source="He et al., AAAI 2023, arXiv:2305.07424; authors' code and script (BERT-base)",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("mlp"),

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 L2P_CSR = Method(
     name="l2p-csr",
-    source="Zhou et al., IEEE/ACM TASLP 2023 (L2P-CSR); released code and script (BERT)",
+    source="Zhou et al., IEEE/ACM TASLP 2023 (L2P-CSR); authors' code and script (BERT)",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("mlp"),
@@ -28,12 +28,12 @@ L2P_CSR = Method(
         "of 1e-6; ours starts from the encoder itself, at SimCSE's rate. The paper was not read",
         "recipe: 128 sentences a step; the script has 128 on each of two devices. Steps are one epoch of 10^6 "
         "sentences",
-        "selection: the release's is an average of dev sets; ours is the dev set of the run",
+        "selection: the authors' is an average of dev sets; ours is the dev set of the run",
         "learnt_mask_nce: in the code tokens attend to padding in the perturbed pass; ours masks it",
         "learnt_mask_nce: as in the code a token's score moves by 0.1 whatever the size of its gradient, [CLS] may be "
         "masked, and states that are kept in part are not scaled up",
         "learnt_mask_nce: MLM beside it is off, as in the script (`+mlm`)",
-        "other encoders in the release: RoBERTa has `+learnt_mask_nce(points=2)`",
-        "pooler: tested before the head (`keep=False`), as the release does",
+        "other encoders in the authors' code: RoBERTa has `+learnt_mask_nce(points=2)`",
+        "pooler: tested before the head (`keep=False`), as the authors' code does",
     ),
 )

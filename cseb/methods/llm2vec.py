@@ -5,13 +5,14 @@ from cseb.methods.spec import Method, preset
 LORA = preset("lora", rank=16, alpha=32.0, targets="all")
 BOTH_SIDES = "encoder: `--encoder bidirectional:DECODER`, else attention keeps its causal mask"
 SHARED = (
-    "lora: all linear layers, those of the release in its families; no dropout of 0.05 on the low-rank path",
-    "recipe: released in bf16, fp32 here; it stops 1,000 steps into a linear schedule of three epochs, constant here",
+    "lora: all linear layers, those of the authors' code in its families; no dropout of 0.05 on the low-rank path",
+    "recipe: trained in bf16 by the authors, fp32 here; it stops 1,000 steps into a linear schedule of three epochs, "
+    "constant here",
 )
 
 MNTP = Method(
     name="mntp",
-    source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its second step; released code",
+    source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its second step; authors' code",
     views=preset("identity"),
     pooler=preset("mean"),
     head=preset("none"),
@@ -33,18 +34,19 @@ MNTP = Method(
     ),
     deviations=(
         BOTH_SIDES,
-        "mntp: the blank takes the place of every hidden token; the release does so for Mistral alone, and hides 0.8; "
-        "for other families it leaves a tenth as it is and puts random words in the place of another tenth",
-        "identity: texts are the sentences of the subset; the release cuts WikiText-103 into pieces of 512 tokens",
+        "mntp: the blank takes the place of every hidden token; the authors' code does so for Mistral alone, and hides "
+        "0.8; for other families it leaves a tenth as it is and puts random words in the place of another tenth",
+        "identity: texts are the sentences of the subset; the authors' code cuts WikiText-103 into pieces of 512 "
+        "tokens",
         *SHARED,
-        "recipe: no rate is given, so that it is the default of transformers' trainer; the looks at the dev set are "
-        "those of its evaluation, which chooses nothing there",
+        "recipe: no rate is given, so that it is the default of transformers' trainer; the evaluations are those of "
+        "its evaluation, which chooses nothing there",
     ),
 )
 
 LLM2VEC = Method(
     name="llm2vec",
-    source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its third step, without labels; released code",
+    source="BehnamGhader et al., COLM 2024 (LLM2Vec), arXiv:2404.05961: its third step, without labels; authors' code",
     views=preset("dropout"),
     pooler=preset("mean"),
     head=preset("none"),
@@ -66,12 +68,13 @@ LLM2VEC = Method(
     ),
     deviations=(
         BOTH_SIDES,
-        "encoder: the paper starts from the model of `mntp`: `cseb run --methods mntp --save-models`, then "
-        "`--encoder results/models/KEY`; from any other it is the ablation without that step",
+        "encoder: the paper starts from the model of `mntp`: `cseb run --methods mntp --save-models`, then `--encoder "
+        "results/models/KEY`; from any other it is the ablation without that step",
         *SHARED,
         "mean: on lines of Wikipedia without an instruction, the authors' code averages over all positions, padding "
         "included, and leaves out the begin token at test; ours averages over all real tokens",
-        "recipe: 0.3 is every rate of the configuration; the release sets that of attention, which is the only one of "
-        "Llama, Mistral, Gemma and Qwen; looks at the dev set are as often as the release saves, which chooses nothing",
+        "recipe: 0.3 is every rate of the configuration; the authors' code sets that of attention, which is the only "
+        "one of Llama, Mistral, Gemma and Qwen; evaluations are as often as the authors' code saves, which chooses "
+        "nothing",
     ),
 )

@@ -7,7 +7,7 @@ from cseb.methods.spec import Method, preset
 
 MIXCSE = Method(
     name="mixcse",
-    source="Zhang et al., AAAI 2022; released code and script (BERT-base) for the form and the fraction 0.2",
+    source="Zhang et al., AAAI 2022; authors' code and script (BERT-base) for the form and the fraction 0.2",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("mlp"),
@@ -27,8 +27,8 @@ MIXCSE = Method(
         dropout="model",
     ),
     deviations=(
-        "mixed_infonce: the text adds one mixture of unit vectors per anchor, the code 2 B columns from both views "
-        "and mixes vectors as they are; we take the code's, `mixcse-paper` the text's",
+        "mixed_infonce: the text adds one mixture of unit vectors per anchor, the code 2 B columns from both views and "
+        "mixes vectors as they are; we take the code's, `mixcse-paper` the text's",
         "mixed_infonce: mixtures with more of the anchor's own sentence count with logit 0, as in the code, and are "
         "not taken out",
         "pooler: the code chooses checkpoints by vectors after the head and tests those before it; ours are all before",
@@ -39,7 +39,7 @@ MIXCSE = Method(
 MIXCSE_PAPER = replace(
     MIXCSE,
     name="mixcse-paper",
-    source="Zhang et al., AAAI 2022, as the text has it: one mixture per anchor; optimiser settings of the release",
+    source="Zhang et al., AAAI 2022, as in the text: one mixture per anchor; optimiser of the authors' code",
     terms=(preset("mixed_infonce", temperature=0.05, mix=0.2, form="paper"),),
     deviations=(
         "mixed_infonce: one mixture of unit vectors per anchor, as in the text; optimiser and fraction are the code's",

@@ -32,9 +32,9 @@ MOCOSE = Method(
         "momentum_nce: the momentum rises over the run's own steps; the code's cosine has 15,000 and then turns back",
         "momentum_nce: no sentence meets its own old key; in the code it may, which in small subsets is most of them",
         "momentum_nce: the code's FGSM step of 5e-9 on word embeddings is left out, it changes no digit",
-        "momentum_nce: momentum 0.85 is the poster's, 0.75 to 0.95 were tried; queue 512 and batch 64 are the "
-        "poster's too, the notebook has 256 and 256",
-        "recipe: weight decay reaches every weight; the release spares biases and layer normalisation",
+        "momentum_nce: momentum 0.85 is the poster's, 0.75 to 0.95 were tried; queue 512 and batch 64 are the poster's "
+        "too, the notebook has 256 and 256",
+        "recipe: weight decay reaches every weight; the authors' code spares biases and layer normalisation",
         "recipe: BERT-large has `+recipe(batch_size=32, learning_rate=1e-5)`",
         "ami: there is one view, and attention maps of two are needed",
     ),

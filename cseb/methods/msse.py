@@ -7,7 +7,7 @@ from cseb.methods.spec import Method, preset
 MSSE = Method(
     name="msse",
     source="Harnessing Dimensional Contrast and Information Compensation, ICASSP 2025 (openreview ICf8y366kK): "
-    "eq. 2 to 10, table 5; released code for weights, decoder and prompt",
+    "eq. 2 to 10, table 5; authors' code for weights, decoder and prompt",
     views=preset("dropout"),
     pooler=preset("mask_prompt"),
     head=preset("linear"),
@@ -31,12 +31,12 @@ MSSE = Method(
         dropout="model",
     ),
     deviations=(
-        "views: the positive is an English-German-English translation; without translators the second view is "
-        "dropout alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",
+        "views: the positive is an English-German-English translation; without translators the second view is dropout "
+        "alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",
         "terms: the text has 0.8 DCM + 0.2 ICM with sums, the code 0.2 DCM + 1.0 ICM with means and a fourth term of "
         "0.8; we take the text's three terms at the code's scale",
-        "dcm: the code pairs consecutive rows, which are different sentences, and uses the first token; we pair "
-        "(h, h+) of the pooler, standardised in population form",
+        "dcm: the code pairs consecutive rows, which are different sentences, and uses the first token; we pair (h, "
+        "h+) of the pooler, standardised in population form",
         "reconstruct: the code's target is the positive while its memory is the original; our target is the sentence "
         "itself (`target=positive` is the code's)",
         "reconstruct: prompt and special tokens are left out of the mean; the code counts them",
@@ -51,7 +51,7 @@ MSSE = Method(
 MSSE_RELEASED = replace(
     MSSE,
     name="msse-released",
-    source="released code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line fixed that cannot run; "
+    source="authors' code of MSSE (ICASSP 2025, openreview ICf8y366kK), with the one line fixed that cannot run; "
     "eq. 2 to 9",
     terms=(
         preset("infonce", temperature=0.05),

@@ -27,8 +27,8 @@ STUDENT = (
 )
 OWN_COLUMN = (
     "above that a sentence outside the bank has no column of its own, which takes nearly all of the teacher's "
-    "distribution where there is one; the release adds the batch to its queue. `corpus=N` of the subset's size or more "
-    "keeps a column for every sentence"
+    "distribution where there is one; the authors' code adds the batch to its queue. `corpus=N` of the subset's size "
+    "or more keeps a column for every sentence"
 )
 DELETED = "delete: a tenth of the word pieces is deleted from the second view, none from sentences of fewer than six; "
 VIEW = f"{DELETED}the paper's main rows have back-translations; its table 6 finds deletion as good for BERT-base"
@@ -62,7 +62,7 @@ DISTIL_L2 = Method(
 DISTIL_MSE = replace(
     DISTIL_L2,
     name="distil-mse",
-    source="Reimers & Gurevych, EMNLP 2020, arXiv:2004.09813; released code of sentence-transformers "
+    source="Reimers & Gurevych, EMNLP 2020, arXiv:2004.09813; code of sentence-transformers "
     "(model_distillation.py, MSELoss)",
     terms=(preset("regress", form="mse"),),
     recipe=preset(
@@ -81,7 +81,8 @@ DISTIL_MSE = replace(
     ),
     deviations=(
         TEACHER,
-        "outside_teacher: main directions are of the subset's vectors, the release fits them on 40,000 further texts",
+        "outside_teacher: main directions are of the subset's vectors, the authors' code fits them on 40,000 further "
+        "texts",
         "recipe: one epoch of 200,000 sentences, kept for every fraction; trained in fp16, fp32 here",
     ),
 )
@@ -108,7 +109,7 @@ DISTIL_RELATIONAL = replace(
 CONGEN = replace(
     DISTIL_L2,
     name="congen",
-    source="Limkonchotiwat et al., Findings of EMNLP 2022 (ConGen): eq. 1 to 3; released code (BERT-base)",
+    source="Limkonchotiwat et al., Findings of EMNLP 2022 (ConGen): eq. 1 to 3; authors' code (BERT-base)",
     views=preset("delete", rate=0.1),
     head=preset("mlp", keep=True),
     terms=(preset("bank_ce", teacher=0.05, student=0.07, control=0.5, corpus=10_000),),
@@ -123,7 +124,7 @@ CONGEN = replace(
 SCT = replace(
     DISTIL_L2,
     name="sct",
-    source="Limkonchotiwat et al., TACL 2023, arXiv:2311.03228 (SCT): eq. 4, distillation; released code (BERT-base)",
+    source="Limkonchotiwat et al., TACL 2023, arXiv:2311.03228 (SCT): eq. 4, distillation; authors' code (BERT-base)",
     views=preset("delete", rate=0.1),
     terms=(preset("cross_view_kl", teacher=0.04, student=0.05, corpus=10_000),),
     recipe=DISTIL_L2.recipe.updated(part("recipe", learning_rate=1e-4)),
@@ -135,7 +136,7 @@ SCT = replace(
         "delete: the teacher reads the whole sentence for both views, so that both banks and both targets are one: the "
         "loss is ConGen's at other temperatures, without a head. Renderings that lie in a file "
         "(`+paraphrase(file=...)`) or pairs give the teacher two, as in the paper",
-        "terms: the paper adds its loss without a teacher; the release starts from an encoder trained by that instead, "
-        "and has the distillation alone, as here",
+        "terms: the paper adds its loss without a teacher; the authors' code starts from an encoder trained by that "
+        "instead, and has the distillation alone, as here",
     ),
 )

@@ -7,7 +7,7 @@ from cseb.methods.spec import Method, preset
 
 PCL = Method(
     name="pcl",
-    source="Wu et al., EMNLP 2022, arXiv:2201.12093; released code and README (BERT-base)",
+    source="Wu et al., EMNLP 2022, arXiv:2201.12093; authors' code and README (BERT-base)",
     views=preset("token_edits", rate=0.2),
     pooler=preset("cls"),
     head=preset("mlp"),
@@ -34,8 +34,8 @@ PCL = Method(
     deviations=(
         "peer_encoder: in the code the peer is given no attention mask and attends to padding; ours is given one, "
         "`pcl-released` is the code's",
-        "peer_encoder: reads through its pre-trained pooler and then the head of the first network, as in the code; "
-        "in encoders without one, by the pooler of the method (`pooler=pretrained` refuses them)",
+        "peer_encoder: reads through its pre-trained pooler and then the head of the first network, as in the code; in "
+        "encoders without one, by the pooler of the method (`pooler=pretrained` refuses them)",
         "group_softmax_bce: the text has a contrast of several positives, the code a logistic loss of softmax "
         "probabilities; we take the code's",
         "kl_peers: averaged over all entries as in the code; `reduction=batchmean` is the divergence itself",
@@ -49,7 +49,7 @@ PCL = Method(
 PCL_RELEASED = replace(
     PCL,
     name="pcl-released",
-    source="released code of PCL (Wu et al., EMNLP 2022, arXiv:2201.12093), its peer without an attention mask",
+    source="authors' code of PCL (Wu et al., EMNLP 2022, arXiv:2201.12093), its peer without an attention mask",
     network=preset("peer_encoder", attention_mask=False),
     deviations=PCL.deviations[1:],
 )

@@ -2,11 +2,11 @@
 
 from cseb.methods.spec import Method, preset
 
-FP16 = "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option"
+FP16 = "recipe: trained in fp16 by the authors; fp32 here, `+recipe(precision=bf16)` is the option"
 
 PROMCSE = Method(
     name="promcse",
-    source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); released code, BERT-base, "
+    source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); authors' code, BERT-base, "
     "unsupervised",
     views=preset("dropout"),
     pooler=preset("cls"),
@@ -30,7 +30,7 @@ PROMCSE = Method(
     deviations=(
         "recipe: the rate, a thousand times SimCSE's, was chosen at one epoch of 10^6 sentences; kept for every "
         "fraction of the corpus",
-        "infonce: the release's RoBERTa commands add masked language modelling, `+mlm(weight=0.1)`; BERT's do not",
+        "infonce: the authors' RoBERTa commands add masked language modelling, `+mlm(weight=0.1)`; BERT's do not",
         "prefix: a trained encoder cannot be saved, for no checkpoint of its family has prefixes",
         FP16,
     ),
@@ -38,7 +38,7 @@ PROMCSE = Method(
 
 PROMCSE_SUP = Method(
     name="promcse-sup",
-    source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); released code, BERT-base, "
+    source="Jiang, Zhang & Wang, Findings of EMNLP 2022, arXiv:2203.06875 (PromCSE); authors' code, BERT-base, "
     "supervised",
     views=preset("triples"),
     pooler=preset("cls"),
@@ -61,7 +61,7 @@ PROMCSE_SUP = Method(
     ),
     deviations=(
         "recipe: ten epochs of the released triples of supervised SimCSE are 10,770 steps; kept for every fraction",
-        "hardest_hinge: its weight of 10 is that of the release's RoBERTa-large; none is given for BERT-base",
+        "hardest_hinge: its weight of 10 is that of the authors' RoBERTa-large; none is given for BERT-base",
         PROMCSE.deviations[2],
         FP16,
     ),

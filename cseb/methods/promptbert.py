@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 PROMPTBERT = Method(
     name="promptbert",
-    source="Jiang et al., EMNLP 2022, arXiv:2201.04337; released code and script (unsupervised, BERT-base)",
+    source="Jiang et al., EMNLP 2022, arXiv:2201.04337; authors' code and script (unsupervised, BERT-base)",
     views=preset("prompts"),
     pooler=preset("mask_prompt", template='This sentence of "[X]" means [MASK].'),
     head=preset("mlp"),
@@ -25,12 +25,12 @@ PROMPTBERT = Method(
     ),
     deviations=(
         "prompts: the vector of the prompt alone is taken off in training and not at test, as in the final evaluation "
-        "of the script; on the dev set the release takes it off, ours does not",
+        "of the script; on the dev set the authors' code takes it off, ours does not",
         "test: the script puts a full stop behind sentences without an end mark before the prompt closes; ours are as "
         "they stand",
         "prompts: sentences of one length share the vector of the prompt alone, dropout included, as in the code",
         "recipe: 32 pieces of the sentence, prompt and special tokens on top, as in the code",
-        "recipe: released in fp16 on one device; fp32 here",
+        "recipe: trained in fp16 by the authors on one device; fp32 here",
         "other encoders: RoBERTa has single quotes and other words, `+mask_prompt(template=\"This sentence : ' [X] ' "
         'means [MASK].")+prompts(second="The sentence : \' [X] \' means [MASK].")`',
     ),

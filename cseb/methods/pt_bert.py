@@ -7,14 +7,15 @@ from cseb.methods.spec import Method, preset
 _QUEUE = (
     "queue: the code contrasts with the slow copy's vectors of the batch and of the last three, without a gradient; "
     "ours are the online encoder's second view, with one, and the slow copy's vectors of the last 256 sentences",
-    "queue: the release copies the encoder before its weights are loaded, so that the slow copy starts at random; ours "
-    "starts from the loaded weights. Pooler and head of the keys are the online ones, in the code slow copies in part",
+    "queue: the authors' code copies the encoder before its weights are loaded, so that the slow copy starts at "
+    "random; ours starts from the loaded weights. Pooler and head of the keys are the online ones, in the code slow "
+    "copies in part",
     "queue: in subsets below four queues a sentence never meets its own old key; in the code it may",
 )
 
 PT_BERT = Method(
     name="pt-bert",
-    source="Tan et al., Findings of ACL 2022 (PT-BERT); released code and script (BERT-base), with what its pseudo "
+    source="Tan et al., Findings of ACL 2022 (PT-BERT); authors' code and script (BERT-base), with what its pseudo "
     "tokens attend to put right",
     views=preset("dropout"),
     pooler=preset("pseudo_tokens", count=128),
@@ -41,16 +42,16 @@ PT_BERT = Method(
         "was not read",
         "pseudo_tokens: the code adds the token mask to scores of the pseudo tokens, whose number it is not, and "
         "cannot run as released; left out",
-        "pseudo_tokens: tested with the first token itself, as in the release's script (`+pseudo_tokens(test=true)`)",
+        "pseudo_tokens: tested with the first token itself, as in the authors' script (`+pseudo_tokens(test=true)`)",
         *_QUEUE,
-        "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option",
+        "recipe: trained in fp16 by the authors; fp32 here, `+recipe(precision=bf16)` is the option",
     ),
 )
 
 PT_BERT_RELEASED = replace(
     PT_BERT,
     name="pt-bert-released",
-    source="Tan et al., Findings of ACL 2022 (PT-BERT): its released code and script (BERT-base), with the mask left "
+    source="Tan et al., Findings of ACL 2022 (PT-BERT): its authors' code and script (BERT-base), with the mask left "
     "out that cannot run",
     pooler=preset("pseudo_tokens", count=128, at="pooled"),
     deviations=(

@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 
 RANKENCODER = Method(
     name="rankencoder",
-    source="Seonwoo et al., ACL 2023, arXiv:2209.04333; released code (SimCSE variant, BERT-base)",
+    source="Seonwoo et al., ACL 2023, arXiv:2209.04333; authors' code (SimCSE variant, BERT-base)",
     views=preset("dropout"),
     pooler=preset("cls"),
     head=preset("mlp"),
@@ -29,10 +29,11 @@ RANKENCODER = Method(
         dropout="model",
     ),
     deviations=(
-        "teacher: a SimCSE of the same subset, trained first; the release trains it on 10^6 sentences",
-        "recipe: the release chooses by the dev sets of STS-B and SICK-R together; here the benchmark says by which",
-        "rank_mse: the corpus is what training draws of the subset, 10,000 at most; the release takes 10,000 of 10^6, "
-        "which at 0.1 % is ten times the training data. With a thousand sentences the rankings are coarse",
+        "teacher: a SimCSE of the same subset, trained first; the authors' code trains it on 10^6 sentences",
+        "recipe: the authors' code chooses by the dev sets of STS-B and SICK-R together; here the benchmark says by "
+        "which",
+        "rank_mse: the corpus is what training draws of the subset, 10,000 at most; the authors' code takes 10,000 of "
+        "10^6, which at 0.1 % is ten times the training data. With a thousand sentences the rankings are coarse",
         "test: cosines of vectors, which any task can use; the paper's score of a pair mixes in a tenth of rank "
         "correlation over the corpus, and `+rank_mix` has it: vectors made longer, whose inner product is that score, "
         "over the training subset in the place of outside sentences, equal values sharing a rank as in SciPy",

@@ -12,7 +12,7 @@ BUDGET = (
 
 COSENT = Method(
     name="cosent",
-    source="Huang et al., TASLP 2024, doi:10.1109/TASLP.2024.3402087; released code of sentence-transformers",
+    source="Huang et al., TASLP 2024, doi:10.1109/TASLP.2024.3402087; code of sentence-transformers",
     views=preset("rated_pairs"),
     pooler=preset("mean"),
     head=preset("none"),
@@ -37,7 +37,7 @@ COSENT = Method(
 ANGLE = replace(
     COSENT,
     name="angle",
-    source="Li & Li, ACL 2024, arXiv:2309.12871 (AnglE); released code of sentence-transformers",
+    source="Li & Li, ACL 2024, arXiv:2309.12871 (AnglE); code of sentence-transformers",
     terms=(preset("rank_scores", scale=20.0, similarity="angle"),),
     deviations=(
         RATED,
@@ -50,7 +50,7 @@ ANGLE = replace(
 SBERT_REGRESSION = replace(
     COSENT,
     name="sbert-regression",
-    source="Reimers & Gurevych, EMNLP 2019, arXiv:1908.10084: regression objective; released code",
+    source="Reimers & Gurevych, EMNLP 2019, arXiv:1908.10084: regression objective; authors' code",
     terms=(preset("score_mse", lowest=0.0, highest=5.0),),
     deviations=(
         RATED,

@@ -74,8 +74,8 @@ RCL = replace(
         "entropy: hard negatives are columns of it as of the first term; eq. 2 knows of positives alone, and the "
         "appendix trains with hard negatives without saying where",
         "entropy_models: the paper stops when the loss has not fallen for 3 steps, which on batches is at once; ours "
-        "evaluates on 2,048 held-out triples every 43 steps, for an epoch at most; "
-        "`entropy_models(every=1, held_out=0)` takes the paper at its word",
+        "evaluates on 2,048 held-out triples every 43 steps, for an epoch at most; `entropy_models(every=1, "
+        "held_out=0)` takes the paper at its word",
         "entropy_models: the appendix prints the second phi as 0.0, tables 4 and 5 as 0.02; we take 0.02",
         "entropy_models: algorithm 1 loops over negative phi too, tables 4 and 5 and the grid of the appendix have "
         "positive ones alone, and so have we: `+entropy_models(phis=(-0.02,-0.01,0.01,0.02))` is a loop of both",

@@ -27,7 +27,7 @@ class Recipe:
     batch of an epoch. dropout: "model" keeps the rates of the encoder's own configuration.
     """
 
-    preset: ClassVar = {  # SimCSE, BERT-base, unsupervised (tables and released script)
+    preset: ClassVar = {  # SimCSE, BERT-base, unsupervised (tables and authors' script)
         "steps": 15_625,
         "batch_size": 64,
         "learning_rate": 3e-5,

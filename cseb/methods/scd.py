@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 SCD = Method(
     name="scd",
-    source="Klein & Nabi, ACL 2022, arXiv:2203.07847; released code and its README's command (BERT-base)",
+    source="Klein & Nabi, ACL 2022, arXiv:2203.07847; authors' code and its README's command (BERT-base)",
     views=preset("multi_dropout", rates=(0.05, 0.155)),
     pooler=preset("cls"),
     head=preset("barlow_projector", width=4_096),
@@ -33,6 +33,6 @@ SCD = Method(
         "barlow_projector: batch statistics of each view by itself; correlations in the code add 1e-5 to variances",
         "recipe: the command chooses its checkpoint on the dev set of SICK-R; here the benchmark says which",
         "recipe: a subset of N sentences below 192 needs `+recipe(batch_size=N)`; C has that rank at most",
-        "recipe: released in fp16; fp32 here",
+        "recipe: trained in fp16 by the authors; fp32 here",
     ),
 )

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 SG_OPT = Method(
     name="sg-opt",
-    source="Kim, Yoo & Lee, ACL 2021, arXiv:2106.07345; released code (SG-BERT, BERT-base)",
+    source="Kim, Yoo & Lee, ACL 2021, arXiv:2106.07345; authors' code (SG-BERT, BERT-base)",
     views=preset("identity"),
     pooler=preset("cls"),
     head=preset("gelu_mlp", width=4_096),

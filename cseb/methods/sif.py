@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 SIF = Method(
     name="sif",
-    source="Arora, Liang & Ma 2017 (ICLR), algorithm 1; released code",
+    source="Arora, Liang & Ma 2017 (ICLR), algorithm 1; authors' code",
     views=preset("dropout"),
     pooler=preset("sif", a=0.001),
     head=preset("none"),
@@ -12,10 +12,10 @@ SIF = Method(
     terms=(),
     recipe=preset("recipe", steps=0),
     deviations=(
-        "sif: frequencies are those of tokens in the training sentences; the release reads those of words in a large "
-        "corpus from a file",
-        "remove_components: the direction is that of the training sentences; the release takes it from the sentences "
-        "of each task",
+        "sif: frequencies are those of tokens in the training sentences; the authors' code reads those of words in a "
+        "large corpus from a file",
+        "remove_components: the direction is that of the training sentences; the authors' code takes it from the "
+        "sentences of each task",
         "any encoder's states are weighted; the paper has tables of word vectors, such as `static:glove:6b-50d`",
     ),
 )

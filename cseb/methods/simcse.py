@@ -24,8 +24,8 @@ SIMCSE = Method(
         dropout="model",
     ),
     deviations=(
-        "recipe: SimCSE's text evaluates every 250 steps, its released scripts every 125; we take 125",
-        "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option",
-        "pooler: tested before the head (`keep=False`), as the release does without supervision",
+        "recipe: SimCSE's text evaluates every 250 steps, its scripts every 125; we take 125",
+        "recipe: trained in fp16 by the authors; fp32 here, `+recipe(precision=bf16)` is the option",
+        "pooler: tested before the head (`keep=False`), as the authors' code does without supervision",
     ),
 )

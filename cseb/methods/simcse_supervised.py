@@ -29,8 +29,8 @@ SIMCSE_SUP = Method(
         "triples: the paper counts 314k entailment pairs, the released file has 275601 premises with both kinds; the "
         "corpus must be such lines of TAB-separated triples (cseb.data.nli makes them from SNLI's files)",
         "recipe: three epochs of the released triples are 1617 steps; kept for every fraction of the corpus",
-        "recipe: SimCSE's text evaluates every 250 steps, its released scripts every 125; we take 125",
-        "recipe: released in fp16; fp32 here, `+recipe(precision=bf16)` is the option",
+        "recipe: SimCSE's text evaluates every 250 steps, its scripts every 125; we take 125",
+        "recipe: trained in fp16 by the authors; fp32 here, `+recipe(precision=bf16)` is the option",
         "infonce: table 7 weighs hard negatives by 0.5, 1 and 2: `+infonce(hard_weight=2.0)`",
     ),
 )

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 SNCSE = Method(
     name="sncse",
-    source="Wang et al., ICIC 2023, arXiv:2201.05979; released code and script (BERT-base)",
+    source="Wang et al., ICIC 2023, arXiv:2201.05979; authors' code and script (BERT-base)",
     views=preset("negated_prompts"),
     pooler=preset("mask_prompt", template='This sentence : "[X]" means [MASK].'),
     head=preset("mlp"),
@@ -27,12 +27,14 @@ SNCSE = Method(
         dropout="model",
     ),
     deviations=(
-        "negated_prompts: the release asks a dependency parser; ours takes the first not out, else puts one behind the "
-        "first auxiliary of a closed list, else Not before the sentence, which is also what the release falls back to",
-        "negated_prompts: the release looks sentences up by the raw line after a full stop was appended, so that every "
-        "one without end punctuation gets the fallback; ours are all negated by the rule",
-        "negated_prompts: the release ends sentences without end punctuation by a full stop, ours stay as they are",
-        "recipe: the release's 32 tokens hold the prompt, ours come without it: 24 leave 22 pieces of the sentence",
+        "negated_prompts: the authors' code asks a dependency parser; ours takes the first not out, else puts one "
+        "behind the first auxiliary of a closed list, else Not before the sentence, which is also what the authors' "
+        "code falls back to",
+        "negated_prompts: the authors' code looks sentences up by the raw line after a full stop was appended, so that "
+        "every one without end punctuation gets the fallback; ours are all negated by the rule",
+        "negated_prompts: the authors' code ends sentences without end punctuation by a full stop, ours stay as they "
+        "are",
+        "recipe: the authors' 32 tokens hold the prompt, ours come without it: 24 leave 22 pieces of the sentence",
         "bidir_margin: RoBERTa has `+bidir_margin(weight=5e-4)`",
         "compare it with `mean+mask_prompt` of the same template, not with an untrained cls",
     ),

@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 TSDAE = Method(
     name="tsdae",
-    source="Wang, Reimers & Gurevych, Findings of EMNLP 2021, arXiv:2104.06979; released code of sentence-transformers",
+    source="Wang, Reimers & Gurevych, Findings of EMNLP 2021, arXiv:2104.06979; code of sentence-transformers",
     views=preset("delete", rate=0.6),
     pooler=preset("cls"),
     head=preset("none"),

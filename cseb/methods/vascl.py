@@ -4,7 +4,7 @@ from cseb.methods.spec import Method, preset
 
 VASCL = Method(
     name="vascl",
-    source="Zhang et al., Findings of ACL 2022, arXiv:2110.08552; released code",
+    source="Zhang et al., Findings of ACL 2022, arXiv:2110.08552; authors' code",
     views=preset("dropout"),
     pooler=preset("mean"),
     head=preset("relu_mlp", width=128, rate=100.0),
@@ -27,14 +27,14 @@ VASCL = Method(
         "virtual_nt_xent: in the code the vectors that are pushed are detached, so that this term trains the head "
         "alone; the text trains the encoder with it (`detach=false`)",
         "virtual_nt_xent: a push of 15 fits the length of RoBERTa's mean vectors; other encoders' differ",
-        "relu_mlp: the head learns 100 times as fast, the code's default; its README says 100,000; times a rate "
-        "far above the released 5e-6 that is too fast, and `relu_mlp(rate=N)` sets it",
+        "relu_mlp: the head learns 100 times as fast, the code's default; its README says 100,000; times a rate far "
+        "above the released 5e-6 that is too fast, and `relu_mlp(rate=N)` sets it",
         "recipe: batch 1,024 needs as many sentences; in a smaller subset take `+recipe(batch_size=N)`, one step is "
         "then the whole subset",
         "recipe: the authors' command stops after 100 iterations (`--max_iter 100`), before its first evaluation; "
         "`+recipe(steps=100)` does the same",
-        "recipe: steps are five epochs; repeated lines of the corpus are taken out by the release, not by ours, and "
-        "are each other's neighbours",
-        "recipe: test sentences are not cut at 64 tokens; torch's AdamW without decay is the release's Adam",
+        "recipe: steps are five epochs; repeated lines of the corpus are taken out by the authors' code, not by ours, "
+        "and are each other's neighbours",
+        "recipe: test sentences are not cut at 64 tokens; torch's AdamW without decay is the authors' Adam",
     ),
 )

@@ -5,7 +5,7 @@ from cseb.methods.spec import Method, preset
 
 WHITENEDCSE = Method(
     name="whitenedcse",
-    source="Zhuo et al., ACL 2023, arXiv:2305.17746; released code, which does not run, and its README (BERT-base)",
+    source="Zhuo et al., ACL 2023, arXiv:2305.17746; authors' code, which does not run, and its README (BERT-base)",
     views=preset("repeated", views=3),
     pooler=preset("cls"),
     head=preset("group_whiten", groups=128, epsilon=1e-5),
@@ -29,8 +29,8 @@ WHITENEDCSE = Method(
         "rows in three blocks of sentences instead of views",
         "group_whiten: the slope is the exact one, also where two variances are equal; the code has that of an "
         "eigendecomposition, which is infinite there. 1e-5 is added to variances",
-        "repeated: three renderings that differ by dropout and groups; the code builds two and its loss needs three, "
-        "a flag of its README suggests repeated word pieces instead",
+        "repeated: three renderings that differ by dropout and groups; the code builds two and its loss needs three, a "
+        "flag of its README suggests repeated word pieces instead",
         "recipe: batch 128 and learning rate 1e-5 are the README's command; the script had 64 and 3e-5 before",
         "pooler: the README evaluates with a dense layer and tanh behind [CLS] (`--pooler cls`); ours is tested as its "
         "training chooses checkpoints, by [CLS] alone",

@@ -13,7 +13,7 @@ def steepest(point: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
     """Rows (N, D) of length 1 along which `loss` of `point` (N, D) grows fastest; 0 where it is flat.
 
     A gradient with respect to the point alone: no weight collects anything, and the answer is a constant. Source:
-    Zhang et al. 2022 (VaSCL) and Zhou et al. 2022 (DCLR); released codes.
+    Zhang et al. 2022 (VaSCL) and Zhou et al. 2022 (DCLR); authors' code.
     """
     with torch.enable_grad():
         start = point.detach().requires_grad_()

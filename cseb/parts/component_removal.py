@@ -18,7 +18,7 @@ EACH = 100  # coordinates for one direction that all-but-the-top takes out
 def main_directions(vectors: Tensor, count: int, centre: bool) -> tuple[Tensor, Tensor]:
     """Mean (D,), zeros unless `centre`, and the first right singular vectors (D, count) of the vectors (N, D) less it.
 
-    Source: Arora, Liang & Ma 2017 (SIF), released code: not centred; Mu & Viswanath 2018 (all-but-the-top): centred.
+    Source: Arora, Liang & Ma 2017 (SIF), authors' code: not centred; Mu & Viswanath 2018 (all-but-the-top): centred.
     """
     vectors = vectors.double()
     mean = vectors.mean(dim=0) if centre else vectors.new_zeros(vectors.shape[1])

@@ -21,7 +21,7 @@ def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, in
     """First unit of a crop and the one behind its last, of `units` in all.
 
     ratio: share of the units it holds, rounded half to even, but `shortest` at least. place: in [0, 1), which of the
-    possible starts. Source: Izacard et al. 2022 (Contriever), its released code; `shortest` is ours, for there a text
+    possible starts. Source: Izacard et al. 2022 (Contriever), its authors' code; `shortest` is ours, for there a text
     of three tokens can have an empty crop.
     """
     length = min(units, max(shortest, round(units * ratio)))

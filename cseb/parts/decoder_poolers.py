@@ -20,7 +20,7 @@ def at(states: Tensor, places: Tensor) -> Tensor:
 class Last(nn.Module):
     """Last layer's state of the last real token, whatever stands there: a word, or what the tokenizer appends.
 
-    A text without any token has the zero vector. Source: BehnamGhader et al. 2024 (LLM2Vec), released code,
+    A text without any token has the zero vector. Source: BehnamGhader et al. 2024 (LLM2Vec), authors' code,
     "eos_token", which also appends an end token where the tokenizer has none; here nothing is appended.
     """
 

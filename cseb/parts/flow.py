@@ -111,7 +111,7 @@ class FlowStep(nn.Module):
 class Glow(nn.Module):
     """Levels of flow steps; behind each but the last one half of the coordinates leaves. All are standard normal.
 
-    Source: Kingma & Dhariwal 2018 (Glow), on vectors as in Li et al. 2020 (BERT-flow), in whose released code the half
+    Source: Kingma & Dhariwal 2018 (Glow), on vectors as in Li et al. 2020 (BERT-flow), in whose code the half
     that leaves has no prior told by the other one.
     """
 
@@ -160,9 +160,9 @@ class Flow(nn.Module):
     """The subset's vectors made normal, without a change of the encoder; cosines are then those of z.
 
     levels, depth, width: of the Glow, width being that of its couplings. steps of AdamW with batch_size vectors, all at
-    learning_rate. held_out: share of the subset that is not trained on; its likelihood, asked
-    every `every` steps, chooses the step. With 0 the last one is taken, as in the release. Fitted anew, from the same
-    random numbers, whenever the encoder is looked at. Source: Li et al. 2020 (BERT-flow); released code. Raises:
+    learning_rate. held_out: fraction of the subset that is not trained on; its likelihood, computed every `every`
+    steps, chooses the step. With 0 the last one is taken, as in the authors' code. Fitted anew, from the same random
+    numbers, at every evaluation of the encoder. Source: Li et al. 2020 (BERT-flow); authors' code. Raises:
     BadSpec on an encoder too narrow for the levels.
     """
 

@@ -20,7 +20,7 @@ INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its o
 def start_as_bert(layer: nn.Linear) -> None:
     """Draw the weights of a layer anew, N(0, 0.02), and set its bias, if it has one, to 0.
 
-    Source: Devlin et al. 2019; what a release that calls `init_weights` does to every linear layer of its own.
+    Source: Devlin et al. 2019; what code that calls `init_weights` does to every linear layer of its own.
     """
     nn.init.normal_(layer.weight, std=INITIAL_SPREAD)
     if layer.bias is not None:
@@ -57,7 +57,7 @@ class NoHead(nn.Module):
 class Linear(nn.Module):
     """W h + b.
 
-    Source: the projector of MSSE's released code.
+    Source: the projector of MSSE's code.
     """
 
     preset: ClassVar = {"keep": False}  # MSSE release
@@ -105,7 +105,7 @@ class BatchNorm(nn.BatchNorm1d):
 class BarlowProjector(nn.Module):
     """Three linear layers, batch normalisation and ReLU between them; in training only. They start as BERT's own do.
 
-    width: of all three. Source: Klein & Nabi 2022 (SCD), section 3; released code for the first weights; Zbontar et al.
+    width: of all three. Source: Klein & Nabi 2022 (SCD), section 3; authors' code for the first weights; Zbontar et al.
     2021, section 2.2.
     """
 
@@ -131,7 +131,7 @@ class BNMLP(nn.Module):
     """Linear, batch normalisation, ReLU, linear, batch normalisation without a scale; in training only.
 
     inner: width between, a number or times the encoder's width ("2x"). Linear layers start as BERT's own do. Over all
-    views of a batch at once, where they are one pass. Source: Chuang et al. 2022 (DiffCSE); released code.
+    views of a batch at once, where they are one pass. Source: Chuang et al. 2022 (DiffCSE); authors' code.
     """
 
     preset: ClassVar = {"inner": "2x"}  # DiffCSE release: twice the encoder's width
@@ -154,7 +154,7 @@ class BNMLP(nn.Module):
 class GELUMLP(nn.Module):
     """Two linear layers, GELU behind both; in training only. They start as BERT's own do.
 
-    width: of both. Source: Kim et al. 2021 (SG-OPT); released code.
+    width: of both. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
 
     preset: ClassVar = {"width": 4096}  # SG-OPT release
@@ -213,7 +213,7 @@ class GroupWhiten(nn.Module):
     """Features whitened over the batch in random groups, then tanh(W h + b); in training only.
 
     groups: how many, drawn anew at every call. epsilon: added to variances. In float32 or better. Source: Zhuo et al.
-    2023 (WhitenedCSE); released code. Raises: BadSpec if the width is no multiple of groups.
+    2023 (WhitenedCSE); authors' code. Raises: BadSpec if the width is no multiple of groups.
     """
 
     preset: ClassVar = {"groups": 128, "epsilon": 1e-5}  # WhitenedCSE; epsilon is ours
@@ -236,7 +236,7 @@ class GroupWhiten(nn.Module):
 class ReLUMLP(nn.Module):
     """Linear, ReLU, linear, no biases, then length 1; in training only. Layers start as BERT's own do.
 
-    width: what it gives. rate: its learning rate, times that of the recipe. Source: Zhang et al. 2022 (VaSCL); released
+    width: what it gives. rate: its learning rate, times that of the recipe. Source: Zhang et al. 2022 (VaSCL); authors'
     code, whose library draws what a checkpoint lacks so.
     """
 

@@ -48,7 +48,7 @@ class Matryoshka:
 
     widths: () is the full one, its half, quarter and eighth. weights: of each, () for 1 each. Terms that read layers,
     attention maps or tokens, or that have weights or targets of their own, are taken once, at the full width. Vectors
-    are cut and not made length 1 again, which no term of angles feels. Source: Kusupati et al. 2022; the released code
+    are cut and not made length 1 again, which no term of angles feels. Source: Kusupati et al. 2022; the authors' code
     of sentence-transformers (MatryoshkaLoss). Raises: BadSpec on a width beyond the encoder's, where no term can be
     cut, or with a head that is dropped at test: its first numbers would be nobody's.
     """

@@ -35,7 +35,7 @@ class PeerEncoder:
     It has every term too and is compared with the encoder by terms of two networks; at test it is gone. pooler:
     "pretrained" (first token through the encoder's pre-trained dense layer), "same" as the method's, or "auto":
     pre-trained where there is one. attention_mask: False lets it attend to padding. Source: Wu et al. 2022 (PCL);
-    released code. Raises: BadSpec if there is no pre-trained pooler.
+    authors' code. Raises: BadSpec if there is no pre-trained pooler.
     """
 
     preset: ClassVar = {"pooler": "auto", "attention_mask": True}  # PCL release, its missing mask put right

@@ -54,7 +54,7 @@ class Shuffle(Twice):
 class Delete(Twice):
     """The sentence, and the sentence without a share of its tokens; one token is always left.
 
-    Source: MSSE, figure 8 (the view "delete"); rate from the release of PCL (Wu et al. 2022).
+    Source: MSSE, figure 8 (the view "delete"); rate from the authors' code of PCL (Wu et al. 2022).
     """
 
     preset: ClassVar = {"rate": 0.2}  # PCL release; MSSE, figure 8, gives no rate
@@ -75,7 +75,7 @@ class Delete(Twice):
 class Repeat(Twice):
     """The sentence, and the sentence with a share of its tokens said twice, cut where it was cut before.
 
-    Source: MSSE, figure 8 (the view "repeat"); rate from the release of PCL (Wu et al. 2022).
+    Source: MSSE, figure 8 (the view "repeat"); rate from the authors' code of PCL (Wu et al. 2022).
     """
 
     preset: ClassVar = {"rate": 0.2}
@@ -97,7 +97,7 @@ class CharSpanMask(Twice):
 
     Texts below `least` characters stay whole. The text is cut where the drawn characters first occur, so that words
     break. in_place: the tokens those characters lie in are hidden one by one, so that both views keep their length;
-    "auto" means so where a term compares attention maps. Source: Liu et al. 2021 (Mirror-BERT); its released
+    "auto" means so where a term compares attention maps. Source: Liu et al. 2021 (Mirror-BERT); authors'
     code for `least` and the cut. Raises: BadSpec on an encoder without a mask token.
     """
 

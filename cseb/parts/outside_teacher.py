@@ -48,7 +48,7 @@ class OutsideTeacher:
     width: "student" brings its vectors to the width of the encoder that is trained, by their main directions within
     the subset or by zeros, "own" leaves them as they are. They are computed once for each subset and kept in the
     user's cache. The teacher reads sentences as the corpus has them, whatever is drawn from them at a step. Source:
-    Reimers & Gurevych 2020; the fit on the subset's own vectors is ours, for a release takes 40,000 other texts.
+    Reimers & Gurevych 2020; the fit on the subset's own vectors is ours; the authors take 40,000 other texts.
     Raises: BadSpec without a name.
     """
 

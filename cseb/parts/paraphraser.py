@@ -14,7 +14,7 @@ class Paraphraser(nn.Module):
     """Linear, tanh, linear, tanh, linear, then through a bottleneck: linear, tanh, linear; in training only.
 
     inner: width of all layers but the bottleneck, and of what it gives. neck: width of the bottleneck. Layers start as
-    torch has them. Source: Wang et al. 2023 (CLSEP), released code.
+    torch has them. Source: Wang et al. 2023 (CLSEP), authors' code.
     """
 
     preset: ClassVar = {"inner": 4096, "neck": 512}  # CLSEP release

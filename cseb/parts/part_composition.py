@@ -130,7 +130,7 @@ TIMES: dict[Aggregate, int] = {
 class Compose(nn.Module):
     """Runs of parts as one view each, and the first coordinates alone for the terms.
 
-    aggregate: how parts become one vector. before_head: the head sees the composed vector (released code, figure 1);
+    aggregate: how parts become one vector. before_head: the head sees the composed vector (authors' code, figure 1);
     False aggregates behind it (the text). first: coordinates of z that terms see, none for all; at test the embedding
     is whole. Rows whose parts are all the same text were too short to cut and stand for themselves.
     Source: Chanchani & Huang, ACL 2023, figure 1, tables 3 and 6; sizes of the projections are ours.

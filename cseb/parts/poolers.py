@@ -78,7 +78,7 @@ class Mean(nn.Module):
 class PaddedMean(nn.Module):
     """Mean of the last layer over a fixed number of positions, padding included; longer sentences count in full.
 
-    training, test: the least number of positions averaged. Source: Liu et al. 2021 (Mirror-BERT), released code, whose
+    training, test: the least number of positions averaged. Source: Liu et al. 2021 (Mirror-BERT), authors' code, whose
     sentences are padded to 50 in training and to 64 at test.
     """
 
@@ -139,7 +139,7 @@ class Last2(nn.Module):
 class MeanLast(nn.Module):
     """Mean of the last few layers, then mean over real tokens: of one number of layers in training, another at test.
 
-    training, test: how many layers. Source: Yan et al. 2021 (ConSERT), released code: 1 and 2. Raises: BadSpec if the
+    training, test: how many layers. Source: Yan et al. 2021 (ConSERT), authors' code: 1 and 2. Raises: BadSpec if the
     encoder has fewer.
     """
 
@@ -163,7 +163,7 @@ class CNNMean(nn.Module):
     """Convolutions over the last layer side by side, then mean over real tokens; trained, and kept at test.
 
     widths: tokens each of them sees. Together they have the encoder's width; no activation. Padding is zero before and
-    after. Source: Zhang et al. 2020 (IS-BERT); released code. Raises: BadSpec if they cannot share the width evenly.
+    after. Source: Zhang et al. 2020 (IS-BERT); authors' code. Raises: BadSpec if they cannot share the width evenly.
     """
 
     preset: ClassVar = {"widths": (1, 3, 5)}  # IS-BERT release

@@ -22,7 +22,7 @@ AT_ONCE = 256  # vectors whose rankings are made together
 def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor]:
     """Mean (D,) and map (D, kept) after which these vectors (N, D) have covariance 1, largest directions first.
 
-    shrink: share of the mean variance that takes the place of the covariance. Source: Su et al. 2021, released code;
+    shrink: share of the mean variance that takes the place of the covariance. Source: Su et al. 2021, authors' code;
     Ledoit & Wolf 2004 for shrinkage.
     """
     vectors = vectors.double()
@@ -38,7 +38,7 @@ class Whiten(nn.Module):
     """Vectors without the mean, every direction divided by its spread, of length 1.
 
     dimensions: how many of the largest directions are kept. shrink: see `whitening`; above 0, more directions than the
-    subset has sentences can be kept. Source: Su et al. 2021 (BERT-whitening); released code. Raises: BadSpec on more
+    subset has sentences can be kept. Source: Su et al. 2021 (BERT-whitening); authors' code. Raises: BadSpec on more
     dimensions than the encoder has.
     """
 
@@ -91,7 +91,7 @@ class RankMix(nn.Module):
     corpus: how many sentences of the subset at most are ranked. Source: Seonwoo et al. 2023 (RankEncoder), eq. 7.
     """
 
-    preset: ClassVar = {"cosine": 0.9, "corpus": 10_000}  # RankEncoder, eq. 7; corpus of the released scripts
+    preset: ClassVar = {"cosine": 0.9, "corpus": 10_000}  # RankEncoder, eq. 7; corpus of the authors' scripts
     requires: ClassVar[str] = "a fit afterwards"
 
     def __init__(self, cosine: Rate, corpus: Annotated[int, AtLeast(2)], shape: Shape) -> None:

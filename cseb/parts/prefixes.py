@@ -18,7 +18,7 @@ from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, DropoutRate
 
-SPREAD = 0.02  # of their first values: the release's, BERT's own
+SPREAD = 0.02  # of their first values: the authors', BERT's own
 FEWEST = 8  # tokens that an encoder must still be able to place
 GIVEN = ("hidden_states", "attention_mask", "past_key_values")  # to a self-attention, in this order
 
@@ -69,10 +69,10 @@ class Prefix:
     """Only `length` keys and values in front of every layer's own are trained; the encoder stays as it is.
 
     dropout: on the prefixes, for each sentence of its own. shift_positions: tokens' positions start behind the
-    prefixes, as in the release. The encoder's own dropout stays on, for it makes the views of many methods. A head, a
-    pooler and terms with weights of their own are trained as ever. The prefixes are needed at test and belong to no
-    ordinary checkpoint, so such an encoder cannot be saved. Source: Jiang et al. 2022 (PromCSE), section 3.1; released
-    code. Raises: BadSpec where self-attention cannot be reached, or too few positions are left.
+    prefixes, as in the authors' code. The encoder's own dropout stays on, since it makes the views of many methods. A
+    head, a pooler and terms with weights of their own are trained as usual. The prefixes are needed at test and belong
+    to no ordinary checkpoint, so such an encoder cannot be saved. Source: Jiang et al. 2022 (PromCSE), section 3.1;
+    authors' code. Raises: BadSpec where self-attention cannot be reached, or too few positions are left.
     """
 
     preset: ClassVar = {"length": 16, "dropout": 0.1, "shift_positions": True}  # PromCSE release, BERT-base

@@ -17,9 +17,9 @@ from cseb.registry import SLOTS
 class EntropyModels:
     """One short training per phi: the method's own loss without regulators, and phi times the entropy.
 
-    steps: of every model at most, with the method's own batches, rates and share of warm-up. every, patience, held_out:
-    see parts.Until; every=1 and held_out=0 take the paper at its word. Seeds are the method's, so that the models
-    differ by phi alone. Source: Tan et al. 2022, section 3.2, algorithm 1 and appendix A.
+    steps: of every model at most, with the method's own batches, rates and fraction of warm-up. every, patience,
+    held_out: see parts.EarlyStopping; every=1 and held_out=0 take the paper at its word. Seeds are the method's, so
+    that the models differ by phi alone. Source: Tan et al. 2022, section 3.2, algorithm 1 and appendix A.
     """
 
     preset: ClassVar = {  # RCL, appendix A; at most an epoch of its triples, a look every hundredth
@@ -70,8 +70,8 @@ class EntropyModels:
 class Teacher:
     """One training by contrast alone: the method's views, batches and rates without its other terms.
 
-    The dev set chooses its checkpoint, where there is one. steps: with the method's share of warm-up. temperature: of
-    the contrast. with_head: its vectors are those behind the head. Source: the SimCSE checkpoints from which
+    The dev set chooses its checkpoint, where there is one. steps: with the method's fraction of warm-up. temperature:
+    of the contrast. with_head: its vectors are those behind the head. Source: the SimCSE checkpoints from which
     RankEncoder, DistillCSE and DCLR start, here of the same subset.
     """
 

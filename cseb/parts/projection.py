@@ -15,7 +15,7 @@ class Project(nn.Module):
     """W h + b, of `width` numbers, and tanh of it if asked for; vectors at test have that width too.
 
     activation: "tanh", which bounds every number by 1, or "none". Source: Limkonchotiwat et al. 2022 (ConGen), its
-    released code: a linear layer to the teacher's width and tanh, behind mean pooling.
+    authors' code: a linear layer to the teacher's width and tanh, behind mean pooling.
     """
 
     preset: ClassVar = {"width": 1024, "activation": "tanh"}  # ConGen release, its RoBERTa-large

@@ -79,7 +79,7 @@ class Prompts(Twice):
     """The sentence in the pooler's prompt, and in a second one.
 
     second: its template. denoise: the vector of the prompt alone is taken off, in training. Source: Jiang et al. 2022
-    (PromptBERT); released code. Raises: BadSpec if positions cannot be chosen, see poolers.MaskPrompt for the template.
+    (PromptBERT); authors' code. Raises: BadSpec if positions cannot be chosen, see poolers.MaskPrompt for the template.
     """
 
     preset: ClassVar = {"second": 'This sentence : "[X]" means [MASK].', "denoise": True}  # PromptBERT release, BERT
@@ -98,7 +98,7 @@ class Prompts(Twice):
 class NegatedPrompts:
     """The sentence in the pooler's prompt, in a second one, and, as an edit, its negation in the second one.
 
-    second: its template. Source: Wang et al. 2022 (SNCSE); released code. Raises: BadSpec, see poolers.MaskPrompt.
+    second: its template. Source: Wang et al. 2022 (SNCSE); authors' code. Raises: BadSpec, see poolers.MaskPrompt.
     """
 
     preset: ClassVar = {"second": 'This sentence of "[X]" means [MASK].'}  # SNCSE release

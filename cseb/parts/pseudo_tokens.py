@@ -42,7 +42,7 @@ class PseudoTokens(nn.Module):
     at: what the pseudo tokens attend to, "tokens" (all real ones) or "pooled" (the first token alone, as released: a
     softmax over one key is 1, so that they have no effect and the vector is an affine map of the first token). test:
     False has the first token itself at test. As many heads as the encoder has, and its largest dropout rate on the
-    attention. Source: Tan et al. 2022 (PT-BERT); released code. Raises: BadSpec if the heads cannot share the width.
+    attention. Source: Tan et al. 2022 (PT-BERT); authors' code. Raises: BadSpec if the heads cannot share the width.
     """
 
     preset: ClassVar = {"count": 128, "at": "tokens", "test": False}  # PT-BERT release, but for `at`

@@ -24,8 +24,8 @@ class Spans:
     Drawn anew at every step, in word pieces: an anchor's length is Beta(4, 2) between `shortest` and `longest`, a
     positive's Beta(2, 4), and anchors keep apart. place: of positives, "any" (overlapping or touching the anchor),
     "adjacent" or "subsuming" (inside it). `longest` is less where the encoder cannot place as many tokens, or where a
-    document has less than 2 x anchors times as many: there the release refuses it.
-    Source: Giorgi et al. 2021 (DeCLUTR), section 3.1; released code. Raises: BadData for lines with less than
+    document has less than 2 x anchors times as many: there the authors' code refuses it.
+    Source: Giorgi et al. 2021 (DeCLUTR), section 3.1; authors' code. Raises: BadData for lines with less than
     2 x anchors x shortest words.
     """
 
@@ -77,7 +77,7 @@ class Spans:
                 yield self._positive(anchor, tokens, shortest, longest, rng)
 
     def _anchors(self, tokens: int, shortest: int, longest: int, rng: np.random.Generator) -> Iterator[Span]:
-        """Each in a stretch of `longest` tokens, whose neighbours are then taken; as the release draws them."""
+        """Each in a stretch of `longest` tokens, whose neighbours are then taken; as the authors' code draws them."""
         anchors, _ = self.spans
         free = list(range(0, tokens - longest + 1, longest))
         for number in range(anchors):

@@ -16,7 +16,7 @@ from cseb.methods.option_types import Rate
 from cseb.parts.online_augment import Ids, edited
 from cseb.parts.views import Twice
 
-MOST = 10  # pieces that are repeated at most, and one less. Source: released code of ESimCSE
+MOST = 10  # pieces that are repeated at most, and one less. Source: authors' code of ESimCSE
 
 
 def joined(tokens: Sequence[Tokens]) -> Tokens:
@@ -30,7 +30,7 @@ class SubwordRepeat(Twice):
 
     With n pieces, special ones included, a number below min(10, int(rate n)) is drawn and as many pieces repeated;
     bound: "released", or "paper" for a number up to max(2, int(rate n)). when: "step", or "once" for the same pieces
-    of a sentence at every step and with every seed. Source: Wu et al. 2022 (ESimCSE), section 3.1; released code.
+    of a sentence at every step and with every seed. Source: Wu et al. 2022 (ESimCSE), section 3.1; authors' code.
     """
 
     preset: ClassVar = {"rate": 0.32, "bound": "released", "when": "step"}  # ESimCSE release, BERT
@@ -92,7 +92,7 @@ class TokenEdits:
     """The sentence twice, and edits of it: its pieces shuffled, reversed, some deleted, some repeated elsewhere.
 
     edits: any number of those four. rate: fraction of pieces deleted or repeated. Source: Wu et al. 2022 (PCL);
-    released code. Raises: BadSpec on an encoder without dropout: the first two would be equal.
+    authors' code. Raises: BadSpec on an encoder without dropout: the first two would be equal.
     """
 
     preset: ClassVar = {  # PCL release

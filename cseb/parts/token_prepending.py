@@ -70,7 +70,7 @@ class TokenPrepending:
     an encoder that is no decoder, with fewer layers, or with another template.
     """
 
-    preset: ClassVar = {"start": 1, "exit": 7}  # released code, Llama-2-7B
+    preset: ClassVar = {"start": 1, "exit": 7}  # authors' code, Llama-2-7B
     adds_weights = False
     stays = True
     works_untrained = True

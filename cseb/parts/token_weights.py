@@ -17,11 +17,11 @@ class SIF(nn.Module):
 
     a: the weight of a token is a half where its frequency p is a. p is its share of all tokens of the training
     sentences, special ones included; a token that they lack has weight 1. Source: Arora, Liang & Ma 2017 (SIF),
-    algorithm 1, released code; p is of a corpus of its own there, and the common direction is taken out of the vectors,
+    algorithm 1, authors' code; p is of a corpus of its own there, and the common direction is taken out of the vectors,
     as `remove_components` does.
     """
 
-    preset: ClassVar = {"a": 1e-3}  # SIF, section 4.1: 1e-3 to 1e-4; its released code
+    preset: ClassVar = {"a": 1e-3}  # SIF, section 4.1: 1e-3 to 1e-4; its authors' code
     data_seen: ClassVar[str] = "subset"
     requires: ClassVar[str] = "token counts of the subset"
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -55,7 +55,7 @@ class Dropout(Twice):
 class MultiDropout(Twice):
     """The sentence twice, read with two dropout rates, which take the place of all rates of the encoder in training.
 
-    rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); released code.
+    rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); authors' code.
     """
 
     preset: ClassVar = {"rates": (0.05, 0.155)}  # SCD release, BERT-base
@@ -71,7 +71,7 @@ class EmbeddingEdits(Twice):
     """The sentence twice, each changed at the embedding layer.
 
     first, second: of anchors and positives, "feature_cutoff", "token_cutoff", "position_shuffle" or "none". rate: share
-    that a cutoff sets to zero. Source: Yan et al. 2021 (ConSERT), data augmentation; released code. Raises: BadSpec if
+    that a cutoff sets to zero. Source: Yan et al. 2021 (ConSERT), data augmentation; authors' code. Raises: BadSpec if
     positions are to be shuffled in an encoder that is not told them.
     """
 
@@ -142,7 +142,7 @@ class RandomPairs(Twice):
     """Collections of pairs: a sentence beside itself, then `negatives` sentences beside other random ones.
 
     No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
-    released code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
+    authors' code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
 
     preset: ClassVar = {"negatives": 7}  # CT release

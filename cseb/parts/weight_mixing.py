@@ -15,7 +15,7 @@ NOT_MIXED = ("head", "post")  # new in every run, or fitted afterwards: there is
 def mixed(start: Mapping[str, Tensor], trained: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
     """(1 - share) start + share trained, for every floating entry; whole numbers are those of `trained`.
 
-    Entries of the same name have the same shape. Source: Wortsman et al. 2022 (WiSE-FT), its released code.
+    Entries of the same name have the same shape. Source: Wortsman et al. 2022 (WiSE-FT), its authors' code.
     """
     return {
         name: (1 - share) * start[name] + share * value if value.is_floating_point() else value

@@ -28,7 +28,7 @@ def gaussian(words: Tensor, decibels: Tensor) -> Tensor:
 
 
 def centred(words: Tensor) -> Tensor:
-    """Words (B, T, D) less the one mean of all their numbers, which is what the release's Fourier transform leaves."""
+    """Words (B, T, D) less the one mean of all their numbers, which is what the authors' Fourier transform leaves."""
     return words - words.mean()
 
 
@@ -106,7 +106,7 @@ class WordNoise(Twice):
     noise, and of numbers dropped, which together are 1. snr: signal-to-noise ratios of normal noise, from and to, in
     decibels. rate: at which numbers are dropped. The token that is pooled ([MASK] of a prompt, or [CLS]) is spared;
     other prompts and special tokens are not. All other dropout stays on; none is needed. Source: Wang et al. 2023
-    (CLSEP), partial word vector augmentation; released code. Raises: BadSpec on chances that are none.
+    (CLSEP), partial word vector augmentation; authors' code. Raises: BadSpec on chances that are none.
     """
 
     preset: ClassVar = {"keep": 0.6, "kinds": (0.3, 0.2, 0.2, 0.3), "snr": (6, 11), "rate": 0.3}  # CLSEP release

@@ -23,7 +23,7 @@ def head_pairs(maps: Tensor) -> Tensor:
 
 
 def layer_stride(maps: Tensor) -> Tensor:
-    """(B, n, H, T, T) to slices (B, 2 H, n/2 T^2): every other layer of one head. Source: miCSE's released code."""
+    """(B, n, H, T, T) to slices (B, 2 H, n/2 T^2): every other layer of one head. Source: miCSE's code."""
     batch, layers, heads, tokens, _ = maps.shape
     strided = maps.reshape(batch, layers // 2, 2, heads, tokens * tokens)
     return strided.permute(0, 3, 2, 1, 4).reshape(batch, heads * 2, layers // 2 * tokens * tokens)
@@ -52,7 +52,7 @@ def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Gen
     left, right: (B, R, M) attention of the two views, positions aligned. valid: (B, R, M), True where a position may be
     drawn (both values above 0). Draws `samples` valid positions per slice without replacement, the same in both views.
     Slices with fewer are left out; if all have fewer, every slice gives as many as the poorest one has.
-    Returns two scalars; the first is 0 without a gradient if no slice is usable. Source: miCSE's released code.
+    Returns two scalars; the first is 0 without a gradient if no slice is usable. Source: miCSE's code.
     """
     left, right, valid = left.flatten(0, 1), right.flatten(0, 1), valid.flatten(0, 1)  # (B R, M)
     counts = valid.sum(dim=-1)

@@ -28,7 +28,7 @@ EPSILON = 1e-12  # of the new layers' norms: BERT's
 def with_vector_first(states: Tensor, vectors: Tensor) -> Tensor:
     """States (N, T, D) of masked texts, constants, with the clean texts' vectors (N, D) in the first place.
 
-    Source: Wu et al. 2022 (InfoCSE), the auxiliary network's input; released code.
+    Source: Wu et al. 2022 (InfoCSE), the auxiliary network's input; authors' code.
     """
     return torch.cat([vectors[:, None].to(states.dtype), states[:, 1:].detach()], dim=1)
 
@@ -58,7 +58,7 @@ class AuxMLM(nn.Module):
     layers get these states, with the pooled vector of the unmasked view in place of the first, and a copy of the
     masked-LM head names the hidden tokens. New layers and head are trained, and gone at test; the encoder learns
     through its vector alone. frozen_layers: a number, or "half" of the encoder's. inner: width inside the new layers,
-    a number or times the encoder's ("4x"). dropout: of the new layers. Source: Wu et al. 2022 (InfoCSE), released
+    a number or times the encoder's ("4x"). dropout: of the new layers. Source: Wu et al. 2022 (InfoCSE), authors'
     code; the design of the network is Condenser's (Gao & Callan 2021). Raises: BadSpec on an encoder without a mask
     token or masked-LM head, or with fewer layers; BadData where the masked-LM model cannot be loaded.
     """

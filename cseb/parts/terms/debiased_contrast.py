@@ -21,7 +21,7 @@ NEAREST = 1 - 1e-6  # a probability of 1 would cost infinitely much
 def softmax_bce(logits: Tensor, kept: Tensor) -> Tensor:
     """Logistic loss of softmax probabilities, 1 on the diagonal, averaged over all entries, in nats.
 
-    logits: (B, N), N >= B. kept: (B, N), False sets a logit to 0 and does not take it out. Source: released code of
+    logits: (B, N), N >= B. kept: (B, N), False sets a logit to 0 and does not take it out. Source: authors' code of
     DCLR.
     """
     chances = (logits * kept).softmax(dim=1)
@@ -48,7 +48,7 @@ class DebiasedNCE(nn.Module):
 
     threshold: cosine of the frozen model above which a negative is taken for false. noise: noise vectors per sentence
     of the batch. ascents, size: steps by which they are moved to where they cost most. form: "released" or "weighted".
-    Source: Zhou et al. 2022 (DCLR); released code.
+    Source: Zhou et al. 2022 (DCLR); authors' code.
     """
 
     preset: ClassVar = {  # DCLR release, BERT-base

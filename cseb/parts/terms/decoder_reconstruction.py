@@ -18,7 +18,7 @@ from cseb.parts.heads import start_as_bert
 def reconstruction(logits: Tensor, targets: Tensor, sentences: int, reduction: str) -> Tensor:
     """Cross-entropy of M real tokens: mean over tokens, sum over all (eq. 9), or sum per sentence and their mean.
 
-    logits: (M, V). targets: (M,). Source: MSSE, eq. 9; released code for the token mean.
+    logits: (M, V). targets: (M,). Source: MSSE, eq. 9; authors' code for the token mean.
     """
     total = F.cross_entropy(logits, targets, reduction="sum")
     return total / {"token_mean": max(len(targets), 1), "sum": 1, "sentence_mean": max(sentences, 1)}[reduction]
@@ -39,8 +39,8 @@ class Reconstruct(nn.Module):
 
     Parallel prediction: no causal mask. The embeddings are constants, so the term reaches the backbone through z and
     the output layer alone: the masked-LM head of the checkpoint, or its word embeddings where it has none. Only the
-    sentence's own tokens count. target: "self", or "positive" (the other view, as the released code has it).
-    Source: MSSE, eq. 5 to 9; sizes and first weights from the released code.
+    sentence's own tokens count. target: "self", or "positive" (the other view, as the authors' code has it).
+    Source: MSSE, eq. 5 to 9; sizes and first weights from the authors' code.
     """
 
     preset: ClassVar = {  # MSSE release, with the sentence itself as target
@@ -81,8 +81,8 @@ class Reconstruct(nn.Module):
             d_model=shape.width, nhead=heads, dim_feedforward=inner, dropout=dropout, batch_first=True
         )
         self.decoder = nn.TransformerDecoder(layer, num_layers=layers)
-        # Attention's maps to queries, keys and values are no linear layers to torch, nor to the release, which passes
-        # them over: they stay Xavier's, and the same in every layer, since layers are copies of one.
+        # The maps to queries, keys and values are no nn.Linear, and the authors' code skips them: they keep Xavier's
+        # weights, the same in every layer, since the layers are copies of one.
         for module in self.decoder.modules():
             if isinstance(module, nn.Linear):
                 start_as_bert(module)

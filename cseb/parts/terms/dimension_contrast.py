@@ -24,7 +24,7 @@ def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "po
 
     left, right: (B, D). Returns (D, D): Pearson's with centre, else cosines of columns. In float32 or better.
     deviation "unbiased": divided by the deviation over B - 1, with 1e-6 added, and then by B, so that equal views have
-    (B - 1) / B on the diagonal. Source: MSSE, eq. 3; Zbontar et al. 2021, eq. 2; released code of MSSE for "unbiased".
+    (B - 1) / B on the diagonal. Source: MSSE, eq. 3; Zbontar et al. 2021, eq. 2; authors' code of MSSE for "unbiased".
     """
     if centre:
         left, right = left - left.mean(dim=0), right - right.mean(dim=0)
@@ -44,7 +44,7 @@ def off_diagonal(matrix: Tensor) -> Tensor:
 
 
 def dcm_balanced(matrix: Tensor) -> Tensor:
-    """2 mean (C_ii - 1)^2 + 0.05 mean of the other C_ij^2. Source: MSSE's released code."""
+    """2 mean (C_ii - 1)^2 + 0.05 mean of the other C_ij^2. Source: MSSE's code."""
     off = off_diagonal(matrix).square().sum() / max(matrix.numel() - len(matrix), 1)
     return 2 * (matrix.diagonal() - 1).square().mean() + 0.05 * off
 
@@ -67,12 +67,12 @@ class DCM(nn.Module):
     """Dimensions agree with themselves across views and with no other dimension.
 
     form: reduction of the correlation matrix; its weight means something only together with it. centre: standardise
-    columns as in the released code; False is eq. 3 read to the letter. deviation: "population" or, as released,
+    columns as in the authors' code; False is eq. 3 read to the letter. deviation: "population" or, as released,
     "unbiased". on: "h", the pooled vectors, or "first", the last layer's first token, as released.
     Source: MSSE, eq. 2 to 4. Raises: BadSpec on an unbiased deviation from no centre.
     """
 
-    preset: ClassVar = {  # MSSE: the release's form and weight, on the pooled vectors
+    preset: ClassVar = {  # MSSE: the authors' form and weight, on the pooled vectors
         "weight": 0.2,
         "form": "balanced",
         "centre": True,
@@ -103,7 +103,7 @@ class DCM(nn.Module):
 class CrossCorrelation(nn.Module):
     """Sum of (C_ii - 1)^2 and off_diagonal times that of the other C_ij^2, C correlating coordinates after the head.
 
-    Source: Klein & Nabi 2022 (SCD), decorrelation; released code for the sums; Zbontar et al. 2021, eq. 1 and 2.
+    Source: Klein & Nabi 2022 (SCD), decorrelation; authors' code for the sums; Zbontar et al. 2021, eq. 1 and 2.
     """
 
     preset: ClassVar = {"weight": 0.005225, "off_diagonal": 0.012}  # SCD release, BERT-base
@@ -126,7 +126,7 @@ class CrossCorrelation(nn.Module):
 class MeanCos(nn.Module):
     """Mean cosine of a sentence's two pooled vectors over the temperature: views are pushed apart.
 
-    Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the released code's.
+    Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the authors' code's.
     """
 
     preset: ClassVar = {"temperature": 0.05}  # SCD release

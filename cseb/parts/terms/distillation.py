@@ -21,7 +21,7 @@ from cseb.parts.terms.infonce import cosines
 def spearman(profiles: Tensor) -> Tensor:
     """Spearman's correlation of all pairs of rows: (B, N) to (B, B). Equal values are ranked as they stand.
 
-    Source: Seonwoo et al. 2023 (RankEncoder); released code for ties.
+    Source: Seonwoo et al. 2023 (RankEncoder); authors' code for ties.
     """
     ranks = profiles.argsort(dim=1, stable=True).argsort(dim=1).float()
     ranks = F.normalize(ranks - ranks.mean(dim=1, keepdim=True), dim=1)
@@ -31,7 +31,7 @@ def spearman(profiles: Tensor) -> Tensor:
 def masked_mse(cosine: Tensor, targets: Tensor, low: float, high: float) -> Tensor:
     """Mean squared difference over the pairs whose target lies in [low, high]; 0 if there are none. (B, B) both.
 
-    Source: Seonwoo et al. 2023 (RankEncoder); released code for the bounds.
+    Source: Seonwoo et al. 2023 (RankEncoder); authors' code for the bounds.
     """
     counted = (targets >= low) & (targets <= high)
     return (counted * (cosine - targets).square()).sum() / (counted.sum() + 1e-8)
@@ -47,7 +47,7 @@ class RankMSE(nn.Module):
     """Cosines of first and second views are as alike as the rankings of a corpus around both sentences.
 
     corpus: how many of the sentences that training draws at most are ranked, by the frozen teacher. low, high:
-    bounds of the rank correlation between which a pair counts. Source: Seonwoo et al. 2023 (RankEncoder); released
+    bounds of the rank correlation between which a pair counts. Source: Seonwoo et al. 2023 (RankEncoder); authors'
     code.
     """
 
@@ -84,7 +84,7 @@ def shuffled_groups(ordered: Tensor, mass: float, rng: torch.Generator) -> Tenso
     """(B, N) places: those of a row cut into groups of probability `mass`, and shuffled within each.
 
     ordered: (B, N) scores, falling; their softmax is the probability. Source: Xu et al. 2023 (DistillCSE), group-P
-    shuffling; released code.
+    shuffling; authors' code.
     """
     places = torch.arange(ordered.shape[1], device=ordered.device).expand_as(ordered)
     if not mass:
@@ -97,7 +97,7 @@ def shuffled_groups(ordered: Tensor, mass: float, rng: torch.Generator) -> Tenso
 def listwise_ce(scores: Tensor, targets: Tensor, cold: float, colder: float) -> Tensor:
     """Cross-entropy of both rows' distributions, in nats. scores, targets: (B, N); their temperatures.
 
-    Source: Xu et al. 2023 (DistillCSE); released code.
+    Source: Xu et al. 2023 (DistillCSE); authors' code.
     """
     return -((targets / colder).softmax(dim=1) * (scores / cold).log_softmax(dim=1)).sum(dim=1).mean()
 
@@ -106,7 +106,7 @@ class ListwiseCE(nn.Module):
     """The first view's cosines within the batch are distributed as those of the frozen model.
 
     student, teacher: temperatures. group: probability of the groups within which the teacher's targets are exchanged
-    at random, 0 for none. Source: Xu et al. 2023 (DistillCSE); released code.
+    at random, 0 for none. Source: Xu et al. 2023 (DistillCSE); authors' code.
     """
 
     preset: ClassVar = {"student": 0.025, "teacher": 0.0125, "group": 0.1}  # DistillCSE release

@@ -19,7 +19,7 @@ def decayed(logits: Tensor, frozen: Tensor, alpha: float) -> Tensor:
     """Own hard negatives' logits (B,), drawn towards 0 where the frozen model's (B,) are as high or little higher.
 
     z > b stays z; else it becomes z - z exp(-(z - b)^2 / (2 alpha^2)), whose second summand is a constant: the gradient
-    is that of z. Source: Lai et al. 2024 (GCSE), released code.
+    is that of z. Source: Lai et al. 2024 (GCSE), authors' code.
     """
     gap = logits.detach() - frozen
     decay = logits.detach() * torch.exp(-gap.square() / (2 * alpha**2))
@@ -32,7 +32,7 @@ def gaussian_nce(
     """Cost of naming the positive among all positives and hard negatives (B, D), own hard negatives decayed, in nats.
 
     frozen: (B,) the frozen model's cosines of anchors and their own hard negatives. Source: Lai et al. 2024 (GCSE),
-    released code.
+    authors' code.
     """
     logits = cosines(anchors, torch.cat([positives, negatives])) / temperature  # (B, 2 B)
     own = torch.arange(len(anchors), device=logits.device)
@@ -45,7 +45,7 @@ def filtered_bce(views: tuple[Tensor, ...], frozen: tuple[Tensor, ...], temperat
 
     views, frozen: anchors, positives and hard negatives (B, D) of the encoder and of the frozen model. A negative whose
     cosine the frozen model finds above the threshold is doubted: it stays in the softmax as exp(0) = 1. Source: Wang et
-    al. 2024 (MultiCSR), released code, stage 3.
+    al. 2024 (MultiCSR), authors' code, stage 3.
     """
     logits = cosines(views[0], torch.cat(views[1:])) / temperature  # (B, 2 B)
     kept = cosines(frozen[0], torch.cat(frozen[1:])) <= threshold
@@ -58,7 +58,7 @@ class GaussianNCE(nn.Module):
 
     alpha: width of the decay, on the scale of cosine over temperature: 0.17 is a very narrow band, 8.58 (RoBERTa) a
     wide one. A frozen model says how alike anchor and hard negative are; where the encoder finds them as far apart or a
-    little farther, they stop to repel each other. Source: Lai et al. 2024 (GCSE), released code.
+    little farther, they stop to repel each other. Source: Lai et al. 2024 (GCSE), authors' code.
     """
 
     preset: ClassVar = {"temperature": 0.05, "alpha": 0.17}  # GCSE release, BERT
@@ -83,7 +83,7 @@ class FilteredBCE(nn.Module):
     """First view against the second and the third, without the pull of negatives that a frozen model finds alike.
 
     threshold: cosine of the frozen model above which a negative is doubted. Source: Wang et al. 2024 (MultiCSR),
-    released code, stage 3.
+    authors' code, stage 3.
     """
 
     preset: ClassVar = {"temperature": 0.05, "threshold": 0.95}  # MultiCSR release, its example

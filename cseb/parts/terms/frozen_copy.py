@@ -22,7 +22,7 @@ def multi_layer_nce(anchors: Tensor, layers: Tensor, temperature: float) -> Tens
     """Cost of naming each of a sentence's own K layer vectors among all layers of other sentences, averaged, in nats.
 
     anchors: (B, P). layers: (B, K, P). The K (B - 1) negatives are shared by a row's positives; 0 for one sentence.
-    Source: Kim et al. 2021 (SG-OPT); released code.
+    Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
     batch = len(anchors)
     if batch == 1:
@@ -37,7 +37,7 @@ def multi_layer_nce(anchors: Tensor, layers: Tensor, temperature: float) -> Tens
 class MultiLayerNCE(nn.Module):
     """Sentence vectors against the mean tokens of every layer of a frozen copy, embeddings included, after the head.
 
-    anchor_dropout: that of the copy is on, as released. Source: Kim et al. 2021 (SG-OPT); released code.
+    anchor_dropout: that of the copy is on, as released. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
 
     preset: ClassVar = {"temperature": 0.01, "anchor_dropout": True}  # SG-OPT release
@@ -75,7 +75,7 @@ class MultiLayerNCE(nn.Module):
 class L2ToInit(nn.Module):
     """Squared distance of the Transformer layers' weights from where they started.
 
-    freeze_embeddings: the embedding layer is not trained. Source: Kim et al. 2021 (SG-OPT); released code.
+    freeze_embeddings: the embedding layer is not trained. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
 
     preset: ClassVar = {"weight": 0.1, "freeze_embeddings": True}  # SG-OPT release

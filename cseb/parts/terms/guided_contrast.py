@@ -48,7 +48,7 @@ def left_out(guide: Sides, margin: float, strategy: str, anchors: bool, positive
 def guided_nce(views: Sides, out: Tensor, temperature: float, anchors: bool, positives: bool) -> Tensor:
     """Return the cross-entropy of the positive among the candidates that are not left `out` (B, C), in nats.
 
-    Source: Solatorio 2024, its released code.
+    Source: Solatorio 2024, its authors' code.
     """
     logits = (columns(views, anchors, positives) / temperature).masked_fill(out, float("-inf"))
     return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
@@ -63,7 +63,7 @@ class GuidedNCE(nn.Module):
     negatives count where the guide has seen them. Source: Solatorio 2024 (GISTEmbed); guide "self" is ours.
     """
 
-    preset: ClassVar = {  # the release has 0.01; 0.05 is SimCSE's
+    preset: ClassVar = {  # the authors' code has 0.01; 0.05 is SimCSE's
         "temperature": 0.05,
         "guide": "self",
         "margin": 0.0,

@@ -16,7 +16,7 @@ def hardest_hinge(anchors: Tensor, positives: Tensor, negatives: Tensor, margin:
     """Mean of how far the own positive is from being `margin` more similar than any negative. (B, D) each.
 
     Negatives are the other positives of the batch and all hard negatives. Source: Jiang et al. 2022 (PromCSE), the
-    energy-based hinge; released code.
+    energy-based hinge; authors' code.
     """
     among = cosines(anchors, positives)  # (B, B)
     own = among.diagonal()
@@ -28,7 +28,7 @@ def hardest_hinge(anchors: Tensor, positives: Tensor, negatives: Tensor, margin:
 class HardestHinge(nn.Module):
     """The own positive is to be `margin` of cosine more similar than the most similar negative.
 
-    Source: Jiang et al. 2022 (PromCSE), energy-based hinge; released code.
+    Source: Jiang et al. 2022 (PromCSE), energy-based hinge; authors' code.
     """
 
     preset: ClassVar = {"weight": 10.0, "margin": 0.2}  # PromCSE release, RoBERTa-large

@@ -45,7 +45,7 @@ def info_nce(
 def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
     """Mean of log(1 + (B - 1) exp(-cos_ii / temperature)): negatives' logits are set to 0, not taken out.
 
-    Source: the switch "without negatives" of miCSE's released code (Klein & Nabi 2023, table 4).
+    Source: the switch "without negatives" of miCSE's code (Klein & Nabi 2023, table 4).
     """
     cosine = F.cosine_similarity(anchors, positives, dim=-1)  # (B,)
     logits = torch.diag(cosine / temperature)
@@ -161,7 +161,7 @@ def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
     """How far apart the views of a sentence are, averaged over the batch. left, right: (B, D).
 
     raw: |l - r|^2 of the vectors as they are (eq. 8). unit: the same of unit vectors, 2 (1 - cos). released: 2 / D
-    times unit, which two mean-squared errors of unit vectors add up to. Source: InforMin-CL, eq. 8; released code.
+    times unit, which two mean-squared errors of unit vectors add up to. Source: InforMin-CL, eq. 8; authors' code.
     """
     if form == "raw":
         return (left - right).square().sum(dim=-1).mean()
@@ -173,7 +173,7 @@ class Reconstruction(nn.Module):
     """Squared distance of the two views after the head: what one view holds and the other lacks is given up.
 
     form: "released", "unit" or "raw" (see squared_distance); a weight means something only together with it.
-    Source: Chen et al. 2022 (InforMin-CL), eq. 8; released code for the reduction.
+    Source: Chen et al. 2022 (InforMin-CL), eq. 8; authors' code for the reduction.
     """
 
     preset: ClassVar = {"weight": 0.4, "form": "released"}  # InforMin-CL, table 3, BERT-base

@@ -13,14 +13,14 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive
 from cseb.parts import LossInputs, Reads, reads
 
-FACTORS = (0.25, 0.5, 1.0)  # of the lower, middle and upper layers. Source: released code of MSSE
+FACTORS = (0.25, 0.5, 1.0)  # of the lower, middle and upper layers. Source: authors' code of MSSE
 
 
 @in_full
 def neighbourhood(noised: Tensor, clean: Tensor, scale: float) -> Tensor:
     """-mean_j log sum_k exp(-|noised_j - clean_k|^2 / scale): large where sentences lie far apart. Both (B, D).
 
-    Source: released code of MSSE.
+    Source: authors' code of MSSE.
     """
     distances = (noised[:, None] - clean[None, :]).square().sum(dim=-1)  # (B, B)
     return -(-distances / scale).logsumexp(dim=1).mean()
@@ -29,7 +29,7 @@ def neighbourhood(noised: Tensor, clean: Tensor, scale: float) -> Tensor:
 def groups(depth: int) -> tuple[slice, slice, slice]:
     """Thirds of `depth` + 1 states, embeddings first, the last one taking the rest: 0-3, 4-7 and 8-12 of BERT-base.
 
-    0-7, 8-15 and 16-24 of 24 layers. Source: released code of MSSE.
+    0-7, 8-15 and 16-24 of 24 layers. Source: authors' code of MSSE.
     """
     states = depth + 1
     third = states // 3
@@ -40,7 +40,7 @@ class LayerNoise(nn.Module):
     """First-token states of three groups of layers, spread out over the batch.
 
     Each group is averaged, noised with normal numbers of `deviation`, and compared with all sentences of the batch at
-    `scale`. Looks at the first view. Source: the fourth term of MSSE's released code, in no text. Raises: BadSpec on an
+    `scale`. Looks at the first view. Source: the fourth term of MSSE's code, in no text. Raises: BadSpec on an
     encoder of one layer.
     """
 

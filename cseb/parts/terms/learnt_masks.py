@@ -23,7 +23,7 @@ def climbed(scores: Tensor, gradient: Tensor, size: float) -> Tensor:
     """Scores a step along the gradient, its length `size` over the last axis; in [0, 1], and 1 where it is 0.
 
     Where the last axis has one number, that is a step of exactly `size` in the direction of its sign. Source: Zhou et
-    al. 2023 (L2P-CSR); released code, where a gradient of 0 is 0 / 0.
+    al. 2023 (L2P-CSR); authors' code, where a gradient of 0 is 0 / 0.
     """
     moved: Tensor = scores + size * gradient / gradient.norm(dim=-1, keepdim=True)
     return moved.clamp(0, 1).nan_to_num(nan=1.0)
@@ -58,7 +58,7 @@ class LearntMaskNCE(nn.Module):
     from U(0, 1), features one set for all sentences; what is not above `threshold` is masked, and states are multiplied
     by half the number of masks that keep them. ascents, size: steps by which scores climb along the gradient of the
     loss by the masks, and their length; no weight collects anything there. The views as the trainer reads them are
-    not looked at. Source: Zhou et al. 2023 (L2P-CSR); released code. Raises: BadSpec if the encoder has fewer layers,
+    not looked at. Source: Zhou et al. 2023 (L2P-CSR); authors' code. Raises: BadSpec if the encoder has fewer layers,
     or they cannot be told apart, or the pooler has a prompt.
     """
 

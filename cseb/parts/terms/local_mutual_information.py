@@ -21,7 +21,7 @@ def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
     """Minus the Jensen-Shannon estimate of mutual information of tokens with their own sentence, in nats.
 
     local: (B, T, D), mask: (B, T), sentences: (B, D). Pairs of a token with another sentence are the negatives; there
-    are none in a batch of one. Source: Zhang et al. 2020 (IS-BERT), released code; Hjelm et al. 2019.
+    are none in a batch of one. Source: Zhang et al. 2020 (IS-BERT), authors' code; Hjelm et al. 2019.
     """
     own, _ = mask.bool().nonzero(as_tuple=True)  # (M,)
     scores = local[mask.bool()] @ sentences.T  # (M, B)

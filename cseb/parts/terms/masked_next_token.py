@@ -32,7 +32,7 @@ class MNTP(nn.Module):
     rate: share of the sentence's own tokens that are hidden, anew at every step and for every view, never a text's
     first. blank: the word that stands in their place, for decoders have no mask token; one token of the tokenizer.
     Logits come from the decoder's own output layer: its word embeddings where the two are tied, else a copy that is not
-    trained. Source: BehnamGhader et al. 2024 (LLM2Vec), masked next token prediction; released code. Raises: BadSpec on
+    trained. Source: BehnamGhader et al. 2024 (LLM2Vec), masked next token prediction; authors' code. Raises: BadSpec on
     an encoder that is no decoder or still has its causal mask, and on a blank that is not one token.
     """
 

@@ -22,7 +22,7 @@ def mixed(vectors: Tensor, weight: float) -> Tensor:
 def mixed_info_nce_released(left: Tensor, right: Tensor, temperature: float, weight: float) -> Tensor:
     """Candidates: positives, their mixtures, and the anchors' mixtures against the positives; in nats.
 
-    left, right: (B, D). A mixture that holds more of the anchor's own sentence counts with logit 0. Source: released
+    left, right: (B, D). A mixture that holds more of the anchor's own sentence counts with logit 0. Source: authors'
     code of MixCSE.
     """
     batch = len(left)

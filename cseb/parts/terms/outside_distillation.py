@@ -99,7 +99,7 @@ class BankCE(nn.Module):
 
     teacher, student: temperatures. control: weight of the first view, the second has what is left of 1. corpus: how
     many of the sentences that training draws are the bank at most, all or evenly spaced ones. Source: Limkonchotiwat et
-    al. 2022 (ConGen), eq. 1 to 3; the released code has a queue of 16,384 or more in their place.
+    al. 2022 (ConGen), eq. 1 to 3; the authors' code has a queue of 16,384 or more in their place.
     """
 
     preset: ClassVar = {"teacher": 0.05, "student": 0.07, "control": 0.5, "corpus": 10_000}  # ConGen, BERT-base
@@ -137,7 +137,7 @@ class CrossViewKL(nn.Module):
     """Each view lies among the sentences of a bank as the teacher finds the other view to do.
 
     teacher, student: temperatures. corpus: how many of the sentences that training draws are the bank of each view at
-    most. Source: Limkonchotiwat et al. 2023 (SCT), eq. 4, without the factors 1/2, as in the released code, which has
+    most. Source: Limkonchotiwat et al. 2023 (SCT), eq. 4, without the factors 1/2, as in the authors' code, which has
     queues of 65,536 in their place.
     """
 

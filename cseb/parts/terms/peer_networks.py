@@ -17,7 +17,7 @@ def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature
     """(B, A + B - 1): every anchor's cosines with its A positives, then with the other sentences, over the temperature.
 
     anchors: (B, D). others: (B, D), of which the anchor's own is left out. positives: (A, B, D).
-    Source: Wu et al. 2022 (PCL); released code.
+    Source: Wu et al. 2022 (PCL); authors' code.
     """
     own = F.cosine_similarity(anchors, positives, dim=-1).T  # (B, A)
     rest = cosines(anchors, others)
@@ -28,7 +28,7 @@ def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature
 def group_softmax_bce(logits: Tensor, positives: int) -> Tensor:
     """Logistic loss of softmax probabilities taken as logits, 1 for the first columns, averaged over all entries.
 
-    logits: (B, N). Source: released code of PCL, which squashes twice.
+    logits: (B, N). Source: authors' code of PCL, which squashes twice.
     """
     chances = logits.softmax(dim=1)
     targets = torch.zeros_like(chances)
@@ -45,7 +45,7 @@ def _groups(left: LossInputs, right: LossInputs, temperature: float) -> Tensor:
 class GroupSoftmaxBCE(nn.Module):
     """An anchor's further views and edits are told from other sentences.
 
-    Source: Wu et al. 2022 (PCL), peer-positive contrast; released code.
+    Source: Wu et al. 2022 (PCL), peer-positive contrast; authors' code.
     """
 
     preset: ClassVar = {"temperature": 0.05}  # PCL release
@@ -67,7 +67,7 @@ class KLPeers(nn.Module):
     """Two networks have the same distributions over group and batch, each by itself and each looking at the other.
 
     reduction: "element", the mean over all entries, as released, or "batchmean", the mean over sentences. Gradients
-    reach both networks. Source: Wu et al. 2022 (PCL), peer network cooperation; released code.
+    reach both networks. Source: Wu et al. 2022 (PCL), peer network cooperation; authors' code.
     """
 
     preset: ClassVar = {"temperature": 0.05, "reduction": "element"}  # PCL release

@@ -17,7 +17,7 @@ def angle_scores(left: Tensor, right: Tensor) -> Tensor:
 
     The first half of each vector is the real part. It is |cosine + a|, where a changes sign when left and right
     change places: so it is not symmetric, and opposed vectors can score high. Source: Li & Li 2024 (AnglE), the form
-    of sentence-transformers' released code.
+    of sentence-transformers' code.
     """
     a, b = left.chunk(2, dim=-1)
     c, d = right.chunk(2, dim=-1)
@@ -73,7 +73,7 @@ class ScoreMSE(nn.Module):
     """Mean squared difference of cosine and rating.
 
     lowest, highest: ratings that a cosine of 0 and of 1 stand for. Source: Reimers & Gurevych 2019, regression
-    objective; cosine and rating over 5 as in sentence-transformers' released code (CosineSimilarityLoss).
+    objective; cosine and rating over 5 as in sentence-transformers' code (CosineSimilarityLoss).
     """
 
     preset: ClassVar = {"lowest": 0.0, "highest": 5.0}  # STS-B

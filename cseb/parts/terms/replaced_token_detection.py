@@ -36,7 +36,7 @@ class RTD(nn.Module):
     "self", the encoder's own files with their masked-LM head, or a folder or hub name. fill: "argmax_all" puts its best
     guess everywhere, "argmax_masked" at the selected tokens alone, "sample" draws there. on: the vector it is given,
     "z" after the head or "h" before it. count: "all" positions, padding included, or the "real" ones. Source: Chuang et
-    al. 2022 (DiffCSE); released code. Raises: BadSpec on an encoder without a mask token, or, for "self", without that
+    al. 2022 (DiffCSE); authors' code. Raises: BadSpec on an encoder without a mask token, or, for "self", without that
     head, and on a generator of another vocabulary; BadData if there is no generator of this name.
     """
 

@@ -34,7 +34,7 @@ class Smooth(nn.Module):
 
     Starts once that many are held. neighbours: how many. attention: temperature of the average, temperature: of the
     contrast. exclude_same: earlier vectors of the same sentence are no neighbours; False, as released, leaves out the
-    nearest one alone, which then is the vector just stored. Source: He et al. 2023 (IS-CSE); released code.
+    nearest one alone, which then is the vector just stored. Source: He et al. 2023 (IS-CSE); authors' code.
     """
 
     preset: ClassVar = {  # IS-CSE release, base models

@@ -18,7 +18,7 @@ class SpanNTXent(nn.Module):
     """Each anchor against the mean of its positives, both ways, among all others of the batch.
 
     Spans of the same document that belong to another anchor are negatives too. anchors, positives: as `spans` has them.
-    Source: Giorgi et al. 2021 (DeCLUTR), section 3.1; released code.
+    Source: Giorgi et al. 2021 (DeCLUTR), section 3.1; authors' code.
     """
 
     preset: ClassVar = {"temperature": 0.05, "anchors": 2, "positives": 2}  # DeCLUTR release
@@ -43,7 +43,7 @@ class AnchorMLM(MLM):
     """MLM in the anchors alone, which every other term reads with the words hidden; positives stay as they are.
 
     rate, and what is hidden: as MLM. anchors, positives: as `spans` has them. Source: Giorgi et al. 2021 (DeCLUTR),
-    section 3.2; released code. Raises: BadSpec as MLM.
+    section 3.2; authors' code. Raises: BadSpec as MLM.
     """
 
     preset: ClassVar = {"weight": 1.0, "rate": 0.15, "anchors": 2, "positives": 2}  # DeCLUTR release

@@ -24,7 +24,7 @@ def neighbourhood(vectors: Tensor, count: int) -> Tensor:
 def told_from_neighbours(left: Tensor, right: Tensor, near: Tensor, temperature: float) -> Tensor:
     """Cost of finding row i of `left` by row i of `right` among the neighbours' rows of `left`, in nats.
 
-    left, right: (B, P). near: (B, k). Source: Zhang et al. 2022 (VaSCL), the loss of the inner step; released code.
+    left, right: (B, P). near: (B, k). Source: Zhang et al. 2022 (VaSCL), the loss of the inner step; authors' code.
     """
     own = (left * right).sum(dim=1, keepdim=True)  # (B, 1)
     others = torch.einsum("bp,bkp->bk", right, left[near])
@@ -49,7 +49,7 @@ class VirtualNTXent(nn.Module):
     """The first view against its virtual view, with its nearest sentences of the batch as the only negatives.
 
     neighbours: how many at most. reach: length of the push. detach: the encoder gets no gradient, only the head does,
-    as released; False trains it, as described. Source: Zhang et al. 2022 (VaSCL); released code.
+    as released; False trains it, as described. Source: Zhang et al. 2022 (VaSCL); authors' code.
     """
 
     preset: ClassVar = {"temperature": 0.05, "neighbours": 16, "reach": 15.0, "detach": True}  # VaSCL release
