@@ -89,10 +89,10 @@ def scored_on(several: list[list[RecordSummary]], tasks: Sequence[str]) -> list[
     found = [group for group, known in zip(several, names, strict=True) if known.issuperset(tasks)]
     if several and not found:
         known = set().union(*names)
-        for task in tasks:
-            if task not in known:
-                bare = {name for name in known if "@" not in name}
-                raise BadResults(f"no record has a task called {task!r}; {did_you_mean(task, bare)}")
+        if missing := [task for task in tasks if task not in known]:
+            bare = {name for name in known if "@" not in name}
+            near = did_you_mean(missing[0], bare) if len(tasks) == 1 else f"the records have {', '.join(sorted(bare))}"
+            raise BadResults(f"no record has the task{'s'[: len(missing) > 1]} {', '.join(missing)}; {near}")
         raise BadResults(f"no records were scored on all of {', '.join(tasks)}; name tasks of one run")
     return found
 

@@ -49,11 +49,11 @@ class Scores(Mapping[str, float | None]):
     """Scores by task, in the order asked for; None for a task that has none.
 
     STS tasks: 100 x Spearman's correlation; what other tasks measure, `measured` says. failed: why a task has no score.
-    record: what is stored of the evaluation, None if no task has a score. stored: the folder it was written to, if any.
+    record: what is stored of the evaluation. stored: the folder it was written to, if any.
     """
 
     tasks: tuple[str, ...]
-    record: Record | None
+    record: Record
     failed: Mapping[str, str] = field(default_factory=dict)
     stored: Path | None = None
     reused: bool = False
@@ -103,19 +103,23 @@ class Scores(Mapping[str, float | None]):
         return pd.DataFrame(rows).astype({"score": float})
 
     def __str__(self) -> str:
-        """One column for each task, and their average."""
+        """Return one column for each task, and their average or the reason why there is none."""
         from cseb.reports.text_table import aligned
 
         shown = ["failed" if value is None else f"{value:.2f}" for value in self.values()]
-        average = "--" if self.average is None else f"{self.average:.2f}"
-        return "\n".join(aligned([[*self.tasks, "Avg."], [*shown, average]]))
+        if self.average is not None:
+            return "\n".join(aligned([[*self.tasks, "Avg."], [*shown, f"{self.average:.2f}"]]))
+        missing = ", ".join(task for task, value in self.items() if value is None)
+        protocols = ", ".join(sorted(set(self.measured.values())))
+        reason = f"no score on {missing}" if missing else f"the tasks have different protocols ({protocols})"
+        return "\n".join([*aligned([[*self.tasks], shown]), f"No average: {reason}."])
 
     def __repr__(self) -> str:
         return f"Scores({dict(self)!r})"
 
     @property
     def _found(self) -> dict[str, Score]:
-        return {one.task.partition("@")[0]: one for one in self.record.scores} if self.record else {}
+        return {one.task.partition("@")[0]: one for one in self.record.scores}
 
 
 @command
@@ -153,7 +157,7 @@ def evaluate(
         Scores by task; `Scores.failed` says why a task has no score.
 
     Raises:
-        CsebError: for what concerns the encoder as a whole.
+        CsebError: for what concerns the encoder as a whole, or if no task can be scored.
 
     Examples:
         >>> import cseb, numpy
@@ -200,26 +204,23 @@ def evaluate(
 
 def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
     """Print the scores and where the record is; exit with 1 if a task has no score."""
+    from cseb.experiment.evaluate import reasons
     from cseb.tasks.names import spoken
 
     for line in spoken(call.settings.get("tasks", "sts")):
         say(line, err=True)
     call.settings.setdefault("results", "results")
     scores = call()
-    if record := scores.record:
-        kept = "was there already, --fresh scores again" if scores.reused else f"in {scores.stored}"
-        protocols = ", ".join(sorted({score.protocol for score in record.scores}))
-        encoder = f"{record.encoder.name} ({record.encoder.sha256[:8]}), {record.method}"
-        say(f"{encoder}, {protocols}; record {record.key} {kept}")
+    record = scores.record
+    kept = "was there already, --fresh scores again" if scores.reused else f"in {scores.stored}"
+    protocols = ", ".join(sorted({score.protocol for score in record.scores}))
+    encoder = f"{record.encoder.name} ({record.encoder.sha256[:8]}), {record.method}"
+    say(f"{encoder}, {protocols}; record {record.key} {kept}")
     if scores.cache:
         say(f"cache: {scores.cache}")
     say(str(scores))
-    reasons: dict[str, list[str]] = {}
-    for task, reason in scores.failed.items():
-        reasons.setdefault(reason, []).append(task)
-    for reason, failed in reasons.items():
-        why = as_typed(reason, definitions(evaluate))
-        say(f"cseb: {', '.join(failed)} {'has' if len(failed) == 1 else 'have'} no score: {why}", err=True)
+    for line in reasons(scores.failed):
+        say(f"cseb: {as_typed(line, definitions(evaluate))}", err=True)
     if scores.failed:
         raise typer.Exit(1)
 

@@ -123,7 +123,7 @@ class Trials:
         for name, pooler in [*asked.items(), (TF_IDF, "")]:
             encoder = {TF_IDF: "words:tf-idf", AS_IT_IS: self.as_it_is}.get(name, self.encoder)
             scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
-            if scores.record is not None and not scores.failed:
+            if not scores.failed:
                 items[name] = {0: self._items(scores.record.key)}
             elif name in (AS_IT_IS, TF_IDF):
                 raise BadData(f"{name} has no score on {task}: {next(iter(scores.failed.values()))}")

@@ -33,13 +33,13 @@ NOTHING = hashlib.sha256(b"").hexdigest()  # of a corpus nobody has read
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What came out. record: None if no task has a score. failed: task to the reason why it has none.
+    """The record of an evaluation. failed: task to the reason why it has no score.
 
     reused: whether the record was there already. cache: what it says of itself, "" without one.
     """
 
     tasks: tuple[str, ...]
-    record: Record | None
+    record: Record
     failed: Mapping[str, str]
     reused: bool = False
     cache: str = ""
@@ -59,14 +59,16 @@ def evaluate(
 ) -> Evaluation:
     """Score an encoder on tasks and store the record, or find the one that is there; without a store, neither.
 
-    A task whose data are missing, or that fails, is named in the answer; the others are scored all the same. Raises:
-    CsebError for what concerns the encoder as a whole, or the store.
+    A task whose data are missing, or that fails, is named in the answer; the others are scored all the same.
+
+    Raises:
+        CsebError: for what concerns the encoder as a whole or the store, or if no task can be scored.
     """
     named = parse_tasks(tasks)
     names = tuple(task.name for task in named)
     loaded, failed = _load(named, Path(data_dir) if data_dir else None)
     if not loaded:
-        return Evaluation(names, None, failed)
+        raise BadData("; ".join(reasons(failed)))
     key = _key(embedder, how, loaded, threads)
     if not fresh and store is not None and (record := store.find(key)) is not None:
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
@@ -85,7 +87,7 @@ def evaluate(
         items[f"{versioned(task)}/last"] = found[1]
     failed |= _collapsed(scores, embed.not_finite)
     if not scored:
-        return Evaluation(names, None, failed, cache=str(kept or ""))
+        raise CsebError("; ".join(reasons(failed)))
     record = Record(
         key=_key(embedder, how, scored, threads),
         status="done",
@@ -110,6 +112,17 @@ def evaluate(
     if store is not None:
         store.write(record, items)
     return Evaluation(names, record, failed, cache=str(kept or ""))
+
+
+def reasons(failed: Mapping[str, str]) -> list[str]:
+    """Return one line for each reason why tasks have no score. failed: the reason by task."""
+    tasks: dict[str, list[str]] = {}
+    for task, reason in failed.items():
+        tasks.setdefault(reason, []).append(task)
+    return [
+        f"{', '.join(names)} {'has' if len(names) == 1 else 'have'} no score: {reason}"
+        for reason, names in tasks.items()
+    ]
 
 
 def _load(named: Sequence[Task], data_dir: Path | None) -> tuple[list[tuple[Task, Loaded]], dict[str, str]]:

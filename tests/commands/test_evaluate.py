@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cseb
-from cseb.errors import BadSpec, CsebError
+from cseb.errors import BadData, BadSpec, CsebError
 from cseb.records.store import Store
 from tests.command_line import call
 
@@ -30,7 +30,6 @@ def test_a_function_an_object_and_a_name_are_scored_alike() -> None:
     assert dict(by_function) == dict(by_object)
     assert list(by_function) == ["toy-dev", "toy-captions"]
     assert by_function.average == pytest.approx(np.mean([round(one, 2) for one in by_function.values()]))
-    assert by_function.record is not None
     assert by_function.record.encoder.name == "lengths"
 
 
@@ -71,7 +70,19 @@ def test_a_task_without_data_is_named_and_the_others_are_scored(tmp_path: Path) 
     assert "stsb" in scores.failed
     assert scores.average is None
     assert "failed" in str(scores)
+    assert str(scores).splitlines()[-1] == "No average: no score on stsb."
     assert np.isnan(scores.frame().score[1])
+
+
+def test_without_the_data_of_any_task_the_reason_is_raised(tmp_path: Path) -> None:
+    with pytest.raises(BadData, match=r"stsb, sickr have no score: .* holds none of STS/"):
+        cseb.evaluate(lengths, tasks="stsb,sickr", data_dir=tmp_path)
+
+
+def test_tasks_of_different_protocols_have_no_average() -> None:
+    shown = str(cseb.evaluate(lengths, tasks="toy-dev,snli-dev")).splitlines()
+    assert shown[0].split() == ["toy-dev", "snli-dev"]
+    assert shown[-1].startswith("No average: the tasks have different protocols (")
 
 
 @pytest.mark.parametrize(
