@@ -71,4 +71,4 @@ check: $(READY)  ## do the reproduced numbers of every benchmark with expected r
 	$(foreach name,$(BENCHMARKS),$(BIN)/cseb check $(name) &&) true
 
 clean:
-	rm -rf $(VENV) $(OLDEST) docs/_build docs/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-newer $(OLDEST) docs/_build docs/api build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

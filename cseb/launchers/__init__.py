@@ -16,7 +16,7 @@ from cseb.experiment.job import Job
 from cseb.launchers.error_files import note
 from cseb.launchers.events import Event, Summary, Watch
 from cseb.launchers.job_runner import RUN_JOB, JobRunner
-from cseb.launchers.signals import Stop, on_signals, stop
+from cseb.launchers.signals import Stop, handled_signals, stop
 from cseb.records.store import Store
 
 
@@ -61,7 +61,7 @@ def launch(
         watch(event)
 
     try:
-        with on_signals(answer):
+        with handled_signals(answer):
             launcher.run(JobRunner(target, store, models, again, time_limit), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)

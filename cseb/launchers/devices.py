@@ -1,4 +1,4 @@
-"""The GPUs of this machine: each worker process sees one of them, and several workers may share it."""
+"""The GPUs of this machine: each worker process uses one of them, and several workers may share it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"  # read by CUDA, and by ROCm's PyTorch, when th
 
 
 def gpus() -> tuple[str, ...]:
-    """The GPUs this process may use, by the names that CUDA_VISIBLE_DEVICES takes: numbers, or GPU-... and MIG-..."""
+    """Return the GPUs this process may use, as CUDA_VISIBLE_DEVICES names them: numbers, or GPU-... and MIG-..."""
     if VISIBLE in os.environ:
         return tuple(name.strip() for name in os.environ[VISIBLE].split(",") if name.strip())
-    import torch  # only where jobs compute on a GPU, so that it has been loaded before
+    import torch  # loaded already where jobs compute on a GPU
 
     return tuple(map(str, range(torch.cuda.device_count())))
 
 
-def least_used(names: Sequence[str], taken: Iterable[str]) -> str:
-    """The GPU for one more worker, "" if there is none to choose."""
-    busy = list(taken)
-    return min(names, key=busy.count, default="")
+def least_used(names: Sequence[str], used: Iterable[str]) -> str:
+    """Return the GPU for one more worker; "" if there are no GPUs."""
+    used = list(used)
+    return min(names, key=used.count, default="")

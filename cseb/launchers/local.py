@@ -25,7 +25,7 @@ from cseb.launchers.claims import Claims
 from cseb.launchers.devices import VISIBLE, gpus, least_used
 from cseb.launchers.events import Broken, Event, Finished, Started, Watch
 from cseb.launchers.job_runner import JobRunner, first
-from cseb.launchers.signals import Stop, named, signals_wait
+from cseb.launchers.signals import Stop, deferred_signals, signal_name
 from cseb.records.progress import Progress
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
@@ -142,7 +142,7 @@ class _Pool:
                 for worker in self._late():
                     self._stop(worker)
         finally:
-            with signals_wait():  # a second Ctrl-C must not keep the workers from being ended
+            with deferred_signals():  # a second Ctrl-C must not keep the workers from being ended
                 for worker in self.busy.values():
                     worker.process.terminate()
                 for worker in self.busy.values():
@@ -211,7 +211,7 @@ def _started(runner: JobRunner, job: Job, gpu: str) -> _Worker:
         os.environ.setdefault(name, value)  # read when a process starts
     resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
     process = context.Process(target=_work, args=(theirs, runner, job.protocol.threads, gpu), daemon=True)
-    with signals_wait() as received:
+    with deferred_signals() as received:
         process.start()
     if received:
         process.terminate()
@@ -231,7 +231,7 @@ def _next(worker: _Worker) -> Progress | Finished | Broken | None:
         code = worker.process.exitcode
         if code is None or code >= 0:
             return Broken(worker.job.key, "died", f"the worker ended with exit code {code}")
-        cause = f"the worker was killed by {named(-code)}"
+        cause = f"the worker was killed by {signal_name(-code)}"
         hint = "; out of memory? try fewer --workers" if -code == signal.SIGKILL else ""
         return Broken(worker.job.key, "died", cause + hint)
 

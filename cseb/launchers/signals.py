@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM, which schedulers send, stop a grid; what is done is kept."""
+"""Ctrl-C and SIGTERM, which schedulers send, stop a grid; finished jobs are kept."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
-STOPPED_FILE = "CSEB_STOPPED_FILE"  # environment: what the parent of several processes writes when it is itself stopped
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+STOPPED_FILE = "CSEB_STOPPED_FILE"  # environment: the file that the parent of several processes writes when stopped
 PATIENCE = 1  # seconds that such a parent is given to write it, where a scheduler stops all processes at once
 
 
 class Stop(KeyboardInterrupt):
     """Ctrl-C or SIGTERM.
 
-    A kind of its own, because a plain KeyboardInterrupt that has crossed an `exec` of text, as libraries do while they
-    load, makes Python end by a signal even where it was caught, and the exit code is lost.
+    Not a plain KeyboardInterrupt: once that has crossed an `exec` of text, as libraries use while they are imported,
+    Python ends by a signal even if the exception was caught, and the exit code is lost.
     """
 
 
 def stop(number: int, _frame: FrameType | None) -> None:
-    """What these signals mean here. Raises: Stop."""
+    """Handle a signal. Raises: Stop."""
     if number == signal.SIGTERM and _another_failed():
-        with Path(os.devnull).open("w", encoding="utf-8") as nothing:  # the parent says what happened, once
+        with Path(os.devnull).open("w", encoding="utf-8") as nothing:  # the parent prints what happened, once
             for stream in (sys.__stdout__, sys.__stderr__):
                 if stream is not None:
                     os.dup2(nothing.fileno(), stream.fileno())
@@ -36,44 +36,44 @@ def stop(number: int, _frame: FrameType | None) -> None:
 
 
 def _another_failed() -> bool:
-    """Whether this is one of several processes and ended because another one failed: nobody stopped the parent."""
+    """Return whether this is one of several processes and ended because another one failed."""
     if not (name := os.environ.get(STOPPED_FILE)):
         return False
-    late = time.monotonic() + PATIENCE
-    while not (stopped := Path(name).exists()) and time.monotonic() < late:
+    deadline = time.monotonic() + PATIENCE
+    while not (stopped := Path(name).exists()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return not stopped
 
 
-def named(number: int) -> str:
-    """What a signal is called; most real-time signals have no name."""
+def signal_name(number: int) -> str:
+    """Return the name of a signal; most real-time signals have none but their number."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 
 @contextmanager
-def on_signals(answer: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM, which schedulers send, get this answer; what the shell has us ignore stays ignored."""
-    before = {number: signal.getsignal(number) for number in STOPS}
-    ours = threading.current_thread() is threading.main_thread()  # no other thread may set a handler
-    heeded = {number: handler for number, handler in before.items() if ours and handler is not signal.SIG_IGN}
-    for number in heeded:
-        signal.signal(number, answer)
+def handled_signals(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle Ctrl-C and SIGTERM; a signal that the shell made this process ignore stays ignored."""
+    handlers = {number: signal.getsignal(number) for number in STOP_SIGNALS}
+    main = threading.current_thread() is threading.main_thread()  # no other thread may set a handler
+    replaced = {number: former for number, former in handlers.items() if main and former is not signal.SIG_IGN}
+    for number in replaced:
+        signal.signal(number, handler)
     try:
         yield
     finally:
-        for number, handler in heeded.items():
-            signal.signal(number, handler)
+        for number, former in replaced.items():
+            signal.signal(number, former)
 
 
 @contextmanager
-def signals_wait() -> Iterator[list[int]]:
-    """Ctrl-C and SIGTERM are written down and interrupt nothing; a process that starts meanwhile never sees SIGINT.
+def deferred_signals() -> Iterator[list[int]]:
+    """Collect Ctrl-C and SIGTERM in a list and interrupt nothing; a process started meanwhile never sees SIGINT.
 
-    Blocking them is not enough: another thread, such as one of numpy's, takes what this one has blocked.
+    Blocking them is not enough: another thread, such as one of numpy's, receives what this one has blocked.
     """
     received: list[int] = []
-    with on_signals(lambda number, _: received.append(number)):
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # what a new process inherits
+    with handled_signals(lambda number, _: received.append(number)):
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # inherited by a new process
         try:
             yield received
         finally:

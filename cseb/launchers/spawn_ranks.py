@@ -16,7 +16,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from cseb.errors import BadBenchmark
-from cseb.launchers.signals import STOPPED_FILE, Stop, named, on_signals
+from cseb.launchers.signals import STOPPED_FILE, Stop, handled_signals, signal_name
 
 if TYPE_CHECKING:
     from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
@@ -87,7 +87,7 @@ def start(count: int, arguments: list[str]) -> int:
                 stopped.touch()
                 raise Stop
 
-        with on_signals(stop_once):
+        with handled_signals(stop_once):
             return _start(count, arguments, Path(logs))
 
 
@@ -123,7 +123,7 @@ def _failed(failures: Mapping[int, ProcessFailure], count: int, logs: Path) -> i
     code = failures[rank].exitcode
     if code < 0:
         hint = "; out of memory? try fewer --processes" if -code == signal.SIGKILL else ""
-        sys.stderr.write(f"cseb: process {rank} of {count} was killed by {named(-code)}{hint}\n")
+        sys.stderr.write(f"cseb: process {rank} of {count} was killed by {signal_name(-code)}{hint}\n")
         return 1
     for file in logs.rglob(f"{rank}/stderr.log"):
         sys.stderr.write(file.read_text(encoding="utf-8", errors="replace")[-2000:])

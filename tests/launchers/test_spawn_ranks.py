@@ -38,8 +38,8 @@ with one_of_several():
 DEAF = "signal.signal(signal.SIGTERM, lambda *_: None)\nopen(sys.argv[1] + rank, 'w').write(str(os.getpid()))\n"
 SLEEP = "time.sleep(60)\n"
 TELLS = """
-from cseb.launchers.signals import on_signals, stop
-with on_signals(stop):
+from cseb.launchers.signals import handled_signals, stop
+with handled_signals(stop):
     open(sys.argv[1] + rank, 'w').write(str(os.getpid()))
     try:
         time.sleep(60)

@@ -22,7 +22,7 @@ from cseb.records.store import Store
 from tests import slurm_cluster, standin_jobs
 from tests.standin_jobs import jobs
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 pytest.importorskip("submitit", reason="submitit is not installed")
 pytestmark = [
     pytest.mark.slurm,

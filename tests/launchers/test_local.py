@@ -29,7 +29,7 @@ from tests import standin_jobs
 from tests.standin_jobs import jobs
 from tests.world import WORLD
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -115,7 +115,13 @@ def test_the_time_limit_of_a_job_starts_when_all_is_loaded(
 
 @pytest.mark.slow
 def test_a_first_job_finds_all_large_libraries_loaded(store: Store) -> None:
-    small = {"methods": "simcse", "fractions": "0.001", "seeds": 1, "steps": 2, "tasks": "toy-captions"}
+    small = {
+        "methods": "simcse+recipe(batch_size=8)",
+        "fractions": "0.01",
+        "seeds": 1,
+        "steps": 2,
+        "tasks": "toy-captions",
+    }
     (job,) = plan(override(load(WORLD), **small))
     program = (
         "import pickle, sys\n"
