@@ -6,6 +6,7 @@ Ray runs a task again when its worker or its node died; this module submits jobs
 from __future__ import annotations
 
 import contextlib
+import logging
 import math
 import os
 import re
@@ -79,7 +80,9 @@ class Ray:
         try:
             with deferred_signals() as received:  # a cluster that is half started cannot be ended
                 try:
-                    ray.init(**options, runtime_env={"env_vars": variables}, log_to_driver=False, logging_level="ERROR")
+                    ray.init(
+                        **options, runtime_env={"env_vars": variables}, log_to_driver=False, logging_level=logging.ERROR
+                    )
                 except (ConnectionError, RuntimeError, ValueError) as error:
                     raise BadBenchmark(f"no Ray at {self.address or 'this machine'}: {error}") from error
             if received:

@@ -164,7 +164,7 @@ def test_each_worker_sees_one_gpu_and_several_share_it(store: Store, monkeypatch
 
 @pytest.mark.parametrize(("text", "device"), [("auto", "cpu"), ("3", "cuda")])
 def test_jobs_per_gpu_is_refused_where_it_would_do_nothing(text: str, device: str) -> None:
-    with pytest.raises(BadBenchmark, match="--jobs-per-gpu"):
+    with pytest.raises(BadBenchmark, match="`jobs_per_gpu`"):
         workers_of_grid(text, 1, device, per_gpu=2)
 
 
