@@ -19,6 +19,7 @@ from cseb.statistics.items import Clusters
 from cseb.tasks.evaluate import is_live, load_task
 from cseb.tasks.labelled import Clustering
 from cseb.tasks.names import parse_tasks
+from cseb.tasks.pair_classification import PairClassification
 from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.tasks.task import Items, Loaded
 from cseb.text import quantity
@@ -92,9 +93,12 @@ class Examples:
     def _score(self, items: Items, part: Places) -> tuple[float, npt.NDArray[np.float64]]:
         """Return the score of a part, in points, and what each cluster of its examples contributes to it.
 
-        A correlation is computed from these examples alone; all other scores are means over examples.
+        Correlation and average precision are computed from these examples alone; other scores are means over examples.
         """
-        if isinstance(self.loaded, RatedPairs):
+        if isinstance(self.loaded, PairClassification):
+            pairs_of_part = self.loaded.part(part)
+            value, influence = pairs_of_part.outcome(items[part]).value, pairs_of_part.influence(items[part])
+        elif isinstance(self.loaded, RatedPairs):
             [pairs] = self.loaded.subsets
             left, right, gold = ([column[i] for i in part] for column in (pairs.left, pairs.right, pairs.gold))
             rated = RatedPairs((Pairs(pairs.name, left, right, gold),))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedIOBase
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -27,7 +28,8 @@ LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is
 LONGEST_LINE = 2 * LONGEST_FIELD  # bytes; no sentence has as many
 BATCH = 64  # rows of a parquet file at a time: a dictionary of one long text can stand for all of them
 _BOM = b"\xef\xbb\xbf"
-_NO_NAME = re.compile(r"[\s;|]")  # a sentence, or several columns between something else than commas
+_QUOTED = re.compile('"[^"]*"')
+_NO_NAME = re.compile(r"[\s|]")  # a sentence, or several columns between something else than commas and semicolons
 
 Reader = Callable[[BufferedIOBase, str, Columns], Iterator[str]]  # file, its name for messages, columns
 
@@ -96,9 +98,20 @@ def _txt(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]:
 def cells(
     file: BufferedIOBase, name: str, *, delimiter: str, quoting: Literal[0, 3]
 ) -> Iterator[tuple[int, list[str]]]:
-    """Number of its last line and cells of every row, the header included; a blank row has none. Raises: BadData."""
+    """Yield number of the last line and cells of every row, the header included; a blank row has none.
+
+    Where the first line has more semicolons than commas, semicolons separate the columns of a .csv file.
+
+    Raises:
+        BadData: for a row of another width than the header, or a quotation mark that is not closed.
+    """
     csv.field_size_limit(LONGEST_FIELD)
-    rows = csv.reader(_lines(file, name), delimiter=delimiter, quoting=quoting, strict=True)
+    lines = _lines(file, name)
+    first = next(lines, "")
+    unquoted = _QUOTED.sub("", first)
+    if delimiter == "," and unquoted.count(";") > unquoted.count(","):
+        delimiter = ";"
+    rows = csv.reader(chain([first] if first else [], lines), delimiter=delimiter, quoting=quoting, strict=True)
     width = 0
     try:
         for row in rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,28 +11,36 @@ from cseb.errors import BadData
 
 # What a column may be called, capitals apart; where several are there, the first of these names is taken.
 NAMES: Mapping[str, tuple[str, ...]] = {
-    "first": ("sentence1", "sentence_1", "sentence_a", "text1", "left"),
-    "second": ("sentence2", "sentence_2", "sentence_b", "text2", "right"),
+    "first": ("sentence1", "sentence_1", "sentence_a", "text1", "left", "question1"),
+    "second": ("sentence2", "sentence_2", "sentence_b", "text2", "right", "question2"),
     "score": ("score", "gold", "similarity", "rating", "relatedness", "relatedness_score"),
     "sentence": ("sentence", "text"),
     "label": ("label", "class", "category", "topic", "intent"),
     "query": ("query", "question"),
     "document": ("document", "answer", "candidate", "passage"),
     "relevance": ("relevance", "relevant"),
+    "yes or no": ("is_duplicate", "label", "labels", "duplicate", "is_paraphrase", "paraphrase"),
+    "anchor": ("anchor", "sent0"),
+    "positive": ("positive", "pos", "sent1"),
+    "negative": ("negative", "neg", "hard_neg"),
 }
 LABEL = 1000  # characters
 LARGEST = 1e6  # of a rating or judgement; sums of squares of 1e308 are no numbers
+DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
 PAIRS = ("first", "second", "score")
-# The parts of each kind. The first four are told by their columns, the others have to be asked for.
+# The roles of each kind. Those of GUESSED are recognised by their columns, the others have to be named.
 FORMS: Mapping[str, tuple[str, ...]] = {
     "pairs": PAIRS,
     "classification": ("sentence", "label"),
     "retrieval": ("query", "document"),
     "reranking": ("query", "document", "relevance"),
+    "pair-classification": ("first", "second", "yes or no"),
+    "triplets": ("anchor", "positive", "negative"),
     "clustering": ("sentence", "label"),
     **dict.fromkeys(("alignment", "uniformity", "anisotropy", "effective-rank"), PAIRS),
 }
-GUESSED = ("pairs", "classification", "retrieval", "reranking")
+GUESSED = ("pairs", "classification", "retrieval", "reranking", "pair-classification", "triplets")
+YES_NO = {"1": 1, "1.0": 1, "yes": 1, "y": 1, "true": 1, "0": 0, "0.0": 0, "no": 0, "n": 0, "false": 0}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,14 +73,34 @@ class Sheet:
         return found
 
     def numbers(self, part: str) -> list[float]:
-        """The finite numbers of a column. Raises: BadData."""
-        found = []
+        """Return the finite numbers of a column, all with decimal points or all with decimal commas.
+
+        Raises:
+            BadData: with the line of a cell that is no number, or of another decimal sign.
+        """
+        values, sign = [], ""
         for line, cell in zip(self.table.lines, self.table.column(self.parts[part]), strict=True):
-            value = number(cell)
-            if value is None:
+            if (value := number(cell)) is None:
                 raise self._bad(line, part, f"holds {_cut(cell)}; a number is needed, of at most a million")
-            found.append(value)
-        return found
+            used = "".join(char for char in ",." if isinstance(cell, str) and char in cell)
+            if used and used != (sign := sign or used):
+                raise self._bad(line, part, f"holds {_cut(cell)}; numbers before it have {sign!r} as decimal sign")
+            values.append(value)
+        return values
+
+    def classes(self, part: str) -> list[int]:
+        """Return the cells of a column of yes and no as 1 and 0.
+
+        Raises:
+            BadData: with the line of another value.
+        """
+        classes = []
+        for line, cell in zip(self.table.lines, self.table.column(self.parts[part]), strict=True):
+            if (value := YES_NO.get(str(cell).strip().lower())) is None:
+                needed = "yes/no, true/false or 1/0 is needed; for graded pairs write FILE:pairs"
+                raise self._bad(line, part, f"holds {_cut(cell)}; {needed}")
+            classes.append(value)
+        return classes
 
     def _bad(self, line: int, part: str, what: str) -> BadData:
         return BadData(f"{self.table.path}, line {line}: column {self.parts[part]!r} {what}")
@@ -86,7 +115,9 @@ def _cut(cell: object) -> str:
 
 
 def number(cell: object) -> float | None:
-    """A number up to a million as text or as it is, True and False being 1 and 0; None if it is none."""
+    """Return a number of at most a million, None for anything else; True is 1, False 0, and the text 3,5 is 3.5."""
+    if isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell):
+        cell = cell.replace(",", ".")
     try:
         value = float(cell) if isinstance(cell, str | int | float) else float("nan")
     except (ValueError, OverflowError):  # no number, or one of hundreds of digits
@@ -114,6 +145,8 @@ def sheet(table: Table, kind: str = "") -> Sheet:
             return Sheet(table, kind, {part: found[part] for part in wanted}, guessed=False)
         raise BadData(f"{_columns(table)}; {kind} needs {_spelt(wanted)}")
     fitting = [each for each in GUESSED if set(FORMS[each]) <= set(found)]
+    if "pairs" in fitting and "pair-classification" in fitting:
+        fitting.remove("pair-classification")  # a score says more than a class
     fitting = [each for each in fitting if not any(set(FORMS[each]) < set(FORMS[other]) for other in fitting)]
     if len(fitting) == 1:
         return Sheet(table, fitting[0], {part: found[part] for part in FORMS[fitting[0]]}, guessed=True)

@@ -17,14 +17,17 @@ from cseb.tasks.column_roles import FORMS, Sheet, sheet
 from cseb.tasks.geometry import ABOVE, MEASURES, Name, shape
 from cseb.tasks.judged import faq, judged, reranking
 from cseb.tasks.labelled import classification, clustering, labelled
+from cseb.tasks.pair_classification import pair_classification
 from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.tasks.task import Loaded
+from cseb.tasks.triplets import Triplets
 
 # What may be set in brackets behind a kind, with its default.
 OPTIONS: Mapping[str, Mapping[str, float]] = {
     "classification": {"folds": 5},
     "clustering": {"clusters": 0},  # as many as there are labels
     "retrieval": {"folds": 5},
+    "pair-classification": {"folds": 5},
     "alignment": {"above": ABOVE},
 }
 LOWEST: Mapping[str, int] = {"folds": 1, "clusters": 0}  # of whole numbers; how many there may be, the data say
@@ -32,6 +35,7 @@ MEASURED = {  # what the protocol of a kind is called
     "pairs": "spearman",
     "classification": "logistic-regression",
     "clustering": "k-means",
+    "triplets": "triplet-accuracy",
 }
 _TYPED = re.compile(r"(?P<path>.+?)(?::(?P<kind>[a-z-]+)(?:\((?P<options>[^()]*)\))?)?")
 
@@ -188,6 +192,15 @@ def _reranking(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     return reranking(_judgements(held), name=name)
 
 
+def _pair_classification(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    left, right, classes = held.text("first"), held.text("second"), held.classes("yes or no")
+    return pair_classification(left, right, classes, int(options["folds"]), name)
+
+
+def _triplets(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    return Triplets(held.text("anchor"), held.text("positive"), held.text("negative"))
+
+
 def _shape(measure: Name) -> Callable[[Sheet, Mapping[str, float], str], Loaded]:
     return lambda held, options, name: shape(measure, _rated(held), options.get("above", ABOVE), name)
 
@@ -198,6 +211,8 @@ LOADERS: Mapping[str, Callable[[Sheet, Mapping[str, float], str], Loaded]] = {
     "clustering": _clustering,
     "retrieval": _retrieval,
     "reranking": _reranking,
+    "pair-classification": _pair_classification,
+    "triplets": _triplets,
     **{measure: _shape(measure) for measure in MEASURES},
 }
 

@@ -48,6 +48,17 @@ def test_an_accuracy_is_that_of_the_sentences_of_the_part(tmp_path: Path) -> Non
         assert sample.contributions[0] @ sample.contributions[0] == pytest.approx(1e4 * hits[part].var() / len(part))
 
 
+def test_an_average_precision_is_that_of_the_pairs_of_the_part(tmp_path: Path) -> None:
+    rows = [f"left {n}\tright {n}\t{'no' if n % 3 else 'yes'}" for n in range(60)]
+    (tmp_path / "pairs.tsv").write_text("\n".join(["question1\tquestion2\tis_duplicate", *rows]))
+    examples = Examples.read(str(tmp_path / "pairs.tsv"), "")
+    cosines = np.random.default_rng(0).random(60).astype(np.float32)
+    for part in examples.parts:
+        yes = (part % 3 == 0)[np.argsort(-cosines[part])]
+        precisions = (np.cumsum(yes) / np.arange(1, len(part) + 1))[yes]
+        assert examples.sample("x", {0: cosines}, part).points[0] == pytest.approx(100 * precisions.mean())
+
+
 def test_too_few_examples_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadData, match="has 29 examples; 30 or more are needed"):
         Examples.read(str(labels(tmp_path, 29)), "")

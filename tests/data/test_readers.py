@@ -80,6 +80,11 @@ def test_the_column_is_the_named_the_usual_or_the_only_one(
     assert read(tmp_path, "a.csv", f"{header}\n{','.join(cells)}\n".encode(), column) == [cells[chosen]]
 
 
+def test_semicolons_may_separate_the_columns(tmp_path: Path) -> None:
+    assert read(tmp_path, "a.csv", b'id;text\n1;one, two\n2;"three; four"\n', "") == ["one, two", "three; four"]
+    assert read(tmp_path, "a.csv", b'"id;a",text\n1,one\n', "") == ["one"]
+
+
 def test_a_carriage_return_inside_a_text_is_no_line_end(tmp_path: Path) -> None:
     assert read(tmp_path, "a.txt", b"one\rand more\ntwo\r\n") == ["one\rand more", "two"]
     assert read(tmp_path, "a.txt", b"only\r") == ["only"]
@@ -100,7 +105,7 @@ def open_quote() -> bytes:
         ("a.txt.gz", gzip.compress(b"a\n" * 999, mtime=0)[:-9], "", "cannot be read: Compressed file ended"),
         ("a.csv", b"", "", r"a\.csv is empty; a header line and"),
         ("a.csv", b"A first sentence\nanother\n", "", "one column and line 1 is 'A first sentence', not a header"),
-        ("a.csv", b"id;text\n1;one\n", "", "line 1 is 'id;text', not a header; .* commas"),
+        ("a.csv", b"id|text\n1|one\n", "", r"line 1 is 'id\|text', not a header; .* commas"),
         ("a.tsv", b"a sentence\nanother\n", "", "line 1 is 'a sentence', not a header"),
         ("a.csv", b"text,text\na,b\n", "", "has 2 columns 'text'; rename one"),
         ("a.csv", b"n,n\na,b\n", "n", "has 2 columns 'n'; rename one"),

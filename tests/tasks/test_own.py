@@ -14,12 +14,19 @@ from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.labelled import Classification, Clustering
 from cseb.tasks.names import parse_names, parse_tasks, spoken
 from cseb.tasks.own import TaskFile
+from cseb.tasks.pair_classification import PairClassification
 from cseb.tasks.pairs import RatedPairs
 from cseb.tasks.retrieval import Ranked
+from cseb.tasks.triplets import Triplets
 
 PAIRS = [["sentence1", "sentence2", "score"], ["a  b", "c", "5"], ["d", "e", "4.5"], ["f", "a b", "0"]]
 LABELS = [["text", "label"], *([f"s{n}", "xy"[n % 2]] for n in range(12))]
 FAQ = [["Question", "Answer"], *([f"q{n}", f"a{n}"] for n in range(6))]
+DUPLICATES = [
+    ["question1", "question2", "is_duplicate"],
+    *([f"s{n}", f"t{n}", "yes" if n % 2 else "no"] for n in range(8)),
+]
+TRIPLETS = [["anchor", "positive", "negative"], ["a", "b", "c"], ["d", "e", "f"]]
 CANDIDATES = [["query", "document", "relevance"], ["q", "x", "1"], ["q", "y", "0"], ["r", "x", "0"], ["r", "z", "2"]]
 
 
@@ -51,6 +58,8 @@ def embed(sentences: Sequence[str]) -> np.ndarray:
         (LABELS, "classification", Classification, "logistic-regression(folds=5)@1"),
         (FAQ, "retrieval", Ranked, "retrieval(folds=5)@1"),
         (CANDIDATES, "reranking", Ranked, "reranking@1"),
+        (DUPLICATES, "pair-classification", PairClassification, "pair-classification(folds=5)@1"),
+        (TRIPLETS, "triplets", Triplets, "triplet-accuracy@1"),
     ],
 )
 def test_the_columns_tell_the_kind(
@@ -74,6 +83,29 @@ def test_pairs_are_what_the_file_says(tmp_path: Path) -> None:
     assert isinstance(data, RatedPairs)
     [pairs] = data.subsets
     assert (pairs.left, pairs.right, pairs.gold) == (["a b", "d", "f"], ["c", "e", "a b"], [5, 4.5, 0])
+
+
+def test_semicolons_and_decimal_commas_as_spreadsheets_outside_the_us_write_them(tmp_path: Path) -> None:
+    (tmp_path / "my.csv").write_text('\ufeffsentence1;sentence2;score\r\n"a; b";c, d;4,5\r\ne;f;3\r\ng;h;0,25\r\n')
+    data = load_task(str(tmp_path / "my.csv"), None)
+    assert isinstance(data, RatedPairs)
+    [pairs] = data.subsets
+    assert (pairs.left, pairs.right, pairs.gold) == (["a; b", "e", "g"], ["c, d", "f", "h"], [4.5, 3, 0.25])
+    (tmp_path / "headless.csv").write_text("a;b;4,5\nc;d;1,0\n")
+    assert load_task(str(tmp_path / "headless.csv"), None).sentences() == ["a", "c", "b", "d"]
+
+
+@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("True", "false"), ("Y", "n"), ("1.0", "0.0")])
+def test_yes_and_no_are_spelt_in_many_ways(tmp_path: Path, yes: str, no: str) -> None:
+    rows = [["sentence1", "sentence2", "label"], *([f"s{n}", f"t{n}", (no, yes)[n % 2]] for n in range(6))]
+    data = load_task(write(tmp_path / "my.csv", rows), None)
+    assert isinstance(data, PairClassification)
+    assert data.labels.tolist() == [0, 1] * 3
+
+
+def test_a_score_beside_a_class_makes_rated_pairs(tmp_path: Path) -> None:
+    rows = [["sentence1", "sentence2", "label", "score"], ["a", "b", "1", "5"], ["c", "d", "0", "2"]]
+    assert only(write(tmp_path / "my.csv", rows)).kind == "pairs"
 
 
 def test_pairs_need_no_header(tmp_path: Path) -> None:
@@ -133,7 +165,7 @@ def test_options_change_name_and_protocol(tmp_path: Path) -> None:
     path = write(tmp_path / "my.csv", LABELS)
     task = only(f"{path}:classification(folds=3)")
     assert (task.name, task.protocol) == ("my.csv:classification(folds=3)", "logistic-regression(folds=3)@1")
-    assert parse_names(f"{path}:classification(folds=3),toy-dev") == [task.name, "toy-dev"]
+    assert parse_names(f"{path}:classification(folds=3),stsb-dev") == [task.name, "stsb-dev"]
 
 
 def test_geometry_of_ones_own_pairs_is_four_tasks(tmp_path: Path) -> None:
@@ -204,6 +236,14 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
             "text,label,sentence1,sentence2,score\n",
             r"could be pairs or classification; choose one with",
         ),
+        (
+            "a.csv",
+            'sentence1,sentence2,score\na,b,"1,5"\nc,d,2.5\n',
+            r"line 3: .* numbers before it have ',' as decimal",
+        ),
+        ("a.csv", 'sentence1,sentence2,score\na,b,"1,000.5"\n', r"line 2: column 'score' holds '1,000.5'; a number"),
+        ("a.csv", "sentence1,sentence2,label\na,b,3.8\n", r"line 2: .* yes/no, .* for graded pairs write FILE:pairs"),
+        ("a.csv", "question1,question2,is_duplicate\na,b,1\nc,d,1\n", r"a.csv labels every pair yes; pairs of both"),
         ("a.csv", "id,body\n1,x\n", r"has the columns 'id', 'body', match no kind of task.*pairs: sentence1/"),
     ],
 )

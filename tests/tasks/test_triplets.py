@@ -1,0 +1,48 @@
+"""Triplets: accuracy by hand and as sentence-transformers has it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from cseb.tasks.triplets import Triplets
+
+TASK = Triplets(["a", "b", "c", "c"], ["p", "q", "r", "s"], ["n", "m", "o", "s"])
+VECTORS = {
+    **dict.fromkeys("abc", (1, 0)),
+    **dict.fromkeys("pqs", (1, 0.1)),
+    **dict.fromkeys("nm", (1, 1)),
+    "r": (0, 1),
+    "o": (1, 0),
+}
+
+
+def embed(sentences: Sequence[str]) -> np.ndarray:
+    return np.array([VECTORS[sentence] for sentence in sentences], dtype=np.float32)
+
+
+def test_accuracy_by_hand() -> None:
+    items = TASK.items(embed)
+    assert (items > 0).tolist() == [True, True, False, False]  # the last are equal, which is not closer
+    assert TASK.outcome(items).value == TASK.outcome(items).detail["accuracy"] == 50
+    assert TASK.influence(items).tolist() == [50, 50, -50, -50]
+    assert TASK.clusters().tolist() == [0, 1, 2, 2]
+
+
+def test_accuracy_is_that_of_sentence_transformers() -> None:
+    evaluation = pytest.importorskip("sentence_transformers.sentence_transformer.evaluation")
+    evaluator = evaluation.TripletEvaluator(
+        TASK.anchors, TASK.positives, TASK.negatives, main_similarity_function="cosine"
+    )
+    model = type("Model", (), {"similarity_fn_name": "cosine", "encode": lambda self, texts, **_: embed(texts)})
+    evaluator.embed_inputs = lambda _, texts, **__: embed(texts)
+    evaluator.store_metrics_in_model_card_data = lambda *_: None
+    [accuracy] = evaluator(model()).values()
+    assert 100 * accuracy == TASK.outcome(TASK.items(embed)).value
+
+
+def test_a_collapsed_encoder_has_no_accuracy() -> None:
+    for value in (0, np.nan):
+        items = np.full(4, value, dtype=np.float32)
+        assert TASK.outcome(items).value is None
+    assert np.isnan(TASK.influence(items)).all()
