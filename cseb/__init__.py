@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cseb.api.grid import run as run
     from cseb.api.sources import rerun as rerun
     from cseb.api.sources import verify as verify
     from cseb.commands.compare import Comparison as Comparison
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from cseb.commands.report import report as report
     from cseb.commands.results import Results as Results
     from cseb.commands.results import load as load
+    from cseb.commands.run import run as run
     from cseb.commands.show import show as show
     from cseb.commands.train import train as train
     from cseb.errors import CsebError as CsebError
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 _HOMES = {
     name: f"cseb.{module}"
     for module, names in {
-        "api.grid": "run",
         "api.sources": "rerun verify",
         "commands.compare": "Comparison compare",
         "commands.data": "overlap sample",
@@ -55,6 +54,7 @@ _HOMES = {
         "commands.recommend": "recommend",
         "commands.report": "report",
         "commands.results": "Results load",
+        "commands.run": "run",
         "commands.show": "show",
         "commands.train": "train",
         "errors": "CsebError",

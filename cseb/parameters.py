@@ -186,6 +186,7 @@ def _allowed(parameter: Parameter) -> str:
 
 
 # ---- settings of a run, which a benchmark file has too ----
+BENCHMARK = argument("A benchmark: a YAML file, or a name that `cseb show benchmarks` lists.")
 METHODS = option("Methods, such as simcse,micse+recipe(steps=500). Quote the list in a shell.")
 ENCODER = option("Encoder to start from: a folder, a hub name, cseb-tiny or cseb-mini.")
 CORPUS_HELP = "Training sentences: a file, wikipedia, data:FILE or hub:OWNER/NAME/FILE."
@@ -211,6 +212,7 @@ SHOW_METHODS = option("Methods to show, in this order.")
 SHOW_FRACTIONS = option("Fractions of the corpus to show, such as 0.001,0.01.", numbers=float)
 SHOW_SIZES = option("Numbers of training sentences to show, such as 100,1000.", numbers=int)
 SHOW_TASKS = option("Tasks or groups of tasks to show or average, in this order.")
+WORKERS = option("Jobs at a time; auto is one for each core or GPU.")
 SPREAD = option("Spread behind a mean: ci95 is Student's t.", choices=("std", "ci95", "sem", "range"))
 FORMAT = option("Output format.", flag="--format,-f", choices=("terminal", "markdown", "latex", "csv", "json", "html"))
 LEARNING_CURVE = option("Also show learning curves: the gain from larger training sets.")

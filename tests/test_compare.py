@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from cseb.api.grid_text import _power
+from cseb.commands.grid_text import _power
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 from tests.command_line import call

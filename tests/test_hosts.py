@@ -37,15 +37,15 @@ class Mine:
         raise NotImplementedError
 
 
-def made(name: str, workers: int | None = None, per: str = "auto", address: str = "", *slurm: str) -> object:
-    return hosts.launcher_of(name, workers, address, slurm, per)
+def made(name: str, workers: int | None = None, address: str = "", *slurm: str) -> object:
+    return hosts.launcher_of(name, workers, address, slurm)
 
 
 def test_a_launcher_is_made_from_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made("local", 3) == Local(3)
-    assert made("ray", None, "auto", "head:6379") == Ray("head:6379", None)
+    assert made("ray", None, "head:6379") == Ray("head:6379", None)
     options = {"partition": "a,b", "time": "1:00:00", "cpus-per-task": "8"}
-    assert made("slurm", None, "20", "", "partition=a,b,time=1:00:00", "cpus-per-task=8") == Slurm(options, 20)
+    assert made("slurm", None, "", "partition=a,b,time=1:00:00", "cpus-per-task=8") == Slurm(options)
     monkeypatch.setitem(LAUNCHERS.targets, "mine", "tests.test_hosts:Mine")
     assert type(made("mine")).__name__ == "Mine"
 
@@ -54,19 +54,17 @@ def test_a_launcher_is_made_from_its_options(monkeypatch: pytest.MonkeyPatch) ->
     ("arguments", "kind", "said"),
     [
         (("slrum",), UnknownName, "no launcher is called 'slrum'; did you mean slurm?"),
-        (("local", 1, "auto", "head:6379"), BadBenchmark, "`ray_address` is of no use to `launcher` local"),
-        (("ray", 1, "auto", "", "time=5"), BadBenchmark, "`slurm` is of no use to `launcher` ray"),
-        (("ray", 1, "5"), BadBenchmark, "`jobs_per_allocation` is of no use to `launcher` ray"),
-        (("slurm", 1, "x"), BadSpec, "`jobs_per_allocation` is 'x'; a whole number from 1 to 10000, or auto"),
-        (("slurm", 1, "auto", "", "partition"), BadBenchmark, "`slurm` 'partition': a long option of sbatch"),
-        (("slurm", 1, "auto", "", "p=main"), BadBenchmark, "a long option"),
-        (("slurm", 1, "auto", "", "time=1,,mem=2"), BadBenchmark, "`slurm` '': a long option"),
-        (("slurm", 1, "auto", "", "mem=1,Foo=2"), BadBenchmark, "`slurm` 'Foo=2': a long option"),
-        (("slurm", 1, "auto", "", "gres=gpu:1, mem=2"), BadBenchmark, "`slurm` ' mem=2': a long option"),
-        (("slurm", 1, "auto", "", "time=5,time=9"), BadBenchmark, "`slurm` 'time=9': time is given twice"),
-        (("slurm", 1, "auto", "", "mem-per-cpu=5", "mem_per_cpu=5"), BadBenchmark, "mem_per_cpu is given twice"),
-        (("slurm", 1, "auto", "", "time=5,array=0-9"), BadBenchmark, "`slurm` array=...: set by cseb itself"),
-        (("slurm", 1, "auto", "", "ntasks-per-node=2"), BadBenchmark, "set by cseb itself"),
+        (("local", 1, "head:6379"), BadBenchmark, "the address head:6379 is of no use to `launcher` local"),
+        (("ray", 1, "", "time=5"), BadBenchmark, "`slurm` is of no use to `launcher` ray"),
+        (("slurm", 1, "", "partition"), BadBenchmark, "`slurm` 'partition': a long option of sbatch"),
+        (("slurm", 1, "", "p=main"), BadBenchmark, "a long option"),
+        (("slurm", 1, "", "time=1,,mem=2"), BadBenchmark, "`slurm` '': a long option"),
+        (("slurm", 1, "", "mem=1,Foo=2"), BadBenchmark, "`slurm` 'Foo=2': a long option"),
+        (("slurm", 1, "", "gres=gpu:1, mem=2"), BadBenchmark, "`slurm` ' mem=2': a long option"),
+        (("slurm", 1, "", "time=5,time=9"), BadBenchmark, "`slurm` 'time=9': time is given twice"),
+        (("slurm", 1, "", "mem-per-cpu=5", "mem_per_cpu=5"), BadBenchmark, "mem_per_cpu is given twice"),
+        (("slurm", 1, "", "time=5,array=0-9"), BadBenchmark, "`slurm` array=...: set by cseb itself"),
+        (("slurm", 1, "", "ntasks-per-node=2"), BadBenchmark, "set by cseb itself"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_one_line(arguments: tuple[str, ...], kind: type[CsebError], said: str) -> None:

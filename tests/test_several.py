@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from cseb.api.grid import PlannedGrid
 from cseb.commands import hosts
+from cseb.commands.grid import PlannedGrid
 from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.errors import BadBenchmark, BadData
 from cseb.experiment import benchmark as benchmarks

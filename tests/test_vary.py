@@ -132,10 +132,10 @@ def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -
         assert found.exit_code in (0, 2), found.output
         return found.output
 
-    assert "'dropout'" in printed("run", *grid, "--vary", "weather")
+    assert "'dropout'" in printed("run", *grid, "--seed-scope", "weather")
     assert "3 jobs done" in printed("run", *grid, "--seeds", "3")
-    assert "3 jobs done" in printed("run", *grid, "--seeds", "3", "--vary", "subset")
-    assert "all 3 jobs have records" in printed("run", *grid, "--seeds", "3", "--vary", "subset")
+    assert "3 jobs done" in printed("run", *grid, "--seeds", "3", "--seed-scope", "subset")
+    assert "all 3 jobs have records" in printed("run", *grid, "--seeds", "3", "--seed-scope", "subset")
     report = printed("report", tmp_path / "results")
     assert report.count("n = 3") == 2
     assert "The seed decides the subset only" in report

@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--launcher", default="local")
     parser.add_argument("--slurm", action="append", default=[], help="as cseb run takes them")
-    parser.add_argument("--pack", default="auto", help="--jobs-per-allocation of cseb run")
+    parser.add_argument("--pack", type=int, default=None, help="jobs of one Slurm allocation")
     parser.add_argument("--folder", default=None, help="where trivial jobs write; a shared file system, for instance")
     parser.add_argument("--jobs", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)

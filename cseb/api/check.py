@@ -64,7 +64,7 @@ class FreshRun:
     @contextmanager
     def trained(self) -> Iterator[Store]:
         """The store of a fresh run, or that of `results`. Raises: Stopped."""
-        from cseb.api.grid import plan_grid
+        from cseb.commands.run import plan_grid
         from cseb.records.store import Store
 
         if self.results is not None:

@@ -86,7 +86,7 @@ def _options(
 
 command = partial(app.command, cls=Command)
 add(app, recommend.recommend, recommend.print_recommendation)
-command()(run.run)
+add(app, run.run, run.run_on_screen)
 command()(status.status)
 add(app, report.report, report.print_tables)
 add(app, plot.plot, plot.print_caption)

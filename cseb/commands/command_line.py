@@ -52,6 +52,13 @@ class Call(Generic[R]):
         with telling(self.quiet):
             return self.function(**self.settings)
 
+    def checked(self) -> dict[str, Any]:
+        """Return the settings as the function would receive them. Raises: CsebError."""
+        defined = definitions(self.function)
+        return {
+            name: defined[name].parameter.read(name, value, defined[name].kind) for name, value in self.settings.items()
+        }
+
 
 def print_result(call: Call[object]) -> None:
     """Print what the function returns."""
@@ -76,10 +83,10 @@ def add(
         given = {key: value for key, value in values.items() if value != _default(every[key])}
         own = {key: value for key, value in given.items() if key in settings}
         try:
-            screen(
-                Call(function, own, bool(given.get("quiet"))),
-                **{key: value for key, value in given.items() if key in shown},
-            )
+            presentation = {
+                key: each.parameter.read(key, given[key], each.kind) for key, each in shown.items() if key in given
+            }
+            screen(Call(function, own, bool(given.get("quiet"))), **presentation)
         except CsebError as error:
             raise CsebError(as_typed(str(error), every)) from error
 

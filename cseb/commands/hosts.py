@@ -23,7 +23,12 @@ GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, 
 
 
 def launcher_of(
-    name: str, workers: int | None, ray_address: str, slurm: Sequence[str], per_allocation: str, per_gpu: int = 1
+    name: str,
+    workers: int | None,
+    ray_address: str,
+    slurm: Sequence[str],
+    per_allocation: int | None = None,
+    per_gpu: int = 1,
 ) -> Launcher:
     """The launcher of this name. workers: jobs at a time, None if it decides; per_gpu: jobs that share a GPU.
 
@@ -32,11 +37,7 @@ def launcher_of(
     from cseb.registry import LAUNCHERS
 
     kind = LAUNCHERS[name]
-    for option, given, owner in (
-        ("`ray_address`", ray_address, "ray"),
-        ("`slurm`", slurm, "slurm"),
-        ("`jobs_per_allocation`", per_allocation != "auto", "slurm"),
-    ):
+    for option, given, owner in ((f"the address {ray_address}", ray_address, "ray"), ("`slurm`", slurm, "slurm")):
         if given and name != owner:
             raise BadBenchmark(f"{option} is of no use to `launcher` {name}; take `launcher` {owner}")
     made: Launcher
@@ -46,8 +47,7 @@ def launcher_of(
         case "ray":
             made = kind(ray_address, workers, per_gpu)
         case "slurm":
-            pack = None if per_allocation == "auto" else _count(per_allocation, "`jobs_per_allocation`")
-            made = kind(sbatch_options(slurm), pack, workers, per_gpu)
+            made = kind(sbatch_options(slurm), per_allocation, workers, per_gpu)
         case _:  # another package's
             made = kind()
     return made
@@ -140,10 +140,11 @@ def workers_of(
     return max(1, _cores() // threads)
 
 
-def seconds_of(text: str) -> float | None:
-    """Such as 90s, 30m or 2h in seconds, None for "". Raises: BadSpec."""
-    if not text:
+def seconds_of(given: str | float) -> float | None:
+    """Return the seconds of a time such as 90s, 30m or 2h, or of a number of seconds; None for "". Raises: BadSpec."""
+    if given == "":
         return None
+    text = given if isinstance(given, str) else f"{given}s"
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text)
     if found is None or not float(found[1]):
         raise BadSpec(f"`time_limit` is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")

@@ -1,159 +1,215 @@
-"""The command that trains a grid."""
+"""Train and score a grid of methods, training set sizes and seeds."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cseb.commands.hosts import MOST_PROCESSES
-from cseb.commands.options import (
-    BenchmarkName,
-    DataDir,
-    Device,
-    Host,
-    Linear,
-    PerAllocation,
-    PerGPU,
-    Quiet,
-    RayAddress,
-    SlurmOptions,
-    Threads,
-    TimeLimit,
-    Trust,
-    Workers,
-    numbers,
-)
+from cseb.commands import hosts
+from cseb.commands.arguments import joined
+from cseb.commands.command_line import Call, Quiet
+from cseb.commands.hosts import MOST, MOST_PROCESSES
+from cseb.commands.results import Results
 from cseb.commands.screen import say
 from cseb.commands.waiting import telling
 from cseb.errors import BadBenchmark
+from cseb.parameters import (
+    BENCHMARK,
+    COLUMN,
+    CORPUS,
+    DATA_DIR,
+    DEV,
+    DEVICE,
+    ENCODER,
+    FRACTIONS,
+    LINEAR,
+    METHODS,
+    SEEDS,
+    SIZES,
+    STEPS,
+    TASKS,
+    THREADS,
+    TRUST_REMOTE_CODE,
+    WORKERS,
+    command,
+    definitions,
+    option,
+)
+from cseb.seeds import ALL, VARIED
 
 if TYPE_CHECKING:
+    from cseb.commands.grid import PlannedGrid
+    from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
-    from cseb.launchers.events import Watch
+    from cseb.launchers.events import Event, Watch
+
+Processes = Annotated[
+    int, option("Processes that share each batch of a job (distributed training).", least=1, most=MOST_PROCESSES)
+]
+DryRun = Annotated[bool, option("List the jobs and store nothing.")]
 
 
+@command
 def run(
-    benchmark: BenchmarkName = "demo",
+    benchmark: Annotated[str | Path, BENCHMARK] = "demo",
     *,
     on: Annotated[
-        str,
-        typer.Option(help="Run its grid with the encoder, corpus, tasks and scale of another benchmark, such as demo."),
+        str, option("Run its grid with the encoder, corpus, tasks and scale of another benchmark, such as demo.")
     ] = "",
-    methods: Annotated[str, typer.Option(help="Such as simcse,micse+recipe(steps=500); quote it.")] = "",
-    encoder: Annotated[str, typer.Option(help="A folder, cseb-tiny, cseb-mini, or a hub name.")] = "",
-    corpus: Annotated[str, typer.Option(help="A file, wikipedia, wikipedia:COUNT, or hub:OWNER/NAME/FILE.")] = "",
-    column: Annotated[
-        str, typer.Option(help="Column of a table's sentences, or several: anchor=title,positive=body.")
+    methods: Annotated[str | Sequence[str], METHODS] = "",
+    encoder: Annotated[str | Path, ENCODER] = "",
+    corpus: Annotated[str | Path, CORPUS] = "",
+    column: Annotated[str, COLUMN] = "",
+    data_dir: Annotated[str | Path, DATA_DIR] = "",
+    tasks: Annotated[str | Sequence[str], TASKS] = "",
+    dev: Annotated[str | Path, DEV] = "",
+    fractions: Annotated[str | float | Sequence[float], FRACTIONS] = (),
+    sizes: Annotated[str | int | Sequence[int], SIZES] = (),
+    seeds: Annotated[int | None, SEEDS] = None,
+    steps: Annotated[int | None, STEPS] = None,
+    seed_scope: Annotated[str, option("What the seed decides.", choices=(*VARIED, ALL))] = ALL,
+    track: Annotated[
+        str | Sequence[str], option("Tasks to score at every evaluation during training, such as geometry or sts.")
     ] = "",
-    data_dir: DataDir = "",
-    tasks: Annotated[str, typer.Option(help="Such as sts or stsb,sickr.")] = "",
-    dev: Annotated[
-        str, typer.Option(help="The dev set, a task, that selects the best checkpoint; none for no selection.")
-    ] = "",
-    fractions: Annotated[str, typer.Option(help="Fractions of the corpus, each in (0, 1], such as 0.001,0.01.")] = "",
-    sizes: Annotated[str, typer.Option(help="Numbers of sentences in place of fractions.")] = "",
-    seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds, counted from 0.")] = None,
-    steps: Annotated[
-        int | None, typer.Option(min=0, help="Optimiser steps of every method that trains, and of each of its stages.")
-    ] = None,
-    vary: Annotated[
-        str, typer.Option(help="What the seed decides: subset, init, order, dropout, or all of them.")
-    ] = "all",
-    along: Annotated[
-        str, typer.Option(help="Tasks to score at every evaluation during training, such as geometry or sts.")
-    ] = "",
-    results: Annotated[Path, typer.Option(help="Folder of records.")] = Path("results"),
-    save_models: Annotated[
-        bool, typer.Option("--save-models", help="Keep trained encoders in RESULTS/models.")
-    ] = False,
-    workers: Workers = "auto",
-    launcher: Host = "local",
-    ray_address: RayAddress = "",
-    slurm: SlurmOptions = None,
-    jobs_per_allocation: PerAllocation = "auto",
-    time_limit: TimeLimit = "",
-    jobs_per_gpu: PerGPU = None,
-    processes: Annotated[
-        int,
-        typer.Option(
-            min=1, max=MOST_PROCESSES, help="Processes of a job's distributed training; they split each batch."
-        ),
-    ] = 1,
-    threads: Threads = 1,
-    linear: Linear = "auto",
-    device: Device = "auto",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="List the jobs, store nothing.")] = False,
-    quiet: Quiet = False,
-    fresh: Annotated[bool, typer.Option("--fresh/--resume", help="Run jobs again that have a record.")] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Run jobs again whose record says failed.")
-    ] = False,
-    trust_remote_code: Trust = False,
-) -> None:
-    """Train and score every method, fraction and seed that has no record yet.
+    results: Annotated[str | Path, option("Folder of records.")] = "results",
+    save_models: Annotated[bool, option("Save trained encoders in the folder models of `results`.")] = False,
+    workers: Annotated[str | int, WORKERS] = "auto",
+    jobs_per_gpu: Annotated[int | None, option("Jobs on each GPU at a time. By default 1.", least=1, most=MOST)] = None,
+    launcher: Annotated[str, option("Where jobs run: local, ray, ray:HOST:PORT (a Ray cluster) or slurm.")] = "local",
+    slurm: Annotated[
+        Sequence[str] | list[str],
+        option("Options of sbatch, such as partition=cpu,time=120,cpus-per-task=8.", metavar="NAME=VALUE"),
+    ] = (),
+    time_limit: Annotated[str | float, option("Longest time of a job, such as 90s, 30m or 2h. Then it fails.")] = "",
+    threads: Annotated[int, THREADS] = 1,
+    linear: Annotated[str, LINEAR] = "auto",
+    device: Annotated[str, DEVICE] = "auto",
+    fresh: Annotated[bool, option("Run jobs again that have a record.")] = False,
+    retry_failed: Annotated[bool, option("Run jobs again that failed.")] = False,
+    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+) -> Results:
+    """Train and score every method, training set size and seed that has no record yet.
 
-    Options override the benchmark's fields. An interrupted grid resumes where it stopped.
+    Options replace the settings of the benchmark. Each job writes one record. Run the command again to continue after
+    an interruption.
+
+    Returns:
+        The records of this grid; `Results.problems` says why a job has no record. A script with more than one worker
+        calls it under ``if __name__ == "__main__":``.
+
+    Raises:
+        CsebError: for whatever cannot be run, before anything trains.
+        KeyboardInterrupt: if the run is stopped; finished jobs keep their records.
+
+    Examples:
+        >>> import cseb
+        >>> grid = cseb.run(methods="simcse", sizes=64, seeds=1, corpus="wikipedia:100", steps=2, workers=1)
+        >>> len(grid.records)
+        1
+        >>> sorted(grid.frame().checkpoint.unique())
+        ['best', 'last']
     """
-    from cseb.api.grid import chosen_benchmark, plan_grid
-    from cseb.commands import hosts
-    from cseb.launchers import spawn_ranks as several
+    given = dict(locals())
+    from cseb.launchers.events import Broken
+    from cseb.records.record_file import Problem
+
+    planned = planned_run(**given)
+    broken: list[Problem] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Broken):
+            broken.append(Problem(planned.grid.store.runs / f"{event.key}.json", event.reason))
+
+    summary = planned.run(lambda _: nullcontext(hear))
+    if summary.stopped:
+        raise KeyboardInterrupt
+    records = [planned.grid.store.find(job.key) for job in planned.grid.jobs]
+    return Results(Path(results), tuple(record for record in records if record is not None), tuple(broken))
+
+
+def planned_run(benchmark: str | Path = "demo", processes: int = 1, **given: object) -> PlannedGrid:
+    """Return the grid that `run` runs with these settings. Raises: CsebError."""
+    from cseb.commands.grid import chosen_benchmark
+
+    return plan_grid(chosen_benchmark(str(benchmark), **given), processes=processes, **given)  # type: ignore[arg-type]
+
+
+def plan_grid(
+    benchmark: Benchmark, results: str | Path = "results", *, processes: int = 1, backwards: bool = False, **given: Any
+) -> PlannedGrid:
+    """Plan every job of a benchmark, and find those that have no record; nothing is trained or written.
+
+    Args:
+        benchmark: what to run.
+        results: the folder of records.
+        processes: how many processes share each job.
+        backwards: whether jobs run in the opposite order.
+        given: further options of `run`; what is left out has the default of `run`.
+
+    Raises:
+        CsebError: for whatever cannot be run.
+    """
+    from cseb.commands.grid import PlannedGrid
+    from cseb.experiment.grid import Grid
+    from cseb.experiment.plan import plan
+    from cseb.records.store import Store
+
+    options = SimpleNamespace(**{name: each.default for name, each in definitions(run).items()} | given)
+    launcher, _, address = options.launcher.partition(":")
+    away = hosts.elsewhere(launcher, address)
+    device = hosts.device_of(options.device, away)
+    limit = hosts.seconds_of(options.time_limit)
+    if processes > 1 and launcher != "local":
+        raise BadBenchmark(f"`processes` goes with `launcher` local, not with {launcher}")
+    if processes > 1 and limit is not None:
+        raise BadBenchmark("`time_limit` is for jobs of one process each; leave it or `processes` out")
+    asked = str(options.workers)
+    workers = hosts.workers_of(asked, options.threads, device, options.jobs_per_gpu, away, processes)
+    wanted = None if away and asked == "auto" else workers
+    host = hosts.launcher_of(launcher, wanted, address, options.slurm, per_gpu=options.jobs_per_gpu or 1)
+    jobs = plan(  # reads the corpus, so wrong options are refused before
+        benchmark,
+        threads=options.threads,
+        linear=options.linear,
+        device=device,
+        processes=processes,
+        trust_remote_code=options.trust_remote_code,
+        vary=options.seed_scope,
+        along=joined(options.track),
+    )
+    models = Path(results) / "models" if options.save_models else None
+    ordered = jobs[::-1] if backwards else jobs
+    store = Store(Path(results))
+    grid = Grid.of(benchmark, ordered, store, workers, options.fresh, options.retry_failed, models)
+    return PlannedGrid(grid, host, models, limit, away)
+
+
+def run_on_screen(
+    call: Call[Results], *, processes: Processes = 1, dry_run: DryRun = False, quiet: Quiet = False
+) -> None:
+    """Run the grid and show how far it is; exit with 1 if a job failed."""
+    from cseb.commands.grid_text import ending, listing, outlook
+    from cseb.launchers import spawn_ranks as ranks
     from cseb.launchers.job_runner import first
     from cseb.tasks.names import spoken
 
-    together = several.started()
-    if processes > 1 and together == 1 and not dry_run:
-        raise typer.Exit(several.start(processes, sys.argv[1:]))
-    if processes > 1 and together not in (1, processes):
-        raise BadBenchmark(f"--processes {processes}, but {together} processes were started; leave the option out")
-    limit = hosts.seconds_of(time_limit)
-    if limit is not None and max(together, processes) > 1:
-        raise BadBenchmark("--time-limit watches over jobs of one process each; leave it or --processes out")
-    chosen = chosen_benchmark(
-        benchmark,
-        on=on,
-        methods=methods,
-        encoder=encoder,
-        corpus=corpus,
-        column=column,
-        fractions=numbers(fractions, float, "--fractions"),
-        sizes=numbers(sizes, int, "--sizes"),
-        seeds=seeds,
-        tasks=tasks,
-        dev=dev,
-        data_dir=data_dir,
-        steps=steps,
-    )
+    started = ranks.started()
+    if processes > 1 and started == 1 and not dry_run:
+        raise typer.Exit(ranks.start(processes, sys.argv[1:]))
+    if processes > 1 and started not in (1, processes):
+        raise BadBenchmark(f"`processes` is {processes}, but {started} processes were started; leave the option out")
     quiet = quiet or not first()
     with telling(quiet):
-        planned = plan_grid(
-            chosen,
-            results,
-            workers=workers,
-            launcher=launcher,
-            ray_address=ray_address,
-            slurm=slurm or (),
-            jobs_per_allocation=jobs_per_allocation,
-            jobs_per_gpu=jobs_per_gpu,
-            processes=max(together, processes),
-            threads=threads,
-            linear=linear,
-            device=device,
-            vary=vary,
-            along=along,
-            save_models=save_models,
-            fresh=fresh,
-            retry_failed=retry_failed,
-            trust_remote_code=trust_remote_code,
-            time_limit=limit,
-        )
+        planned = planned_run(processes=max(started, processes), **call.checked())
+    chosen = planned.grid.benchmark
     for line in [] if quiet else spoken(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
-    from cseb.api.grid_text import ending, listing, outlook
-
     with telling(quiet):  # until the jobs begin, which have a display of their own
         planned.grid.check()
     if dry_run:
@@ -165,14 +221,14 @@ def run(
         summary = planned.run(lambda grid: watching(grid, quiet))
     if not quiet or summary.stopped:
         with suppress(OSError):  # a full disk or a closed pipe; the records are there
-            say(ending(planned.grid, summary, fresh), err=quiet)
+            say(ending(planned.grid, summary, "fresh" in call.settings), err=quiet)
     if not first() and not summary.stopped:
-        return  # how it went is said by the first, which still scores: a failure now would have it killed
+        return  # the first process reports; it still scores, and a failure now would end it
     raise typer.Exit(summary.exit_code or (1 if planned.grid.failed else 0))
 
 
 def watching(grid: Grid, quiet: bool) -> AbstractContextManager[Watch]:
-    """What shows the events of a grid while it runs."""
+    """Return what shows the events of a grid while it runs."""
     from cseb.commands import progress as display
 
     jobs, failed = {job.key: job for job in grid.jobs}, grid.failed

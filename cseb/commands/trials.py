@@ -173,7 +173,7 @@ class Trials:
 
         seeds: of every method. save: whether to save the models. Raises: KeyboardInterrupt if it is interrupted.
         """
-        from cseb.api.grid import plan_grid
+        from cseb.commands.run import plan_grid
         from cseb.experiment.benchmark import Benchmark
         from cseb.launchers.events import Broken, Finished
 

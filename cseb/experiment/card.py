@@ -150,7 +150,7 @@ def _words(record: RecordSummary, name: str, stage: str) -> list[str]:
         *("--dev", protocol.dev.partition("@")[0] or "none"),
         *("--threads", str(protocol.threads), "--device", protocol.device),
         *(["--processes", str(protocol.processes)] if protocol.processes > 1 else []),
-        *(["--vary", record.vary] if record.vary != "all" else []),
+        *(["--seed-scope", record.vary] if record.vary != "all" else []),
         "--save-models",
     ]
 

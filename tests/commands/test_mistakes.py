@@ -25,7 +25,7 @@ from tests.world import WORLD
         (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--time-limit", "soon"], "such as 90s, 30m or 2h"),
         (["run", "--time-limit", "0s"], "above 0"),
-        (["run", "--time-limit", "5m", "--processes", "2", "--dry-run"], "--time-limit watches over jobs of one"),
+        (["run", "--time-limit", "5m", "--processes", "2", "--dry-run"], "--time-limit is for jobs of one process each"),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
         (["show", "micsee"], "did you mean micse"),
@@ -47,7 +47,7 @@ def test_a_mistake_is_one_line_on_stderr_and_2(arguments: list[str], words: str)
 
 
 @pytest.mark.parametrize(
-    "option", [("--workers", "two"), ("--slurm", "x"), ("--vary", "x"), ("--linear", "x"), ("--launcher", "x")]
+    "option", [("--workers", "two"), ("--slurm", "x"), ("--seed-scope", "x"), ("--linear", "x"), ("--launcher", "x")]
 )
 def test_a_wrong_option_is_refused_before_the_corpus_is_read(
     option: tuple[str, str], monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,85 @@
+"""Plan a grid of methods, training set sizes and seeds, and run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cseb.commands.arguments import joined
+from cseb.progress import unheard
+
+if TYPE_CHECKING:
+    from cseb.experiment.benchmark import Benchmark
+    from cseb.experiment.grid import Grid
+    from cseb.experiment.job import Job
+    from cseb.launchers import Launcher
+    from cseb.launchers.events import Summary, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGrid:
+    """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job.
+
+    remote: whether jobs run on machines of which this one knows nothing.
+    """
+
+    grid: Grid
+    launcher: Launcher
+    models: Path | None = None
+    time_limit: float | None = None
+    remote: bool = False
+
+    def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
+        """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
+
+        Raises: CsebError for whatever a user can fix, before anything trains.
+        """
+        from cseb.launchers import launch
+
+        grid = self.grid
+        grid.prepare(self.models)
+        with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
+            again = frozenset(grid.records) & {job.key for job in grid.todo}
+            return launch(
+                grid.in_order() if self.remote else _one_library(grid.in_order()),
+                grid.store,
+                self.launcher,
+                watch,
+                models=self.models,
+                again=again,
+                time_limit=self.time_limit,
+            )
+
+
+def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:
+    """The jobs with the library of their linear layers resolved once, so that no job chooses another."""
+    if not jobs:
+        return jobs
+    from cseb.encoder.distributed import agreed
+    from cseb.encoder.linear_choice import resolved
+
+    protocol = jobs[0].protocol
+    linear: str = resolved(jobs[0].linear, protocol.threads, protocol.device)
+    if protocol.processes > 1:
+        (linear,) = agreed([linear], protocol.device, protocol.threads)
+    return [replace(job, linear=linear) for job in jobs]
+
+
+def _silent(_: object) -> None:
+    """Tell nobody."""
+
+
+def chosen_benchmark(benchmark: str = "demo", *, on: str = "", **settings: object) -> Benchmark:
+    """Return a benchmark by name or file, with these settings in place of its fields of the same names; see `run`.
+
+    Settings that are no fields, empty or None change nothing. Raises: CsebError.
+    """
+    from cseb.experiment import benchmark as benchmarks
+
+    loaded = benchmarks.load(benchmark)
+    fields = {name: value for name, value in settings.items() if name in type(loaded).model_fields}
+    given = {name: joined(value) if isinstance(value, Iterable) else value for name, value in fields.items()}
+    return benchmarks.override(benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded, **given)
