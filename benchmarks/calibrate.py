@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cseb.analysis.stats import score
-from cseb.api.check import FreshRun
+from cseb.commands.fresh_run import FreshRun
 from cseb.encoder.linear import available
 from cseb.errors import BadResults
 from cseb.records.record import Record

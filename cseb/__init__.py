@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 from cseb.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cseb.api.sources import rerun as rerun
-    from cseb.api.sources import verify as verify
+    from cseb.commands.check import check as check
     from cseb.commands.compare import Comparison as Comparison
     from cseb.commands.compare import compare as compare
     from cseb.commands.data import overlap as overlap
@@ -34,17 +33,19 @@ if TYPE_CHECKING:
     from cseb.commands.plot import plot as plot
     from cseb.commands.recommend import recommend as recommend
     from cseb.commands.report import report as report
+    from cseb.commands.rerun import rerun as rerun
     from cseb.commands.results import Results as Results
     from cseb.commands.results import load as load
     from cseb.commands.run import run as run
     from cseb.commands.show import show as show
     from cseb.commands.train import train as train
+    from cseb.commands.verify import verify as verify
     from cseb.errors import CsebError as CsebError
 
 _HOMES = {
     name: f"cseb.{module}"
     for module, names in {
-        "api.sources": "rerun verify",
+        "commands.check": "check",
         "commands.compare": "Comparison compare",
         "commands.data": "overlap sample",
         "commands.encoders": "TrainedEncoder",
@@ -54,9 +55,11 @@ _HOMES = {
         "commands.recommend": "recommend",
         "commands.report": "report",
         "commands.results": "Results load",
+        "commands.rerun": "rerun",
         "commands.run": "run",
         "commands.show": "show",
         "commands.train": "train",
+        "commands.verify": "verify",
         "errors": "CsebError",
     }.items()
     for name in names.split()

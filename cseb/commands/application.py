@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import sys
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -28,7 +27,7 @@ from cseb.commands import (
     status,
     verify,
 )
-from cseb.commands.command_line import Command, add
+from cseb.commands.command_line import add
 from cseb.commands.screen import open_streams, output_refused, say
 from cseb.errors import CsebError
 from cseb.text import HALVES, message
@@ -84,19 +83,18 @@ def _options(
     """Which training method gives the best sentence encoder from few sentences, by how much, and is it significant?"""
 
 
-command = partial(app.command, cls=Command)
 add(app, recommend.recommend, recommend.print_recommendation)
 add(app, run.run, run.run_on_screen)
-command()(status.status)
+add(app, status.status, status.print_status)
 add(app, report.report, report.print_tables)
 add(app, plot.plot, plot.print_caption)
 add(app, compare.compare, compare.print_comparison)
 add(app, show.show, show.print_folded)
 add(app, export.export, export.print_exported)
 add(app, evaluate.evaluate, evaluate.print_scores, name="eval")
-command()(check.check)
-command()(verify.verify)
-command()(rerun.rerun)
+add(app, check.check, check.print_checks)
+add(app, verify.verify, verify.print_verified)
+add(app, rerun.rerun, rerun.print_rerun)
 app.add_typer(data.app, name="data")
 
 

@@ -172,6 +172,7 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
     from cseb.reports.sheet import Line, Sheet
 
     alike: dict[tuple[object, object, str], list[Line]] = {}
+    mixed = tuple(dict.fromkeys(note for sheet in sheets for note in sheet.notes if note.startswith("Mixed (")))
     for sheet in sheets:
         for line in sheet.lines if sheet.name == "effects" else ():
             if "size" in line.values:  # not the average over sizes
@@ -186,7 +187,7 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
             title=f"{title}: {encoder} on {corpus}, {over}, {lines[0].values['select']} checkpoint",
             heads=("method", "sentences", "difference", "95 % interval", "p", "conclusion"),
             lines=tuple(Line(cells=_short_cells(line), values=line.values) for line in ordered),
-            notes=(_scope_note(lines),),
+            notes=(_scope_note(lines), *mixed),
         )
     if not alike:
         yield from (sheet for sheet in sheets if sheet.name == "effects")

@@ -1,15 +1,15 @@
-"""The command that shows the state of a grid, from its folder alone."""
+"""Show the state of a grid, from its folder alone."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from cseb.commands.options import Named, Results, folder_of
+from cseb.commands.command_line import Call
 from cseb.errors import BadResults
+from cseb.parameters import argument, command, option
 from cseb.text import percent, plain, shown
 
 if TYPE_CHECKING:
@@ -22,34 +22,53 @@ if TYPE_CHECKING:
 REFRESH = 2.0  # seconds between two pictures with --watch
 
 
-def status(
-    results: Results = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Refresh until every job has ended.")] = False,
-    named: Named = None,
+@command
+def status(results: Annotated[str | Path, argument("Folder of records.")] = "results") -> RenderableType:
+    """Show which jobs are done, running, failed, or stale (their process was killed).
+
+    Returns:
+        What rich prints.
+
+    Raises:
+        BadResults: if there is no such folder of records.
+    """
+    from cseb.launchers.claims import claims_of
+
+    return picture(_states(results), *claims_of(Path(results)))
+
+
+def print_status(
+    call: Call[RenderableType], *, watch: Annotated[bool, option("Refresh until every job has ended.")] = False
 ) -> None:
-    """Show which jobs are done, running, failed, or stale (their process was killed)."""
+    """Print the state of the jobs, once or again and again."""
     from contextlib import suppress
 
     from rich.console import Console
     from rich.live import Live
 
     from cseb.launchers.claims import claims_of
-    from cseb.launchers.job_states import JobStates
-    from cseb.records.store import Store
 
-    results = folder_of(results, named)
-    if not (store := Store(results)).exists():
-        raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
-    states, console = JobStates(store), Console(highlight=False)
+    console = Console(highlight=False)
     if not watch:
-        console.print(picture(states, *claims_of(results)))
+        console.print(call())
         return
+    folder = Path(call.settings.get("results", "results"))
+    states = _states(folder)
     with suppress(KeyboardInterrupt), Live(console=console, auto_refresh=False) as live:  # Ctrl-C ends the display
         while True:
-            live.update(picture(states, *claims_of(results)), refresh=True)
+            live.update(picture(states, *claims_of(folder)), refresh=True)
             if states.finished():
                 break
             time.sleep(REFRESH)
+
+
+def _states(results: str | Path) -> JobStates:
+    from cseb.launchers.job_states import JobStates
+    from cseb.records.store import Store
+
+    if not (store := Store(Path(results))).exists():
+        raise BadResults(f"no records in {results}: no folder {store.runs}; name a folder cseb has written")
+    return JobStates(store)
 
 
 def picture(states: JobStates, valid: Sequence[Claim], invalid: Sequence[Claim]) -> RenderableType:

@@ -45,7 +45,7 @@ def here(name: str, data_dir: Path | None) -> Path:
             if (path := locate(data, one, data_dir)) is not None:
                 return path
     data = next(iter(found))
-    where = f"below {data_dir}" if data_dir is not None else "in the caches, and no `data_dir` is given"
+    where = f"below {data_dir}" if data_dir is not None else "in the caches, and no data folder is given"
     raise BadData(f"{name} is not {where}; {how_to_get(data)}")
 
 
@@ -63,7 +63,7 @@ def absent(names: Iterable[str], data_dir: str) -> str:
                 missing[data.name] = data
     if not missing:
         return ""
-    where = f"below {folder}" if folder else "in the caches, and no `data_dir` is given"
+    where = f"below {folder}" if folder else "in the caches, and no data folder is given"
     return f"{', '.join(missing)} {where}; {how_to_get(next(iter(missing.values())))}"
 
 

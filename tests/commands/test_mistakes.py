@@ -25,7 +25,10 @@ from tests.world import WORLD
         (["run", "--workers", "two"], "--workers is 'two'"),
         (["run", "--time-limit", "soon"], "such as 90s, 30m or 2h"),
         (["run", "--time-limit", "0s"], "above 0"),
-        (["run", "--time-limit", "5m", "--processes", "2", "--dry-run"], "--time-limit is for jobs of one process each"),
+        (
+            ["run", "--time-limit", "5m", "--processes", "2", "--dry-run"],
+            "--time-limit is for jobs of one process each",
+        ),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
         (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
         (["show", "micsee"], "did you mean micse"),

@@ -20,6 +20,6 @@ def test_versions_are_mixed_when_asked_and_the_page_says_so(tmp_path: Path) -> N
         store.write(
             record("micse", seed=seed, values=(72.0 + 2 * seed, 61.0, 50.0), torch="2.8.0" if seed else "2.7.0"), {}
         )
-    with pytest.raises(BadResults, match="--mixed"):
+    with pytest.raises(BadResults, match="`mixed`"):
         cseb.compare(tmp_path, baseline="simcse")
     assert "Mixed (--mixed): version of torch" in str(cseb.compare(tmp_path, baseline="simcse", mixed=True))

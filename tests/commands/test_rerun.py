@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cseb.commands.job_again import compared, condition_differences, job_of, method_of
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan import plan
-from cseb.explain.rerun import compared, condition_differences, job_of, method_of
 from cseb.methods.grammar import parse_method
 from cseb.records.find import find
 from cseb.records.record import Record, Source

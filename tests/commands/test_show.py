@@ -162,7 +162,7 @@ def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
     assert "replace" not in own
     shown = said("show", "micse", "--benchmark", WORLD)
     assert "replaced by the scale and steps of world\n" in shown
-    assert "  queue@2: size=384 became size=16\n" in shown
+    assert "  queue@2: size=384 became size=64\n" in shown
     assert "replaced" not in said("show", "micse")
     assert said("show", "cls", "--benchmark", WORLD).endswith("replaced by the scale and steps of world\n  nothing\n")
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cseb.explain.verify import verify
+from cseb.commands.recompute import verify
 from cseb.records.store import Store
 from tests.command_line import call
 

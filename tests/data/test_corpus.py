@@ -87,7 +87,7 @@ def test_a_file_of_the_manifest_is_read_from_the_data_folder(tmp_path: Path) -> 
 def test_a_file_of_the_manifest_that_is_not_here_says_how_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(BadData, match=f"wiki1m_head.txt is not below {tmp_path}; make it: head -n 11913"):
         read_corpus("data:wiki1m_head.txt", "", str(tmp_path))
-    with pytest.raises(BadData, match="not in the caches, and no `data_dir` is given"):
+    with pytest.raises(BadData, match="not in the caches, and no data folder is given"):
         read_corpus("data:wiki1m_head.txt")
     with pytest.raises(UnknownName, match="did you mean wiki1m"):
         read_corpus("data:wiki1m_haed.txt", "", str(tmp_path))

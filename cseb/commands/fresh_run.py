@@ -1,10 +1,10 @@
-"""A benchmark trained again, and what has moved: by our code, by drift, or from the papers."""
+"""A benchmark trained again in a temporary folder, and the comparison of its records with others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -30,28 +30,46 @@ class Stopped(CsebError):
 
 @dataclass(frozen=True, slots=True)
 class FreshRun:
-    """A benchmark and how it is trained afresh, in a folder that is gone afterwards.
+    """A benchmark and how it is trained again, in a folder that is removed afterwards.
 
-    watching: see `PlannedGrid.run`. results: records to compare in place of fresh ones.
+    Attributes:
+        benchmark: what to train.
+        name: the benchmark as typed.
+        against: "published" to compare with papers, "" for the expected records.
+        records_of: a folder of records to compare instead of training.
+        watching: see `PlannedGrid.run`.
+        options: further options of `run`.
     """
 
     benchmark: Benchmark
-    name: str  # as typed
-    workers: str = "auto"
-    threads: int = 1
-    linear: str = "auto"
-    device: str = "auto"
+    name: str
+    against: str = ""
+    records_of: Path | None = None
     watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None
-    results: Path | None = None
-    backwards: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, *, data_dir: str = "", **how: Any) -> FreshRun:
-        """Of the cells that a benchmark wants checked, by its name. Raises: CsebError."""
+    def of(
+        cls,
+        benchmark: str | Path,
+        *,
+        against: str = "",
+        results: str | Path = "",
+        data_dir: str | Path = "",
+        watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None,
+        **options: Any,
+    ) -> FreshRun:
+        """Return the cells that a benchmark wants checked; the parameters are those of `check`. Raises: CsebError."""
         from cseb.experiment import benchmark as benchmarks
 
-        loaded = benchmarks.cells_to_check(benchmarks.load(name))
-        return cls(benchmarks.override(loaded, data_dir=data_dir), name, **how)
+        loaded = benchmarks.cells_to_check(benchmarks.load(str(benchmark)))
+        chosen = benchmarks.override(loaded, data_dir=str(data_dir))
+        folder = Path(results) if results else None
+        return cls(chosen, str(benchmark), against, folder, watching, options)
+
+    def results(self) -> list[CheckResult]:
+        """Return one result for each cell and question. Raises: CsebError."""
+        return self.against_papers() if self.against else self.compared()
 
     @property
     def expected(self) -> Store:
@@ -67,19 +85,11 @@ class FreshRun:
         from cseb.commands.run import plan_grid
         from cseb.records.store import Store
 
-        if self.results is not None:
-            yield Store(self.results)
+        if self.records_of is not None:
+            yield Store(self.records_of)
             return
         with TemporaryDirectory(prefix="cseb-check-") as folder:
-            planned = plan_grid(
-                self.benchmark,
-                folder,
-                workers=self.workers,
-                threads=self.threads,
-                linear=self.linear,
-                device=self.device,
-                backwards=self.backwards,
-            )
+            planned = plan_grid(self.benchmark, folder, **self.options)
             summary = planned.run(self.watching)
             if summary.stopped or summary.refused:
                 raise Stopped(summary)
@@ -88,7 +98,7 @@ class FreshRun:
     def records(self, store: Store) -> list[Record]:
         """Those of a store, or of `results` those of the cells to check. Raises: BadResults."""
         records = store.load()[0]
-        if self.results is None or self.benchmark.check == type(self.benchmark.check)():
+        if self.records_of is None or self.benchmark.check == type(self.benchmark.check)():
             return records
         return [one for one in records if self._is_cell(one)]
 
@@ -109,7 +119,7 @@ class FreshRun:
         from cseb.regression.check_results import CheckResult
         from cseb.regression.expected import against_expected, expected_records
 
-        if self.results is None and (missing := absent(self._data(), self.benchmark.data_dir)):
+        if self.records_of is None and (missing := absent(self._data(), self.benchmark.data_dir)):
             return [CheckResult(question="code", cell="all", ok=None, text=f"skipped: no data: {missing}")]
         expected_records(self.expected, self.name)  # said before anything is trained
         with self.trained() as fresh:
