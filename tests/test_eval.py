@@ -272,8 +272,9 @@ def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
     import shutil
 
     shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "demo", "results")
-    assert call("words:tf-idf").exit_code == 0
+    assert call("words:tf-idf", tasks="clinc150").exit_code == 0
     shown = command_line.call("report")
     assert shown.exit_code == 0, shown.output
     assert "Scores by fraction of the corpus" in shown.stdout
+    assert "Baseline words:tf-idf, average over these tasks: 39.69." in shown.stdout
     assert "words:tf-idf@" in shown.stdout

@@ -281,7 +281,7 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
         (["--sizes", "many"], "--sizes is 'many'"),
         (["--methods", "nothing"], "no record is of the method 'nothing'"),
         (["--methods", "micse"], "no record is of the method 'micse'"),
-        (["--tasks", "sts99"], "no record has a task called 'sts99'"),
+        (["--tasks", "sts99"], "no record has the task sts99"),
         (["--table", "tasks"], "choose with --sizes, one of 100, 1000"),
         (["--table", "task"], "allowed: 'few-shot', 'tasks'"),
         (["--sizes", "1,000"], "without commas inside a number"),

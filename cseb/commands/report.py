@@ -114,17 +114,18 @@ def report(
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these
         several = [group for group in several if not all(map(as_it_stands, group))] or several
     several = scored_on(several, ask.tasks)
-    baselines = [] if form.data or by != "method" else [group for group in several if _of_words(group)]
-    several = [group for group in several if group not in baselines] or several
+    baselines = [record for group in several if _of_words(group) for record in group]
     full = (*methods_of(baseline), "")[0]
     typed = {"ablation": {"full": full}, "sensitivity": {"option": option}}.get(table, {})
     layout = _Layout(folder, ask, form.pages, table, typed, mark, str(data_dir), grid, learning_curve)
     tell("laying out tables")
     pages = [layout.group(group, bool(against)) for group in several or [[]]]
-    if len(baselines) < len(several):
-        pages = [
-            replace(page, tables=[_with_word_baselines(table, baselines) for table in page.tables]) for page in pages
-        ]
+    pages = [
+        replace(page, tables=[_with_word_baselines(table, baselines) for table in page.tables])
+        if group and not all(map(as_it_stands, group))
+        else page
+        for page, group in zip(pages, several or [[]], strict=True)
+    ]
     sheets = [sheet for page in pages for sheet in page.sheets]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
         raise no_learning_curve([page.study for page in pages])
@@ -267,7 +268,7 @@ def _of_words(records: Sequence[RecordSummary]) -> bool:
     return all(record.encoder.name.startswith("words:") for record in records)
 
 
-def _with_word_baselines(table: Table, baselines: Sequence[Sequence[RecordSummary]]) -> Table:
+def _with_word_baselines(table: Table, baselines: Sequence[RecordSummary]) -> Table:
     """The table with the scores of bag-of-words baselines below it, averaged over the tasks of each protocol."""
     from cseb.reports.tables import averaged
 
@@ -277,7 +278,7 @@ def _with_word_baselines(table: Table, baselines: Sequence[Sequence[RecordSummar
     notes = []
     for tasks in alike.values():
         over = "average over these tasks" if len(alike) == 1 else averaged(tasks)
-        for record in (record for group in baselines for record in group):
+        for record in baselines:
             points = record.points("last")
             values = [value for task in tasks if (value := points.get(task)) is not None]
             if len(values) == len(tasks):
