@@ -14,7 +14,7 @@ import cseb
 
 HERE = Path(__file__).parent
 API = HERE / "api"
-LEFT_OUT = ("cseb.__main__", "cseb.commands")  # no library: the page of commands says what they do
+LEFT_OUT = ("cseb.__main__",)
 
 project = "cseb"
 author = "The cseb authors"
@@ -96,7 +96,19 @@ def write_commands() -> None:
     for name, command in commands(get_command(app)):
         with command.make_context(name, ["--help"], resilient_parsing=True) as context:
             pages.append(f"## {name}\n\n```text\n{command.get_help(context).strip()}\n```")
+    pages += ["## Fields of a benchmark file", "\n".join(benchmark_fields())]
     write(API / "commands.md", "\n\n".join(pages) + "\n")
+
+
+def benchmark_fields() -> Iterator[str]:
+    """Yield the lines of a table of the fields of a benchmark file."""
+    from cseb.experiment.benchmark import Benchmark
+    from cseb.parameters import Parameter
+
+    yield from ("| field | what |", "| --- | --- |")
+    for name, info in Benchmark.model_fields.items():
+        [parameter] = [each for each in info.metadata if isinstance(each, Parameter)]
+        yield f"| `{name}` | {cell(parameter.help)} |"
 
 
 def write_api() -> None:

@@ -92,3 +92,14 @@ def test_text_is_needed_where_text_is_read() -> None:
 
     with pytest.raises(BadSpec, match="`name` is 3; text is needed"):
         show(3)  # type: ignore[arg-type]
+
+
+def test_a_benchmark_file_and_run_share_the_definitions_of_their_settings() -> None:
+    from cseb.commands.run import run
+    from cseb.experiment.benchmark import Benchmark
+
+    options = definitions(run)
+    shared = [name for name in Benchmark.model_fields if name in options]
+    assert len(shared) == 11
+    for name in shared:
+        assert options[name].parameter in Benchmark.model_fields[name].metadata, name

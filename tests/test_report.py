@@ -175,7 +175,7 @@ def test_a_task_is_looked_for_in_all_tables_of_a_folder(tmp_path: Path) -> None:
     trained, standing = said(folder, "--tasks", "sickr"), said(folder, "--tasks", "snli@1")
     assert ("first_last" in trained, "first_last" in standing) == (True, False)
     assert ("40.00" in trained, "40.00" in standing) == (False, True)
-    assert refused(folder, "--tasks", "snly") == "cseb: no record has a task called 'snly'; did you mean snli?"
+    assert refused(folder, "--tasks", "snly") == "cseb: no record has the task snly; did you mean snli?"
     assert "no records were scored on all of sickr, snli; name tasks of one run" in refused(
         folder, "--tasks", "sickr,snli"
     )

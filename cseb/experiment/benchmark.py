@@ -15,9 +15,23 @@ from cseb.data import shipped
 from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
 from cseb.methods.grammar import labels, parse_methods, parse_scale
+from cseb.parameters import (
+    COLUMN,
+    CORPUS,
+    DATA_DIR,
+    DEV,
+    ENCODER,
+    FRACTIONS,
+    METHODS,
+    MOST,
+    SEEDS,
+    SIZES,
+    STEPS,
+    TASKS,
+    option,
+)
 
 DIGITS = 100  # of a number
-MOST = 10**9  # sentences or steps
 JOBS = 200_000  # of a grid; listing them takes a minute
 OPTIONS = "the command line"  # stands where a file's name stands in messages
 
@@ -53,7 +67,7 @@ Filled = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
 Dev = Annotated[Line, BeforeValidator(_nothing)]
 Texts = Annotated[Filled, BeforeValidator(_joined)]
 Layout = Annotated[str, StringConstraints(pattern=r"^(few-shot|tasks|(ablation|sensitivity)( \S+)?)?$")]
-Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers)]
+Fractions = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers)]
 Counts = Annotated[tuple[Annotated[int, Field(ge=1, le=MOST)], ...], BeforeValidator(_numbers)]
 
 
@@ -71,50 +85,51 @@ class Cells(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     methods: Annotated[Line, BeforeValidator(_joined)] = ""
-    fractions: Shares = ()
+    fractions: Fractions = ()
     sizes: Counts = ()
     seeds: Annotated[int, Field(ge=1, le=10_000)] | None = None
 
 
 class Benchmark(BaseModel):
-    """A grid of methods x fractions of one corpus x seeds, and how its encoders are scored.
+    """A grid of methods, training set sizes and seeds, and how its encoders are scored.
 
-    methods, scale: spec grammar; `scale` updates the parts that a method has, such as "queue(size=64)". per_method: by
-    method the same for it alone, such as the learning rate that a dev set chose; it wins over `scale`. steps: the
-    length of every method that trains, its warm-up shortened or stretched in proportion, of each model it trains first,
-    and of a flow; what a method's own text says wins over both.
-    fractions or sizes: of the corpus, or numbers of sentences. seeds: how many, counted from 0. dev: the rated
-    pairs that choose the `best` checkpoint, or none. tolerance: points an average may move in
-    `cseb check`, for methods whose repeats were not measured (`benchmarks.calibrate`).
-    check: the cells that `cseb check` trains again, where the whole grid would take too long.
-    table: how `cseb report` lays it out: few-shot, tasks, ablation METHOD or sensitivity OPTION.
-    For `--on`: elsewhere, the methods of a grid that moves, where `methods` has sizes or budgets that fit its own
-    encoder and corpus alone; triples, the corpus of a stage for methods that train on labelled pairs or triples.
+    The fields that `run` has as options, too, are defined in `cseb.parameters`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    name: Name
-    description: str = ""
-    methods: Texts
-    encoder: Filled = _setting(borrowed=True)
-    corpus: Filled = _setting(borrowed=True, replaces=("column",))
-    column: Line = _setting("", borrowed=True)
-    fractions: Shares = _setting((), replaces=("sizes",))
-    sizes: Counts = _setting((), replaces=("fractions",))
-    seeds: Annotated[int, Field(ge=1, le=10_000)]
-    tasks: Texts = _setting(borrowed=True)
-    dev: Dev = _setting("", borrowed=True)
-    data_dir: Line = _setting("", borrowed=True)
-    scale: Line = _setting("", borrowed=True)
-    per_method: dict[Filled, Filled] = _setting({}, borrowed=True)
-    steps: Annotated[int, Field(ge=0, le=MOST)] | None = _setting(None, borrowed=True)
-    elsewhere: Annotated[Line, BeforeValidator(_joined)] = ""
-    triples: Line = ""
-    table: Layout = ""
-    tolerance: Annotated[FiniteFloat, Field(ge=0)] | None = None
-    check: Cells = Cells()
-    notes: str = ""
+    name: Annotated[Name, option("Name of the benchmark, part of file names.")]
+    description: Annotated[str, option("One line for `cseb show benchmarks`.")] = ""
+    methods: Annotated[Texts, METHODS]
+    encoder: Annotated[Filled, ENCODER] = _setting(borrowed=True)
+    corpus: Annotated[Filled, CORPUS] = _setting(borrowed=True, replaces=("column",))
+    column: Annotated[Line, COLUMN] = _setting("", borrowed=True)
+    fractions: Annotated[Fractions, FRACTIONS] = _setting((), replaces=("sizes",))
+    sizes: Annotated[Counts, SIZES] = _setting((), replaces=("fractions",))
+    seeds: Annotated[int, Field(ge=SEEDS.least, le=SEEDS.most), SEEDS]
+    tasks: Annotated[Texts, TASKS] = _setting(borrowed=True)
+    dev: Annotated[Dev, DEV] = _setting("", borrowed=True)
+    data_dir: Annotated[Line, DATA_DIR] = _setting("", borrowed=True)
+    scale: Annotated[Line, option("Options for all methods that have the part, such as queue(size=64).")] = _setting(
+        "", borrowed=True
+    )
+    per_method: Annotated[
+        dict[Filled, Filled], option("Options for single methods, such as simcse: recipe(learning_rate=1e-4).")
+    ] = _setting({}, borrowed=True)
+    steps: Annotated[Annotated[int, Field(ge=0, le=MOST)] | None, STEPS] = _setting(None, borrowed=True)
+    elsewhere: Annotated[
+        Line,
+        BeforeValidator(_joined),
+        option("Methods for `--on`, if those of the file need its encoder or corpus."),
+    ] = ""
+    triples: Annotated[Line, option("Corpus for methods that learn from labelled pairs or triples, for `--on`.")] = ""
+    table: Annotated[Layout, option("Kind of table: few-shot, tasks, ablation METHOD or sensitivity OPTION.")] = ""
+    tolerance: Annotated[
+        Annotated[FiniteFloat, Field(ge=0)] | None,
+        option("Score by which an average may differ in `cseb check`, for methods without a measured limit."),
+    ] = None
+    check: Annotated[Cells, option("Cells that `cseb check` trains; all by default.")] = Cells()
+    notes: Annotated[str, option("Remarks about the source of the table.")] = ""
 
     @model_validator(mode="after")
     def _one_axis(self) -> Self:

@@ -9,7 +9,7 @@ from tests.fuzz.hostile import number, text, word
 
 pytestmark = pytest.mark.slow
 
-SHOWN = ("--methods", "--fractions", "--sizes", "--tasks", "--select", "--spread")
+SHOWN = ("--methods", "--fractions", "--sizes", "--tasks", "--checkpoint", "--spread")
 # What each command takes: its arguments as they may stand, and its options with sound values ("" for a flag).
 COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]]]] = {
     "run": (
@@ -22,9 +22,10 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "none"),
             "--fractions": ("0.5,1", "0.01"), "--sizes": ("16,32", "1"), "--seeds": ("1", "10000"), "--steps": ("0",
             "1"),
-            "--vary": ("all", "init"), "--along": ("toy-alignment",), "--results": ("results", "../sound/results"),
-            "--save-models": ("",), "--workers": ("auto", "1"), "--launcher": ("local",), "--ray-address": ("auto",),
-            "--slurm": ("partition=cpu", "time=1"), "--jobs-per-allocation": ("auto", "2"), "--time-limit": ("90s",
+            "--seed-scope": ("all", "init"),
+            "--track": ("toy-alignment",), "--results": ("results", "../sound/results"),
+            "--save-models": ("",), "--workers": ("auto", "1"), "--launcher": ("local",),
+            "--slurm": ("partition=cpu", "time=1"), "--time-limit": ("90s",
             "2h"),
             "--jobs-per-gpu": ("1",), "--processes": ("1", "2"), "--threads": ("1", "2"), "--device": ("cpu", "auto"),
             "--quiet": ("",), "--fresh": ("",), "--retry-failed": ("",),
@@ -38,9 +39,10 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "--table": ("few-shot", "tasks", "ablation", "ablation simcse", "sensitivity infonce.temperature"),
             "--by": ("method", "encoder", "fraction", "task"), "--methods": ("simcse,micse", "cls"),
             "--fractions": ("0.001,0.01",), "--sizes": ("100,1000", "16"), "--tasks": ("open", "toy-captions"),
-            "--select": ("best", "last", "both"), "--spread": ("std", "ci95", "sem", "range"), "--full": ("simcse",),
+            "--checkpoint": ("best", "last", "both"), "--spread": ("std", "ci95", "sem", "range"),
+            "--baseline": ("simcse",),
             "--option": ("infonce.temperature", "recipe.steps"), "--against": ("published",), "--mixed": ("",),
-            "--mark": ("seeds", "items", "none"), "--learning-curve": ("",),
+            "--mark": ("seeds", "examples", "none"), "--learning-curve": ("",),
             "--data-dir": (".",), "--out": ("table.txt", "nowhere/table.txt"),
         },
     ),
@@ -50,7 +52,8 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
             "--kind": ("curves", "gain", "seeds", "training", "sensitivity", "geometry"),
             "--out": ("plot.svg", "plot.png", "plot.pdf", "nowhere/plot.svg"), "--methods": ("simcse,micse",),
             "--fractions": ("0.001,0.01",), "--sizes": ("100,1000",), "--tasks": ("open", "toy-captions"),
-            "--select": ("best", "last"), "--spread": ("std", "ci95", "sem", "range"), "--baseline": ("simcse", "cls"),
+            "--checkpoint": ("best", "last"), "--spread": ("std", "ci95", "sem", "range"),
+            "--baseline": ("simcse", "cls"),
             "--option": ("infonce.temperature",), "--mixed": ("",),
         },
     ),
@@ -59,8 +62,8 @@ COMMANDS: dict[str, tuple[tuple[tuple[str, ...], ...], dict[str, tuple[str, ...]
         {
             "--baseline": ("simcse", "cls"), "--all-pairs": ("",), "--methods": ("simcse,micse",),
             "--margin": ("0.5", "0"),
-            "--fraction": ("0.001,0.01",), "--tasks": ("open", "toy-captions"), "--select": ("best", "last"),
-            "--single-tasks": ("",), "--learning-curve": ("",),
+            "--fractions": ("0.001,0.01",), "--tasks": ("open", "toy-captions"), "--checkpoint": ("best", "last"),
+            "--detail": ("",), "--learning-curve": ("",),
             "--data-dir": (".",),
             "--format": ("terminal", "markdown", "latex", "csv", "json"),
         },

@@ -64,9 +64,9 @@ def _make(case: Case) -> None:
 def _commands(rng: random.Random, key: str, tasks: str) -> list[tuple[str, ...]]:
     form = rng.choice(FORMATS)
     items = rng.choice(
-        ((), ("--mark", "examples"), ("--spread", "ci95"), ("--select", "both"), ("--mixed",), ("--tasks", tasks))
+        ((), ("--mark", "examples"), ("--spread", "ci95"), ("--checkpoint", "both"), ("--mixed",), ("--tasks", tasks))
     )
-    table = rng.choice(((), ("--table", "tasks"), ("--by", "encoder"), ("--table", "ablation", "--full", "cls"),
+    table = rng.choice(((), ("--table", "tasks"), ("--by", "encoder"), ("--table", "ablation", "--baseline", "cls"),
                         ("--table", "sensitivity", "--option", "recipe.batch_size"), ("--against",
                         "published")))  # fmt: skip
     return [
@@ -86,7 +86,7 @@ def _commands(rng: random.Random, key: str, tasks: str) -> list[tuple[str, ...]]
             "results",
             "--format",
             rng.choice(FORMATS[:5]),
-            *rng.choice(((), ("--all-pairs",), ("--single-tasks",))),
+            *rng.choice(((), ("--all-pairs",), ("--detail",))),
         ),
         ("compare", "results", "--format", "json", "--baseline", "cls"),
         (
