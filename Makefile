@@ -10,6 +10,10 @@ CORE := tests/test_cli.py tests/commands/test_mistakes.py tests/commands/test_da
 	tests/experiment/test_benchmark.py tests/plots tests/records tests/analysis tests/reports tests/statistics tests/data \
 	tests/tasks/test_evaluate.py tests/tasks/test_labelled.py tests/tasks/test_own.py tests/tasks/test_mteb_tasks.py
 
+# Lines of the computing packages that the tests run; less than 90 % fails.
+MEASURED := parts training statistics tasks records
+COVERAGE := $(MEASURED:%=--cov=cseb/%) --cov-report=term:skip-covered --cov-fail-under=90
+
 # Task and corpus files, for `make check`: those beside the checkout, if they lie there. A benchmark without its data is
 # skipped.
 BENCHMARKS ?= $(notdir $(wildcard benchmarks/expected/*))
@@ -38,7 +42,7 @@ test: $(READY)  ## style, types, import rules and all tests but the slow ones, s
 	$(MAKE) --no-print-directory --jobs 2 lint unit
 
 unit: $(READY)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" --ignore=tests/simulated_gpu
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" --ignore=tests/simulated_gpu $(COVERAGE)
 	$(BIN)/pytest -n 2 tests/simulated_gpu  # PyTorch takes one simulated device in a process, for good
 
 $(VENV)/.onnx: $(READY)

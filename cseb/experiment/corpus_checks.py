@@ -50,6 +50,7 @@ def _check_columns(method: Method, corpus: Corpus) -> None:
             f"{line if len(line) <= 60 else f'{line[:57]}...'!r}; take a corpus of {method.views.name}"
         )
     if reader is not None:
+        known.check(dict(method.views.options))  # `check_lines` reads them before the part is made, which checks them
         reader(read_by(method, corpus, range(len(corpus))), dict(method.views.options))
 
 
