@@ -34,7 +34,7 @@ from cseb.records.store import Store
 
 RESERVED = ("array", "chdir", "error", "nodes", "ntasks", "ntasks_per_node", "open_mode", "output", "signal", "wrap")
 TRIES = 3  # allocations in which a job may be lost without any other job being done
-JOBS_PER_WORKER = 4  # in one allocation, unless --jobs-per-allocation says otherwise
+JOBS_PER_WORKER = 4  # in one allocation
 MAX_ALLOCATIONS = 500  # of one array; Slurm's own limit is 1,001 by default
 PAUSES = (0.5, 30.0)  # seconds between reads of queue and records: shortest and longest
 

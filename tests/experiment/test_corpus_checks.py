@@ -75,7 +75,7 @@ def test_what_a_method_may_use_is_by_the_names_of_columns(jobs: Make, articles: 
         (
             "simcse-sup",
             pairs,
-            r"columns anchor, positive, negative; of .* names anchor, positive; write --column anchor",
+            r"columns anchor, positive, negative; of .* names anchor, positive; write `column` anchor",
         ),
         (
             "simcse-sup",
