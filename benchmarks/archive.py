@@ -27,8 +27,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.load_item_scores import as_it_was_run
 from cseb.methods.grammar import labels
-from cseb.records import archive as archives
-from cseb.records.archive import Archive
+from cseb.records.archive import Archive, next_archive
 from cseb.records.items import items_bytes
 from cseb.records.record import Record
 from cseb.records.record_file import LARGEST
@@ -81,7 +80,6 @@ def archive(
     one_of(SELECTS, checkpoint, "--select")
     given = [results] if isinstance(results, str | Path) else results
     target, stores = Store(Path(out)), [Store(Path(one)) for one in given]
-    archives.refuse_gap(target.folder)
     held = target.archive()
     found = _gathered(stores)
     wanted = _wanted(items, {one.record.method for one in found})
@@ -92,7 +90,7 @@ def archive(
         ((one.name, one.content()) for one in new), ((one.items_name, one.chosen(checkpoint)) for one in kept)
     )
     content = packed(members)
-    path = target.folder / archives.name_of(len(held.files) + 1 if held else 1) if new else None
+    path = next_archive(target.folder) if new else None
     records = sorted([*before, *(one.record for one in new)], key=lambda one: one.key)
     rows, table = _table(records)
     try:

@@ -131,12 +131,3 @@ def test_another_record_under_an_archived_key_is_refused(tmp_path: Path) -> None
         archive(other, out)
     assert f"{other} and {out}/records.zip have two records {record('simcse').key}; " in str(found.value)
     assert {path: path.read_bytes() for path in out.iterdir()} == before
-
-
-def test_nothing_is_added_where_a_number_is_missing(tmp_path: Path) -> None:
-    made, out = folder(tmp_path / "made", record("simcse")), tmp_path / "out"
-    archive(made, out)
-    (out / "records.zip").rename(out / "records-3.zip")
-    with pytest.raises(BadResults, match=r"out has records-3\.zip but no records\.zip; archives are numbered"):
-        archive(made, out)
-    assert names(out) == ["records-3.zip", "scores.csv"]

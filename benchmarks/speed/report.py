@@ -160,7 +160,7 @@ def main() -> None:
             size = write(Path(place) / "r", count)
             print(f"{count:,} records of {size / 1000:.1f} kB, {len(SIZES)} sizes, {SEEDS} seeds")
             folder, cache = str(Path(place) / "r"), Path(place) / "cache"
-            show("a grid's start", timed(["-c", f"{STORE}.summaries()", folder], cache))
+            show("a grid's start", timed(["-c", f"{STORE}.load()", folder], cache))
             for name, options in COMMANDS.items():
                 command = "compare" if name == "compare" else "report"
                 show(name, timed(["-m", "cseb", command, folder, *options], cache))

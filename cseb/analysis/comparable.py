@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from cseb.errors import BadResults, did_you_mean
-from cseb.records.record import RecordSummary, Source
+from cseb.records.record import Record, Source
 from cseb.text import plain
 
-Identity = Callable[[RecordSummary], object]
-Shown = Callable[[RecordSummary], str]
+Identity = Callable[[Record], object]
+Shown = Callable[[Record], str]
 # What no table mixes: its name, how two records are distinguished, and how the difference is shown.
 INPUTS: tuple[tuple[str, Identity, Shown], ...] = (
     ("encoder", lambda one: one.encoder.sha256, lambda one: tag(one.encoder)),
@@ -34,7 +34,7 @@ CONDITIONS: tuple[tuple[str, Identity, Shown], ...] = (
 
 
 def refuse_differences(
-    records: list[RecordSummary], inputs: Sequence[tuple[str, Identity, Shown]], *, mixed: bool
+    records: list[Record], inputs: Sequence[tuple[str, Identity, Shown]], *, mixed: bool
 ) -> dict[str, str]:
     """What differs in how the records were made, in words by its name; only where `mixed` allows it.
 
@@ -54,7 +54,7 @@ def refuse_differences(
     return differing
 
 
-def _third_party_differences(records: list[RecordSummary]) -> dict[str, str]:
+def _third_party_differences(records: list[Record]) -> dict[str, str]:
     """Return the third-party parts and tasks that these records used in more than one version."""
     versions: dict[str, set[str]] = {}
     for record in records:
@@ -64,12 +64,12 @@ def _third_party_differences(records: list[RecordSummary]) -> dict[str, str]:
     return {what: " / ".join(sorted(shown)) for what, shown in versions.items() if len(shown) > 1}
 
 
-def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[list[RecordSummary]]:
+def groups(records: Iterable[Record], *, encoders: bool = False) -> list[list[Record]]:
     """Return the records by encoder, corpus and seed scope, in order of their names: each group can be a table.
 
     encoders: by corpus alone, since encoders are rows. Encoders as they stand are a group for each set of tasks.
     """
-    found: dict[object, list[RecordSummary]] = {}
+    found: dict[object, list[Record]] = {}
     for record in sorted(records, key=lambda record: (record.encoder.name, record.corpus.name, record.vary)):
         conditions = tuple(identity(record) for _, identity, _ in CONDITIONS) if as_it_stands(record) else ()
         encoder = "" if encoders or as_it_stands(record) else record.encoder.sha256
@@ -77,7 +77,7 @@ def groups(records: Iterable[RecordSummary], *, encoders: bool = False) -> list[
     return list(found.values())
 
 
-def scored_on(several: list[list[RecordSummary]], tasks: Sequence[str]) -> list[list[RecordSummary]]:
+def scored_on(several: list[list[Record]], tasks: Sequence[str]) -> list[list[Record]]:
     """The groups that were scored on all of these tasks, typed with or without their versions; all if none is named.
 
     Raises: BadResults where none was.
@@ -101,7 +101,7 @@ def _names(task: str) -> tuple[str, str]:
     return task, task.rpartition("@")[0]
 
 
-def as_it_stands(record: RecordSummary) -> bool:
+def as_it_stands(record: Record) -> bool:
     """Whether `cseb eval` made it: no sentence was trained on, and the encoder is what the record is about."""
     return record.subset.size == 0
 
@@ -111,7 +111,7 @@ def tag(source: Source) -> str:
     return f"{plain(source.name)}@{source.sha256[:8]}"
 
 
-def _kinds(records: list[RecordSummary], identity: Identity, shown: Shown) -> str:
+def _kinds(records: list[Record], identity: Identity, shown: Shown) -> str:
     """The different ones, or "" when there is only one."""
     kinds = {identity(record): record for record in records}
     return plain(" / ".join(sorted({shown(record) for record in kinds.values()}))) if len(kinds) > 1 else ""

@@ -14,7 +14,7 @@ from cseb.errors import BadResults, CsebError
 from cseb.progress import counted
 from cseb.records.items import Items
 from cseb.records.record import Protocol as Measured
-from cseb.records.record import RecordSummary, Select
+from cseb.records.record import Record, Select
 from cseb.statistics.items import Clusters, average
 from cseb.text import plain, quantity
 
@@ -49,7 +49,7 @@ class ItemScores:
     _doubts: dict[Measured, str] = field(default_factory=dict)
 
     def contributions(
-        self, runs: Mapping[int, RecordSummary], tasks: Sequence[str], select: Select
+        self, runs: Mapping[int, Record], tasks: Sequence[str], select: Select
     ) -> tuple[dict[int, Floats], str]:
         """By seed, what each cluster of items contributes to the average of `tasks`; or {}, and why not in one line.
 
@@ -66,7 +66,7 @@ class ItemScores:
                 return {}, plain(str(error))
         return found, ""
 
-    def _of(self, record: RecordSummary, task: str, select: Select) -> Floats:
+    def _of(self, record: Record, task: str, select: Select) -> Floats:
         place = (record.key, task, select)
         if place not in self._contributions:
             self._read(record, select)
@@ -74,7 +74,7 @@ class ItemScores:
             raise BadResults(f"items/{record.key}.npz does not hold {task}/{select}")
         return self._contributions[place]
 
-    def _read(self, record: RecordSummary, select: Select) -> None:
+    def _read(self, record: Record, select: Select) -> None:
         """All tasks of a record at once: its items are one file."""
         held = self.read(record.key)
         for task in record.protocol.tasks:

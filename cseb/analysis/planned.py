@@ -15,7 +15,7 @@ from cseb.parameters import numbers
 
 if TYPE_CHECKING:
     from cseb.analysis.query import StudyQuery
-    from cseb.records.record import RecordSummary
+    from cseb.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Planned:
     table: str
 
 
-def planned_of(results: Path, records: Sequence[RecordSummary]) -> list[Planned]:
+def planned_of(results: Path, records: Sequence[Record]) -> list[Planned]:
     """Return the grids that the records of a folder belong to, as they were run. Raises: BadBenchmark."""
     paths = [results / f"benchmark-{name}.yaml" for name in sorted({record.benchmark for record in records})]
     return [_read(path) for path in paths if path.is_file()]
@@ -45,11 +45,11 @@ def planned_as(results: Path, name: str) -> Planned:
     raise UnknownName("benchmark", name, shipped.benchmark_names())
 
 
-def belonging(records: Sequence[RecordSummary], planned: Planned) -> list[RecordSummary]:
+def belonging(records: Sequence[Record], planned: Planned) -> list[Record]:
     """Return the records of a benchmark's cells, whichever benchmark they were first made for. Raises: BadResults."""
     columns: tuple[float, ...] = planned.fractions or planned.sizes
 
-    def in_cells(record: RecordSummary) -> bool:
+    def in_cells(record: Record) -> bool:
         size = record.subset.fraction if planned.fractions else record.subset.size
         return record.method in planned.methods and any(abs(size - column) <= 1e-3 * column for column in columns)
 
@@ -59,7 +59,7 @@ def belonging(records: Sequence[RecordSummary], planned: Planned) -> list[Record
     return chosen
 
 
-def as_planned(query: StudyQuery, records: Sequence[RecordSummary], planned: Sequence[Planned]) -> StudyQuery:
+def as_planned(query: StudyQuery, records: Sequence[Record], planned: Sequence[Planned]) -> StudyQuery:
     """Return the query with the planned order and seeds, so that a missing run is visible, and a checkpoint."""
     order = dict.fromkeys(method for grid in planned for method in grid.methods)
     seeds = {record.seed for record in records}.union(*(range(grid.seeds) for grid in planned))

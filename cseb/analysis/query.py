@@ -8,7 +8,7 @@ from typing import Literal
 
 from cseb.analysis.stats import Spread
 from cseb.analysis.study import Study, choose, gather
-from cseb.records.record import RecordSummary, Select
+from cseb.records.record import Record, Select
 
 Selection = Literal["best", "last", "both"]
 
@@ -43,7 +43,7 @@ class StudyQuery:
     best: Best | None = None
     claim: str = ""
 
-    def study(self, records: Iterable[RecordSummary]) -> Study:
+    def study(self, records: Iterable[Record]) -> Study:
         """The records asked for, sorted into cells. Raises: BadResults."""
         chosen = choose(records, self.methods, self.fractions, self.sizes)
         study = gather(chosen, self.methods or self.order, self.seeds, encoders=self.by == "encoder", mixed=self.mixed)

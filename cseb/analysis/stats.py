@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from cseb.records.record import RecordSummary, Select
+from cseb.records.record import Record, Select
 
 Absent = Literal["failed", "collapsed", "missing"]
 Spread = Literal["std", "ci95", "sem", "range"]
@@ -91,7 +91,7 @@ class Cell:
         return list(self.absent.values()).count(reason)
 
 
-def cell(runs: Mapping[int, RecordSummary], seeds: Sequence[int], tasks: Sequence[str], select: Select) -> Cell:
+def cell(runs: Mapping[int, Record], seeds: Sequence[int], tasks: Sequence[str], select: Select) -> Cell:
     """The cell of one method at one size. runs: seed to record; seeds: those planned; tasks: those averaged."""
     scores = {seed: score(runs.get(seed), tasks, select) for seed in seeds}
     return _over(scores, {seed: runs[seed].key for seed in seeds if seed in runs})
@@ -111,7 +111,7 @@ def difference(one: Cell, other: Cell) -> Cell:
     return _over(scores, one.keys)
 
 
-def score(record: RecordSummary | None, tasks: Sequence[str], select: Select) -> float | Absent:
+def score(record: Record | None, tasks: Sequence[str], select: Select) -> float | Absent:
     """Points of one run, averaged over `tasks`, or why there are none: an average never leaves a task out."""
     if record is None:
         return "missing"

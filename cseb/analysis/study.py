@@ -10,7 +10,7 @@ from math import isclose
 from cseb.analysis.comparable import INPUTS, as_it_stands, refuse_differences, tag
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.method_text import part_differences
-from cseb.records.record import RecordSummary, Source
+from cseb.records.record import Record, Source
 from cseb.records.staleness import stale
 from cseb.text import plain, quantity
 
@@ -25,7 +25,7 @@ class Study:
     were asked to be ignored, one sentence each. encoders: whether rows are encoders.
     """
 
-    runs: Mapping[tuple[str, int], Mapping[int, RecordSummary]]
+    runs: Mapping[tuple[str, int], Mapping[int, Record]]
     methods: tuple[str, ...]
     sizes: Mapping[int, float]
     seeds: tuple[int, ...]
@@ -40,7 +40,7 @@ class Study:
         return all(map(as_it_stands, self.records))
 
     @cached_property
-    def records(self) -> list[RecordSummary]:
+    def records(self) -> list[Record]:
         """All records that count, by method, size and seed."""
         return [
             self.runs[method, size][seed]
@@ -78,11 +78,11 @@ class Study:
 
 
 def choose(
-    records: Iterable[RecordSummary],
+    records: Iterable[Record],
     methods: Sequence[str] = (),
     fractions: Sequence[float] = (),
     sizes: Sequence[int] = (),
-) -> list[RecordSummary]:
+) -> list[Record]:
     """The records of these methods and of these fractions or sizes of the corpus; all where none is named.
 
     Raises: BadResults on one that no record has.
@@ -106,7 +106,7 @@ def choose(
 
 
 def gather(
-    records: Iterable[RecordSummary],
+    records: Iterable[Record],
     order: Sequence[str] = (),
     seeds: Sequence[int] = (),
     *,
@@ -129,7 +129,7 @@ def gather(
         raise BadResults(f"no record to show: {why}")
     differing = refuse_differences(fresh, INPUTS[1:] if encoders else INPUTS, mixed=mixed)
     row = _encoder_rows(fresh) if encoders else _method
-    runs: dict[tuple[str, int], dict[int, RecordSummary]] = {}
+    runs: dict[tuple[str, int], dict[int, Record]] = {}
     twins = 0
     for record in sorted(fresh, key=lambda one: (one.benchmark, one.method, one.origin.finished if mixed else "")):
         seen = runs.setdefault((row(record), record.subset.size), {})
@@ -150,7 +150,7 @@ def gather(
     )
 
 
-def _refuse_twins(record: RecordSummary, other: RecordSummary | None, mixed: bool) -> bool:
+def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
     """Seeds of one cell share all options, and there is one record for each; True for a second one that is allowed."""
     if other is None or (record.resolved == other.resolved and record.seed != other.seed):
         return False
@@ -169,18 +169,18 @@ def _refuse_twins(record: RecordSummary, other: RecordSummary | None, mixed: boo
     )
 
 
-def _method(record: RecordSummary) -> str:
+def _method(record: Record) -> str:
     return record.method
 
 
-def _encoder_rows(records: list[RecordSummary]) -> Callable[[RecordSummary], str]:
+def _encoder_rows(records: list[Record]) -> Callable[[Record], str]:
     """Names of encoders, with their hash where two share a name, and with the method where there are several."""
     names: dict[str, set[str]] = {}
     for record in records:
         names.setdefault(_bare(record.encoder), set()).add(record.encoder.sha256)
     several = len({record.method for record in records}) > 1
 
-    def row(record: RecordSummary) -> str:
+    def row(record: Record) -> str:
         name = _bare(record.encoder)
         full = name if len(names[name]) == 1 else f"{name}@{record.encoder.sha256[:4]}"
         return f"{full} {record.method}" if several else full
@@ -188,7 +188,7 @@ def _encoder_rows(records: list[RecordSummary]) -> Callable[[RecordSummary], str
     return row
 
 
-def _stale_reasons(records: Sequence[RecordSummary]) -> list[str]:
+def _stale_reasons(records: Sequence[Record]) -> list[str]:
     """Return `stale` of each record, computed once for records of the same versions, such as the seeds of a cell."""
     reasons: dict[object, str] = {}
     answers = []
@@ -209,7 +209,7 @@ def _listed(numbers: Iterable[float]) -> str:
     return ", ".join(f"{one:g}" if isinstance(one, float) else str(one) for one in sorted(set(numbers)))
 
 
-def _measures(records: list[RecordSummary]) -> dict[str, str]:
+def _measures(records: list[Record]) -> dict[str, str]:
     """Task to the protocol of its score; a task that nobody has scored is taken to belong to the first one's."""
     found: dict[str, str] = {}
     for heads in dict.fromkeys(record.measured() for record in records):  # of a grid, one for all

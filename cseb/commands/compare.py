@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from cseb.commands.arguments import methods_of, names
 from cseb.commands.command_line import Call, Out
-from cseb.commands.results import Results, summaries_of
+from cseb.commands.results import Results, results_of
 from cseb.commands.screen import write
 from cseb.errors import BadBenchmark, BadResults, BadSpec, between, one_of
 from cseb.parameters import (
@@ -131,7 +131,7 @@ def compare(
     between(0, MARGIN, margin, "`margin`")
     if baseline and all_pairs:
         raise BadBenchmark("both `baseline` and `all_pairs` are given; choose one")
-    folder = summaries_of(results)
+    folder = results_of(results)
     store, records = Store(folder.folder), list(folder.records)
     select = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline

@@ -152,7 +152,7 @@ def card_of(
     from cseb.experiment.load_item_scores import load_item_scores
 
     tell("reading records")
-    others, _ = store.summaries()
+    others, _ = store.load()
     began = record.encoder.name
     if not license and (began in ENCODERS or Path(began).is_dir()):  # nothing is fetched for a line of a card
         license = licence_of(locate(began))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cseb.commands.arguments import methods_of, names
 from cseb.commands.command_line import Call, Out
-from cseb.commands.results import Results, Summaries, summaries_of
+from cseb.commands.results import Results, results_of
 from cseb.commands.screen import write
 from cseb.errors import BadResults
 from cseb.parameters import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from cseb.analysis.planned import Planned
     from cseb.analysis.query import StudyQuery
     from cseb.analysis.study import Study
-    from cseb.records.record import RecordSummary
+    from cseb.records.record import Record
     from cseb.records.record_file import Problem
     from cseb.reports.documents import Group
     from cseb.reports.sheet import Sheet
@@ -106,7 +106,7 @@ def report(
 
     form = FORMATS[format]
     ask = query(methods, fractions, sizes, tasks, checkpoint, by=by, spread=spread, mixed=mixed)
-    folder = summaries_of(results)
+    folder = results_of(results)
     records, grid = list(folder.records), planned_as(folder.folder, benchmark) if benchmark else None
     if grid is not None:
         records = belonging(records, grid)
@@ -145,7 +145,7 @@ def print_tables(call: Call[str], *, out: Out = None) -> None:
 class _Layout:
     """What is asked of every group of records."""
 
-    results: Summaries
+    results: Results
     ask: StudyQuery
     pages: bool  # whether the format shows more of a folder than one table
     table: str
@@ -155,7 +155,7 @@ class _Layout:
     planned: Planned | None
     learning_curve: bool
 
-    def group(self, records: list[RecordSummary], published: bool) -> Group:
+    def group(self, records: list[Record], published: bool) -> Group:
         """The tables of records of one encoder and corpus, and what papers print beside them."""
         from cseb.analysis.comparable import as_it_stands
         from cseb.analysis.planned import as_planned, planned_of, table_of
@@ -188,7 +188,7 @@ class _Layout:
             sheets=[*sheets, *(self._curves(tables[0].study, records, ask) if self.learning_curve else ())],
         )
 
-    def _curves(self, study: Study, records: list[RecordSummary], ask: StudyQuery) -> Iterator[Sheet]:
+    def _curves(self, study: Study, records: list[Record], ask: StudyQuery) -> Iterator[Sheet]:
         """What more sentences bring to each method, at each checkpoint asked for."""
         from cseb.experiment.load_item_scores import load_item_scores
         from cseb.records.store import Store
@@ -199,7 +199,7 @@ class _Layout:
             if (found := alone(study, tasks, select, items)) is not None:
                 yield found
 
-    def _marking(self, ask: StudyQuery, mark: str, records: list[RecordSummary]) -> StudyQuery:
+    def _marking(self, ask: StudyQuery, mark: str, records: list[Record]) -> StudyQuery:
         """With what marks cells, and what a mark says."""
         from cseb.analysis.significance import by_items, by_seeds
         from cseb.experiment.load_item_scores import load_item_scores
@@ -239,7 +239,7 @@ def query(
 
 def _laid_out(
     kind: str,
-    records: list[RecordSummary],
+    records: list[Record],
     problems: Sequence[Problem],
     ask: StudyQuery,
     special: dict[str, str],
@@ -264,11 +264,11 @@ def _each_size(ask: StudyQuery, study: Study) -> list[StudyQuery]:
     return [replace(ask, fractions=(), sizes=(size,)) for size in study.sizes]
 
 
-def _of_words(records: Sequence[RecordSummary]) -> bool:
+def _of_words(records: Sequence[Record]) -> bool:
     return all(record.encoder.name.startswith("words:") for record in records)
 
 
-def _with_word_baselines(table: Table, baselines: Sequence[RecordSummary]) -> Table:
+def _with_word_baselines(table: Table, baselines: Sequence[Record]) -> Table:
     """The table with the scores of bag-of-words baselines below it, averaged over the tasks of each protocol."""
     from cseb.reports.tables import averaged
 

@@ -12,7 +12,7 @@ from cseb.text import quantity
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cseb.records.record import Record, RecordSummary, Score
+    from cseb.records.record import Record, Score
     from cseb.records.record_file import Problem
 
 COLUMNS = (
@@ -89,25 +89,6 @@ def load(results: str | Path = "results") -> Results:
 def results_of(results: Results | str | Path) -> Results:
     """Results as they are, or those of a folder."""
     return results if isinstance(results, Results) else load(results)
-
-
-@dataclass(frozen=True, slots=True)
-class Summaries:
-    """What tables and comparisons need of a folder: large ones take a third of the memory."""
-
-    folder: Path
-    records: tuple[RecordSummary, ...]
-    problems: tuple[Problem, ...] = ()
-
-
-def summaries_of(results: Results | str | Path) -> Summaries:
-    """Those of results at hand, or of a folder. Raises: BadResults."""
-    from cseb.records.store import Store
-
-    if isinstance(results, Results):
-        return Summaries(results.folder, results.records, results.problems)
-    records, problems = Store(Path(results)).summaries()
-    return Summaries(Path(results), tuple(records), tuple(problems))
 
 
 def score_rows(records: Iterable[Record]) -> Iterator[dict[str, object]]:

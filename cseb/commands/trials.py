@@ -151,7 +151,7 @@ class Trials:
         """Return how long one run of each method takes, from its records or from a few steps."""
         from cseb.commands.train import train
 
-        records = self.store.summaries()[0]
+        records = self.store.load()[0]
         scoring = max(record.cost.score_seconds for record in records if record.benchmark == "eval")
         seconds = {}
         options = {"encoder": self.encoder, "scale": self.scale, "column": self.column, **self.settings}

@@ -20,7 +20,7 @@ from cseb.errors import CsebError
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan import scaled
 from cseb.methods.grammar import parse_method
-from cseb.records.record import Record, RecordSummary
+from cseb.records.record import Record
 from cseb.reports.formats.markdown import code, pipe
 from cseb.statistics.intervals import around, t_interval
 from cseb.statistics.items import variance
@@ -44,7 +44,7 @@ def model_card(
     name: str = "FOLDER",
     licence: str = "",
     loads: bool = False,
-    others: Sequence[RecordSummary] = (),
+    others: Sequence[Record] = (),
     processor: str = "",
     further: Sequence[str] = (),
 ) -> str:
@@ -101,7 +101,7 @@ def model_card(
     return "\n\n".join(blocks) + "\n"
 
 
-def base_model(record: RecordSummary) -> str:
+def base_model(record: Record) -> str:
     """The hub name of the encoder that training began with, "" where it is a folder or comes with cseb."""
     name = record.encoder.name
     if name in ENCODERS or name.startswith(".") or not HUB_NAME.fullmatch(name) or Path(name).is_dir():
@@ -119,7 +119,7 @@ def licence_of(folder: Path) -> str:
     return found[1] if found else ""
 
 
-def command(record: RecordSummary) -> str:
+def command(record: Record) -> str:
     """The command that trains this very encoder again, "" where the record alone does not tell it.
 
     It does not where the benchmark was a file of the user's or has changed since, or an option has edited it.
@@ -140,7 +140,7 @@ def command(record: RecordSummary) -> str:
     return ""
 
 
-def _words(record: RecordSummary, name: str, stage: str) -> list[str]:
+def _words(record: Record, name: str, stage: str) -> list[str]:
     protocol = record.protocol
     return [
         *("cseb", "run", name, *(["--on", stage] if stage else [])),
@@ -155,7 +155,7 @@ def _words(record: RecordSummary, name: str, stage: str) -> list[str]:
     ]
 
 
-def _scores(record: Record, scores: ItemScores, others: Sequence[RecordSummary]) -> Iterator[str]:
+def _scores(record: Record, scores: ItemScores, others: Sequence[Record]) -> Iterator[str]:
     held = {one.task: one for one in record.scores if one.select == CHECKPOINT}
     if not held:
         yield "None: " + (pipe(record.failure.reason) if record.failure else "no task was scored") + "."
@@ -192,8 +192,8 @@ def _scores(record: Record, scores: ItemScores, others: Sequence[RecordSummary])
     ) + "".join(f" No interval: {pipe(doubt)}." for doubt in doubts)
 
 
-def _same_but_seed(one: RecordSummary, record: RecordSummary) -> bool:
-    def kind(record: RecordSummary) -> tuple[object, ...]:
+def _same_but_seed(one: Record, record: Record) -> bool:
+    def kind(record: Record) -> tuple[object, ...]:
         return (
             *(record.method, record.resolved, record.encoder.sha256, record.corpus.sha256),
             *(record.subset.size, record.protocol, record.vary),

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
 from cseb.experiment.job import Job
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 
 
-def expected_seconds(jobs: Iterable[Job], records: Iterable[RecordSummary]) -> dict[str, float | None]:
+def expected_seconds(jobs: Iterable[Job], records: Iterable[Record]) -> dict[str, float | None]:
     """Return the expected seconds of each job by key; None if no similar record exists.
 
     A record is similar if it has the same method, encoder and device. Its training time is scaled to the number of
     steps of the job.
     """
-    similar: dict[tuple[str, str, str], list[RecordSummary]] = {}
+    similar: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
         if record.status == "done":
             similar.setdefault((record.method, record.encoder.sha256, record.protocol.device), []).append(record)
@@ -28,7 +28,7 @@ def expected_seconds(jobs: Iterable[Job], records: Iterable[RecordSummary]) -> d
     return seconds
 
 
-def _scaled(record: RecordSummary, steps: int) -> float:
+def _scaled(record: Record, steps: int) -> float:
     trained = record.trace.steps if record.trace else 0
     factor = steps / trained if trained else 1.0
     return record.cost.train_seconds * factor + record.cost.score_seconds

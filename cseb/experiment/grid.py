@@ -16,7 +16,7 @@ from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.progress import counted, tell
 from cseb.records.bookkeeping import hide
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 from cseb.records.store import Store
 
 
@@ -28,7 +28,7 @@ class Grid:
     jobs: Sequence[Job]
     store: Store
     workers: int
-    records: Mapping[str, RecordSummary]
+    records: Mapping[str, Record]
     todo: Sequence[Job]
 
     @classmethod
@@ -56,7 +56,7 @@ class Grid:
         Raises:
             BadResults: records to make again are in an archive, or a model cannot be saved.
         """
-        held = store.summaries()[0] if store.exists() else []
+        held = store.load()[0] if store.exists() else []
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
         if models is not None:

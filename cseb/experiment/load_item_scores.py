@@ -8,12 +8,12 @@ from pathlib import Path
 from cseb.analysis.item_scores import Data, ItemScores
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 
 
-def load_item_scores(store: Store, records: Iterable[RecordSummary], data_dir: str) -> ItemScores:
+def load_item_scores(store: Store, records: Iterable[Record], data_dir: str) -> ItemScores:
     """The items of a folder's records, and the data they were scored on, from `data_dir` or where the run had them."""
     folder = data_dir
     for name in sorted({record.benchmark for record in records}):

@@ -10,7 +10,7 @@ from cseb.analysis.study import Study
 from cseb.papers.printed import Printed
 from cseb.papers.reproduce import agreement
 from cseb.papers.scores import departures, printed_name, published
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 from cseb.reports.cell_text import figures
 from cseb.reports.sheet import Line, Sheet
 from cseb.reports.tables import Heading, Table
@@ -54,7 +54,7 @@ def _lines(study: Study, place: Heading, cell: Cell) -> Iterator[Line]:
         yield _line(place, cell, record, row)
 
 
-def _line(place: Heading, cell: Cell, record: RecordSummary, row: Printed) -> Line:
+def _line(place: Heading, cell: Cell, record: Record, row: Printed) -> Line:
     mean = cell.mean or 0.0
     gap = mean - row.mean
     inside = None if row.std is None else abs(gap) <= row.std

@@ -9,7 +9,7 @@ import numpy as np
 from cseb.analysis.stats import Cell, cell
 from cseb.papers.printed import Printed
 from cseb.papers.scores import departures, encoder_id, printed_names, published
-from cseb.records.record import RecordSummary, Select
+from cseb.records.record import Record, Select
 from cseb.regression.check_results import CheckResult
 from cseb.statistics.published import Agreement, one_run, several_runs
 from cseb.text import percent, plain
@@ -28,16 +28,16 @@ def agreement(ours: Cell, row: Printed) -> Agreement | None:
     return one_run(values, row.mean)
 
 
-def reproduced(records: Iterable[RecordSummary]) -> list[CheckResult]:
+def reproduced(records: Iterable[Record]) -> list[CheckResult]:
     """Return one result for each method, fraction, checkpoint and published number."""
-    groups: dict[tuple[str, int, str, str], list[RecordSummary]] = {}
+    groups: dict[tuple[str, int, str, str], list[Record]] = {}
     for record in records:
         place = (record.method, record.subset.size, record.encoder.sha256, record.corpus.sha256)
         groups.setdefault(place, []).append(record)
     return [result for group in groups.values() for result in _group(group)]
 
 
-def _group(records: Sequence[RecordSummary]) -> list[CheckResult]:
+def _group(records: Sequence[Record]) -> list[CheckResult]:
     first = records[0]
     selects: list[Select] = sorted({score.select for record in records for score in record.scores})
     runs = {record.seed: record for record in records}
@@ -48,7 +48,7 @@ def _group(records: Sequence[RecordSummary]) -> list[CheckResult]:
     ]
 
 
-def _printed_for(record: RecordSummary) -> list[tuple[Printed, tuple[str, ...]]]:
+def _printed_for(record: Record) -> list[tuple[Printed, tuple[str, ...]]]:
     """Published numbers for the tasks and averages of a record, each with these tasks; averages first.
 
     If no paper uses the encoder, numbers of every encoder are returned, which are then reported as not comparable.
@@ -61,7 +61,7 @@ def _printed_for(record: RecordSummary) -> list[tuple[Printed, tuple[str, ...]]]
     ]
 
 
-def _result(record: RecordSummary, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> CheckResult:
+def _result(record: Record, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> CheckResult:
     spread = f" ± {row.std_text} (n={row.n_seeds})" if row.std_text else ""
     theirs = f"{row.where}: {row.text}{spread}" + (f" [{row.flag}]" if row.flag else "")
     name = f"{plain(record.method)} {percent(record.subset.fraction)} {select}"

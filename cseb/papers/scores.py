@@ -14,7 +14,7 @@ from cseb.registry import TASK_GROUPS
 from cseb.text import percent
 
 if TYPE_CHECKING:  # records load pydantic, which `cseb show` can do without
-    from cseb.records.record import RecordSummary, Select
+    from cseb.records.record import Record, Select
 from cseb.papers.printed import Printed, shipped_rows
 
 # Names on the hub, in small letters and without their owner, and what the files of published numbers call them.
@@ -84,7 +84,7 @@ def encoder_id(name: str) -> str:
     return last if last in ENCODERS.values() else ENCODERS.get(last, "")
 
 
-def departures(record: RecordSummary, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
+def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
     """In which ways the conditions of a record are not those of a printed number; none means that they compare.
 
     tasks: those of the record that stand beside the number, all by default. What a paper does not say is not held
@@ -105,7 +105,7 @@ def departures(record: RecordSummary, select: Select, row: Printed, tasks: Seque
     return [*found, *_scored_otherwise(record, select, row, tasks)]
 
 
-def _scored_otherwise(record: RecordSummary, select: Select, row: Printed, tasks: Sequence[str]) -> list[str]:
+def _scored_otherwise(record: Record, select: Select, row: Printed, tasks: Sequence[str]) -> list[str]:
     found = []
     if tasks and row.task in AVERAGES and printed_name(tasks) != row.task:
         here = "1 task" if len(tasks) == 1 else f"the average of {len(tasks)} tasks"

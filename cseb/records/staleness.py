@@ -8,13 +8,13 @@ from typing import Any
 from cseb.errors import BadResults, CsebError
 from cseb.methods.part_facts import facts
 from cseb.records.method_text import Stated
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 from cseb.registry import TASKS, is_part
 from cseb.text import plain
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 
-def stale(record: RecordSummary, versions: Mapping[str, int] | None = None, tasks: Mapping[str, Any] = TASKS) -> str:
+def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapping[str, Any] = TASKS) -> str:
     """Return why the installed code would give this job other numbers, or "" if it would not.
 
     Args:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from cseb.analysis.stats import Cell
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 
 Value = float | int | str | bool | None
 NOTE = "†"  # behind a name that a note below the table explains
@@ -111,7 +111,7 @@ class Document:
 
     blocks: tuple[Block, ...]
     title: str = ""
-    records: tuple[RecordSummary, ...] = ()
+    records: tuple[Record, ...] = ()
 
     @property
     def grids(self) -> Iterator[Grid]:

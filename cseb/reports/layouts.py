@@ -9,7 +9,7 @@ from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 from cseb.records.record_file import Problem
 from cseb.reports.tables import (
     Heading,
@@ -24,9 +24,7 @@ from cseb.reports.tables import (
 from cseb.text import percent, plain, quantity
 
 
-def few_shot(
-    records: Iterable[RecordSummary], problems: Sequence[Problem] = (), ask: StudyQuery | None = None
-) -> Table:
+def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), ask: StudyQuery | None = None) -> Table:
     """Methods by fractions of the corpus: mean and spread over seeds of the average over tasks. Raises: BadResults."""
     ask = ask or StudyQuery()
     study = ask.study(records)
@@ -41,9 +39,7 @@ def few_shot(
     return tabulate("few-shot", title, study, ask, *sides, problems=problems, rest=Heading(title="", tasks=tasks))
 
 
-def per_task(
-    records: Iterable[RecordSummary], problems: Sequence[Problem] = (), ask: StudyQuery | None = None
-) -> Table:
+def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), ask: StudyQuery | None = None) -> Table:
     """Methods by tasks at one fraction of the corpus, with an average per protocol. Raises: BadResults."""
     ask = ask or StudyQuery()
     study = ask.study(records)
@@ -65,7 +61,7 @@ def per_task(
 
 
 def ablation(
-    records: Iterable[RecordSummary], problems: Sequence[Problem] = (), ask: StudyQuery | None = None, *, full: str = ""
+    records: Iterable[Record], problems: Sequence[Problem] = (), ask: StudyQuery | None = None, *, full: str = ""
 ) -> Table:
     """Variants of a method by fractions of the corpus, and their differences to it, seed by seed.
 
@@ -98,7 +94,7 @@ def ablation(
 
 
 def sensitivity(
-    records: Iterable[RecordSummary],
+    records: Iterable[Record],
     problems: Sequence[Problem] = (),
     ask: StudyQuery | None = None,
     *,

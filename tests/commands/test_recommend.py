@@ -39,7 +39,7 @@ def ask(tmp_path: Path, tiny: Callable[[str], Path]) -> Callable[..., object]:
 
 def runs(tmp_path: Path) -> list[tuple[str, int]]:
     """Method and seed of the trained records."""
-    records = Store(tmp_path / "my.recommend").summaries()[0]
+    records = Store(tmp_path / "my.recommend").load()[0]
     return sorted((record.method, record.seed) for record in records if record.benchmark == "recommend")
 
 

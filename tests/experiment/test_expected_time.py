@@ -8,7 +8,7 @@ import pytest
 
 from cseb.experiment.expected_time import expected_seconds, longest_first, makespan
 from cseb.experiment.plan import plan
-from cseb.records.record import Cost, Length
+from cseb.records.record import Cost, Trace
 from tests import standin_jobs
 from tests.experiment.conftest import Make
 
@@ -16,7 +16,7 @@ from tests.experiment.conftest import Make
 def test_the_expected_time_is_the_mean_of_records_of_the_same_method_encoder_and_device() -> None:
     job = standin_jobs.job("simcse")
     record = standin_jobs.record(job, seconds=4.0).model_copy(
-        update={"trace": Length(steps=job.recipe.steps, best_step=1)}
+        update={"trace": Trace(steps=job.recipe.steps, best_step=1, curve=())}
     )
     longer = record.model_copy(update={"cost": Cost(train_seconds=8.0, score_seconds=2.0, peak_rss_mb=1.0)})
     other_encoder = record.model_copy(update={"encoder": replace(job.encoder, sha256="1" * 64)})
@@ -31,7 +31,7 @@ def test_training_time_is_scaled_to_the_number_of_steps() -> None:
     job = standin_jobs.job("simcse")
     record = standin_jobs.record(job).model_copy(
         update={
-            "trace": Length(steps=job.recipe.steps * 4, best_step=1),
+            "trace": Trace(steps=job.recipe.steps * 4, best_step=1, curve=()),
             "cost": Cost(train_seconds=8.0, score_seconds=3.0, peak_rss_mb=1.0),
         }
     )

@@ -14,12 +14,9 @@ import numpy as np
 import pytest
 
 from cseb.errors import BadResults
-from cseb.records.record import Record, RecordSummary, Source, Trace
+from cseb.records.record import Record
 from cseb.records.store import KEY, Store
-from cseb.reports.documents import Group, score_report
-from cseb.reports.formats import markdown
-from cseb.reports.layouts import few_shot
-from tests.factory import grid, record
+from tests.factory import record
 
 ITEMS = {"sts12@1/best": np.linspace(-1, 1, 500, dtype=np.float32), "sts12@1/last": np.zeros(3, dtype=np.float32)}
 ROOT = Path(__file__).parents[2]
@@ -182,35 +179,6 @@ def test_two_processes_killed_at_any_moment_leave_whole_records(store: Store) ->
 
 def test_every_key_of_a_job_names_a_file() -> None:
     assert KEY.fullmatch(record().key)
-
-
-def test_summaries_make_the_same_tables_and_lack_what_they_do_not_hold(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    store.prepare()
-    for one in grid():
-        store.write(one, {})
-    (full, _), (summaries, _) = store.load(), store.summaries()
-    ours, theirs = (markdown.write(score_report([Group(tables=[few_shot(held)])])) for held in (summaries, full))
-    assert ours == theirs
-    assert all(score.detail for one in full for score in one.scores)
-    assert not any(hasattr(score, "detail") for one in summaries for score in one.scores)
-    assert len({id(one.protocol) for one in summaries}) == 1 < len({id(one.protocol) for one in full})
-
-
-def test_a_summary_tells_the_length_of_training_and_not_its_course(store: Store) -> None:
-    store.write(record().model_copy(update={"trace": Trace(steps=9, best_step=6, curve=((6, 0.5, 61.0),))}), {})
-    ([found], _) = store.summaries()
-    assert found.trace
-    assert (found.trace.steps, found.trace.best_step) == (9, 6)
-    assert not hasattr(found.trace, "curve")
-
-
-@pytest.mark.parametrize("name", sorted(RecordSummary.model_fields.keys() - {"scores", "trace"}))
-def test_a_summary_says_what_its_record_says(store: Store, name: str) -> None:
-    one = record().model_copy(update={"outside": (Source(name="a file", sha256="0" * 64),), "vary": "init"})
-    store.write(one, {})
-    ([found], _) = store.summaries()
-    assert getattr(found, name) == getattr(one, name)
 
 
 def test_a_link_among_the_records_stops_no_run(store: Store, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.analysis.comparable import tag
-from cseb.records.record import RecordSummary
+from cseb.records.record import Record
 from cseb.reports.document import Curves, Document, Entry, Grid, Heading
 from cseb.reports.formats.html.curves import drawn
 from cseb.text import plain, quantity
@@ -119,7 +119,7 @@ def _bare(_: Entry, __: str, entry: Entry) -> dict[str, object]:
     }
 
 
-def _opened(document: Document) -> Sequence[RecordSummary]:
+def _opened(document: Document) -> Sequence[Record]:
     """Records that a click shows: all of them, on a large page those behind the curves alone."""
     if len(document.records) <= LARGE:
         return document.records
@@ -128,7 +128,7 @@ def _opened(document: Document) -> Sequence[RecordSummary]:
     return [one for one in document.records if one.key in keys]
 
 
-def _provenance(records: Sequence[RecordSummary]) -> str:
+def _provenance(records: Sequence[Record]) -> str:
     """Every record as places in one list of texts, since records share most of what they say."""
     texts: dict[str, int] = {}
     rows = {one.key: [texts.setdefault(text, len(texts)) for text in _said(one)] for one in records}
@@ -136,7 +136,7 @@ def _provenance(records: Sequence[RecordSummary]) -> str:
     return json.dumps(found, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _said(record: RecordSummary) -> tuple[str, ...]:
+def _said(record: Record) -> tuple[str, ...]:
     """What `FIELDS` names."""
     protocol, origin, trace, failure = record.protocol, record.origin, record.trace, record.failure
     return (
