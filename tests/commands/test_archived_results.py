@@ -155,10 +155,8 @@ def test_archives_of_two_people_are_joined_as_the_refusal_says(loose: Path, out:
     refused = call("report", out)
     assert refused.exit_code == 2
     (line,) = refused.stderr.splitlines()
-    assert line.endswith(
-        "move records-2.zip to another folder, call it records.zip there, and add that folder with benchmarks.archive"
-    )
+    assert line.endswith("move records-2.zip to a folder of its own, and add that folder with benchmarks.archive")
     (tmp_path / "theirs").mkdir()
-    (out / "records-2.zip").rename(tmp_path / "theirs" / "records.zip")
+    (out / "records-2.zip").rename(tmp_path / "theirs" / "records-2.zip")
     assert archive(tmp_path / "theirs", "--out", out).startswith("nothing new: ")
     assert call("report", out).stdout == call("report", loose).stdout
