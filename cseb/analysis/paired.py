@@ -20,10 +20,9 @@ from cseb.analysis.study import Study
 from cseb.progress import counted
 from cseb.records.record import Select
 from cseb.statistics import gain
-from cseb.statistics.groups import with_best
 from cseb.statistics.intervals import LEVEL
 from cseb.statistics.items import variance
-from cseb.statistics.multiple import holm
+from cseb.statistics.multiple import holm, with_best
 from cseb.statistics.paired import MARGIN, Comparison, Verdict
 
 Floats = npt.NDArray[np.float64]

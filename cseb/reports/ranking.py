@@ -11,7 +11,7 @@ from cseb.reports.comparison import NONE, About, name_of, probability, span, val
 from cseb.reports.document import Value
 from cseb.reports.sheet import Line, Sheet
 from cseb.statistics.gain import Crossing, crossings
-from cseb.statistics.groups import letters
+from cseb.statistics.multiple import letters
 from cseb.statistics.paired import FEWEST_JUDGED, FEWEST_TESTED
 from cseb.statistics.ranks import DRAWS, ranking
 from cseb.text import plain, quantity

@@ -1,7 +1,7 @@
-"""What can be said about differences between methods: from arrays of points to intervals, tests and verdicts.
+"""Statistics of differences between methods: intervals, tests and conclusions from arrays of scores.
 
-Arrays in, numbers out: nothing here knows a record, a task or a file. Two things may vary when a study is repeated. New
-*seeds* draw other sentences, orders and dropout masks; new *items* are other test sentences. A seed interval answers
-whether the table would come out again, an interval for seeds and items whether one method is better for such sentences.
-Points are averaged over tasks within a seed before anything else, because all tasks of a seed share one training run.
+Nothing in this package reads records, tasks or files. Two sources of variation are distinguished. *Seeds* decide on the
+training sentences, their order and the dropout masks. *Items* are the test examples. An interval over seeds says
+whether the table would be reproduced; an interval over seeds and items says whether one method is better on such text.
+Scores are averaged over tasks within a seed first, because all tasks of a seed share one training run.
 """

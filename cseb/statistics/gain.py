@@ -1,6 +1,6 @@
-"""Over several sizes of the training set: the mean height of a curve, and where two curves cross.
+"""Learning curves over training set sizes: their mean height, and the sizes at which two of them cross.
 
-Sizes count by their logarithm to base 10, as figures draw them; between two sizes a curve is a straight line.
+Sizes are on a logarithmic axis (base 10), as in figures; between two sizes a curve is linear.
 """
 
 from __future__ import annotations
@@ -11,26 +11,25 @@ import numpy as np
 
 from cseb.statistics.intervals import Floats, quantile
 
-STEPS = 400  # places along the axis at which a curve is looked at
+STEPS = 400  # points of the axis at which a curve is evaluated
 
 
 def weights(sizes: Floats) -> Floats:
-    """Weights (F,) of rising sizes such that a weighted sum is the mean height of a curve; they add to one.
+    """Return weights (F,) of increasing sizes that add to one and whose weighted sum is the mean height of a curve.
 
-    The mean height is the area under the curve divided by the width of the axis, so that its unit is points.
+    The mean height is the area under the curve divided by the width of the axis, in score units.
     """
     axis = np.log10(sizes)
     widths = np.diff(axis)
-    found: Floats = (np.append(widths, 0) + np.append(0, widths)) / 2 / (axis[-1] - axis[0])
-    return found
+    trapezoids: Floats = (np.append(widths, 0) + np.append(0, widths)) / 2 / (axis[-1] - axis[0])
+    return trapezoids
 
 
 @dataclass(frozen=True, slots=True)
 class Crossing:
-    """Where one curve overtakes another, in sentences.
+    """The training set size, in sentences, at which two curves cross.
 
-    low, high: between them lie all sizes at which the difference is not significant; None lies outside the sizes
-    that were measured.
+    low, high: the difference is not significant at sizes between them; None if the bound is outside the measured sizes.
     """
 
     at: float
@@ -39,18 +38,22 @@ class Crossing:
 
 
 def crossings(sizes: Floats, differences: Floats, items: Floats | None = None) -> list[Crossing]:
-    """Every size at which the mean difference changes its sign; empty if it never does.
+    """Return every size at which the mean difference changes its sign.
 
-    sizes: (F,) rising; differences: (S, F) points by seed and size, S at least 2; items: (F, F) covariance of the mean
-    differences over test items, if it is known. Intervals hold the sizes at which zero lies inside the 95 % interval
-    of the difference, which is Fieller's set worked out on a grid.
+    The interval of a crossing contains the sizes at which the 95 % interval of the difference contains zero (Fieller's
+    set, computed on a grid).
+
+    Args:
+        sizes: (F,), increasing.
+        differences: (S, F) differences of scores by seed and size, S at least 2.
+        items: (F, F) covariance of the mean differences over test items, if known.
     """
     axis = np.log10(sizes)
-    places = np.linspace(axis[0], axis[-1], STEPS)
-    spans = np.array([np.interp(places, axis, row) for row in np.eye(len(axis))]).T  # (STEPS, F)
+    grid = np.linspace(axis[0], axis[-1], STEPS)
+    spans = np.array([np.interp(grid, axis, row) for row in np.eye(len(axis))]).T  # (STEPS, F)
     means = spans @ differences.mean(axis=0)
-    turns = np.flatnonzero(np.diff(means >= 0))
-    if not len(turns):
+    changes = np.flatnonzero(np.diff(means >= 0))
+    if not len(changes):
         return []
     seeds = np.cov(differences, rowvar=False) / len(differences)
     of_seeds = np.einsum("pf,fg,pg->p", spans, seeds, spans)
@@ -58,20 +61,15 @@ def crossings(sizes: Floats, differences: Floats, items: Floats | None = None) -
     variance = of_seeds + of_items
     with np.errstate(divide="ignore", invalid="ignore"):
         df = (len(differences) - 1) * (variance / of_seeds) ** 2
-    reach = np.array([quantile(float(one) if np.isfinite(one) else np.inf) for one in df])
+    reach = np.array([quantile(float(value) if np.isfinite(value) else np.inf) for value in df])
     unclear = np.abs(means) <= reach * np.sqrt(variance)
-    return [_crossing(places, means, unclear, int(turn)) for turn in turns]
-
-
-def _crossing(
-    places: Floats, means: Floats, unclear: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], turn: int
-) -> Crossing:
-    rise = means[turn + 1] - means[turn]
-    at = places[turn] - means[turn] * (places[turn + 1] - places[turn]) / rise
     clear = np.flatnonzero(~unclear)
-    before, after = clear[clear <= turn], clear[clear > turn]
-    return Crossing(
-        at=float(10**at),
-        low=float(10 ** places[before[-1]]) if len(before) else None,
-        high=float(10 ** places[after[0]]) if len(after) else None,
-    )
+    curve_crossings = []
+    for change in changes.tolist():
+        rise = means[change + 1] - means[change]
+        at = grid[change] - means[change] * (grid[change + 1] - grid[change]) / rise
+        before, after = clear[clear <= change], clear[clear > change]
+        low = float(10 ** grid[before[-1]]) if len(before) else None
+        high = float(10 ** grid[after[0]]) if len(after) else None
+        curve_crossings.append(Crossing(float(10**at), low, high))
+    return curve_crossings

@@ -1,8 +1,8 @@
-"""How far a score would move on other test items: the variance that a closed form gives without a bootstrap.
+"""Variance of a score over samples of test items, in closed form.
 
-A task says by how many points each item moves its score (its influence, summing to zero). Items that share a sentence
-are clustered: their influences are summed before they are squared. Everything linear is done on these sums:
-a difference of two methods, a mean over seeds and an average over tasks have the difference, mean and average of them.
+A task gives the influence of each item on its score; influences sum to zero. Items that share a sentence are clustered:
+their influences are summed before they are squared. The contributions of a difference of methods, of a mean over seeds
+or of an average over tasks are the difference, mean or average of contributions.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ LARGEST = 0.2  # fraction of the items in one cluster above which clusters are t
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Which items of one task belong together, and whether the variance takes that into account.
+    """The clusters of dependent items of one task.
 
     labels: (N,), 0 to count - 1. largest: fraction of the items in the largest cluster. used: False if that is above
-    LARGEST; then every item counts by itself, which may be too optimistic and is said.
+    LARGEST; then items count as independent, which reports state because intervals may be too narrow.
     """
 
     labels: Labels
@@ -33,15 +33,15 @@ class Clusters:
 
     @classmethod
     def of(cls, labels: Labels) -> Clusters:
-        """From any labels (N,), N at least 1."""
+        """Return the clusters of any labels (N,), N at least 1."""
         _, compact, sizes = np.unique(labels, return_inverse=True, return_counts=True)
         largest = float(sizes.max() / len(labels))
         return cls(compact.astype(np.int64), len(sizes), largest, largest <= LARGEST)
 
     def contributions(self, influence: Floats) -> Floats:
-        """What each cluster contributes to the score's deviation, in points: (count,), or (N,) if clusters are unused.
+        """Return what each cluster contributes to the score's deviation: (count,), or (N,) if clusters are unused.
 
-        influence: (N,) in points. The sum of squares of the result is the variance of the score over samples of items.
+        influence: (N,). The sum of squares of the result is the variance of the score over samples of items.
         """
         if not self.used:
             return influence / len(influence)
@@ -50,14 +50,14 @@ class Clusters:
 
 
 def average(contributions: Sequence[Floats], weights: Sequence[float] | None = None) -> Floats:
-    """Contributions to the weighted sum of several tasks, equal weights adding to one by default: end to end.
+    """Return the concatenated contributions to a weighted sum of tasks; weights are equal and add to one by default.
 
-    Tasks count as independent: an item that two tasks have in common is not followed from one to the other.
+    Tasks count as independent, even if they have items in common.
     """
-    chosen = weights if weights is not None else [1 / len(contributions)] * len(contributions)
-    return np.concatenate([weight * one for weight, one in zip(chosen, contributions, strict=True)])
+    weights = [1 / len(contributions)] * len(contributions) if weights is None else weights
+    return np.concatenate([weight * part for weight, part in zip(weights, contributions, strict=True)])
 
 
 def variance(contributions: Floats) -> float:
-    """Squared standard error, in points squared, from contributions (G,)."""
+    """Return the squared standard error of a score from contributions (G,)."""
     return float(contributions @ contributions)

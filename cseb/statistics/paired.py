@@ -1,4 +1,4 @@
-"""One method against another at one size, paired by seed: the effect, three intervals, a test and a verdict."""
+"""Comparison of two methods, paired by seed: mean difference, intervals, p-value and conclusion."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from cseb.statistics.power import Design
 
 Scope = Literal["seeds", "items", "seeds and items"]
 Verdict = Literal["better", "worse", "equivalent", "identical", "inconclusive", "too few seeds"]
-FEWEST_TESTED = 3  # seeds below which no p-value is given
-FEWEST_JUDGED = 5  # seeds below which there is an interval and no verdict
-MARGIN = 0.5  # points below which a difference does not matter, unless another margin is declared
+FEWEST_TESTED = 3  # fewest seeds for a p-value
+FEWEST_JUDGED = 5  # fewest seeds for a conclusion
+MARGIN = 0.5  # default margin of equivalence, in score units
 MEANINGFUL = 0.75  # P(B > A) from which Bouthillier et al. 2021 call a difference meaningful
-ENUMERATED = 12  # seeds up to which all sign flips are gone through
-STILL = 1e-9  # points; differences that vary less than this do not vary with the seed
+ENUMERATED = 12  # most seeds for which all sign flips are enumerated
+STILL = 1e-9  # differences that vary by less do not depend on the seed
 
 
-@dataclass(frozen=True)  # no slots: what is asked for again and again is kept
+@dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Comparison:
-    """Method B against method A.
+    """Method B compared with method A.
 
-    a, b: points (n,) of each seed, the same seeds in the same order, tasks averaged. items: variance of the difference
-    of the two means over samples of test items, in points squared, or None where it is not known.
+    a, b: scores (n,) by seed, tasks averaged. items: variance of the difference of the two means over samples of test
+    items, None if unknown.
 
-    With both parts V = s²/n + items, and t(df) with df = V² / ((s²/n)² / (n-1)), Satterthwaite's approximation with
-    an item part that is known. The seed-by-item interaction is counted in both, so that V is rather too large.
+    The variance over seeds and items is V = s²/n + items, with df = V² / ((s²/n)² / (n-1)) (Satterthwaite, the item
+    part being known). Both parts contain the seed-by-item interaction, so that V is slightly too large.
 
-    Few seeds agree by luck now and then; s² is then far too small and df far too large. Intervals for both would cover
-    as little as 87 % (two seeds), 92 % (three) and 93.7 % (four; five: 94.2 %), so below FEWEST_JUDGED seeds they are
-    at least as wide as those for seeds alone, and p is at least as large.
+    With few seeds s² can be far too small by chance. Intervals over both would then cover 87 % (two seeds), 92 %
+    (three) and 93.7 % (four; five: 94.2 %). Below FEWEST_JUDGED seeds they are therefore at least as wide as those over
+    seeds alone, and p is at least as large.
     """
 
     a: Floats
@@ -43,37 +43,37 @@ class Comparison:
 
     @cached_property
     def differences(self) -> Floats:
-        """B less A, (n,)."""
+        """Return B less A by seed, (n,)."""
         return self.b - self.a
 
     @property
     def n(self) -> int:
-        """Seeds that both methods have."""
+        """Return the number of seeds."""
         return len(self.a)
 
     @cached_property
     def mean(self) -> float:
-        """Mean difference in points."""
+        """Return the mean difference."""
         return float(self.differences.mean())
 
     @cached_property
     def sd(self) -> float:
-        """Sample standard deviation of the differences; NaN below two seeds."""
+        """Return the sample standard deviation of the differences; NaN below two seeds."""
         return sd(self.differences)
 
     @cached_property
     def moves(self) -> bool:
-        """Whether the difference varies with the seed: that of two encoders that are not trained does not."""
+        """Return whether the difference varies with the seed; that of two untrained encoders does not."""
         return self.n > 1 and float(np.ptp(self.differences)) > STILL
 
     @property
     def identical(self) -> bool:
-        """Whether B has the points of A at every one of several seeds, and the same items where they are known."""
+        """Return whether B has the scores of A at all of several seeds, and the same items where these are known."""
         return self.n > 1 and float(np.abs(self.differences).max()) <= STILL and not self.items
 
     @property
     def scope(self) -> Scope | None:
-        """What a verdict may be about: all that is known to vary, or to be the same in all. None if nothing is."""
+        """Return the sources of variation that a conclusion covers; None if neither is known."""
         if self.identical:
             return "seeds" if self.items is None else "seeds and items"
         if self.items is None:
@@ -82,49 +82,49 @@ class Comparison:
 
     @property
     def fixed(self) -> bool:
-        """Whether the difference is the same for every seed, no item is known to vary, and there is one."""
+        """Return whether there is a difference, equal at all seeds, and the variance over items is unknown."""
         return self.scope is None and self.n > 1 and abs(self.mean) > STILL
 
     @property
     def wins(self) -> int:
-        """Seeds at which B has more points than A."""
+        """Return the number of seeds at which B scores higher than A."""
         return int((self.differences > 0).sum())
 
     @property
     def fraction_of_pairs(self) -> float:
-        """P(B > A) over all pairs of a run of B and a run of A, ties counted half (Bouthillier et al. 2021)."""
+        """Return P(B > A) over all pairs of runs, ties counted half (Bouthillier et al. 2021)."""
         gaps = self.b[:, None] - self.a[None, :]
         return float(((np.sign(gaps) + 1) / 2).mean())
 
     def variance(self, scope: Scope) -> float:
-        """Of the mean difference, as far as `scope` makes it vary, in points squared."""
+        """Return the variance of the mean difference over `scope`."""
         seeds = self.sd**2 / self.n if scope != "items" else 0.0
         return seeds + ((self.items or 0.0) if scope != "seeds" else 0.0)
 
     def df(self, scope: Scope) -> float:
-        """Degrees of freedom that go with the variance; infinite where items alone vary."""
+        """Return the degrees of freedom of the variance; infinite over items alone."""
         if scope == "items":
             return inf
         seeds = self.variance("seeds")
         return (self.n - 1) * (self.variance(scope) / seeds) ** 2
 
     def interval(self, scope: Scope, level: float = LEVEL) -> Interval | None:
-        """Where the difference may lie if what `scope` names is drawn again, or None if that is not known.
+        """Return the interval of the difference over `scope`, None if its variance is unknown.
 
-        Of identical methods it is nothing but 0: they differ in no seed and no item.
+        That of identical methods is [0, 0].
         """
         if self.identical and (scope == "seeds" or self.items is not None):
             return Interval(0.0, 0.0)
         if (scope != "items" and not self.moves) or (scope != "seeds" and self.items is None):
             return None
-        reaches = (around(self.mean, self.variance(one), self.df(one), level) for one in self._to_hold_for(scope))
-        return max(reaches, key=lambda reach: reach.high)  # all have the same centre
+        intervals = (around(self.mean, self.variance(part), self.df(part), level) for part in self._scopes(scope))
+        return max(intervals, key=lambda interval: interval.high)  # all have the same centre
 
     @property
     def p(self) -> float | None:
-        """Two-sided p-value of no difference, for `scope`; None below FEWEST_TESTED seeds or if nothing varies.
+        """Return the two-sided p-value of no difference; None below FEWEST_TESTED seeds or without a scope.
 
-        1 for identical methods, which were compared like the others and count in their family.
+        Identical methods have 1 and count in their family of comparisons.
         """
         if self.scope is None or self.n < FEWEST_TESTED:
             return None
@@ -133,17 +133,17 @@ class Comparison:
         if self.variance(self.scope) == 0:
             return 1.0 if abs(self.mean) <= STILL else 0.0
         return max(
-            2 * below(-abs(self.mean) / sqrt(self.variance(one)), self.df(one)) for one in self._to_hold_for(self.scope)
+            2 * below(-abs(self.mean) / sqrt(self.variance(part)), self.df(part)) for part in self._scopes(self.scope)
         )
 
-    def _to_hold_for(self, scope: Scope) -> tuple[Scope, ...]:
-        """With few seeds a claim about seeds and items must hold for seeds alone too; see the class."""
+    def _scopes(self, scope: Scope) -> tuple[Scope, ...]:
+        """Return the scopes that a claim must hold for: with few seeds also for seeds alone, see the class."""
         return ("seeds", scope) if scope == "seeds and items" and self.n < FEWEST_JUDGED else (scope,)
 
     def chances(self, margin: float = MARGIN) -> tuple[float, float, float] | None:
-        """Posterior probabilities that the difference is below -margin, within it, above it; None without a spread.
+        """Return the posterior probabilities of below -margin, within it and above it; None without a scope.
 
-        Under the reference prior the posterior is the same t distribution that the interval comes from.
+        Under the reference prior the posterior is the t distribution of the interval.
         """
         if self.scope is None or (variance := self.variance(self.scope)) == 0:
             return None
@@ -152,10 +152,14 @@ class Comparison:
         return low, 1 - low - high, high
 
     def verdict(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Verdict:
-        """In a word. adjusted: the p-value, corrected for the family it belongs to; margin: declared beforehand.
+        """Return the conclusion in a word; all but "identical" take FEWEST_JUDGED seeds.
 
-        Identical is what the seeds at hand are, however few; the others are judgements, which take FEWEST_JUDGED.
-        Equivalent: two one-sided tests, which is a 1 - 2 level interval inside the margin.
+        Methods are equivalent if the 1 - 2 level interval is inside the margin (two one-sided tests).
+
+        Args:
+            adjusted: The p-value, corrected for its family of comparisons.
+            margin: The largest difference that does not matter, declared beforehand.
+            level: The error rate.
         """
         if self.identical:
             return "identical"
@@ -163,28 +167,25 @@ class Comparison:
             return "too few seeds"
         if adjusted <= level:
             return "better" if self.mean > 0 else "worse"
-        near = self.interval(self.scope, 2 * level)
-        return "equivalent" if near is not None and near.inside(-margin, margin) else "inconclusive"
+        interval = self.interval(self.scope, 2 * level)
+        return "equivalent" if interval is not None and interval.inside(-margin, margin) else "inconclusive"
 
     @property
     def design(self) -> Design:
-        """What this study can find, and what a longer one could."""
+        """Return the design of this study, for its power."""
         return Design(self.n, self.sd if self.moves else 0.0, self.items or 0.0)
 
 
 def sign_flip(differences: Floats) -> float | None:
-    """Exact two-sided p-value that (n,) differences are symmetric about zero; None above ENUMERATED.
-
-    All 2^n ways to flip signs are gone through; the statistic is the mean.
-    """
+    """Return the exact two-sided p-value of the sign-flip test of (n,) differences; None above ENUMERATED."""
     n = len(differences)
     if n > ENUMERATED:
         return None
     signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-    sums, found = np.abs(signs @ differences), abs(float(differences.sum()))
-    return float((sums >= found - 1e-9 * np.abs(differences).sum()).mean())
+    sums, observed = np.abs(signs @ differences), abs(float(differences.sum()))
+    return float((sums >= observed - 1e-9 * np.abs(differences).sum()).mean())
 
 
 def exact_floor(n: int) -> float:
-    """The smallest two-sided p-value that any exact paired rank or sign test can give with n seeds."""
+    """Return the smallest two-sided p-value of an exact paired rank or sign test with n seeds."""
     return min(1.0, 2.0 ** (1 - n))

@@ -1,4 +1,4 @@
-"""How many seeds it takes: what a study of n seeds can find, and when more seeds cannot help."""
+"""Power of paired comparisons: detectable differences and required numbers of seeds."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from math import inf, isnan, sqrt
 
 from cseb.statistics.intervals import LEVEL, quantile
 
-POWER = 0.8  # the chance to find an effect that a study is laid out for
-MOST = 1000  # seeds that are looked at before giving up
+POWER = 0.8  # the default probability to detect an effect
+MOST = 1000  # the largest number of seeds considered
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """A paired comparison over n seeds.
 
-    sd: of the differences between seeds, in points. items: variance of the mean difference over test items, which
-    more seeds do not make smaller, in points squared.
+    sd: standard deviation of the differences over seeds. items: variance of the mean difference over test items, which
+    more seeds do not reduce.
     """
 
     n: int
@@ -26,28 +26,28 @@ class Design:
 
     @property
     def variance(self) -> float:
-        """Of the mean difference."""
+        """Return the variance of the mean difference."""
         return self.sd**2 / self.n + self.items
 
     @property
     def df(self) -> float:
-        """As in `Comparison`."""
+        """Return the degrees of freedom, as in `Comparison`."""
         if self.sd == 0:
             return inf
         return (self.n - 1) * (self.variance / (self.sd**2 / self.n)) ** 2 if self.n > 1 else 0.0
 
     def power(self, effect: float, level: float = LEVEL) -> float:
-        """Chance of a two-sided p below `level` if the true difference is `effect` points."""
+        """Return the probability of a two-sided p below `level` if the true difference is `effect`."""
         if self.df == 0 or self.variance == 0:
             return 0.0
         return _beyond(effect / sqrt(self.variance), self.df, level)
 
     def detectable(self, level: float = LEVEL, power: float = POWER) -> float | None:
-        """The smallest true difference in points found with this power; None with a single seed."""
+        """Return the smallest true difference detected with this power; None with a single seed."""
         return None if self.df == 0 else _shift(self.df, level, power) * sqrt(self.variance)
 
     def seeds_for(self, effect: float, level: float = LEVEL, power: float = POWER) -> int | None:
-        """The fewest seeds that find a true difference of `effect` with this power; None above MOST."""
+        """Return the fewest seeds that detect a true difference of `effect` with this power; None above MOST."""
         low, high = 1, MOST
         if replace(self, n=high).power(effect, level) < power:
             return None
@@ -57,28 +57,28 @@ class Design:
         return high
 
     def too_small(self, effect: float, level: float = LEVEL, power: float = POWER) -> bool:
-        """Whether no number of seeds could find `effect`, for want of test items: the benchmark is too small."""
+        """Return whether the test set is too small to detect `effect` with any number of seeds."""
         return self.items > 0 and replace(self, sd=0.0).power(effect, level) < power
 
 
 def _beyond(shift: float, df: float, level: float) -> float:
-    """Chance that a t statistic whose centre is moved by `shift` standard errors lies beyond the critical values."""
+    """Return the probability that a t statistic shifted by `shift` standard errors exceeds the critical values."""
     from scipy import special
 
-    reach = quantile(df, level)
+    critical = quantile(df, level)
     if df == inf:
-        return float(special.ndtr(shift - reach) + special.ndtr(-reach - shift))
-    above, below = (float(special.nctdtr(df, side, -reach)) for side in (-shift, shift))
-    if isnan(above):  # scipy gives up where the centre is many standard errors off
-        above = float(shift > reach)
+        return float(special.ndtr(shift - critical) + special.ndtr(-critical - shift))
+    above, below = (float(special.nctdtr(df, side, -critical)) for side in (-shift, shift))
+    if isnan(above):  # scipy returns NaN for very large shifts
+        above = float(shift > critical)
     return above + (0.0 if isnan(below) else below)
 
 
-@lru_cache(maxsize=4096)  # comparisons of as many seeds share it
+@lru_cache(maxsize=4096)  # comparisons with equal numbers of seeds share it
 def _shift(df: float, level: float, power: float) -> float:
-    """By how many standard errors the centre of a t statistic must be off to be found with this power."""
-    reach = quantile(df, level)  # the shift is above it, and not far: five times as much for two seeds
-    low, high = reach / 2, 10 * reach
+    """Return the shift of a t statistic, in standard errors, that is detected with this power."""
+    critical = quantile(df, level)  # the shift is at most five times as large, with two seeds
+    low, high = critical / 2, 10 * critical
     for _ in range(60):  # power rises with the shift; scipy.optimize takes longer to import than this to run
         middle = (low + high) / 2
         low, high = (low, middle) if _beyond(middle, df, level) >= power else (middle, high)

@@ -1,4 +1,4 @@
-"""Our runs beside a published number: do they agree, as far as the paper lets one tell?"""
+"""Comparison of runs with a published score."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from cseb.statistics.intervals import LEVEL, Floats, Interval, around, sd
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """gap: our figure less the paper's, in points.
+    """Our mean score less the published one, and the interval of gaps that random seeds alone explain.
 
-    interval: where the gap may lie if there is no true difference but in the random numbers. question: what was asked.
+    question: what was compared.
     """
 
     gap: float
@@ -20,19 +20,19 @@ class Agreement:
 
     @property
     def consistent(self) -> bool:
-        """Whether the gap is one that other random numbers could make."""
+        """Return whether random seeds alone explain the gap."""
         return self.gap in self.interval
 
 
 def one_run(values: Floats, paper: float, level: float = LEVEL) -> Agreement:
-    """A paper's single run against ours (n,), n at least 2: could it be one of them? ± t s sqrt(1 + 1/n)."""
+    """Compare a single published run with ours (n,), n at least 2: the prediction interval ± t s sqrt(1 + 1/n)."""
     n, s = len(values), sd(values)
-    reach = around(0.0, s * s * (1 + 1 / n), n - 1, level)
-    return Agreement(float(values.mean()) - paper, reach, f"one published run among {n} of ours")
+    interval = around(0.0, s * s * (1 + 1 / n), n - 1, level)
+    return Agreement(float(values.mean()) - paper, interval, f"one published run among {n} of ours")
 
 
 def several_runs(values: Floats, mean: float, spread: float, m: int, level: float = LEVEL) -> Agreement:
-    """A paper's mean ± standard deviation over m runs against ours (n,), both at least 2: Welch's t."""
+    """Compare a published mean ± standard deviation over m runs with ours (n,), both at least 2: Welch's t."""
     n, s = len(values), sd(values)
     ours, theirs = s * s / n, spread * spread / m
     total = ours + theirs

@@ -1,6 +1,6 @@
-"""Ranks, the chance to be best, and what choosing a method may cost, by resampling seeds and clusters of items.
+"""Ranks of methods, their probability to be best and expected regret, by resampling seeds and clusters of items.
 
-A bootstrap over a handful of seeds is somewhat too narrow: this describes a ranking, verdicts come from `paired`.
+Bootstrap intervals over few seeds are somewhat too narrow. They describe a ranking; conclusions come from `paired`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ CHUNK = 500  # draws at a time, so that the weights of ten thousand clusters tak
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranking:
-    """For each of K methods, (K,).
+    """The ranking of K methods, (K,) each.
 
-    low, high: 95 % interval of its rank, 1 the best. best: fraction of draws in which it is first, ties shared. regret:
-    points that choosing it loses against the best of the draw, on average.
+    low, high: 95 % interval of the rank, 1 the best. best: fraction of draws in which the method is first, ties shared.
+    regret: mean difference to the best score of a draw.
     """
 
     low: Floats
@@ -34,14 +34,18 @@ class Ranking:
 
 
 def ranking(scores: Floats, contributions: Floats | None = None, draws: int = DRAWS) -> Ranking:
-    """Resample whole seeds, the same for all methods, and clusters of items.
+    """Rank methods on resampled seeds, the same for all, and clusters of items with Poisson weights of mean one.
 
-    scores: (K, S) points by method and seed, tasks averaged. contributions: (K, S, G), of each cluster of
-    items (see `items`), or None to resample seeds alone. Clusters get Poisson weights of mean one. The generator is
-    seeded from the numbers themselves: the same results give the same ranking.
+    The random stream is seeded with a hash of the inputs, so that equal results give equal rankings.
+
+    Args:
+        scores: (K, S) by method and seed, tasks averaged.
+        contributions: (K, S, G) of each cluster of items (see `items`); None to resample seeds only.
+        draws: Number of resamples.
     """
+    chunks = [min(CHUNK, draws - start) for start in range(0, draws, CHUNK)]
     rng = seeded(scores, *(() if contributions is None else (contributions,)))
-    means = np.concatenate([_draw(scores, contributions, size, rng) for size in _chunks(draws)])  # (draws, K)
+    means = np.concatenate([_draw(scores, contributions, size, rng) for size in chunks])  # (draws, K)
     top = means.max(axis=1, keepdims=True)
     first = means == top
     ranks = 1 + (means[:, None, :] > means[:, :, None]).sum(axis=2)
@@ -55,13 +59,13 @@ def ranking(scores: Floats, contributions: Floats | None = None, draws: int = DR
 
 
 def seeded(*arrays: Floats) -> np.random.Generator:
-    """A generator that depends on these numbers and nothing else."""
+    """Return a generator seeded with a hash of these arrays."""
     digest = hashlib.sha256(b"".join(np.ascontiguousarray(array, dtype="<f8").tobytes() for array in arrays))
     return np.random.Generator(np.random.PCG64(int.from_bytes(digest.digest()[:8], "big")))
 
 
 def _draw(scores: Floats, contributions: Floats | None, size: int, rng: np.random.Generator) -> Floats:
-    """Means (size, K) of resampled seeds and items."""
+    """Return means (size, K) over resampled seeds and items."""
     seeds = scores.shape[1]
     weights = rng.multinomial(seeds, [1 / seeds] * seeds, size) / seeds  # (size, S)
     means: Floats = weights @ scores.T
@@ -69,19 +73,15 @@ def _draw(scores: Floats, contributions: Floats | None, size: int, rng: np.rando
         return means
     clusters = _poisson()[rng.integers(0, TABLE, (size, contributions.shape[2]), dtype=np.uint16)]
     methods, _, count = contributions.shape
-    moved = clusters @ contributions.astype(np.float32).reshape(methods * seeds, count).T  # (size, K S)
-    moves: Floats = np.einsum("ds,dks->dk", weights, moved.reshape(size, methods, seeds))
-    return means + moves
+    shifts = clusters @ contributions.astype(np.float32).reshape(methods * seeds, count).T  # (size, K S)
+    mean_shifts: Floats = np.einsum("ds,dks->dk", weights, shifts.reshape(size, methods, seeds))
+    return means + mean_shifts
 
 
 @cache
 def _poisson() -> npt.NDArray[np.float32]:
-    """Poisson numbers of mean one, less one, in proportion: (TABLE,). Looking them up is three times as fast."""
+    """Return a table (TABLE,) of Poisson numbers of mean one, less one; drawing from it is three times as fast."""
     from scipy import stats
 
     counts: Floats = stats.poisson.ppf((np.arange(TABLE) + 0.5) / TABLE, 1.0)
     return counts.astype(np.float32) - 1
-
-
-def _chunks(draws: int) -> list[int]:
-    return [CHUNK] * (draws // CHUNK) + ([draws % CHUNK] if draws % CHUNK else [])

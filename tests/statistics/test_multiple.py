@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from cseb.statistics.groups import joined, letters, with_best
-from cseb.statistics.multiple import holm
+from cseb.statistics.multiple import holm, letters, with_best
 
 
 def pairs(*texts: str) -> set[frozenset[str]]:
@@ -26,22 +25,21 @@ def test_holm_is_that_of_statsmodels() -> None:
 
 
 def test_groups_join_what_is_not_significantly_different() -> None:
-    assert joined("abcd", pairs("ad", "bd")) == [("a", "b", "c"), ("c", "d")]
     assert letters("abcd", pairs("ad", "bd")) == {"a": "a", "b": "a", "c": "ab", "d": "b"}
     assert letters("abc", set()) == {"a": "a", "b": "a", "c": "a"}
     assert letters("abc", pairs("ab", "bc", "ac")) == {"a": "a", "b": "b", "c": "c"}
 
 
-def test_methods_share_a_letter_exactly_if_they_are_not_apart() -> None:
+def test_methods_share_a_letter_exactly_if_they_do_not_differ() -> None:
     rng = np.random.default_rng(5)
     names = [f"m{place}" for place in range(9)]
     for _ in range(30):
-        apart = {frozenset((a, b)) for a in names for b in names if a < b and rng.random() < 0.4}
-        shown = letters(names, apart)
+        different = {frozenset((a, b)) for a in names for b in names if a < b and rng.random() < 0.4}
+        shown = letters(names, different)
         for a in names:
             for b in names:
                 if a < b:
-                    assert bool(set(shown[a]) & set(shown[b])) == (frozenset((a, b)) not in apart)
+                    assert bool(set(shown[a]) & set(shown[b])) == (frozenset((a, b)) not in different)
 
 
 def test_the_best_and_all_not_significantly_different_from_it() -> None:
