@@ -1,37 +1,133 @@
-"""Refuse parts of a method that do not go together, before anything is trained. Nothing here decides a number."""
+"""Refuse parts of a method that do not go together, before anything is trained. No number depends on this file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 
-from cseb.encoder.interface import ATTENTIONS, Shape
+from cseb.encoder.interface import ATTENTIONS, FROZEN
 from cseb.errors import BadSpec
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Method
-from cseb.parts import EVERYTHING, NeedsSetup, Network, Outside, Pooled, Stages, Tuning, View
-from cseb.training.live_parts import Weighted, groups, live
+from cseb.methods.spec import Part
+from cseb.parts import EVERYTHING, NeedsSetup, Outside, Paired, Pooled, Redrawn
+from cseb.training.batches import texts_a_line
+from cseb.training.construct import Parts, groups
 from cseb.training.unread_parts import unread, untrained
 
 
-def check_needs(method: Method, views: View, terms: Sequence[Weighted], network: Network | None) -> None:
-    """Raises: BadSpec if a term needs something that this method does not have."""
-    peer = network is not None and network.peer
+def check_parts(parts: Parts, first_stage: bool = False) -> None:
+    """Raise BadSpec if parts do not go with each other.
+
+    first_stage: this is a model of another method's first stage. It has the views and the network of that method,
+    whether its own term reads them or not.
+    """
+    _check_recipe(parts)
+    _check_composition(parts)
+    if parts.recipe.steps:
+        _check_views(parts)
+        _check_terms(parts)
+    _check_stages(parts)
+    if not first_stage:
+        _check_read(parts)
+    if parts.tuning is not None and parts.tuning.adds_weights and (follower := _follower(parts)) is not None:
+        raise BadSpec(
+            f"{follower.name} follows the weights of the encoder, and {_name(parts.method.tuning)} trains others; take "
+            "one out"
+        )
+    for weighted in parts.terms:
+        if isinstance(weighted.term, Pooled):
+            weighted.term.pools(parts.pooler)
+    if parts.wrapper is not None:
+        parts.wrapper.check([weighted.term for weighted in parts.terms], parts.head)
+
+
+def check_widths(parts: Parts, models: Sequence[Parts], teacher_width: Callable[[Outside], int]) -> None:
+    """Raise BadSpec if parts combine vectors of two widths.
+
+    Args:
+        parts: of a method.
+        models: of its first stage.
+        teacher_width: returns the width of an outside teacher's vectors.
+    """
+    own = _width(parts)
+    if getattr(parts.post, "of_encoder_width", False) and parts.head.keep and own != parts.shape.width:
+        raise BadSpec(
+            f"{_name(parts.method.post)} is as wide as the encoder, {parts.shape.width} numbers, and "
+            f"{parts.method.head.name} keeps {own} at test; take +none, or +whiten in its place"
+        )
+    bound = [weighted.name for weighted in parts.terms if getattr(weighted.term, "same_width", False)]
+    if not bound or parts.stages is None:
+        return
+    if not isinstance(parts.stages, Outside):
+        for model in models:
+            width = _width(model) if parts.stages.with_head else parts.shape.width
+            if own != width:
+                raise BadSpec(
+                    f"{bound[0]} compares vectors with those of frozen models number by number: "
+                    f"{parts.method.head.name} gives {own}, they have {width}; take +none"
+                )
+        return
+    width = teacher_width(parts.stages) if parts.stages.own_width else parts.shape.width
+    if own != width:
+        cure = f"+project(width={width})" if width != parts.shape.width else "+none"
+        raise BadSpec(
+            f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {width}; take {cure}"
+            + (" or +outside_teacher(width=student)" if parts.stages.own_width else "")
+        )
+
+
+def check_size(parts: Parts, sentences: int) -> None:
+    """Raise BadSpec if a queue or a post-processor needs more sentences than the subset has."""
+    if parts.memory is not None:
+        parts.memory.fits(sentences)
+    if parts.post is not None:
+        parts.post.fits(sentences * texts_a_line(parts.views))
+
+
+def _check_recipe(parts: Parts) -> None:
+    recipe = parts.recipe
+    if recipe.steps and not parts.terms:
+        raise BadSpec(f"{parts.method.name} has no loss term; add one, or recipe(steps=0)")
+    if recipe.warmup > recipe.steps:
+        raise BadSpec(f"recipe: warmup is {recipe.warmup} of {recipe.steps} steps; it may take all of them at most")
+
+
+def _check_composition(parts: Parts) -> None:
+    method, sizes = parts.method, groups(parts.views)
+    if parts.compose is not None:
+        parts.compose.check(sizes, [weighted.term for weighted in parts.terms], parts.memory is not None)
+        if method.network is not None:
+            raise BadSpec(f"{method.network.name} encodes whole sentences, not parts of them; remove compose")
+    elif sizes:
+        raise BadSpec(f"{method.views.name} gives parts of sentences, and nothing composes them; add +compose")
+
+
+def _check_views(parts: Parts) -> None:
+    views = len(groups(parts.views)) or parts.views.views
+    for weighted in parts.terms:
+        if (needed := getattr(weighted.term, "views", 1)) > views:
+            maker = parts.method.views.name
+            raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
+
+
+def _check_terms(parts: Parts) -> None:
+    """Raise BadSpec if a term needs something that this method does not have."""
+    method, views, terms = parts.method, parts.views, parts.terms
+    peer = parts.network is not None and parts.network.peer
     for weighted in terms:
-        if (needed := getattr(weighted.term, "edits", 0)) > (there := getattr(views, "edits", 0)):
-            raise BadSpec(f"{weighted.name} needs edited views: {needed}; {method.views.name} gives {there}")
+        if (needed := getattr(weighted.term, "edits", 0)) > (edits := getattr(views, "edits", 0)):
+            raise BadSpec(f"{weighted.name} needs edited views: {needed}; {method.views.name} gives {edits}")
         if getattr(weighted.term, "networks", 1) > 1 and not peer:
             raise BadSpec(f"{weighted.name} compares two networks, and there is one; add +peer_encoder")
         if peer and isinstance(weighted.term, NeedsSetup):
             raise BadSpec(f"{weighted.name} keeps the state of one network; remove it or the second network")
         if getattr(weighted.term, "ratings", False) and not hasattr(views, "scores"):
             raise BadSpec(f"{weighted.name} needs rated pairs, {method.views.name} has no ratings; add +rated_pairs")
-        asked, drawn = getattr(weighted.term, "spans", None), getattr(views, "spans", None)
-        if asked is not None and asked != drawn:
-            found = "no spans; add +spans" if drawn is None else _spans(drawn) + "; write the same numbers in both"
-            raise BadSpec(f"{weighted.name} reads {_spans(asked)}, {method.views.name} gives {found}")
+        wanted, drawn = getattr(weighted.term, "spans", None), getattr(views, "spans", None)
+        if wanted is not None and wanted != drawn:
+            source = "no spans; add +spans" if drawn is None else _spans(drawn) + "; write the same numbers in both"
+            raise BadSpec(f"{weighted.name} reads {_spans(wanted)}, {method.views.name} gives {source}")
         whole = getattr(weighted.term, "reads", EVERYTHING).tokens
         if method.compose is not None and any(size > 1 for size in groups(views)[:whole]):
             raise BadSpec(f"{weighted.name} reads the tokens of a view, and a composed view has none; remove compose")
@@ -48,88 +144,78 @@ def check_needs(method: Method, views: View, terms: Sequence[Weighted], network:
         raise BadSpec(f"{method.memory.name} holds vectors of one network; remove it or the second network")
 
 
-def check_read(method: Method, shape: Shape, views: View, terms: Sequence[Weighted]) -> None:
-    """Raises: BadSpec if the method has a part whose output no term reads."""
-    changed: Tuning | None = None if method.tuning is None else live(method.tuning, shape)
-    if isinstance(changed, Pooled):
-        changed.pools(live(method.pooler, shape))
-    if works := bool(getattr(changed, "works_untrained", False)):
-        copied = [part.name for part in method.parts() if facts(part.name).requires == "momentum copy"]
-        if copied and method.tuning is not None:
-            raise BadSpec(f"{copied[0]} reads a copy of the encoder that lacks {method.tuning.name}; take one out")
+def _check_stages(parts: Parts) -> None:
+    """Raise BadSpec if no term uses the frozen models of the first stage, or a term lacks them."""
+    method, readers = parts.method, [weighted.name for weighted in parts.terms if FROZEN in weighted.term.needs]
+    if method.stages is None:
+        if readers:
+            raise BadSpec(
+                f"{readers[0]}: there are no frozen models to compare with; add +entropy_models, +teacher or "
+                "+outside_teacher"
+            )
+        return
+    if not readers:
+        raise BadSpec(f"{method.stages.name}: no term uses these models; add one such as +regulators, or remove them")
+    if method.compose is not None:
+        raise BadSpec(
+            f"{method.stages.name}: frozen models embed whole sentences, not parts; remove compose and halves"
+        )
+    # A teacher from outside reads sentences as they are, whatever is drawn from them for the student.
+    if isinstance(parts.views, Paired if isinstance(parts.stages, Outside) else Redrawn | Paired):
+        raise BadSpec(f"{method.stages.name}: frozen models embed views once, {method.views.name} draws them anew")
+
+
+def _check_read(parts: Parts) -> None:
+    """Raise BadSpec if the method has a part whose output no term reads."""
+    method, tuning, views, stages = parts.method, parts.tuning, parts.views, parts.stages
+    if isinstance(tuning, Pooled):
+        tuning.pools(parts.pooler)
+    works = bool(getattr(tuning, "works_untrained", False))
+    if works and (follower := _follower(parts)) is not None:
+        raise BadSpec(f"{follower.name} reads a copy of the encoder that lacks {_name(method.tuning)}; take one out")
     if not method.terms:
-        untrained(method, live(method.head, shape).keep, works)
-    elif dict(method.recipe.options)["steps"]:
-        network: Network | None = None if method.network is None else live(method.network, shape)
-        stages: Stages | None = None if method.stages is None else live(method.stages, shape)
-        mapped = [weighted.name for weighted in terms if ATTENTIONS in weighted.term.needs]
-        if mapped and method.tuning is not None and getattr(changed, "longer_maps", False):
-            raise BadSpec(
-                f"{mapped[0]} reads attention maps among tokens, and {method.tuning.name} puts others in front; take "
-                "one out"
-            )
-        asking = [weighted.name for weighted in terms if getattr(weighted.term, "hard_frozen", False)]
-        if asking and method.stages is not None and not isinstance(stages, Outside):
-            raise BadSpec(
-                f"{asking[0]} needs frozen vectors of hard negatives, and {method.stages.name} has none; take "
-                '+outside_teacher(encoder="FOLDER")'
-            )
-        unread(
-            method,
-            [weighted.term for weighted in terms],
-            len(groups(views)) or views.views,
-            getattr(views, "edits", 0),
-            None if network is None else network.peer,
-            0 if stages is None else len(stages.methods(method)) or 1,
-        )
-
-
-def check_views(terms: Sequence[Weighted], views: int, maker: str) -> None:
-    """Raises: BadSpec if a term compares more views than there are."""
-    for weighted in terms:
-        if (needed := getattr(weighted.term, "views", 1)) > views:
-            raise BadSpec(f"{weighted.name} compares {needed} views of a sentence; {maker} gives {views}")
-
-
-def check_width(
-    method: Method, shape: Shape, terms: Sequence[Weighted], head: Any, teacher_width: Callable[[Outside], int]
-) -> None:
-    """Refuse parts that combine vectors of two widths. Raises: BadSpec."""
-    own = _width(head, shape)
-    fitted = None if method.post is None else live(method.post, shape)
-    if method.post is not None and getattr(fitted, "of_encoder_width", False) and head.keep and own != shape.width:
-        raise BadSpec(
-            f"{method.post.name} is as wide as the encoder, {shape.width} numbers, and {method.head.name} keeps {own} "
-            "at test; take +none, or +whiten in its place"
-        )
-    bound = [weighted.name for weighted in terms if getattr(weighted.term, "same_width", False)]
-    if not bound or method.stages is None:
+        untrained(method, parts.head.keep, works)
         return
-    stage = live(method.stages, shape)
-    if not isinstance(stage, Outside):
-        for first in stage.methods(method):
-            there = _width(live(first.head, shape), shape) if stage.with_head else shape.width
-            if own != there:
-                raise BadSpec(
-                    f"{bound[0]} compares vectors with those of frozen models number by number: {method.head.name} "
-                    f"gives {own}, they have {there}; take +none"
-                )
+    if not parts.recipe.steps:
         return
-    taught = teacher_width(stage) if stage.own_width else shape.width
-    if own != taught:
-        cure = f"+project(width={taught})" if taught != shape.width else "+none"
+    mapped = [weighted.name for weighted in parts.terms if ATTENTIONS in weighted.term.needs]
+    if mapped and getattr(tuning, "longer_maps", False):
         raise BadSpec(
-            f"{bound[0]} compares vectors number by number: they have {own}, the teacher's {taught}; take {cure}"
-            + (" or +outside_teacher(width=student)" if stage.own_width else "")
+            f"{mapped[0]} reads attention maps among tokens, and {_name(method.tuning)} puts others in front; take "
+            "one out"
         )
+    readers = [weighted.name for weighted in parts.terms if getattr(weighted.term, "hard_frozen", False)]
+    if readers and stages is not None and not isinstance(stages, Outside):
+        raise BadSpec(
+            f"{readers[0]} needs frozen vectors of hard negatives, and {_name(method.stages)} has none; take "
+            '+outside_teacher(encoder="FOLDER")'
+        )
+    unread(
+        method,
+        [weighted.term for weighted in parts.terms],
+        len(groups(views)) or views.views,
+        getattr(views, "edits", 0),
+        None if parts.network is None else parts.network.peer,
+        0 if stages is None else len(stages.methods(method)) or 1,
+    )
+
+
+def _follower(parts: Parts) -> Part | None:
+    """Return the part that keeps a momentum copy of the encoder, if there is one."""
+    return next((part for part in parts.method.parts() if facts(part.name).requires == "momentum copy"), None)
+
+
+def _name(part: Part | None) -> str:
+    assert part is not None
+    return part.name
 
 
 def _spans(numbers: tuple[int, int]) -> str:
     return f"anchors={numbers[0]} with positives={numbers[1]}"
 
 
-def _width(head: Any, shape: Shape) -> int:
-    """Numbers in a vector behind this head."""
+def _width(parts: Parts) -> int:
+    """Return the width of a vector behind the head."""
     with torch.no_grad():
-        found: int = head.eval()(torch.zeros(2, shape.width)).shape[1]
-    return found
+        vectors: int = parts.head.eval()(torch.zeros(2, parts.shape.width)).shape[1]
+    return vectors

@@ -20,7 +20,7 @@ from cseb.parts.contract_checks import scalar
 from cseb.seeds import distinct
 from cseb.training.batches import Batch
 from cseb.training.build import Built
-from cseb.training.live_parts import Weighted, groups
+from cseb.training.construct import Weighted, groups
 
 
 class Objective(nn.Module):

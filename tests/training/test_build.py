@@ -122,18 +122,18 @@ def test_a_part_of_another_package_is_checked_against_its_own_signature(tiny: Ti
         def __call__(self, step: LossInputs) -> Tensor:
             return step.views[0].z.mean()
 
-    from cseb.training.live_parts import live
+    from cseb.training.construct import instantiate
 
     registry = SLOTS["terms"]
     registry.targets["foreign"] = "unused:unused"
     original = type(registry).__getitem__
     type(registry).__getitem__ = lambda self, name: Foreign if name == "foreign" else original(self, name)
     try:
-        assert live(Part("foreign", (("strength", 3.0),)), None).power == 2.0
+        assert instantiate(Part("foreign", (("strength", 3.0),)), None).power == 2.0
         with pytest.raises(BadSpec, match="needs a value for strength"):
-            live(Part("foreign"), None)
+            instantiate(Part("foreign"), None)
         with pytest.raises(BadSpec, match="no option 'strenth'; did you mean strength"):
-            live(Part("foreign", (("strenth", 1),)), None)
+            instantiate(Part("foreign", (("strenth", 1),)), None)
     finally:
         type(registry).__getitem__ = original
         del registry.targets["foreign"]

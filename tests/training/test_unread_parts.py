@@ -156,14 +156,14 @@ def swapped(step: LossInputs, where: str, number: int, names: Sequence[str]) -> 
 def of(name: str, folder: Path) -> tuple[Any, LossInputs, Heard]:
     """The term of a case, founded on a real encoder, and its step."""
     from cseb.methods.spec import part
-    from cseb.training.live_parts import live
+    from cseb.training.construct import instantiate
 
     shape: Shape = shape_of(folder)
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        pooler = live(part("cnn_mean", widths=(1, 3)) if name == "jsd_local_global" else part("cls"), shape)
-        term = live(part(name.split(maxsplit=1)[0], **CASES[name]), shape, steps=10)
-        encoder, _ = load(folder, pooler, live(part("none"), shape), term.needs | {"language"})
+        pooler = instantiate(part("cnn_mean", widths=(1, 3)) if name == "jsd_local_global" else part("cls"), shape)
+        term = instantiate(part(name.split(maxsplit=1)[0], **CASES[name]), shape, steps=10)
+        encoder, _ = load(folder, pooler, instantiate(part("none"), shape), term.needs | {"language"})
         if isinstance(term, NeedsSetup):
             term.setup(encoder)
     if isinstance(term, NeedsPrecomputedTargets):
