@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -11,11 +10,10 @@ from dataclasses import dataclass
 
 from cseb.errors import BadBenchmark
 from cseb.progress import counted, tell
+from cseb.words import split_words
 
 NEAR = 0.8  # Jaccard similarity of two sets of words from which we call texts near-duplicates; our choice
 ROUNDING = 1e-9  # 0.7 * 10 is a little more than 7
-# A run of letters and digits; a letter of Chinese or Japanese, which have no spaces, is a word of its own.
-WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +37,16 @@ class Overlap:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in order, without case, punctuation and compatibility forms of Unicode (NFKC)."""
-    return WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    """Return the words of a text in order, without case, punctuation and compatibility forms of Unicode (NFKC)."""
+    return split_words(unicodedata.normalize("NFKC", text).casefold())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskTexts:
     """Texts of tasks, prepared once to be looked for among any number of training sentences.
 
-    Two texts are the same if their letters and digits are, in order; they are near-duplicates if their sets of words
-    have a Jaccard similarity of at least `near`. Every pair is found: sets as similar as that share one of their few
+    Two texts are the same if they have the same letters, digits and combining marks in the same order; they are
+    near-duplicates if their sets of words have a Jaccard similarity of at least `near`. Every pair is found: sets as similar as that share one of their few
     rarest words, so only texts with such a word in common are compared. Source: Chaudhuri et al. 2006 (prefix filter).
 
     tasks: name to places of its texts. texts: as the task has them. same: letters and digits to place. numbers: of

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import regex
 from platformdirs import user_cache_path
 from safetensors.numpy import save_file
 
@@ -39,7 +40,8 @@ LONGEST = 1_000_000  # tokens of a sentence: as good as no limit, for no positio
 TOKENIZER = "tokenizer.json"
 UNKNOWN = "[UNK]"
 RANDOM = re.compile(r"random-(?P<width>[1-9][0-9]{0,4}):(?P<encoder>.+)")
-WORD = r"\w+|[^\w\s]"  # a run of letters and digits, or one sign
+# A run of letters, digits and combining marks, or one sign; \w of `tokenizers` has the marks, that of `re` does not.
+WORD = r"\w+|[^\w\s]"
 TABLES = ("embeddings", "embedding.weight")  # of model2vec, and of StaticEmbedding
 BELOW = ("", "0_StaticEmbedding")  # where a folder of sentence-transformers has it
 # How families call their word embeddings, at the end of a tensor's name.
@@ -92,7 +94,7 @@ def _words(name: str) -> tuple[Table, dict[str, Any]]:
     """Word vectors; only words that the rule of the tokenizer can give are kept, and an unknown one is the zero row."""
 
     def reachable(word: str) -> bool:
-        return word == word.lower() and re.fullmatch(WORD, word) is not None and word != UNKNOWN
+        return word == word.lower() and regex.fullmatch(WORD, word) is not None and word != UNKNOWN
 
     if name in packaged_vectors.PACKAGES and not bounded.is_file(name):
         every, vectors = packaged_vectors.table(name)

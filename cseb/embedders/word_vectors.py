@@ -1,20 +1,21 @@
 """Bag-of-words baselines: averaged word vectors, TF-IDF and random word vectors.
 
 Rule: a sentence is lower-cased and split at white space; a token that the file does not have is split once more into
-runs of letters and digits and single signs; what is then still unknown is left out. A sentence of which nothing is
-known, the empty one included, is the zero vector. Source: the bag-of-words baseline of Conneau & Kiela 2018.
+runs of letters, digits and combining marks, and single signs. Tokens that are still unknown are left out. A sentence
+without a known token, the empty one included, is the zero vector. Source: the bag-of-words baseline of Conneau & Kiela
+2018.
 """
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
+import regex
 
 from cseb.data import packaged_vectors, word_vector_files
 from cseb.data.bounded import is_file, open_regular
@@ -26,7 +27,7 @@ from cseb.tasks.task import Embed, Vectors
 from cseb.text import quantity
 
 SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
-PIECES = re.compile(r"\w+|[^\w\s]")
+PIECES = regex.compile(r"[\w\p{M}\p{N}]+|[^\w\p{M}\p{N}\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
 VERSIONS = {"tf-idf": 2, "random": 1}  # 1 of TF-IDF counted over the tasks of all protocols together
 

@@ -15,6 +15,7 @@ from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import Count, Rate
 from cseb.text import quantity
+from cseb.words import split_words
 
 
 def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, int]:
@@ -60,7 +61,7 @@ class Crop:
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """N sentences to the list twice; once where both views are drawn in its place."""
         if self.pieces is not None:
-            whole = sum(len(sentence.split()) <= self.shortest for sentence in sentences)
+            whole = sum(len(split_words(sentence)) <= self.shortest for sentence in sentences)
             self.notes = (f"crop: {whole} of {quantity(len(sentences), 'sentence')} are too short for a crop",)
         return (sentences, sentences) if self.first == "whole" else (sentences,)
 

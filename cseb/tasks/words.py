@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from hashlib import sha256
@@ -12,13 +12,14 @@ import numpy as np
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Vectors
+from cseb.words import split_words
 
 WIDTH = 300  # of random word vectors, as word vectors mostly are
 
 
 def words(sentence: str) -> list[str]:
-    """Lower-cased runs of letters and digits."""
-    return re.findall(r"\w+", sentence.lower())
+    """Return the lower-cased words of a sentence, see `cseb.words`; composed and decomposed letters are the same."""
+    return split_words(unicodedata.normalize("NFC", sentence).lower())
 
 
 def tf_idf(sentences: Sequence[str]) -> Vectors:

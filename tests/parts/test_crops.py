@@ -93,6 +93,8 @@ def test_short_sentences_are_counted(tiny: Tiny) -> None:
     _, maker = view(tiny)
     maker(["a dog", "the dog is eating", "one two three"])
     assert maker.notes == ("crop: 2 of 3 sentences are too short for a crop",)
+    maker(["今天天气很好", "很好"])  # a character is a word where there are no spaces
+    assert maker.notes == ("crop: 1 of 2 sentences are too short for a crop",)
 
 
 def test_what_cannot_be_is_said(tiny: Tiny) -> None:
