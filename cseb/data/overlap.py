@@ -45,9 +45,10 @@ def words(text: str) -> list[str]:
 class TaskTexts:
     """Texts of tasks, prepared once to be looked for among any number of training sentences.
 
-    Two texts are the same if they have the same letters, digits and combining marks in the same order; they are
-    near-duplicates if their sets of words have a Jaccard similarity of at least `near`. Every pair is found: sets as similar as that share one of their few
-    rarest words, so only texts with such a word in common are compared. Source: Chaudhuri et al. 2006 (prefix filter).
+    Two texts are the same if they have the same letters, digits and combining marks in the same order. They are
+    near-duplicates if their sets of words have a Jaccard similarity of at least `near`. Every pair is found: sets as
+    similar as that share one of their few rarest words, so only texts with such a word in common are compared.
+    Source: Chaudhuri et al. 2006 (prefix filter).
 
     tasks: name to places of its texts. texts: as the task has them. same: letters and digits to place. numbers: of
     words, rising with the number of texts that have them. sets: numbers of the words of each text, rising. by_word:
