@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,6 +42,7 @@ from cseb.parameters import (
     definitions,
     option,
 )
+from cseb.progress import reading
 from cseb.seeds import ALL, VARIED
 
 if TYPE_CHECKING:
@@ -205,7 +207,7 @@ def run_on_screen(
     if processes > 1 and started not in (1, processes):
         raise BadBenchmark(f"`processes` is {processes}, but {started} processes were started; leave the option out")
     quiet = quiet or not first()
-    with telling(quiet):
+    with telling(quiet), nullcontext() if quiet else reading(partial(say, err=True)):
         planned = planned_run(processes=max(started, processes), **call.checked())
     chosen = planned.grid.benchmark
     for line in [] if quiet else spoken(",".join(filter(None, (chosen.tasks, chosen.dev)))):

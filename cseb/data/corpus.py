@@ -57,6 +57,22 @@ class Corpus:
         """The sentences at these places, in the order asked for."""
         return [self[index] for index in indices]
 
+    def repeats(self) -> int:
+        """Return how many sentences are copies of an earlier one."""
+        return repeats(self)
+
+    def remarks(self) -> list[str]:
+        """Return one line on blank lines and repeated sentences, none if the corpus has neither."""
+        lines = []
+        if self.blank:
+            lines.append(f"{quantity(self.blank, 'blank line')} left out")
+        if copies := self.repeats():
+            lines.append(
+                f"{copies:,} of {quantity(len(self), 'sentence')} repeat an earlier one; remove duplicates, "
+                "since a contrastive loss takes copies for negatives"
+            )
+        return [f"{self.name}: {'; '.join(lines)}"] if lines else []
+
     def texts(self, indices: Iterable[int], wanted: Sequence[str]) -> list[str]:
         """The same, and of lines with roles only the texts that are `wanted`; the first one where none is.
 
@@ -69,6 +85,15 @@ class Corpus:
         places = [self.roles.index(role) for role in wanted or self.roles[:1]]
         lines = (line.split("\t") for line in self.take(indices))
         return ["\t".join(line[place] for place in places) for line in lines]
+
+
+def repeats(sentences: Iterable[str]) -> int:
+    """Return how many sentences are copies of an earlier one."""
+    count, distinct = 0, set()
+    for sentence in sentences:
+        count += 1
+        distinct.add(hash(sentence))  # 64 bits take a fifth of the memory of the text
+    return count - len(distinct)
 
 
 def pack(name: str, rows: Iterable[str], roles: tuple[str, ...] = ()) -> Corpus:

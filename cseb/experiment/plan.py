@@ -15,7 +15,7 @@ from cseb.experiment.corpus_checks import check_corpus
 from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
 from cseb.methods.grammar import parse_methods, parse_scale
 from cseb.methods.spec import Edit, Method, part
-from cseb.progress import counted
+from cseb.progress import counted, remark
 from cseb.records.record import Protocol, Source, Vary
 from cseb.registry import scale_of, slot_of
 from cseb.tasks.evaluate import data_sha256, load_task
@@ -47,6 +47,8 @@ def plan(
     for task in parse_tasks(along) if along else ():
         load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
     corpus = read_corpus(benchmark.corpus, benchmark.column, benchmark.data_dir)
+    for line in corpus.remarks():
+        remark(line)
     folder, weights = find_encoder(benchmark.encoder)
     count = len(corpus)
     sources = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import torch
 import transformers.modeling_utils  # noqa: F401
 
 from cseb.analysis.item_scores import ItemScores
-from cseb.data.corpus import Corpus
+from cseb.data.corpus import Corpus, repeats
 from cseb.data.provenance import seen_in
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import subset_sha256
@@ -39,7 +39,7 @@ from cseb.records.record import SCHEMA, Cost, Failure, Record, Score, Subset, Tr
 from cseb.records.store import Store
 from cseb.tasks.evaluate import data_sha256
 from cseb.tasks.names import parse_tasks
-from cseb.text import plain
+from cseb.text import plain, quantity
 from cseb.training.checkpoints import Trained, restore
 from cseb.training.loop import Diverged
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION
@@ -82,7 +82,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             steps=built.recipe.steps,
             best_step=trained.best_step,
             curve=trained.curve,
-            notes=(*built.notes, *trained.notes, *_smaller(built.encoder)),
+            notes=(*built.notes, *trained.notes, *_repeats(training.sentences), *_smaller(built.encoder)),
             along=training.along(trained),
         )
     except Diverged as error:  # in all processes alike
@@ -138,6 +138,12 @@ def _too_little(error: BaseException) -> str:
     """Why a job failed that had too little memory. Its batch is part of the method, so only its place can change."""
     message = plain(str(error)) or type(error).__name__
     return f"{OUT_OF_MEMORY}: {message}; take fewer jobs at a time or more memory, and run it with --retry-failed"
+
+
+def _repeats(sentences: Sequence[str]) -> list[str]:
+    """Return the note of a record on training sentences that occur more than once."""
+    copies = repeats(sentences)
+    return [f"{copies:,} of {quantity(len(sentences), 'training sentence')} repeat an earlier one"] if copies else []
 
 
 def _smaller(encoder: Encoder) -> list[str]:

@@ -91,3 +91,9 @@ def test_a_file_of_the_manifest_that_is_not_here_says_how_to_get_it(tmp_path: Pa
         read_corpus("data:wiki1m_head.txt")
     with pytest.raises(UnknownName, match="did you mean wiki1m"):
         read_corpus("data:wiki1m_haed.txt", "", str(tmp_path))
+
+
+def test_blank_and_repeated_lines_are_counted() -> None:
+    (line,) = pack("mine.txt", ["a", " a ", "", "b", "a"]).remarks()
+    assert line.startswith("mine.txt: 1 blank line left out; 2 of 4 sentences repeat an earlier one; remove duplicates")
+    assert pack("mine.txt", ["a", "b"]).remarks() == []
