@@ -160,8 +160,8 @@ def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
 def test_repeated_sentences_are_said_and_noted_in_the_record(tmp_path: Path) -> None:
     corpus = tmp_path / "mine.txt"
     corpus.write_text("".join(f"a sentence about number {number % 90}\n" for number in range(100)))
-    words = f"run {WORLD} --methods simcse --sizes 100 --seeds 1 --steps 2 --tasks toy-captions --workers 1 --device cpu"
-    result = call(*words.split(), "--corpus", str(corpus), "--results", str(tmp_path / "results"))
+    words = f"run {WORLD} --methods simcse --sizes 100 --seeds 1 --steps 2 --tasks toy-captions --device cpu"
+    result = call(*words.split(), "--workers", "1", "--corpus", str(corpus), "--results", str(tmp_path / "results"))
     assert result.exit_code == 0, result.stderr
     assert f"{corpus}: 10 of 100 sentences repeat an earlier one" in result.stderr
     (record,) = cseb.load(tmp_path / "results")
