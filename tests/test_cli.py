@@ -163,7 +163,7 @@ def test_models_that_are_missing_are_made_and_no_others(tmp_path: Path, grid: li
     (here / "models").touch()
     found = call("run", *where, "--save-models")
     assert (found.exit_code, found.stdout) == (2, "")
-    assert "models cannot be a folder: a file is in its way" in found.stderr
+    assert "models cannot be a folder: the path or a parent is a file" in found.stderr
     (here / "models").unlink()
     assert call("run", *where, "--save-models").stdout.splitlines()[-1].startswith("2 jobs done")
     first, second = (here / "models").iterdir()

@@ -1,21 +1,16 @@
-"""What commands leave in a folder of results besides results: of this machine, not for version control."""
+"""Files of this machine in a folder of results, which do not belong into version control."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
 
-PLANS = "plan-*.tsv"  # the jobs of the grids that `cseb run` was asked for
+PLANS = "plan-*.tsv"  # the jobs of grids
 HIDDEN = (".gitignore", ".*.tmp", PLANS, "running/", "slurm/")
 
 
 def hide(folder: Path) -> None:
-    """Have git leave these alone, in whoever's repository the folder lies; records stay the user's own choice.
-
-    A `.gitignore` that is there already is the user's.
-    """
-    text = "# of this machine; records, items and models are yours to keep or to ignore\n" + "".join(
-        f"/{name}\n" for name in HIDDEN
-    )
+    """Write a `.gitignore` for these files, unless the folder has one; records, items and models are not listed."""
+    text = "".join(f"{line}\n" for line in ("# of this machine", *(f"/{name}" for name in HIDDEN)))
     with contextlib.suppress(OSError), (folder / ".gitignore").open("x", encoding="utf-8") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""A record by its key, by the beginning of its key, or by its file."""
+"""Find a record by its key, the beginning of its key, or its file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cseb.text import plain
 
 
 def find(text: str, results: Path) -> tuple[Store, Record]:
-    """The record a user means, and the folder it lies in. Raises: BadResults."""
+    """Return the folder and the record that `text` names. Raises: BadResults if it names none or several."""
     if text.endswith(".json"):
         path = Path(text)
         if not path.is_file():
@@ -19,12 +19,12 @@ def find(text: str, results: Path) -> tuple[Store, Record]:
         store = Store(path.parent.parent)
         return store, store.read(path.stem)
     store = Store(results)
-    known = store.keys()
-    fits = sorted(key for key in known if key.startswith(text))
-    if len(fits) == 1:
-        return store, store.read(fits[0])
-    if fits:
+    keys = store.keys()
+    matches = sorted(key for key in keys if key.startswith(text))
+    if len(matches) == 1:
+        return store, store.read(matches[0])
+    if matches:
         raise BadResults(
-            f"{len(fits)} keys in {results} begin with {plain(text)}; give more of it: {', '.join(fits[:3])}"
+            f"{len(matches)} keys in {results} begin with {plain(text)}; give more of it: {', '.join(matches[:3])}"
         )
-    raise BadResults(f"{results} has no record {plain(text)!r}; {did_you_mean(text, known)}")
+    raise BadResults(f"{results} has no record {plain(text)!r}; {did_you_mean(text, keys)}")

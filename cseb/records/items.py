@@ -1,4 +1,4 @@
-"""Scores per item as a file holds them: read without pickles, within bounds, and refused unless they can be scores."""
+"""The file of scores per example: read without pickles and within bounds; values that cannot be scores are refused."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from cseb.data.bounded import read_bytes
 from cseb.errors import BadData, BadResults
 from cseb.text import plain
 
-LARGEST = 2**28  # bytes, packed or not; a record of all tasks has about one million
-HIGHEST = 1e9  # no cosine, rank, rating or class is larger; squares of it still fit
-KINDS = "biuf"  # of numpy: truth values, whole numbers and real ones
+LARGEST = 2**28  # bytes, compressed or not; a record of all tasks has about one million
+HIGHEST = 1e9  # no cosine, rank, rating or class is larger
+KINDS = "biuf"  # of numpy: boolean, integers and floating-point numbers
 
 
 def read_items(path: Path) -> dict[str, Items]:
-    """Arrays (N,) or (N, k) of each "<task>/<select>"; NaN is what a collapsed encoder leaves. Raises: BadResults."""
+    """Return arrays (N,) or (N, k) by "<task>/<select>"; NaN for a collapsed encoder. Raises: BadResults."""
     try:
         content = read_bytes(path, LARGEST)
     except BadData as error:
@@ -30,17 +30,17 @@ def read_items(path: Path) -> dict[str, Items]:
 
 
 def items_of(path: Path, content: bytes) -> dict[str, Items]:
-    """The same of the bytes of such a file; path: named in messages. Raises: BadResults."""
+    """Return the arrays in the content of such a file; messages name `path`. Raises: BadResults."""
     try:
         return dict(_members(path, content))
     except BadResults:
         raise
-    except Exception as error:  # numpy and zipfile answer damaged bytes with a dozen different exceptions
+    except Exception as error:  # numpy and zipfile raise a dozen kinds for damaged bytes
         raise BadResults(f"{plain(str(path))} cannot be read: {plain(str(error)) or type(error).__name__}") from error
 
 
 def items_bytes(items: Mapping[str, Items]) -> bytes:
-    """What a file of these items holds; the same ones give the same bytes."""
+    """Return the content of the file of these items; equal items give equal bytes."""
     arrays: dict[str, Any] = {name: np.asarray(values, dtype=np.float32) for name, values in items.items()}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
@@ -49,7 +49,7 @@ def items_bytes(items: Mapping[str, Items]) -> bytes:
 
 def _members(path: Path, content: bytes) -> Iterator[tuple[str, Items]]:
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        if (total := sum(one.file_size for one in packed.infolist())) > LARGEST:
+        if (total := sum(member.file_size for member in packed.infolist())) > LARGEST:
             raise BadResults(f"{plain(str(path))} cannot be read: it unpacks to {total} bytes, at most {LARGEST}")
     with np.load(io.BytesIO(content), allow_pickle=False) as archive:
         for name in archive.files:
@@ -61,16 +61,15 @@ def _members(path: Path, content: bytes) -> Iterator[tuple[str, Items]]:
 
 
 def _checked(values: npt.NDArray[np.generic]) -> Items:
-    """As stored, in single precision. Raises: ValueError for what cannot be scores of items."""
+    """Return values in single precision. Raises: ValueError if they cannot be scores of examples."""
     if values.dtype.kind not in KINDS:
-        raise ValueError(f"numbers belong there, not {values.dtype}")
+        raise ValueError(f"numbers are needed, not {values.dtype}")
     if values.ndim not in (1, 2) or not values.size:
-        raise ValueError(f"an array of shape {values.shape} holds no items; one number or row for each belongs there")
-    wide = values.astype(np.float64)
-    if (np.abs(wide) > HIGHEST).any():  # infinity too
-        worst = wide[np.abs(wide) > HIGHEST].flat[0]
-        raise ValueError(f"{worst:g} cannot be the score of an item")
-    return wide.astype(np.float32)
+        raise ValueError(f"an array of shape {values.shape}; one number or row for each example is needed")
+    scores = values.astype(np.float64)
+    if (excessive := scores[np.abs(scores) > HIGHEST]).size:  # infinity too
+        raise ValueError(f"{excessive.flat[0]:g} cannot be the score of an example")
+    return scores.astype(np.float32)
 
 
 Items = npt.NDArray[np.float32]

@@ -1,4 +1,4 @@
-"""Parts of a method as a record holds them: `{"name": "ami", "version": 2, "options": {"layers": [7, 8]}}`."""
+"""Parts of a method in a record: `{"name": "ami", "version": 2, "options": {"layers": [7, 8]}}`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from cseb.records.method_text import Stated
 FIELDS = {"name", "version", "options"}
 
 
-def read_parts(found: object) -> tuple[Stated, ...]:
-    """Parts from data. Raises: ValueError."""
-    if not isinstance(found, list | tuple):
-        raise ValueError("parts are a list")  # what pydantic turns into a finding
-    return tuple(one if isinstance(one, Stated) else _part(one) for one in found)
+def read_parts(data: object) -> tuple[Stated, ...]:
+    """Return parts from data. Raises: ValueError, which pydantic reports."""
+    if not isinstance(data, list | tuple):
+        raise ValueError("parts are a list")
+    return tuple(part if isinstance(part, Stated) else _part(part) for part in data)
 
 
 def part_data(parts: Iterable[Stated]) -> list[dict[str, Any]]:
-    """Parts as data."""
-    return [{"name": one.part.name, "version": one.version, "options": dict(one.part.options)} for one in parts]
+    """Return parts as data."""
+    return [{"name": stated.part.name, "version": stated.version, "options": dict(stated.options)} for stated in parts]
 
 
-def _part(found: object) -> Stated:
-    if not isinstance(found, dict) or set(found) != FIELDS:
+def _part(data: object) -> Stated:
+    if not isinstance(data, dict) or set(data) != FIELDS:
         raise ValueError("a part has name, version and options")
-    name, version, options = found["name"], found["version"], found["options"]
+    name, version, options = data["name"], data["version"], data["options"]
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError("the name of a part is a word")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -39,11 +39,11 @@ def _part(found: object) -> Stated:
     return Stated(Part(name, tuple((str(key), _option(value)) for key, value in options.items())), version)
 
 
-def _option(found: object) -> Option:
-    if isinstance(found, list | tuple):
-        return tuple(map(_option, found))
-    if found is None or isinstance(found, bool | int | str) or (isinstance(found, float) and math.isfinite(found)):
-        return found
+def _option(value: object) -> Option:
+    if isinstance(value, list | tuple):
+        return tuple(map(_option, value))
+    if value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value)):
+        return value
     raise ValueError("an option is a finite number, a word, null, or a list of them")
 
 

@@ -1,4 +1,4 @@
-"""How far a running job is, as the trainer tells the runner, its claim and the display."""
+"""Progress of a running job, from the training loop to its claim and the display."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Progress:
     """One report of a running job.
 
-    key: of the job; "" within the trainer, which knows of none. loss: mean since the last report. dev: points, at the
-    end of an evaluation interval. Both are None before there is one.
+    key: of the job; "" within the training loop. loss: mean since the last report; None before the first one. dev:
+    score on the dev set at an evaluation step, else None.
     """
 
     key: str

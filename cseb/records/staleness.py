@@ -18,9 +18,9 @@ def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapp
     """Return why the installed code would give this job other numbers, or "" if it would not.
 
     Args:
-        record: of any job.
-        versions: of parts by name, in place of those that the parts state.
-        tasks: by name, each with a version. Parts and tasks that are not installed are not compared.
+        record: A record of any job.
+        versions: Versions of parts by name, in place of the installed ones.
+        tasks: Tasks by name, each with a version. Parts and tasks that are not installed are not compared.
     """
     try:
         stated = record.stated()

@@ -82,7 +82,7 @@ def fail(code: int) -> Any:
 
 def test_space_is_asked_for_only_where_it_is_short(store: Store) -> None:
     (store.runs / f"{record().key}.json").mkdir()
-    with pytest.raises(BadResults, match="Is a directory; fix that, or take another folder"):
+    with pytest.raises(BadResults, match="Is a directory; fix that, or use another folder"):
         store.write(record(), ITEMS)
 
 

@@ -25,7 +25,7 @@ def test_a_file_in_the_way_is_named(tmp_path: Path, below: str) -> None:
     way = tmp_path / "way" / below
     way.parent.mkdir(parents=True, exist_ok=True)
     way.touch()
-    with pytest.raises(BadResults, match="a file is in its way"):
+    with pytest.raises(BadResults, match="the path or a parent is a file"):
         Store(tmp_path / "way" / "results").prepare()
 
 

@@ -97,28 +97,6 @@ def test_a_record_with_no_number_at_all_is_left_out(folder: Path, word: str) -> 
     assert call("status", folder).exit_code == 0
 
 
-WRONG: dict[str, tuple[object, str]] = {
-    "inf": (np.array([0.5, np.inf]), "inf cannot be the score of an item"),
-    "1e308": (np.array([0.5, 1e308]), "1e+308 cannot be the score of an item"),
-    "no shape": (np.float32(0.5), "an array of shape () holds no items"),
-    "empty": (np.zeros(0), "an array of shape (0,) holds no items"),
-    "deep": (np.zeros((2, 2, 2)), "an array of shape (2, 2, 2) holds no items"),
-    "text": (np.array(["a"]), "numbers belong there"),
-    "complex": (np.array([1j]), "numbers belong there"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_items_that_cannot_be_are_one_line(store: Store, name: str) -> None:
-    values, words = WRONG[name]
-    path = store.items / f"{'a' * 16}.npz"
-    np.savez(path, **{"sts12@1/best": values})  # type: ignore[arg-type]
-    with pytest.raises(BadResults) as error:
-        store.read_items("a" * 16)
-    assert words in str(error.value)
-    assert "\n" not in str(error.value)
-
-
 def test_items_that_unpack_to_more_than_there_can_be_are_not_unpacked(store: Store) -> None:
     path = store.items / f"{'a' * 16}.npz"
     np.savez_compressed(path, **{"sts12@1/best": np.zeros(2**27, dtype=np.float32)})  # half a gigabyte in half a MB
