@@ -205,9 +205,9 @@ def evaluate(
 def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
     """Print the scores and where the record is; exit with 1 if a task has no score."""
     from cseb.experiment.evaluate import reasons
-    from cseb.tasks.names import spoken
+    from cseb.tasks.names import interpretations
 
-    for line in spoken(call.settings.get("tasks", "sts")):
+    for line in interpretations(call.settings.get("tasks", "sts")):
         say(line, err=True)
     call.settings.setdefault("results", "results")
     scores = call()

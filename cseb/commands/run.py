@@ -199,7 +199,7 @@ def run_on_screen(
     from cseb.commands.grid_text import ending, listing, outlook
     from cseb.launchers import spawn_ranks as ranks
     from cseb.launchers.job_runner import first
-    from cseb.tasks.names import spoken
+    from cseb.tasks.names import interpretations
 
     started = ranks.started()
     if processes > 1 and started == 1 and not dry_run:
@@ -210,7 +210,7 @@ def run_on_screen(
     with telling(quiet), nullcontext() if quiet else reading(partial(say, err=True)):
         planned = planned_run(processes=max(started, processes), **call.checked())
     chosen = planned.grid.benchmark
-    for line in [] if quiet else spoken(",".join(filter(None, (chosen.tasks, chosen.dev)))):
+    for line in [] if quiet else interpretations(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
     with telling(quiet):  # until the jobs begin, which have a display of their own
         planned.grid.check()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cseb.data.tables import Table
 from cseb.errors import BadData
 
-# What a column may be called, capitals apart; where several are there, the first of these names is taken.
+# Names of the column of each role, in any case; where a file has several, the first of these counts.
 NAMES: Mapping[str, tuple[str, ...]] = {
     "first": ("sentence1", "sentence_1", "sentence_a", "text1", "left", "question1"),
     "second": ("sentence2", "sentence_2", "sentence_b", "text2", "right", "question2"),
@@ -25,7 +25,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "negative": ("negative", "neg", "hard_neg"),
 }
 LABEL = 1000  # characters
-LARGEST = 1e6  # of a rating or judgement; sums of squares of 1e308 are no numbers
+LARGEST = 1e6  # rating or judgement; sums of squares of larger ones may overflow
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
 PAIRS = ("first", "second", "score")
 # The roles of each kind. Those of GUESSED are recognised by their columns, the others have to be named.
@@ -45,7 +45,7 @@ YES_NO = {"1": 1, "1.0": 1, "yes": 1, "y": 1, "true": 1, "0": 0, "0.0": 0, "no":
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet:
-    """A table, its kind of task and the column of each role; `guessed` if the user did not name the kind."""
+    """A table, its kind of task and the column of each role; `guessed` if the kind was inferred from the columns."""
 
     table: Table
     kind: str
@@ -53,24 +53,28 @@ class Sheet:
     guessed: bool
 
     def text(self, part: str) -> list[str]:
-        """The sentences of a column, white space made single blanks. Raises: BadData with the line of an empty one."""
-        found = []
-        for line, cell in zip(self.table.lines, self.table.column(self.parts[part]), strict=True):
+        """Return the sentences of a column, with single spaces for white space.
+
+        Raises:
+            BadData: with the line of an empty one.
+        """
+        sentences = []
+        for line, cell in self._cells(part):
             text = " ".join(cell.split()) if isinstance(cell, str) else ""
             if not text:
                 what = "nothing" if cell is None or isinstance(cell, str) else f"a {type(cell).__name__}"
                 raise self._bad(line, part, f"holds {what}; text is needed")
-            found.append(text)
-        return found
+            sentences.append(text)
+        return sentences
 
     def names(self, part: str) -> list[str]:
-        """The labels of a column; numbers are names, too. Raises: BadData."""
-        found = []
-        for line, cell in zip(self.table.lines, self.table.column(self.parts[part]), strict=True):
+        """Return the labels of a column; numbers are labels, too. Raises: BadData."""
+        labels = []
+        for line, cell in self._cells(part):
             if not isinstance(cell, str | int | float) or not str(cell).strip() or len(str(cell)) > LABEL:
                 raise self._bad(line, part, f"holds no label; one of 1 to {LABEL} characters is needed")
-            found.append(str(cell).strip())
-        return found
+            labels.append(str(cell).strip())
+        return labels
 
     def numbers(self, part: str) -> list[float]:
         """Return the finite numbers of a column, all with decimal points or all with decimal commas.
@@ -79,7 +83,7 @@ class Sheet:
             BadData: with the line of a cell that is no number, or of another decimal sign.
         """
         values, sign = [], ""
-        for line, cell in zip(self.table.lines, self.table.column(self.parts[part]), strict=True):
+        for line, cell in self._cells(part):
             if (value := number(cell)) is None:
                 raise self._bad(line, part, f"holds {_cut(cell)}; a number is needed, of at most a million")
             used = "".join(char for char in ",." if isinstance(cell, str) and char in cell)
@@ -95,19 +99,22 @@ class Sheet:
             BadData: with the line of another value.
         """
         classes = []
-        for line, cell in zip(self.table.lines, self.table.column(self.parts[part]), strict=True):
+        for line, cell in self._cells(part):
             if (value := YES_NO.get(str(cell).strip().lower())) is None:
                 needed = "yes/no, true/false or 1/0 is needed; for graded pairs write FILE:pairs"
                 raise self._bad(line, part, f"holds {_cut(cell)}; {needed}")
             classes.append(value)
         return classes
 
+    def _cells(self, part: str) -> Iterator[tuple[int, object]]:
+        return zip(self.table.lines, self.table.column(self.parts[part]), strict=True)
+
     def _bad(self, line: int, part: str, what: str) -> BadData:
         return BadData(f"{self.table.path}, line {line}: column {self.parts[part]!r} {what}")
 
 
 def _cut(cell: object) -> str:
-    """The beginning of a cell; an integer of thousands of digits cannot be shown."""
+    """Return the beginning of a cell; an integer of thousands of digits cannot be printed."""
     try:
         return repr(str(cell)[:40])
     except ValueError:
@@ -120,55 +127,54 @@ def number(cell: object) -> float | None:
         cell = cell.replace(",", ".")
     try:
         value = float(cell) if isinstance(cell, str | int | float) else float("nan")
-    except (ValueError, OverflowError):  # no number, or one of hundreds of digits
+    except (ValueError, OverflowError):  # no number, or one with hundreds of digits
         return None
     return value if abs(value) <= LARGEST else None
 
 
 def sheet(table: Table, kind: str = "") -> Sheet:
-    """The kind inferred from the columns, or the requested one. Raises: BadData with what was found.
+    """Return the table with its kind, inferred from the columns unless given, and the column of each role.
 
-    A .csv or .tsv of three columns, the third of them a number already in the first row, has no header and is pairs.
-    For a kind that is asked for, columns of other names are taken in their order if there are just enough of them.
+    A .csv or .tsv file of three columns with a number in the third one of the first row has no header and is pairs.
+    For a given kind, columns of other names are used in their order if their number is right.
+
+    Raises:
+        BadData: if the columns do not fit the kind, or several kinds.
     """
-    if len(table.columns) == 3 and number(table.columns[2]) is not None and kind in ("", *_of(PAIRS)):
+    of_pairs = ("", *(name for name, parts in FORMS.items() if parts == PAIRS))
+    if len(table.columns) == 3 and number(table.columns[2]) is not None and kind in of_pairs:
         table = table.headless()
         return Sheet(table, kind or "pairs", dict(zip(PAIRS, table.columns, strict=True)), not kind)
-    found = _parts(table.columns)
+    columns = _parts(table.columns)
     if kind:
         wanted = FORMS[kind]
-        if kind == "retrieval" and "relevance" in found:
+        if kind == "retrieval" and "relevance" in columns:
             wanted = FORMS["reranking"]
-        if not set(wanted) <= set(found) and len(table.columns) == len(wanted):
-            found = dict(zip(wanted, table.columns, strict=True))
-        if set(wanted) <= set(found):
-            return Sheet(table, kind, {part: found[part] for part in wanted}, guessed=False)
+        if not set(wanted) <= set(columns) and len(table.columns) == len(wanted):
+            columns = dict(zip(wanted, table.columns, strict=True))
+        if set(wanted) <= set(columns):
+            return Sheet(table, kind, {part: columns[part] for part in wanted}, guessed=False)
         raise BadData(f"{_columns(table)}; {kind} needs {_spelt(wanted)}")
-    fitting = [each for each in GUESSED if set(FORMS[each]) <= set(found)]
+    fitting = [name for name in GUESSED if set(FORMS[name]) <= set(columns)]
     if "pairs" in fitting and "pair-classification" in fitting:
         fitting.remove("pair-classification")  # a score says more than a class
-    fitting = [each for each in fitting if not any(set(FORMS[each]) < set(FORMS[other]) for other in fitting)]
+    fitting = [name for name in fitting if not any(set(FORMS[name]) < set(FORMS[other]) for other in fitting)]
     if len(fitting) == 1:
-        return Sheet(table, fitting[0], {part: found[part] for part in FORMS[fitting[0]]}, guessed=True)
+        return Sheet(table, fitting[0], {part: columns[part] for part in FORMS[fitting[0]]}, guessed=True)
     several = f" could be {' or '.join(fitting)}" if fitting else " match no kind of task"
-    allowed = "; ".join(f"{each}: {_spelt(FORMS[each])}" for each in GUESSED)
+    allowed = "; ".join(f"{name}: {_spelt(FORMS[name])}" for name in GUESSED)
     raise BadData(f"{_columns(table)},{several}; choose one with {table.path}:KIND, or rename the columns: {allowed}")
 
 
 def _parts(columns: Sequence[str]) -> dict[str, str]:
-    """The column of each part that has one."""
-    plain = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in reversed(columns)}
-    return {
-        part: plain[name] for part, names in NAMES.items() for name in reversed(names) if name in plain
-    }  # the last one wins, and that is the first name
-
-
-def _of(form: tuple[str, ...]) -> list[str]:
-    return [kind for kind, parts in FORMS.items() if parts == form]
+    """Return the column of each role that the table has."""
+    by_name = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in reversed(columns)}
+    # of several names the last one counts, which is the first in NAMES
+    return {part: by_name[name] for part, names in NAMES.items() for name in reversed(names) if name in by_name}
 
 
 def _columns(table: Table) -> str:
-    shown = ", ".join(repr(each[:40]) for each in table.columns[:20]) or "none"
+    shown = ", ".join(repr(name[:40]) for name in table.columns[:20]) or "none"
     return f"{table.path} has the columns {shown}"
 
 

@@ -1,4 +1,4 @@
-"""Tasks as a user names them: `sts`, `stsb,sickr` or `my.tsv`. Nothing is imported but the tasks that are asked for."""
+"""Parse tasks as users name them: `sts`, `stsb,sickr` or `my.tsv`. Only the named tasks are imported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST = re.compile(r"(first[1-9][0-9]{0,4}:)(.+)")  # a task on the first number
 
 
 def parse_names(text: str) -> list[str]:
-    """Names of tasks from names, groups and files between commas, each once, in the order first named.
+    """Return the names of tasks in a list of names, groups and files, each once, in the order first named.
 
     Raises: UnknownName, BadBenchmark.
     """
@@ -25,53 +25,50 @@ def parse_names(text: str) -> list[str]:
 
 
 def recorded_names(words: Iterable[str]) -> tuple[str, ...]:
-    """Names as records have them: those of `parse_names`, and any other word as it is, such as `sts12@1`.
+    """Return names as records have them: those of `parse_names`, and any other word unchanged, such as `sts12@1`.
 
     Raises: BadBenchmark.
     """
-    found: list[str] = []
+    names: list[str] = []
     for word in words:
         try:
-            found += parse_names(word)
+            names += parse_names(word)
         except UnknownName:
-            found.append(word)  # the records say whether they have it
-    return tuple(found)
+            names.append(word)  # may be a name that only records have
+    return tuple(names)
 
 
 def parse_tasks(text: str) -> list[Task]:
-    """The tasks that `parse_names` finds, without their data. Raises: UnknownName, BadBenchmark, BadSpec, BadData."""
+    """Return the tasks of `parse_names`, without their data. Raises: UnknownName, BadBenchmark, BadSpec, BadData."""
     return [_task(word) for word in _parse(text).values()]
 
 
-def spoken(text: str) -> list[str]:
-    """How each of the user's own files was interpreted, one line per file. Raises: as `parse_tasks`."""
+def interpretations(text: str) -> list[str]:
+    """Return one line per file of the user: how it was interpreted. Raises: as `parse_tasks`."""
     return [task.says() for task in parse_tasks(text) if hasattr(task, "says")]
 
 
 def _parse(text: str) -> dict[str, str]:
-    """By the name of each task the word that says where it is: the name itself, or a path."""
-    found: dict[str, str] = {}
+    """Return for the name of each task the word that locates it: the name itself, or a path."""
+    words: dict[str, str] = {}
     for word in filter(None, map(str.strip, text.split(","))):
         if match := FIRST.fullmatch(word):
-            found |= {match[1] + name: match[1] + where for name, where in _parse(match[2]).items()}
+            words |= {match[1] + name: match[1] + where for name, where in _parse(match[2]).items()}
             continue
         if word in TASKS or word in TASK_GROUPS or word.startswith(MTEB_PREFIX):
-            found |= {name: name for name in TASK_GROUPS.get(word, (word,))}
+            words |= {name: name for name in TASK_GROUPS.get(word, (word,))}
             continue
-        if "." not in word and "/" not in word:
-            raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
-        from cseb.tasks import own  # numpy, not needed for a name
+        from cseb.tasks import own  # imports numpy, which names do not need
 
         if not own.is_path(word):
             raise UnknownName("task", word, {*TASKS, *TASK_GROUPS})
-        for one in own.spread(word):
-            if found.setdefault(own.name_of(one), one) != one:
-                raise BadBenchmark(
-                    f"{found[own.name_of(one)]} and {one} would both be called {own.name_of(one)}; rename one"
-                )
-    if not found:
+        for path in own.spread(word):
+            name = own.name_of(path)
+            if words.setdefault(name, path) != path:
+                raise BadBenchmark(f"{words[name]} and {path} would both be called {name}; rename one")
+    if not words:
         raise BadBenchmark(f"no task is named in {text!r}; write such as sts or {','.join(list(TASKS)[:2])}")
-    return found
+    return words
 
 
 def _task(word: str) -> Task:

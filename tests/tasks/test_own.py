@@ -12,7 +12,7 @@ import pytest
 from cseb.errors import BadBenchmark, BadData, BadSpec, CsebError, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.labelled import Classification, Clustering
-from cseb.tasks.names import parse_names, parse_tasks, spoken
+from cseb.tasks.names import interpretations, parse_names, parse_tasks
 from cseb.tasks.own import TaskFile
 from cseb.tasks.pair_classification import PairClassification
 from cseb.tasks.pairs import RatedPairs
@@ -73,7 +73,7 @@ def test_the_columns_tell_the_kind(
     assert outcome.value is not None
     assert outcome == data.outcome(items)
     assert len(data.influence(items)) == len(data.clusters()) == len(items)
-    [said] = spoken(str(task.path))
+    [said] = interpretations(str(task.path))
     assert said.startswith(f"my{ending}: interpreted as {kind}, {len(rows) - 1} rows (")
     assert said.endswith(task.protocol)
 
