@@ -16,7 +16,7 @@ from cseb.errors import BadBenchmark, BadData
 from cseb.experiment.plan import versioned
 from cseb.registry import scale_of
 from cseb.statistics.items import Clusters
-from cseb.tasks.evaluate import is_live, load_task
+from cseb.tasks.evaluate import calls_encoder, load_task
 from cseb.tasks.labelled import Clustering
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pair_classification import PairClassification
@@ -45,7 +45,7 @@ class Examples:
             raise BadBenchmark(refusal)
         loaded = load_task(tasks[0], Path(data_dir) if data_dir else None)
         several = isinstance(loaded, RatedPairs) and len(loaded.subsets) > 1
-        if several or is_live(loaded) or isinstance(loaded, Clustering):
+        if several or calls_encoder(loaded) or isinstance(loaded, Clustering):
             raise BadBenchmark(refusal)
         examples = cls(versioned(tasks[0]), loaded)
         if (count := len(loaded.clusters())) < FEWEST:

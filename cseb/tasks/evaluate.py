@@ -17,49 +17,58 @@ from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors
 
 @cache
 def load_task(task: Task | str, data_dir: Path | None) -> Loaded:
-    """The data of a task, read once in the life of a process.
+    """Return the data of a task, read once per process.
 
-    task: itself, or how a user names it; the name in a record does not say where a file of the user's own lies.
-    Raises: BadData, UnknownName.
+    task: The task, or its name as a user types it; names in records do not locate the files of users.
+
+    Raises:
+        BadData, UnknownName
     """
     return (parse_tasks(task)[0] if isinstance(task, str) else task).load(data_dir)
 
 
 @cache
 def data_sha256(tasks: tuple[Task | str, ...], data_dir: Path | None) -> str:
-    """Of the data of these tasks, in order, as a protocol has it. Raises: BadData, UnknownName."""
+    """Return the hash of the data of these tasks, in order, as records have it. Raises: BadData, UnknownName."""
     return hashlib.sha256("".join(load_task(task, data_dir).sha256() for task in tasks).encode()).hexdigest()
 
 
 def score_all(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items]]:
-    """Outcome and items of each task, in order; `embed` is called once, with all sentences sorted and distinct.
+    """Return outcome and items of each task, in order; `embed` is called once, with all distinct sentences, sorted.
 
-    Raises: CsebError if `embed` returns anything but one vector for each sentence, or a task fails.
+    Raises:
+        CsebError: if `embed` does not return one vector for each sentence, or a task fails.
     """
-    found = score_each(tasks, embed)
-    for one in found:
-        if isinstance(one, CsebError):
-            raise one
-    return [one for one in found if not isinstance(one, CsebError)]
+    results = []
+    for result in score_each(tasks, embed):
+        if isinstance(result, CsebError):
+            raise result
+        results.append(result)
+    return results
 
 
 def score_each(
     tasks: Sequence[tuple[Task, Loaded]], embed: Embed, *, alone: bool = True
 ) -> list[tuple[Outcome, Items] | CsebError]:
-    """As `score_all`, with the reason in place of the outcome where one task fails.
+    """Return the results of `score_all`, with the error in place of the result where a task fails.
 
-    alone: whether the vector of a sentence depends on that sentence only. Otherwise `embed` is called once for each
-    protocol, so that tasks of other protocols make no difference. Raises: CsebError if `embed` returns anything but one
-    vector for each sentence: then no task has a score.
+    Args:
+        tasks: The tasks with their data.
+        embed: The encoder.
+        alone: Whether the vector of a sentence depends on that sentence only. If not, `embed` is called once for each
+            protocol, so that tasks of other protocols do not change the vectors.
+
+    Raises:
+        CsebError: if `embed` does not return one vector for each sentence.
     """
     if alone:
         return _score_together(tasks, Checked(embed))
-    found: dict[str, tuple[Outcome, Items] | CsebError] = {}
+    results: dict[str, tuple[Outcome, Items] | CsebError] = {}
     for protocol in dict.fromkeys(task.protocol for task, _ in tasks):
-        some = [(task, loaded) for task, loaded in tasks if task.protocol == protocol]
-        scored = _score_together(some, Checked(embed, alone))
-        found |= {task.name: one for (task, _), one in zip(some, scored, strict=True)}
-    return [found[task.name] for task, _ in tasks]
+        group = [(task, loaded) for task, loaded in tasks if task.protocol == protocol]
+        scored = _score_together(group, Checked(embed, alone))
+        results |= {task.name: result for (task, _), result in zip(group, scored, strict=True)}
+    return [results[task.name] for task, _ in tasks]
 
 
 def _score_together(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[tuple[Outcome, Items] | CsebError]:
@@ -67,14 +76,14 @@ def _score_together(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[
     vectors = embed(distinct) if distinct else np.zeros((0, 1), dtype=np.float32)
     rows = {sentence: row for row, sentence in enumerate(distinct)}
     return [
-        _score(task, loaded, embed if is_live(loaded) else _Lookup(task.name, vectors, rows))
+        _score(task, loaded, embed if calls_encoder(loaded) else _Lookup(task.name, vectors, rows))
         for task, loaded in counted(tasks, "scoring tasks", len(tasks))
     ]
 
 
-def is_live(loaded: Loaded) -> bool:
-    """Whether a task calls the encoder itself instead of listing its sentences (attribute `live = True`)."""
-    return bool(getattr(loaded, "live", False))
+def calls_encoder(loaded: Loaded) -> bool:
+    """Return whether a task calls the encoder itself instead of listing its sentences (`calls_encoder = True`)."""
+    return bool(getattr(loaded, "calls_encoder", False))
 
 
 def _score(task: Task, loaded: Loaded, embed: Embed) -> tuple[Outcome, Items] | CsebError:
@@ -86,7 +95,7 @@ def _score(task: Task, loaded: Loaded, embed: Embed) -> tuple[Outcome, Items] | 
 
 
 class _Lookup:
-    """An `Embed` that looks sentences up among the vectors already computed."""
+    """An `Embed` that returns vectors already computed."""
 
     def __init__(self, task: str, vectors: Vectors, rows: dict[str, int]) -> None:
         self.task, self.vectors, self.rows = task, vectors, rows
@@ -99,11 +108,13 @@ class _Lookup:
 
 
 class Checked:
-    """An `Embed` whose output is validated: one row per sentence, all of the same width.
+    """An `Embed` whose output is checked: one row per sentence, all of the same width.
 
-    Values that are not finite pass: they are the encoder's fault, and each task says so with a None. The first sentence
-    that had one is kept in `not_finite`. alone: as in `score_each`; otherwise each call may have a width of its own.
-    Raises: CsebError.
+    Values that are not finite are allowed; tasks then have no score. `not_finite` is the first sentence with such a
+    value. alone: as in `score_each`; if false, the width may differ between calls.
+
+    Raises:
+        CsebError: for any other output.
     """
 
     def __init__(self, embed: Embed, alone: bool = True) -> None:
@@ -112,12 +123,12 @@ class Checked:
         self.not_finite: str | None = None
 
     def __call__(self, sentences: Sequence[str]) -> Vectors:
-        """N sentences to (N, D), float32."""
+        """Return (N, D), float32, for N sentences."""
         vectors, count = self.embed(sentences), len(sentences)
         if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or len(vectors) != count or vectors.shape[1] == 0:
-            found = getattr(vectors, "shape", type(vectors).__name__)
+            shape = getattr(vectors, "shape", type(vectors).__name__)
             raise CsebError(
-                f"the encoder returned {found} for a batch of {count}; an array of ({count}, width) is needed"
+                f"the encoder returned {shape} for a batch of {count}; an array of ({count}, width) is needed"
             )
         if not np.issubdtype(vectors.dtype, np.floating):
             raise CsebError(f"the encoder returned vectors of {vectors.dtype}; floating-point numbers are needed")

@@ -1,4 +1,4 @@
-"""`firstD:TASK`: any task on the first D numbers of every vector, as whoever keeps short vectors would use them."""
+"""`firstD:TASK`: any task on the first D numbers of every vector, as for embeddings that are stored truncated."""
 
 from __future__ import annotations
 
@@ -11,78 +11,79 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import CsebError
+from cseb.tasks.evaluate import calls_encoder
 from cseb.tasks.task import Embed, Influence, Items, Loaded, Outcome, Task, Vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrow:
-    """The data of a task, whose encoder shows `width` numbers of its vectors. Vectors are not made length 1 again."""
+    """The data of a task, scored on the first `width` numbers of each vector; vectors are not normalised again."""
 
     inner: Loaded
     width: int
 
     @property
-    def live(self) -> bool:
-        """As the task itself: whether it calls the encoder."""
-        return bool(getattr(self.inner, "live", False))
+    def calls_encoder(self) -> bool:
+        """Return whether the task calls the encoder itself."""
+        return calls_encoder(self.inner)
 
     def sentences(self) -> Sequence[str]:
-        """Those of the task."""
+        """Return the sentences of the task."""
         return self.inner.sentences()
 
     def sha256(self) -> str:
-        """Of the task's data and the width."""
+        """Return the hash of the task's data and the width."""
         return hashlib.sha256(f"{self.width}\0{self.inner.sha256()}".encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Those of the task. Raises: CsebError if vectors are shorter."""
+        """Return the items of the task. Raises: CsebError if vectors are shorter than `width`."""
 
-        def narrow(sentences: Sequence[str]) -> Vectors:
-            found = embed(sentences)
-            if len(found) and found.shape[1] < self.width:
+        def truncated(sentences: Sequence[str]) -> Vectors:
+            vectors = embed(sentences)
+            if len(vectors) and vectors.shape[1] < self.width:
                 raise CsebError(
-                    f"vectors have {found.shape[1]} numbers, the first {self.width} are asked for; take fewer"
+                    f"vectors have {vectors.shape[1]} numbers, fewer than {self.width}; use a smaller number"
                 )
-            return found[:, : self.width]
+            return vectors[:, : self.width]
 
-        return self.inner.items(narrow)
+        return self.inner.items(truncated)
 
     def outcome(self, items: Items) -> Outcome:
-        """As of the task."""
+        """Return the outcome of the task."""
         return self.inner.outcome(items)
 
     def influence(self, items: Items) -> Influence:
-        """As of the task."""
+        """Return the influences of the task."""
         return self.inner.influence(items)
 
     def clusters(self) -> npt.NDArray[np.int64]:
-        """As of the task."""
+        """Return the clusters of the task."""
         return self.inner.clusters()
 
 
 @dataclass(frozen=True, slots=True)
 class FirstNumbers:
-    """Another task on the first `width` numbers."""
+    """Another task on the first `width` numbers of every vector."""
 
     width: int
     task: Task
 
     @property
     def name(self) -> str:
-        """As users type it."""
+        """Return the name as users type it."""
         return f"first{self.width}:{self.task.name}"
 
     @property
     def version(self) -> int:
-        """That of the task."""
+        """Return the version of the task."""
         return self.task.version
 
     @property
     def protocol(self) -> str:
-        """The task's, with the width: a column of its own."""
+        """Return the protocol of the task with the width."""
         kind, _, version = self.task.protocol.rpartition("@")
         return f"{kind}(first {self.width} numbers)@{version}"
 
     def load(self, data_dir: Path | None) -> Narrow:
-        """The task's data. Raises: BadData."""
+        """Return the task's data. Raises: BadData."""
         return Narrow(self.task.load(data_dir), self.width)

@@ -62,7 +62,7 @@ class LoadedMTEB:
     sentences, so there is no interval over them. The score is 100 x their mean.
     """
 
-    live = True
+    calls_encoder = True
 
     def __init__(self, name: str, task: Any, content: str) -> None:
         """content: a hash of the data as they were loaded; evaluating may change them."""

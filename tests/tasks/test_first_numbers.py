@@ -41,5 +41,5 @@ def test_other_names_are_unknown(word: str) -> None:
 
 def test_shorter_vectors_are_refused() -> None:
     (narrow,) = parse_tasks("first7:toy-mixed")
-    with pytest.raises(CsebError, match="vectors have 6 numbers, the first 7 are asked for; take fewer"):
+    with pytest.raises(CsebError, match="vectors have 6 numbers, fewer than 7; use a smaller number"):
         score_all([(narrow, load_task(narrow, None))], embed)

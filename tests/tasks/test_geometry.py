@@ -10,7 +10,7 @@ import pytest
 from cseb.errors import BadData
 from cseb.registry import SCALES, TASK_GROUPS, TASKS, scale_of
 from cseb.tasks.evaluate import score_all
-from cseb.tasks.geometry import MEASURES, Shape, geometry, shape
+from cseb.tasks.geometry import MEASURES, Shape, shape
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pairs import Pairs, RatedPairs
 
@@ -138,20 +138,6 @@ def test_positive_pairs_are_rated_above_four_and_not_four() -> None:
     assert positive.clusters().tolist() == [0, 1]
     with pytest.raises(BadData, match=r"no pair rated above 5 \(highest: 5\); choose a lower above="):
         shape("alignment", RATED, 5.0, "x")
-
-
-def test_all_at_once_is_each_by_itself_and_encodes_a_sentence_once() -> None:
-    calls = []
-
-    def embed(sentences: Sequence[str]) -> np.ndarray:
-        calls.append(list(sentences))
-        return np.array([[ord(text), 1, ord(text) % 5] for text in sentences], dtype=np.float32)
-
-    found = geometry(embed, RATED)
-    assert calls == [["a", "b", "c", "d", "e", "f", "g"]]
-    for measure in MEASURES:
-        held = shape(measure, RATED, 4.0, "x")
-        assert found[measure] == held.outcome(held.items(embed)).value
 
 
 def test_four_columns_that_no_average_may_mix() -> None:

@@ -1,0 +1,3 @@
+"""The plug-in with the tasks `toy-*` is importable."""
+
+import tests.world  # noqa: F401
