@@ -16,12 +16,12 @@ from cseb.errors import BadBenchmark, BadData
 from cseb.experiment.plan import versioned
 from cseb.registry import scale_of
 from cseb.statistics.items import Clusters
-from cseb.tasks.evaluate import calls_encoder, load_task
+from cseb.tasks.evaluate import load_task
 from cseb.tasks.labelled import Clustering
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pair_classification import PairClassification
 from cseb.tasks.pairs import Pairs, RatedPairs
-from cseb.tasks.task import Items, Loaded
+from cseb.tasks.task import Items, Loaded, calls_encoder
 from cseb.text import quantity
 
 Places = npt.NDArray[np.int64]

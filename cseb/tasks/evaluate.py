@@ -12,7 +12,7 @@ import numpy as np
 from cseb.errors import BadData, CsebError
 from cseb.progress import counted
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors
+from cseb.tasks.task import Embed, Items, Loaded, Outcome, Task, Vectors, calls_encoder
 
 
 @cache
@@ -79,11 +79,6 @@ def _score_together(tasks: Sequence[tuple[Task, Loaded]], embed: Embed) -> list[
         _score(task, loaded, embed if calls_encoder(loaded) else _Lookup(task.name, vectors, rows))
         for task, loaded in counted(tasks, "scoring tasks", len(tasks))
     ]
-
-
-def calls_encoder(loaded: Loaded) -> bool:
-    """Return whether a task calls the encoder itself instead of listing its sentences (`calls_encoder = True`)."""
-    return bool(getattr(loaded, "calls_encoder", False))
 
 
 def _score(task: Task, loaded: Loaded, embed: Embed) -> tuple[Outcome, Items] | CsebError:

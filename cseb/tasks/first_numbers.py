@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.errors import CsebError
-from cseb.tasks.evaluate import calls_encoder
-from cseb.tasks.task import Embed, Influence, Items, Loaded, Outcome, Task, Vectors
+from cseb.tasks.task import Embed, Influence, Items, Loaded, Outcome, Task, Vectors, calls_encoder
 
 
 @dataclass(frozen=True, slots=True, eq=False)

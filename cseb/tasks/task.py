@@ -1,4 +1,4 @@
-"""The contract between a task and the evaluator."""
+"""Interfaces of tasks, and what the evaluator passes to them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ import numpy.typing as npt
 
 Vectors = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Vectors]  # N sentences to (N, D), same order
-
-
-Items = npt.NDArray[np.float32]  # (N,) or (N, K): what an encoder did on each pair, sentence or query, in data order
+Items = npt.NDArray[np.float32]  # (N,) or (N, K): results of an encoder on each pair, sentence or query, in data order
 Influence = npt.NDArray[np.float64]
 
 
@@ -22,8 +20,8 @@ Influence = npt.NDArray[np.float64]
 class Outcome:
     """Scores of one encoder on one task.
 
-    value: points, the protocol's own figure; None when all similarities are equal or not finite (a collapsed encoder).
-    detail: every other figure by name.
+    value: the score of the protocol; None if all similarities are equal or not finite (a collapsed encoder).
+    detail: all scores by name.
     """
 
     value: float | None
@@ -33,31 +31,36 @@ class Outcome:
 class Loaded(Protocol):
     """A task with its data in memory.
 
-    Scoring has two halves, so that every figure and every statistic can be worked out again without the model: what
-    the encoder did on each item (stored beside the record), and what that is worth.
+    Scoring has two steps: the results of the encoder on each item, which are stored beside the record, and the scores.
+    All scores and statistics can therefore be computed again without the model.
     """
 
     def sentences(self) -> Sequence[str]:
-        """Every sentence the task will ask for, repeats allowed."""
+        """Return every sentence that `items` embeds, repeats allowed."""
 
     def sha256(self) -> str:
-        """Of everything the score depends on but the encoder: sentences, order, ratings."""
+        """Return the hash of all that the score depends on but the encoder: sentences, order, ratings."""
 
     def items(self, embed: Embed) -> Items:
-        """What the encoder does on each item: a similarity, a predicted class, a rank."""
+        """Return the result on each item: a similarity, a predicted class, a rank."""
 
     def outcome(self, items: Items) -> Outcome:
-        """The figures of the protocol, from the items and the data alone."""
+        """Return the scores of the protocol, from items and data only."""
 
     def influence(self, items: Items) -> Influence:
-        """Influence of each item on the score, in points, (N,), summing to zero.
+        """Return the influence of each item on the score, (N,), summing to zero; NaN throughout without a score.
 
-        The variance of the score over samples of items is the sum of squares / N ** 2; sums inside a cluster of items
-        come before the squares. NaN throughout where the score is not defined.
+        The variance of the score over samples of items is the sum of squares / N ** 2, influences being summed within
+        clusters before they are squared.
         """
 
     def clusters(self) -> npt.NDArray[np.int64]:
-        """Cluster label of each item, (N,): items of one cluster are dependent, such as pairs sharing a sentence."""
+        """Return the cluster of each item, (N,); items of one cluster are dependent, such as pairs sharing a sentence."""
+
+
+def calls_encoder(loaded: Loaded) -> bool:
+    """Return whether a task calls the encoder itself instead of listing its sentences (`calls_encoder = True`)."""
+    return bool(getattr(loaded, "calls_encoder", False))
 
 
 class Task(Protocol):
@@ -65,18 +68,18 @@ class Task(Protocol):
 
     @property
     def name(self) -> str:
-        """As users type it."""
+        """Return the name as users type it."""
 
     @property
     def version(self) -> int:
-        """Part of what records say."""
+        """Return the version, which records state."""
 
     @property
     def protocol(self) -> str:
-        """How it is measured, such as simcse-sts@1; two protocols never share a column."""
+        """Return how scores are measured, such as simcse-sts@1; scores of two protocols never share a column."""
 
     def __hash__(self) -> int:
         """Equal tasks have equal data."""
 
     def load(self, data_dir: Path | None) -> Loaded:
-        """Read and check the data. Raises: BadData with what was found and what belongs there."""
+        """Return the data, read and checked. Raises: BadData."""
