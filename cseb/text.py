@@ -87,6 +87,11 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.{DIGITS}g} %"
 
 
+def size_title(size: int, fraction: float) -> str:
+    """Return `100 (0.84 %)`: sentences and their fraction of the corpus, to two digits, as tables head a column."""
+    return f"{size:,} ({float(f'{100 * fraction:.2g}'):g} %)"
+
+
 def quantity(count: float, noun: str) -> str:
     """`1 record`, `2,000 records`, `0.5 points`. noun: in the singular, its plural one `s` longer."""
     number = f"{count:,}" if isinstance(count, int) else f"{count:g}"

@@ -11,7 +11,7 @@ from cseb.analysis.comparable import INPUTS, as_it_stands, refuse_differences, t
 from cseb.errors import BadResults, did_you_mean
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Source
-from cseb.records.staleness import stale
+from cseb.records.staleness import other_versions, stale
 from cseb.text import plain, quantity
 
 
@@ -19,10 +19,11 @@ from cseb.text import plain, quantity
 class Study:
     """Comparable records: one corpus and protocol, one set of options per cell, one record per seed.
 
-    runs: (row, sentences) to seed to record; a row is a method as typed, or an encoder. methods: rows in order. sizes:
+    runs: (row, sentences) to seed to record; a row is a method as typed, or an encoder; records of another version of a
+    part have a row of their own, such as `tsdae (denoise@1)`. methods: rows in order. sizes:
     sentences to part of the corpus, rising. seeds: those planned. tasks: task to the protocol of its score, in order.
     stale: reasons, one for each record left out because today's code would give other numbers. mixed: differences that
-    were asked to be ignored, one sentence each. encoders: whether rows are encoders.
+    were asked to be ignored, one sentence each. encoders: whether rows are encoders. older: rows of other versions.
     """
 
     runs: Mapping[tuple[str, int], Mapping[int, Record]]
@@ -33,6 +34,7 @@ class Study:
     stale: tuple[str, ...]
     mixed: tuple[str, ...] = ()
     encoders: bool = False
+    older: tuple[str, ...] = ()
 
     @property
     def untrained(self) -> bool:
@@ -121,14 +123,19 @@ def gather(
     table must not mix, or when none is left.
     """
     records = list(records)
-    reasons = _stale_reasons(records)
-    fresh = [record for record, reason in zip(records, reasons, strict=True) if not reason]
-    old = tuple(reason for reason in reasons if reason)
+    ages = _ages(records)
+    fresh = [record for record, (reason, versions) in zip(records, ages, strict=True) if versions or not reason]
+    old = tuple(reason for reason, versions in ages if reason and not versions)
+    versions_of = {record.key: f" ({', '.join(v)})" for record, (_, v) in zip(records, ages, strict=True) if v}
     if not fresh:
         why = f"all {len(old)} are stale ({old[0]}); run the benchmark again" if old else "run a benchmark first"
         raise BadResults(f"no record to show: {why}")
     differing = refuse_differences(fresh, INPUTS[1:] if encoders else INPUTS, mixed=mixed)
-    row = _encoder_rows(fresh) if encoders else _method
+    bare_row = _encoder_rows(fresh) if encoders else _method
+
+    def row(record: Record) -> str:
+        return bare_row(record) + versions_of.get(record.key, "")
+
     runs: dict[tuple[str, int], dict[int, Record]] = {}
     twins = 0
     for record in sorted(fresh, key=lambda one: (one.benchmark, one.method, one.origin.finished if mixed else "")):
@@ -138,16 +145,28 @@ def gather(
         seen[record.seed] = record
     first = {record.subset.size: record.subset.fraction for record in reversed(fresh)}
     kinds_mixed = [f"{what}: {kinds}" for what, kinds in differing.items()]
+    older = tuple(dict.fromkeys(row(record) for record in fresh if record.key in versions_of))
     return Study(
         runs=runs,
-        methods=tuple(dict.fromkeys((*(() if encoders else order), *(name for name, _ in runs)))),
+        methods=_ordered(() if encoders else order, [name for name, _ in runs], older),
         sizes={size: first[size] for size in sorted(first)},
         seeds=tuple(sorted(set(seeds) or {record.seed for record in fresh})),
         tasks=_measures(fresh),
         stale=old,
         mixed=(*kinds_mixed, *([f"{quantity(twins, 'older record')} of jobs that have a later one"] if twins else ())),
         encoders=encoders,
+        older=older,
     )
+
+
+def _ordered(planned: Sequence[str], rows: Sequence[str], older: Sequence[str]) -> tuple[str, ...]:
+    """Return planned rows, then the others; rows of other versions follow their method or replace it."""
+    method_of = {name: name.rpartition(" (")[0] for name in older}
+    ordered: list[str] = []
+    for method in dict.fromkeys((*planned, *(method_of.get(name, name) for name in rows))):
+        versions = [name for name in older if method_of[name] == method]
+        ordered += versions if versions and method not in rows else [method, *versions]
+    return tuple(ordered)
 
 
 def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
@@ -188,14 +207,15 @@ def _encoder_rows(records: list[Record]) -> Callable[[Record], str]:
     return row
 
 
-def _stale_reasons(records: Sequence[Record]) -> list[str]:
-    """Return `stale` of each record, computed once for records of the same versions, such as the seeds of a cell."""
-    reasons: dict[object, str] = {}
+def _ages(records: Sequence[Record]) -> list[tuple[str, tuple[str, ...]]]:
+    """Return `stale` and `other_versions` of each record, computed once for the seeds of a cell."""
+    reasons: dict[object, tuple[str, tuple[str, ...]]] = {}
     answers = []
     for record in records:
         versions = (record.resolved, record.protocol.tasks, record.trainer_version, record.encoder_version)
         if (alike := (*versions, record.subset.size)) not in reasons:
-            reasons[alike] = stale(record)
+            reason = stale(record)
+            reasons[alike] = (reason, other_versions(record) if reason else ())
         answers.append(reasons[alike])
     return answers
 

@@ -72,6 +72,7 @@ def report(
     option: Annotated[str, option("For sensitivity: an option of a part, such as infonce.temperature.")] = "",
     against: Annotated[str, option("Compare each number with those reported in papers.", choices=("published",))] = "",
     learning_curve: Annotated[bool, LEARNING_CURVE] = False,
+    detail: Annotated[bool, option("Print all notes below tables: encoder, protocol, gaps, excluded records.")] = False,
     mark: Annotated[
         str,
         option(
@@ -126,6 +127,8 @@ def report(
         else page
         for page, group in zip(pages, several or [[]], strict=True)
     ]
+    if not (detail or form.data or form.pages):
+        pages = [replace(page, tables=[table.in_short() for table in page.tables]) for page in pages]
     sheets = [sheet for page in pages for sheet in page.sheets]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
         raise no_learning_curve([page.study for page in pages])

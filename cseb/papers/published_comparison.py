@@ -11,7 +11,7 @@ from cseb.papers.printed import Printed
 from cseb.papers.reproduce import agreement
 from cseb.papers.scores import departures, printed_name, published
 from cseb.records.record import Record
-from cseb.reports.cell_text import figures
+from cseb.reports.cell_text import number
 from cseb.reports.sheet import Line, Sheet
 from cseb.reports.tables import Heading, Table
 
@@ -70,7 +70,7 @@ def _line(place: Heading, cell: Cell, record: Record, row: Printed) -> Line:
     return Line(
         cells=(
             place.title.strip(),
-            figures(cell),
+            f"{number(cell)} (n={cell.n})",
             theirs,
             row.where,
             f"{gap:+z.2f}",

@@ -13,7 +13,7 @@ from cseb.errors import BadResults
 from cseb.plots.style import Plot, legend, line_style, panels
 from cseb.records.record import Record, Select, Trace
 from cseb.reports.captions import signature
-from cseb.text import percent, plain, quantity
+from cseb.text import plain, quantity, size_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def training(study: Study, held: Held) -> Plot:
             for place, method in enumerate(study.methods):
                 runs = [held[one.key].trace for one in study.runs.get((method, size), {}).values()]
                 _trajectories(axes, [_curve(one, what) for one in runs if one], plain(method), place)
-            axes.set_title(f"{percent(fraction)} ({size:,})" if not row else "")
+            axes.set_title(size_title(size, fraction) if not row else "")
             axes.set_xlabel("step" if row == len(lines) - 1 else "")
             axes.set_ylabel(what if axes is line[0] else "")
     legend(figure, lines[0][0], len(study.methods))

@@ -41,6 +41,20 @@ def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapp
     return ""
 
 
+def other_versions(record: Record) -> tuple[str, ...]:
+    """Return the parts of another version than the installed one, such as `denoise@1`.
+
+    Empty if nothing is out of date, or if something other than a part is: the encoder, the trainer or a task.
+    """
+    try:
+        stated = record.stated()
+    except BadResults:
+        return ()
+    if stale(record, {part.part.name: part.version for part in stated}):
+        return ()
+    return tuple(part.named for part in stated if part.version != _version_now(part, None))
+
+
 def _version_now(stated: Stated, versions: Mapping[str, int] | None) -> int:
     """Return the installed version of a part; that of the record if its package is not installed or cannot be used."""
     name = stated.part.name

@@ -35,12 +35,11 @@ def caption(
         if n > 1
         else f"of one seed ({study.seeds[0]}), so no spread is given"
     )
-    measures = ", ".join(sorted({plain(study.tasks[task]) for task in tasks} - {""})) or "no protocol yet"
     if study.untrained:
         over, n = "of encoders without training, so no spread is given", 1
     sentences = [
         f"{SPREADS[spread] if n > 1 else 'Scores'} {over}; tasks are averaged within each seed.",
-        f"Protocol: {measures} on {', '.join(map(plain, tasks))}.",
+        f"Protocol: {_measures(study, tasks)} on {', '.join(map(plain, tasks))}.",
     ]
     if "best" in selects:
         used = quantity(protocol.dev_pairs, "labelled item")
@@ -50,6 +49,38 @@ def caption(
     if marked:
         sentences.append(marked)
     return " ".join(sentences)
+
+
+def short_caption(study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std") -> str:
+    """Return one sentence on what a cell of the table is."""
+    protocol = next((record.protocol for record in study.records if record.protocol.dev), study.records[0].protocol)
+    n = len(study.seeds)
+    if study.untrained:
+        return f"Scores of untrained encoders; protocol {_measures(study, tasks)}."
+    scores = f"{SPREADS[spread].partition(' (')[0]} over {n} seeds" if n > 1 else "Scores of one seed"
+    chosen = {"best": f"best checkpoint on {plain(protocol.dev).partition('@')[0]}", "last": "last checkpoint"}
+    return f"{scores}; {' and '.join(chosen[select] for select in selects)}; protocol {_measures(study, tasks)}."
+
+
+def left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
+    """Return short sentences on rows of other versions and on records that the table leaves out."""
+    if study.older:
+        versions = sorted({name.rpartition(" (")[2].rstrip(")") for name in study.older})
+        yield f"Rows named with a version ({_some(versions)}) were run with another version of that part."
+    if study.stale:
+        yield f"Excluded as out of date: {quantity(len(study.stale), 'record')}."
+    if problems:
+        yield f"Excluded as unreadable: {quantity(len(problems), 'file')}."
+    if any(overlap.exact for record in study.records for overlap in record.overlap or ()):
+        yield "Some training sentences are texts of tasks."
+    if (scope := study.records[0].vary) != "all":
+        yield f"The seed decides the {scope} only."
+    if study.mixed:
+        yield "Records that differ are mixed (--mixed)."
+
+
+def _measures(study: Study, tasks: Sequence[str]) -> str:
+    return ", ".join(sorted({plain(study.tasks[task]) for task in tasks} - {""})) or "of no task yet"
 
 
 def footnotes(
@@ -165,6 +196,11 @@ def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, C
 
 
 def _left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
+    if study.older:
+        yield (
+            f"Of other versions of their parts than the installed ones: {_some(study.older)}; run the benchmark again "
+            "for today's numbers."
+        )
     for reason, count in Counter(study.stale).items():
         yield f"Excluded as out of date: {quantity(count, 'record')} {plain(reason)}."
     if problems:

@@ -14,6 +14,13 @@ from cseb.records.record import Record
 Value = float | int | str | bool | None
 NOTE = "†"  # behind a name that a note below the table explains
 BEST = "*"  # behind a number, where a format has no bold letters
+DETAIL = "More: --detail."  # ends the short footer
+MARKED = "Bold or *"  # in notes; each format has one of the two
+
+
+def marked(note: str, sign: str) -> str:
+    """Return the note with the sign that a format marks the best methods with."""
+    return note.replace(MARKED, sign)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +70,7 @@ class Grid:
     """A table and all that stands around it. The first column names the row.
 
     name: what programs call it. caption: what a cell is; notes: sentences; signature: one line, what it was made of.
+    label: for cross-references, the name unless it is given.
     fields, flat: columns and rows of a CSV file; nested: of a JSON file. Both are made when a format asks for them.
     """
 
@@ -76,6 +84,7 @@ class Grid:
     nested: Callable[[], Mapping[str, object]]
     caption: str = ""
     signature: str = ""
+    label: str = ""
 
     @property
     def numeric(self) -> bool:

@@ -111,9 +111,8 @@ def sensitivity(
     tasks = study.chosen(ask.tasks)
     rows = method_headings(study, tuple(found.values), found.values)
     sides = _sides(rows, size_headings(study, ask), turned=ask.by == "fraction")
-    extra = [f"{title}: {plain(method)}." for method, title in found.values.items()]
-    if found.others:
-        extra.append(f"These options differ too: {', '.join(found.others)}.")
+    details = [f"{title}: {plain(method)}." for method, title in found.values.items()]
+    extra = [f"These options differ too: {', '.join(found.others)}."] if found.others else []
     title = f"{found.option}, {averaged(tasks)}"
     return tabulate(
         "sensitivity",
@@ -125,6 +124,7 @@ def sensitivity(
         rest=Heading(title="", tasks=tasks),
         stub=found.option if ask.by != "fraction" else "",
         extra=extra,
+        details=details,
     )
 
 
@@ -152,7 +152,7 @@ def _of_one_method(
 
 
 def _variant(method: str, full: str) -> bool:
-    return method == full or method.startswith((f"{full}+", f"{full}-"))
+    return method.partition(" (")[0] == full or method.startswith((f"{full}+", f"{full}-"))
 
 
 def _full(methods: Sequence[str]) -> str:

@@ -24,6 +24,7 @@ def score_grid(table: Table) -> Grid:
     """The table with the text of every cell."""
     return Grid(
         name=table.name,
+        label=table.label,
         title=table.title,
         columns=(Column(title=table.stub), *map(_column, table.columns)),
         rows=tuple((_name(row), *_entries(table, row)) for row in table.rows),
@@ -75,7 +76,7 @@ def _entries(table: Table, row: Row) -> Iterator[Entry]:
         yield Entry(
             text=mean,
             spread=spread,
-            remarks=tuple(remarks(cell, signed=signed)) if points or cell.absent else (),
+            remarks=tuple(remarks(cell, signed=signed)),
             incomplete=bool(cell.absent),
             bold=bool(cell.best),
             value=cell.mean,

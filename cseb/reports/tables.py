@@ -12,9 +12,12 @@ from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import Select
 from cseb.records.record_file import Problem
-from cseb.reports.captions import caption, footnotes, not_shown, signature
+from cseb.reports.captions import caption, footnotes, left_out, not_shown, short_caption, signature
+from cseb.reports.document import DETAIL, MARKED
 from cseb.statistics.paired import FEWEST_JUDGED
-from cseb.text import percent, plain
+from cseb.text import plain, size_title
+
+DATA_SEEN = "† uses data beyond the subset."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +74,8 @@ class Table:
     """What `report` prints, in whatever format.
 
     stub: what rows are. caption: what a cell is; notes: sentences; signature: one line. rest: what all cells share.
+    short: caption, how to read the table, and what is left out, in place of these three unless details are asked for.
+    label: the kind of table and the benchmark, for cross-references.
     encoder, corpus: what was trained on what, "" where rows are encoders or nothing was trained. study: what the
     numbers are read from.
     """
@@ -84,6 +89,8 @@ class Table:
     notes: tuple[str, ...]
     signature: str
     study: Study = field(repr=False, compare=False)
+    short: tuple[str, str, str] = ("", "", "")
+    label: str = ""
     spread: Spread = "std"
     rest: Heading = field(default_factory=lambda: Heading(title=""))
     encoder: str = ""
@@ -105,8 +112,14 @@ class Table:
         return row.head + column + self.rest
 
     def noted(self, *notes: str) -> Table:
-        """With further notes at the end."""
-        return replace(self, notes=(*self.notes, *notes))
+        """Return the table with further notes at the end."""
+        caption, reading, rest = self.short
+        return replace(self, notes=(*self.notes, *notes), short=(caption, " ".join((reading, *notes)).strip(), rest))
+
+    def in_short(self) -> Table:
+        """Return the table with a footer of three lines."""
+        caption, *notes = self.short
+        return replace(self, caption=caption, notes=tuple(filter(None, notes)), signature="")
 
 
 def tabulate(
@@ -121,8 +134,26 @@ def tabulate(
     rest: Heading,
     stub: str = "",
     extra: Sequence[str] = (),
+    details: Sequence[str] = (),
 ) -> Table:
-    """The cell of every row and column. extra: notes of this kind of table. Raises: BadResults."""
+    """Return the table with the cell of every row and column.
+
+    Args:
+        name: of the kind of table, for programs.
+        title: above the table.
+        study: the records.
+        ask: what the user wants to see.
+        rows: their headings.
+        columns: their headings.
+        problems: files that cannot be read.
+        rest: what all cells share.
+        stub: what rows are; by default what they are made of.
+        extra: notes of this kind of table.
+        details: notes that the short footer leaves out.
+
+    Raises:
+        BadResults: if the best checkpoint is shown and no dev set has chosen one.
+    """
     places = [[row + column + rest for column in columns] for row in rows]
     every = [place for line in places for place in line]
     selects = sorted({place.select for place in every if place.select})
@@ -147,14 +178,23 @@ def tabulate(
         cells=[(place.title.strip(), one) for place, one in named if not place.minus],
         beyond={head.title: head.data_seen for head in (*rows, *columns) if head.beyond},
     )
+    legend = _legend(study, ask, marked)
+    beyond = [DATA_SEEN] if any(head.beyond for head in (*rows, *columns)) else []
+    benchmarks = {record.benchmark for record in study.records}
     return Table(
         name=name,
+        label="-".join((name, *(benchmarks if len(benchmarks) == 1 else ()))),
+        short=(
+            short_caption(study, tasks, selects, ask.spread),
+            " ".join((legend, *extra, *beyond)).strip(),
+            " ".join((*left_out(study, problems), *_unnamed(study, ask, tasks), DETAIL)),
+        ),
         title=title,
         stub=stub or ("encoder" if ask.by == "encoder" else "method" if rows[0].method else ask.by),
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(cells)) for row, cells in zip(rows, found, strict=True)),
-        caption=caption(study, tasks, selects, ask.spread, marked=_legend(study, ask, marked)),
-        notes=(*extra, *notes, *(() if ask.tasks else not_shown(study, tasks))),
+        caption=caption(study, tasks, selects, ask.spread, marked=legend),
+        notes=(*extra, *details, *notes, *(() if ask.tasks else not_shown(study, tasks))),
         signature=signature(study, sizes, tasks, selects),
         study=study,
         spread=ask.spread,
@@ -189,7 +229,7 @@ def size_headings(study: Study, ask: StudyQuery) -> list[Heading]:
     """Headings of the fractions of the corpus, for one checkpoint or for both."""
     return each_select(
         [
-            Heading(title=f"{percent(fraction)} ({size:,})" if size else "untrained", size=size, fraction=fraction)
+            Heading(title=size_title(size, fraction) if size else "untrained", size=size, fraction=fraction)
             for size, fraction in study.sizes.items()
         ],
         ask,
@@ -230,6 +270,12 @@ def bare(task: str) -> str:
     return plain(task).rpartition("@")[0] or plain(task)
 
 
+def _unnamed(study: Study, ask: StudyQuery, tasks: Sequence[str]) -> list[str]:
+    """Return a short sentence on tasks of other protocols, if the user has named no tasks."""
+    others = [bare(task) for task in study.tasks if task not in tasks]
+    return [f"Not shown: {', '.join(others)} (--tasks)."] if others and not ask.tasks else []
+
+
 def _legend(study: Study, ask: StudyQuery, marked: Collection[Heading]) -> str:
     if ask.best is None or len(study.methods) < 2:
         return ""
@@ -244,8 +290,8 @@ def _legend(study: Study, ask: StudyQuery, marked: Collection[Heading]) -> str:
         tested = f"method with {FEWEST_JUDGED} seeds or more" if any(few) else "method"
         return f"Significance: no {tested} differs significantly from the best of its column ({ask.claim})."
     return (
-        f"Bold or *: the best mean and all means not significantly different from it ({ask.claim}); no marks where "
-        "that is every method."
+        f"{MARKED}: the best mean and all means not significantly different from it ({ask.claim}); no marks where that "
+        "is every method."
     )
 
 

@@ -72,11 +72,22 @@ def test_groups_can_each_be_a_table() -> None:
     assert [[one.encoder.name for one in group] for group in groups(records)] == [["bert"] * 2, ["roberta"] * 2]
 
 
+def test_records_of_another_version_of_a_part_are_a_row_of_their_own() -> None:
+    old = seeds(resolved="cls()@7", values=(10.0, 10.0, 10.0))
+    table = few_shot([*seeds(values=(50.0, 50.0, 50.0)), *old])
+    assert {row.method: row.cells[0].mean for row in table.rows} == {"simcse": 50.0, "simcse (cls@7)": 10.0}
+    assert says(table.notes, "Of other versions", "simcse (cls@7)")
+    assert "(cls@7)" in table.in_short().notes[-1]
+    planned = few_shot(old, ask=StudyQuery(order=("simcse", "msse")))
+    assert [row.method for row in planned.rows] == ["simcse (cls@7)", "msse"]
+
+
 def test_stale_records_are_left_out_and_counted() -> None:
-    old = seeds(resolved="cls()@7")
+    old = [one.model_copy(update={"trainer_version": 7}) for one in seeds(resolved="cls()@7")]
     table = few_shot([*seeds(), *old])
-    assert table.rows[0].cells[0].n == 3
-    assert says(table.notes, "out of date", "3 records made with cls@7, now cls@1")
+    assert [(row.method, row.cells[0].n) for row in table.rows] == [("simcse", 3)]
+    assert says(table.notes, "out of date", "3 records made with trainer@7, now trainer@1")
+    assert "Excluded as out of date: 3 records." in table.in_short().notes[-1]
     with pytest.raises(BadResults, match="all 3 are stale"):
         few_shot(old)
     with pytest.raises(BadResults, match="no record to show: run a benchmark first"):

@@ -35,7 +35,7 @@ def test_a_cell_stands_beside_what_the_papers_print() -> None:
     ]
     (line,) = found
     assert line.cells[:5] == (
-        "simcse 0.1 % (1,000)",
+        "simcse 1,000 (0.1 %)",
         "68.00 ± 1.00 (n=3)",
         "67.94 ± 1.16 (n=5)",
         "micse, Table 2",

@@ -15,7 +15,7 @@ from cseb.reports.cell_text import figures
 def cells_of_terminal(text: str) -> list[list[str]]:
     lines = text.splitlines()
     assert set(lines[3]) == {"─"}
-    starts = [match.start() for match in re.finditer(r"(?<!\S)(?:method|[\d.]+ % )", lines[2])]
+    starts = [match.start() for match in re.finditer(r"(?<!\S)(?:method|[\d,]+ \()", lines[2])]
     body = lines[4 : lines.index("", 4)]
     bounds = list(zip(starts, [*starts[1:], None], strict=True))
     return [[line[start:stop].strip(" †") for start, stop in bounds] for line in body]

@@ -10,6 +10,7 @@ import pytest
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.significance import by_seeds
 from cseb.records.record_file import Problem
+from cseb.reports.cell_text import figures
 from cseb.reports.layouts import few_shot, per_task
 from tests.factory import grid, record, seeds, source
 
@@ -50,8 +51,8 @@ def test_what_went_wrong_stands_below() -> None:
     table = few_shot(grid(), problems)
     assert says(table.notes, "Excluded as unreadable: 7 files: a.json (not a record: EOF)", "and 2 more")
     assert says(table.notes, "Failed: simcse, 0.1 %, seed 1 (step 12: the loss is not finite)")
-    assert says(table.notes, "Collapsed", "micse+paraphrase(file='50%_&_#1.txt') 0.1 % (100)")
-    assert says(table.notes, "Missing", "micse+paraphrase(file='50%_&_#1.txt') 1 % (1,000) (seed 2)")
+    assert says(table.notes, "Collapsed", "micse+paraphrase(file='50%_&_#1.txt') 100 (0.1 %)")
+    assert says(table.notes, "Missing", "micse+paraphrase(file='50%_&_#1.txt') 1,000 (1 %) (seed 2)")
     assert says(table.notes, "Fewer than three seeds in 3 of 6 cells")
     assert says(few_shot([record(seed=seed, failed="boom") for seed in range(8)]).notes, "Failed: 3 more jobs")
 
@@ -80,6 +81,19 @@ def test_a_table_of_several_libraries_of_linear_layers_says_so() -> None:
     assert says(made("blas", "onednn", "blas"), "Linear layers by several libraries", "blas; onednn")
     for alike in (("blas", "blas"), ("", "onednn"), ("", "")):  # records of before do not say
         assert not says(made(*alike), "Linear layers")
+
+
+def test_the_short_footer_has_at_most_three_lines() -> None:
+    problems = [Problem(Path("/r/runs/a.json"), "not a record: EOF")]
+    short = few_shot(grid(), problems, StudyQuery(select="both")).in_short()
+    assert short.caption.startswith("Mean ± sample standard deviation over 3 seeds; best checkpoint on stsb-dev")
+    assert short.notes == ("† uses data beyond the subset.", "Excluded as unreadable: 1 file. More: --detail.")
+    assert not short.signature
+
+
+def test_what_does_not_vary_has_no_spread_and_no_number_of_seeds() -> None:
+    (row,) = few_shot(seeds(values=(50.0, 60.0, 70.0))).rows
+    assert (row.cells[0].n, row.cells[0].sd, figures(row.cells[0])) == (3, 0.0, "60.00")
 
 
 def test_what_was_not_tested_is_not_called_equal() -> None:

@@ -71,7 +71,7 @@ def spoil(folder: Path, change: Change) -> str:
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_record_that_cannot_be_is_left_out_and_counted(folder: Path, name: str) -> None:
     key = spoil(folder, CHANGES[name])
-    shown = call("report", folder)
+    shown = call("report", folder, "--detail")
     assert shown.exit_code == 0, shown.output
     assert "Excluded as unreadable: 1 file:" in " ".join(shown.stdout.split())
     assert key in shown.stdout

@@ -29,7 +29,7 @@ def heated(temperature: float, points: float, seed: int = 0, rate: float = 0.1) 
 def test_an_ablation_shows_the_full_method_first_and_differences_by_seed() -> None:
     table = ablation([*runs("msse-dcm", LESS), *runs("msse", FULL)])
     assert [row.method for row in table.rows] == ["msse", "msse-dcm"]
-    assert [column.title for column in table.columns] == ["0.1 % (100)", "Δ 0.1 % (100)"]
+    assert [column.title for column in table.columns] == ["100 (0.1 %)", "Δ 100 (0.1 %)"]
     found = table.rows[1].cells[1]
     gap = np.subtract(LESS, FULL)
     assert found.values == dict(enumerate(gap))

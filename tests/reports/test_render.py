@@ -124,14 +124,14 @@ def test_no_number_is_wrapped_or_cut_on_any_screen(width: int, made: Callable[[]
     ("mean", "values", "absent", "text"),
     [
         (72.314, 4, {4: "failed"}, "72.31 ± 0.40 (n=4, 1 failed)"),
-        (72.314, 5, {}, "72.31 ± 0.40 (n=5)"),
+        (72.314, 5, {}, "72.31 ± 0.40"),
         (
             -3.0,
             2,
             {2: "missing", 3: "collapsed", 4: "missing"},
             "-3.00 ± 0.40 (n=2, 1 collapsed, 2 missing) (median 1.00) (IQM --)",
         ),
-        (72.314, 1, {}, "72.31 (n=1)"),
+        (72.314, 1, {}, "72.31"),
         (None, 0, {0: "failed", 1: "missing"}, "-- (1 failed, 1 missing)"),
     ],
 )

@@ -21,7 +21,7 @@ from tests.reports.test_captions import says
 def test_rows_are_methods_and_columns_are_sizes() -> None:
     table = few_shot(grid())
     assert [row.method for row in table.rows] == sorted({one.method for one in grid()})
-    assert [column.title for column in table.columns] == ["0.1 % (100)", "1 % (1,000)"]
+    assert [column.title for column in table.columns] == ["100 (0.1 %)", "1,000 (1 %)"]
     for row in table.rows:
         for column, found in zip(table.columns, row.cells, strict=True):
             runs = {one.seed: one for one in grid() if (one.method, one.subset.size) == (row.method, column.size)}
@@ -32,7 +32,7 @@ def test_rows_follow_a_given_order_and_planned_ones_are_missing() -> None:
     table = few_shot(seeds(), ask=StudyQuery(order=("msse", "simcse"), seeds=tuple(range(5))))
     assert [row.method for row in table.rows] == ["msse", "simcse"]
     assert [(row.cells[0].n, row.cells[0].missing) for row in table.rows] == [(0, 5), (3, 2)]
-    assert says(table.notes, "Missing", "msse 0.1 % (100) (seed 0-4)", "simcse 0.1 % (100) (seed 3-4)")
+    assert says(table.notes, "Missing", "msse 100 (0.1 %) (seed 0-4)", "simcse 100 (0.1 %) (seed 3-4)")
 
 
 def test_rows_go_by_benchmark_and_name_without_an_order() -> None:
@@ -43,8 +43,8 @@ def test_rows_go_by_benchmark_and_name_without_an_order() -> None:
 def test_both_checkpoints_side_by_side() -> None:
     table = few_shot(seeds(values=(60.0, 60.0, 60.0), last=(50.0, 50.0, 50.0)), ask=StudyQuery(select="both"))
     assert [(column.title, found.mean) for column, found in zip(table.columns, table.rows[0].cells, strict=True)] == [
-        ("0.1 % (100) best", 60.0),
-        ("0.1 % (100) last", 50.0),
+        ("100 (0.1 %) best", 60.0),
+        ("100 (0.1 %) last", 50.0),
     ]
     assert "stsb-dev (1,500 labelled items)" in table.caption
     assert "no labels are used" in table.caption
@@ -117,7 +117,7 @@ def test_a_table_can_be_turned(made: Callable[..., Table], by: str, across: dict
 
 def test_shares_by_tasks_of_one_method() -> None:
     table = per_task(grid(), ask=StudyQuery(by="fraction", methods=("simcse",)))
-    assert [row.head.title for row in table.rows] == ["0.1 % (100)", "1 % (1,000)"]
+    assert [row.head.title for row in table.rows] == ["100 (0.1 %)", "1,000 (1 %)"]
     assert table.rows[1].cells[0] == per_task(grid(), ask=StudyQuery(fractions=(0.01,))).rows[2].cells[0]
     with pytest.raises(BadResults, match="shows one method, the records have 3"):
         per_task(grid(), ask=StudyQuery(by="fraction"))

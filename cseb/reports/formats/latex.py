@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from cseb.reports.document import NOTE, Column, Document, Entry, Grid
+from cseb.reports.document import DETAIL, NOTE, Column, Document, Entry, Grid, marked
 from cseb.reports.formats.terminal import fold
 
 LONGEST = 28  # characters of a name on one line
@@ -49,11 +49,12 @@ def write(document: Document) -> str:
     Numbers stand flush right, so that points stand below each other; what a cell lacks is said below, at a raised
     letter. A table wider than the line is made smaller.
     """
-    held: Counter[str] = Counter()
+    labels: Counter[str] = Counter()
     tables = []
     for grid in document.grids:
-        held[grid.name] += 1
-        label = grid.name if held[grid.name] == 1 else f"{grid.name}-{held[grid.name]}"
+        label = re.sub(r"[^\w-]+", "-", grid.label or grid.name)
+        labels[label] += 1
+        label += f"-{labels[label]}" if labels[label] > 1 else ""
         tables.append(_environment(grid, label))
     return "\n".join(tables)
 
@@ -66,7 +67,7 @@ def tex(text: str) -> str:
 def _environment(grid: Grid, label: str) -> str:
     letters = _letters(grid)
     sides = "".join("r" if column.numeric else "l" for column in grid.columns)
-    caption = f"{tex(grid.title)}. {tex(grid.caption)}" if grid.caption else tex(grid.title)
+    caption = f"{tex(grid.title)}. {tex(marked(grid.caption, 'Bold'))}" if grid.caption else tex(grid.title)
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -84,7 +85,11 @@ def _environment(grid: Grid, label: str) -> str:
         r"\end{tabular}}",
         r"\par\smallskip",
         *(rf"{{\raggedright\footnotesize $^{{{letter}}}$ {tex(reason)}\par}}" for reason, letter in letters.items()),
-        *(rf"{{\raggedright\footnotesize {tex(note)}\par}}" for note in grid.notes),
+        *(
+            rf"{{\raggedright\footnotesize {tex(marked(note, 'Bold').removesuffix(DETAIL).strip())}\par}}"
+            for note in grid.notes
+            if note != DETAIL
+        ),
         *([rf"{{\raggedright\tiny\ttfamily {tex(grid.signature)}\par}}"] if grid.signature else []),
         r"\end{table}",
     ]

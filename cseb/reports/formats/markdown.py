@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from cseb.reports.document import NOTE, Column, Document, Entry, Grid
+from cseb.reports.document import NOTE, Column, Document, Entry, Grid, marked
 
 
 def write(document: Document) -> str:
@@ -33,8 +33,8 @@ def _table(grid: Grid) -> str:
         *(f"| {' | '.join(map(_cell, row, grid.columns))} |" for row in grid.rows),
     ]
     for block in (
-        [pipe(grid.caption)] if grid.caption else [],
-        [f"- {pipe(note)}" for note in grid.notes],
+        [pipe(marked(grid.caption, "Bold"))] if grid.caption else [],
+        [f"- {pipe(marked(note, 'Bold'))}" for note in grid.notes],
         [code(grid.signature)] if grid.signature else [],
     ):
         lines += ["", *block] if block else []

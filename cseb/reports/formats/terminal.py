@@ -7,7 +7,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from cseb.reports.document import Column, Document, Entry, Grid
+from cseb.reports.document import BEST, Column, Document, Entry, Grid, marked
 from cseb.reports.text_table import GAP, aligned
 
 NAME = 20  # characters that the names of rows have at least
@@ -39,7 +39,7 @@ def _text(grid: Grid, width: int) -> str:
     notes = [
         line
         for note in (grid.caption, *grid.notes)
-        for line in textwrap.wrap(note, width, subsequent_indent="  ", break_on_hyphens=False)
+        for line in textwrap.wrap(marked(note, BEST), width, subsequent_indent="  ", break_on_hyphens=False)
     ]
     below = [*notes, *([grid.signature] if grid.signature else [])]
     return "\n".join([grid.title, "", *body, *([""] if below else []), *below]) + "\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cseb.analysis.comparable import tag
 from cseb.records.record import Record
-from cseb.reports.document import Curves, Document, Entry, Grid, Heading
+from cseb.reports.document import Curves, Document, Entry, Grid, Heading, marked
 from cseb.reports.formats.html.curves import drawn
 from cseb.text import plain, quantity
 
@@ -85,8 +85,8 @@ def _grid(
             }
             for row in grid.rows
         ],
-        "caption": grid.caption if grid.caption not in shown_above else "",
-        "notes": [note for note in grid.notes if note not in shown_above],
+        "caption": marked(grid.caption, "Bold") if grid.caption not in shown_above else "",
+        "notes": [marked(note, "Bold") for note in grid.notes if note not in shown_above],
         "signature": grid.signature,
     }
 
