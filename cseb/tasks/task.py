@@ -55,7 +55,7 @@ class Loaded(Protocol):
         """
 
     def clusters(self) -> npt.NDArray[np.int64]:
-        """Return the cluster of each item, (N,); items of one cluster are dependent, such as pairs with a common text."""
+        """Return the cluster of each item, (N,): items that depend on each other, such as pairs with a common text."""
 
 
 def calls_encoder(loaded: Loaded) -> bool:
