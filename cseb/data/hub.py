@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,15 @@ _REF = re.compile(
     r"(?P<name>[\w.-]+(/[\w.-]+)?)(/(?P<file>[^:@]+))?(:(?P<config>[^:@/]+))?(@(?P<revision>[^:@]+))?", re.ASCII
 )
 _BATCH = 1000  # rows
+SAVED = ("state.json", "dataset_dict.json")  # written by `save_to_disk` of a data set, and of one with splits
 
 
 def hub_rows(place: str, column: str) -> Iterator[str]:
     """The text of every row of the `train` split of a data set, or of one of its files.
 
     place: what follows `hub:` in the name of a corpus, one of
-    FOLDER (of .parquet, .jsonl, .csv, ... files), OWNER/NAME[:CONFIG][@REVISION], OWNER/NAME/FILE[@REVISION].
+    FOLDER (of .parquet, .jsonl, .csv, ... files, or written by `save_to_disk`),
+    OWNER/NAME[:CONFIG][@REVISION], OWNER/NAME/FILE[@REVISION].
 
     Raises: BadData, which says what to do without a network.
     """
@@ -98,14 +100,12 @@ def _told(listener: Listener, file: str) -> Any:
 
 
 def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:
-    import datasets
-
     columns = Columns.of(column)
     number = length = 0
     try:
         if "streaming" not in where:
             _reach(where["path"], where["revision"])
-        for batch in datasets.load_dataset(split="train", **where).iter(_BATCH):
+        for batch in _opened(where).iter(_BATCH):
             columns = columns.found(list(batch), ref)
             for row in zip(*(batch[one] for one in columns.names), strict=True):
                 number += 1
@@ -121,6 +121,16 @@ def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:
             f"{ref} cannot be read ({_brief(error)}); without a network, put its .parquet, .jsonl or .csv files into a "
             f"folder and name it hub:FOLDER, or put one sentence on each line of a .txt file and name that"
         ) from error
+
+
+def _opened(where: Mapping[str, Any]) -> Any:
+    """Return the `train` split of a data set: from the hub, a folder of files, or a folder of `save_to_disk`."""
+    import datasets
+
+    if "streaming" in where and any((Path(where["path"]) / name).is_file() for name in SAVED):
+        saved = datasets.load_from_disk(where["path"])
+        return saved if isinstance(saved, datasets.Dataset) else saved["train"]
+    return datasets.load_dataset(split="train", **where)
 
 
 def _reach(name: str, revision: str | None) -> None:

@@ -11,14 +11,15 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedIOBase
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from cseb.data.bounded import MIB
 from cseb.data.columns import DEFAULT_COLUMNS, Columns
 from cseb.data.gzip_files import UNPACKED, open_unpacked
 from cseb.errors import BadData, first_line
@@ -27,6 +28,8 @@ from cseb.text import quantity
 LONGEST_FIELD = 2**24  # characters; a longer one means a quotation mark that is never closed
 LONGEST_LINE = 2 * LONGEST_FIELD  # bytes; no sentence has as many
 BATCH = 64  # rows of a parquet file at a time: a dictionary of one long text can stand for all of them
+LONGEST_ARRAY = 256 * MIB  # bytes of a JSON array, which is read at once
+ARROW_FILE = b"ARROW1"  # first bytes of an Arrow file; an Arrow stream has none of its own
 _BOM = b"\xef\xbb\xbf"
 _QUOTED = re.compile('"[^"]*"')
 _NO_NAME = re.compile(r"[\s|]")  # a sentence, or several columns between something else than commas and semicolons
@@ -154,6 +157,21 @@ def objects(file: BufferedIOBase, name: str) -> Iterator[tuple[int, dict[str, ob
         yield number, row
 
 
+def listed_objects(file: BufferedIOBase, name: str) -> Iterator[tuple[int, dict[str, object] | None]]:
+    """Yield place, from 1, and content of every object of a JSON array.
+
+    Raises:
+        BadData: for anything else than an array of objects.
+    """
+    content = file.read(LONGEST_ARRAY + 1)
+    if len(content) > LONGEST_ARRAY:
+        raise BadData(f"{name} is longer than {LONGEST_ARRAY:,} bytes; save it as .jsonl (one object per line)")
+    rows = json.loads(content.removeprefix(_BOM).decode())  # `opened` answers what cannot be read
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadData(f"{name} is not a list of objects such as [{{...}}, {{...}}]; one object per line is .jsonl")
+    yield from enumerate(rows, 1)
+
+
 def _delimited(
     file: BufferedIOBase, name: str, columns: Columns, *, delimiter: str, quoting: Literal[0, 3]
 ) -> Iterator[str]:
@@ -166,12 +184,18 @@ def _delimited(
         yield columns.line((row[one] for one in at), name, number) if row else ""
 
 
-def _jsonl(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]:
-    for number, row in objects(file, name):
+def _objects(
+    file: BufferedIOBase,
+    name: str,
+    columns: Columns,
+    *,
+    read: Callable[[BufferedIOBase, str], Iterator[tuple[int, dict[str, object] | None]]],
+) -> Iterator[str]:
+    for number, row in read(file, name):
         if row is None:
             yield ""
             continue
-        columns = columns.found(list(row), f"{name}, line {number}")
+        columns = columns.found(list(row), f"{name}, row {number}")
         yield columns.line((row[one] for one in columns.names), name, number)
 
 
@@ -179,28 +203,57 @@ def _parquet(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]
     import pyarrow
     from pyarrow import parquet
 
-    number = length = 0
     try:
-        if not file.seekable():
-            file = io.BytesIO(file.read())
-        with parquet.ParquetFile(file) as table:
+        with parquet.ParquetFile(file if file.seekable() else io.BytesIO(file.read())) as table:
             columns = columns.found(table.schema_arrow.names, name)
-            for batch in table.iter_batches(batch_size=BATCH, columns=list(columns.names), use_threads=False):
-                for row in zip(*(batch.column(one).to_pylist() for one in columns.names), strict=True):
-                    number += 1
-                    text = columns.line(row, name, number)
-                    length += len(text)
-                    if len(text) > LONGEST_FIELD or length > UNPACKED:
-                        raise BadData(f"{name}, row {number}: more text than allowed for such a file")
-                    yield text
+            batches = table.iter_batches(batch_size=BATCH, columns=list(columns.names), use_threads=False)
+            yield from _batch_lines(batches, name, columns)
     except pyarrow.ArrowException as error:
         raise BadData(f"{name} is not a valid parquet file: {error}") from error
+
+
+def _arrow(file: BufferedIOBase, name: str, columns: Columns) -> Iterator[str]:
+    """Yield the lines of an Arrow stream, as the library datasets writes it, or of an Arrow (Feather) file."""
+    import pyarrow
+
+    source = file if file.seekable() else io.BytesIO(file.read())
+    is_file = source.read(len(ARROW_FILE)) == ARROW_FILE
+    source.seek(0)
+    try:
+        with (pyarrow.ipc.open_file if is_file else pyarrow.ipc.open_stream)(source) as table:
+            columns = columns.found(table.schema.names, name)
+            batches = map(table.get_batch, range(table.num_record_batches)) if is_file else table
+            yield from _batch_lines(_small(batches), name, columns)
+    except pyarrow.ArrowException as error:
+        raise BadData(f"{name} is not a valid Arrow file: {error}") from error
+
+
+def _small(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield checked pieces of at most BATCH rows of Arrow record batches."""
+    for batch in batches:
+        batch.validate(full=True)
+        for start in range(0, len(batch), BATCH):
+            yield batch.slice(start, BATCH)
+
+
+def _batch_lines(batches: Iterable[Any], name: str, columns: Columns) -> Iterator[str]:
+    number = length = 0
+    for batch in batches:
+        for row in zip(*(batch.column(column).to_pylist() for column in columns.names), strict=True):
+            number += 1
+            text = columns.line(row, name, number)
+            length += len(text)
+            if len(text) > LONGEST_FIELD or length > UNPACKED:
+                raise BadData(f"{name}, row {number}: more text than allowed for such a file")
+            yield text
 
 
 FORMATS: dict[str, Reader] = {
     ".txt": _txt,
     ".csv": partial(_delimited, delimiter=",", quoting=csv.QUOTE_MINIMAL),
     ".tsv": partial(_delimited, delimiter="\t", quoting=csv.QUOTE_NONE),  # in a .tsv a quotation mark is text
-    ".jsonl": _jsonl,
+    ".jsonl": partial(_objects, read=objects),
+    ".json": partial(_objects, read=listed_objects),
     ".parquet": _parquet,
+    ".arrow": _arrow,
 }

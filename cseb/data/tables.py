@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import BufferedIOBase
 from pathlib import Path
 
-from cseb.data.bounded import MIB
-from cseb.data.readers import cells, ending, objects, opened
+from cseb.data.readers import cells, ending, listed_objects, objects, opened
 from cseb.errors import BadData
 from cseb.text import HALVES
 
 ENDINGS = (".csv", ".tsv", ".jsonl", ".json")
-LONGEST = 256 * MIB  # bytes of a list in JSON, which is read at once
 HINT = f"a task file ends in {', '.join(ENDINGS)}, with or without .gz"
 
 Row = tuple[object, ...]  # text, or what JSON has: numbers, lists, None
@@ -54,7 +51,7 @@ def read_table(path: Path) -> Table:
     with opened(path, HINT) as file:
         if ending(path) in (".csv", ".tsv"):
             return _delimited(file, path)
-        return _named(path, _listed(file, path) if ending(path) == ".json" else objects(file, str(path)))
+        return _named(path, (listed_objects if ending(path) == ".json" else objects)(file, str(path)))
 
 
 def _delimited(file: BufferedIOBase, path: Path) -> Table:
@@ -75,15 +72,3 @@ def _named(path: Path, found: Iterable[tuple[int, dict[str, object] | None]]) ->
     columns = tuple(held[0][1]) if held else ()
     rows = tuple(tuple(row.get(name) for name in columns) for _, row in held)
     return Table(path, columns, rows, tuple(line for line, _ in held))
-
-
-def _listed(file: BufferedIOBase, path: Path) -> Iterator[tuple[int, dict[str, object]]]:
-    content = file.read(LONGEST + 1)
-    if len(content) > LONGEST:
-        raise BadData(
-            f"{path} is longer than {LONGEST:,} bytes; save it as .jsonl (one object per line), which may be longer"
-        )
-    found = json.loads(content.decode())  # opened() answers what cannot be read
-    if not isinstance(found, list) or not all(isinstance(row, dict) for row in found):
-        raise BadData(f"{path} is not a list of objects such as [{{...}}, {{...}}]; one object per line is .jsonl")
-    yield from enumerate(found, 1)

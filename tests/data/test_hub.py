@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import datasets
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
@@ -27,6 +28,22 @@ def test_a_folder_is_read_as_a_data_set(tmp_path: Path, name: str) -> None:
     corpus = read_corpus(f"hub:{tmp_path}")
     assert list(corpus) == ["one", "two"]
     assert (corpus.name, corpus.blank) == (f"hub:{tmp_path}", 1)
+
+
+@pytest.mark.parametrize("splits", [False, True])
+def test_a_folder_of_save_to_disk_is_read(tmp_path: Path, splits: bool) -> None:
+    rows = datasets.Dataset.from_dict({"n": [1, 2, 3], "text": ["one", None, "two"]})
+    saved = datasets.DatasetDict({"test": rows.select([0]), "train": rows}) if splits else rows
+    saved.save_to_disk(tmp_path / "saved")
+    corpus = read_corpus(f"hub:{tmp_path / 'saved'}")
+    assert (list(corpus), corpus.blank) == (["one", "two"], 1)
+
+
+def test_a_damaged_folder_of_save_to_disk_is_refused(tmp_path: Path) -> None:
+    datasets.Dataset.from_dict({"text": ["one"]}).save_to_disk(tmp_path)
+    next(tmp_path.glob("*.arrow")).write_bytes(b"no arrow")
+    with pytest.raises(BadData, match="cannot be read"):
+        read_corpus(f"hub:{tmp_path}")
 
 
 def test_a_folder_may_have_odd_characters_in_its_name(tmp_path: Path) -> None:

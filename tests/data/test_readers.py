@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 from cseb.data.read_corpus import read_corpus
 from cseb.data.readers import FORMATS, LONGEST_FIELD
@@ -24,6 +24,13 @@ def table(path: Path, **columns: object) -> bytes:
     return path.read_bytes()
 
 
+def arrow(path: Path, **columns: object) -> bytes:
+    content = pa.table(columns)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, content.schema) as stream:
+        stream.write_table(content)
+    return path.read_bytes()
+
+
 def read(folder: Path, name: str, content: bytes, column: str = "") -> list[str]:
     (folder / name).write_bytes(content)
     return list(read_corpus(str(folder / name), column))
@@ -34,6 +41,8 @@ CONTENT: dict[str, Callable[[Path], bytes]] = {
     ".csv": lambda folder: b'id,text\r\n1,one\r\n2,"two \xc3\xa4"\r\n3,\r\n4,three\r\n',
     ".tsv": lambda folder: b"text\tid\none\t1\ntwo \xc3\xa4\t2\n\t3\nthree\t4\n",
     ".jsonl": lambda folder: b'{"text": "one"}\n{"text": "two \\u00e4", "id": 1}\n{"text": null}\n{"text": "three"}\n',
+    ".json": lambda folder: b'[{"text": "one"}, {"text": "two \\u00e4", "id": 1}, {"text": null}, {"text": "three"}]',
+    ".arrow": lambda folder: arrow(folder / "made", id=[1, 2, 3, 4], text=["one", "two ä", None, "three"]),
     ".parquet": lambda folder: table(folder / "made", id=[1, 2, 3, 4], text=["one", "two ä", None, "three"]),
 }
 
@@ -42,7 +51,7 @@ CONTENT: dict[str, Callable[[Path], bytes]] = {
 @pytest.mark.parametrize("ending", FORMATS)
 def test_every_format_gives_the_same_sentences(tmp_path: Path, ending: str, bom: bytes) -> None:
     content = CONTENT[ending](tmp_path)
-    content = content if ending == ".parquet" else bom + content
+    content = content if ending in (".parquet", ".arrow") else bom + content
     assert read(tmp_path, f"a{ending}", content) == ["one", "two ä", "three"]
     assert read(tmp_path, f"a{ending.upper()}.gz", gzip.compress(content)) == ["one", "two ä", "three"]
 
@@ -125,11 +134,16 @@ def open_quote() -> bytes:
         ("a.jsonl", b'{"text": "a"}\n{"text"\n', "", "line 2 is not JSON"),
         ("a.jsonl", b"[" * 100_000, "", "line 1 is not JSON"),
         ("a.jsonl", b'["a"]\n', "", "line 1 is a list; an object"),
-        ("a.jsonl", b'{"text": "a"}\n{"txt": "b"}\n', "", "line 2 has no column 'text'; found: 'txt'"),
+        ("a.jsonl", b'{"text": "a"}\n{"txt": "b"}\n', "", "row 2 has no column 'text'; found: 'txt'"),
         ("a.jsonl", b'{"text": "a"}\n{"text": 3}\n', "", "row 2: column 'text' holds a int; text is needed"),
         ("a.jsonl", b'{"text": "\\ud800"}\n', "", "row 1 holds an unpaired surrogate"),
         ("a.parquet", b"PAR1 but not really PAR1", "", "a.parquet"),
-        ("a.doc", b"", "", r"does not end in \.txt, \.csv, \.tsv, \.jsonl, \.parquet, with or without \.gz"),
+        (
+            "a.doc",
+            b"",
+            "",
+            r"does not end in \.txt, \.csv, \.tsv, \.jsonl, \.json, \.parquet, \.arrow, with or without \.gz",
+        ),
     ],
 )
 def test_a_fault_is_named_with_its_place(tmp_path: Path, name: str, content: bytes, column: str, message: str) -> None:
@@ -194,3 +208,21 @@ def test_a_damaged_parquet_file_makes_no_traceback(data: st.DataObject) -> None:
             assert read(Path(folder), "a.parquet", bytes(content))
         except CsebError as error:
             assert "\n" not in str(error)
+
+
+def test_an_arrow_file_is_read_like_an_arrow_stream(tmp_path: Path) -> None:
+    feather.write_feather(pa.table({"text": ["one", "two"]}), str(tmp_path / "made"))
+    assert read(tmp_path, "a.arrow", (tmp_path / "made").read_bytes()) == ["one", "two"]
+
+
+def test_damaged_arrow_files_are_refused(tmp_path: Path) -> None:
+    whole = arrow(tmp_path / "made", text=["one", "two"] * 100)
+    for content in (b"", b"no arrow at all", whole[:200], b"ARROW1\0\0" + whole):
+        with pytest.raises(BadData, match=r"a\.arrow"):
+            read(tmp_path, "a.arrow", content)
+
+
+@pytest.mark.parametrize("content", [b'{"text": "one"}', b'["one", "two"]', b"[", b"3"])
+def test_json_without_an_array_of_objects_is_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(BadData, match=r"a\.json"):
+        read(tmp_path, "a.json", content)
