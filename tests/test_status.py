@@ -46,13 +46,13 @@ def test_what_broke_without_a_record_is_told_and_not_waited_for(store: Store, la
     why = {"mistake": "the corpus is gone", "left": "the worker ended with exit code 3"}[label]
     assert (lines[0], lines[-1]) == ("1 of 2 done, 1 failed", f"failed: {label} 10 % seed 1: {why}")
     folder = JobStates(store)
-    folder.look()
+    folder.update()
     assert folder.finished()
 
     def watch(event: Event) -> None:
         if isinstance(event, Started):
             seen.append(JobStates(store))
-            seen[-1].look()
+            seen[-1].update()
 
     seen: list[JobStates] = []
     launch(jobs[1:], store, Local(2), watch, target=standin_jobs.TARGET)

@@ -80,7 +80,7 @@ def picture(states: JobStates, valid: Sequence[Claim], invalid: Sequence[Claim])
     from cseb.experiment.planned_jobs import Planned
     from cseb.records.progress import Progress
 
-    states.look()
+    states.update()
     claims = {claim.key: claim for claim in valid}
     jobs = states.planned()
     jobs |= {key: Planned(claim.method, claim.fraction, claim.seed) for key, claim in claims.items()}
@@ -94,7 +94,7 @@ def picture(states: JobStates, valid: Sequence[Claim], invalid: Sequence[Claim])
         running={key: Progress(key, claim.step, claim.steps, claim.loss, claim.dev) for key, claim in claims.items()},
         since={key: time.monotonic() - max(0.0, time.time() - claim.started) for key, claim in claims.items()},
     )
-    lines = [f"failed: {_name(jobs[key])}: {plain(states.why(key))}" for key in sorted(board.failed)]
+    lines = [f"failed: {_name(jobs[key])}: {plain(states.reason(key))}" for key in sorted(board.failed)]
     for claim in states.stale(invalid):
         name = _name(Planned(claim.method, claim.fraction, claim.seed))
         lines.append(f"stale: {name}: process {claim.pid} on {plain(claim.host)} has ended; run cseb run again")

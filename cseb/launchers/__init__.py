@@ -1,7 +1,7 @@
-"""Launchers run jobs on this machine or a cluster; a job does not know where it runs, and a lost worker costs one job.
+"""Launchers run jobs on this machine or a cluster; a lost worker costs one job.
 
-A job may be tried twice without harm, and its record is complete or absent: so all that a launcher has to do is to try
-each job at least once.
+A job may be tried twice without harm, and its record is complete or absent: a launcher only has to try each job at
+least once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Launcher(Protocol):
     """The interface of a launcher."""
 
     def run(self, runner: JobRunner, jobs: Sequence[Job], tell: Watch) -> None:
-        """Try each job at least once and tell what happens; whatever ends this call ends what it has started."""
+        """Try each job at least once and report events to `tell`; any exception ends what this call has started."""
         ...
 
 
@@ -41,27 +41,25 @@ def launch(
 ) -> Summary:
     """Run every job and report events to `watch`; a job whose record appears meanwhile counts as done.
 
-    Ctrl-C and SIGTERM end what runs and are told in the summary. The options are those of JobRunner.
+    Ctrl-C and SIGTERM end running jobs; the summary says so. The options are those of JobRunner.
     """
     summary = Summary(total=len(jobs))
     received: list[int] = []
 
-    def answer(number: int, frame: FrameType | None) -> None:
+    def on_signal(number: int, frame: FrameType | None) -> None:
         received.append(number)
         stop(number, frame)
 
     def tell(event: Event) -> None:
         nonlocal summary
-        if (
-            received
-        ):  # what a handler raises is lost in some places, such as importlib's callbacks while torch is loaded
+        if received:  # an exception of a handler is lost in some places, such as importlib's callbacks
             raise Stop
         summary = summary.after(event)
         note(store.folder, event)
         watch(event)
 
     try:
-        with handled_signals(answer):
+        with handled_signals(on_signal):
             launcher.run(JobRunner(target, store, models, again, time_limit), jobs, tell)
     except KeyboardInterrupt:
         return replace(summary, stopped=True)

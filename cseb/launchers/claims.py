@@ -108,7 +108,7 @@ class Claims:
         with contextlib.suppress(OSError):  # a disk that is full or read-only: jobs run without claims
             self.folder.mkdir(exist_ok=True)
             with self._lock():
-                if not force and (found := _read(self._path(job.key))) is not None and found[1]:
+                if not force and (other := _read(self._path(job.key))) is not None and other[1]:
                     return False
                 self._write(claim)
         return True
@@ -166,8 +166,8 @@ def folder_of(results: Path) -> Path:
 
 def claims_of(results: Path) -> tuple[list[Claim], list[Claim]]:
     """Return the valid claims in a folder of results, and those whose process has ended or that have expired."""
-    found = [claim for path in listed(folder_of(results)) if path.suffix == ".json" and (claim := _read(path))]
-    return [claim for claim, valid in found if valid], [claim for claim, valid in found if not valid]
+    claims = [claim for path in listed(folder_of(results)) if path.suffix == ".json" and (claim := _read(path))]
+    return [claim for claim, valid in claims if valid], [claim for claim, valid in claims if not valid]
 
 
 def _read(path: Path) -> tuple[Claim, bool] | None:

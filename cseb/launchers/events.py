@@ -45,7 +45,7 @@ Watch = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What became of the jobs."""
+    """Counts of jobs by outcome."""
 
     total: int
     done: int = 0
@@ -54,7 +54,7 @@ class Summary:
     stopped: bool = False  # by Ctrl-C or SIGTERM
 
     def after(self, event: Event) -> Summary:
-        """The summary with one more event counted."""
+        """Return the summary with one more event counted."""
         match event:
             case Finished(record=record) if record.status == "done":
                 return replace(self, done=self.done + 1)

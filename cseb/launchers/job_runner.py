@@ -1,4 +1,4 @@
-"""Run one job; whatever goes wrong becomes an event."""
+"""Run one job; every error becomes an event."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ RUN_JOB = "cseb.experiment.run_job:run_job"
 
 @dataclass(frozen=True, slots=True)
 class JobRunner:
-    """Runs a job; holds what is the same for all jobs and is sent to each worker once.
+    """Run single jobs; sent to each worker once.
 
-    target: "module:function" that runs one job; tests name a stand-in. models: where trained encoders are kept, if
-    anywhere. again: keys of jobs to run although they have a record. time_limit: seconds after which whoever started a
-    worker shall take its job for hung and kill it; a job cannot do that itself.
+    Attributes:
+        target: "module:function" that runs one job; tests name a stand-in.
+        store: The folder of records.
+        models: The folder of trained encoders, if they are kept.
+        again: Keys of jobs to run although they have a record.
+        time_limit: Seconds after which a launcher kills the worker of a job.
     """
 
     target: str
@@ -44,16 +47,16 @@ class JobRunner:
     def attempt(self, job: Job, watch: Callable[[Progress], None]) -> Finished | Broken:
         """Run one job, unless another launcher has done so meanwhile.
 
-        Whatever goes wrong becomes an event, and the grid goes on; where several processes share the job, it is raised.
+        An error becomes an event, and the grid goes on; if several processes share the job, it is raised.
         """
-        alone = job.protocol.processes == 1  # else one might find a record that the others do not see yet
+        single = job.protocol.processes == 1  # several processes might not see a new record at the same time
         try:
-            if alone and job.key not in self.again and (record := self.store.find(job.key)) is not None:
+            if single and job.key not in self.again and (record := self.store.find(job.key)) is not None:
                 return Finished(job.key, record)
             run_job = pkgutil.resolve_name(self.target)
             return Finished(job.key, run_job(job, self.store, watch, models=self.models))
         except Exception as error:
-            if not alone:  # the others wait for this one, and would take its next job for the same: all have to end
+            if not single:  # the other processes wait for this one: all have to end
                 raise
             if isinstance(error, CsebError):
                 return Broken(job.key, "user", str(error))
@@ -63,18 +66,15 @@ class JobRunner:
                 return Broken(job.key, "device", f"{type(error).__name__}: {error}", traceback.format_exc())
             return Broken(job.key, "bug", f"{type(error).__name__}: {error}", traceback.format_exc())
         finally:
-            give_back()
+            release_memory()
 
 
-def give_back() -> None:
-    """Hand free memory back to the system, which glibc does not do by itself where it lies between what is in use.
-
-    A worker that had grown by 190 MB in 108 jobs, with no more objects than after the first, fell below where it began.
-    """
+def release_memory() -> None:
+    """Return free memory to the system, which glibc does not do by itself between blocks in use."""
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def first() -> bool:
-    """Whether this is the process that writes, rank 0 of a distributed job."""
+    """Return whether this is the process that writes: rank 0 of a distributed job."""
     return os.environ.get("RANK", "0") == "0"

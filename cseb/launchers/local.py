@@ -29,16 +29,13 @@ from cseb.launchers.signals import Stop, deferred_signals, signal_name
 from cseb.records.progress import Progress
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
-# Jobs after which a worker is replaced: whatever torch, its libraries or we ourselves never give back, goes with it.
-# A start takes some seconds of imports, so that this costs a few hundredths of a second a job.
-LIFE = 100
+JOBS_PER_WORKER = 100  # before a worker is replaced, which frees memory that libraries never release
 PATIENCE = 3.0  # seconds a worker is given to end before it is killed
-START = 600.0  # seconds a worker is given to start and to load its libraries, which no time limit of jobs counts
+START = 600.0  # seconds a worker is given to start and import its libraries, which no time limit of jobs counts
 WAIT = 2.0  # seconds between two attempts to claim a job that another launcher runs
-LOOK = 3600.0  # at most so many seconds between two checks of the clock: the system refuses to wait for a month
-# glibc raises the thresholds by itself until freed tensors are never given back: a worker grew by a sixth in thirty
-# jobs. Every large tensor is then mapped anew; in huge pages, where Linux gives them on request, that is a tenth of the
-# page faults.
+LONGEST_WAIT = 3600.0  # seconds between two checks of the clock: the system refuses to wait for a month
+# glibc raises these thresholds by itself until freed tensors are never returned to the system: a worker grew by a sixth
+# in thirty jobs. Huge pages, where Linux grants them, avoid nine tenths of the page faults.
 MALLOC = {
     "MALLOC_MMAP_THRESHOLD_": str(4 << 20),
     "MALLOC_TRIM_THRESHOLD_": str(16 << 20),
@@ -48,10 +45,9 @@ MALLOC = {
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """`workers` jobs at a time; one means this very process for jobs on a CPU without a time limit.
+    """Run `workers` jobs at a time; one job on a CPU without a time limit runs in this process.
 
-    until: when worker processes are ended as by Ctrl-C, by time.monotonic(); what this very process does, its caller
-    has to end at an event.
+    until: time of time.monotonic() at which worker processes are ended as by Ctrl-C.
     """
 
     workers: int = 1
@@ -61,17 +57,17 @@ class Local:
         """Try each job once."""
         with Claims(runner.store.folder) as claims:
 
-            def told(event: Event) -> None:
+            def on_event(event: Event) -> None:
                 claims.update(event)
                 tell(event)
 
-            alone = self.workers == 1 and runner.time_limit is None
+            single = self.workers == 1 and runner.time_limit is None
             # A CUDA error can make a process unusable, so GPU jobs run in worker processes, which can be replaced.
-            if alone and all(job.protocol.device == "cpu" or job.protocol.processes > 1 for job in jobs):
-                _in_this_process(runner, deque(jobs), told, claims)
+            if single and all(job.protocol.device == "cpu" or job.protocol.processes > 1 for job in jobs):
+                _in_this_process(runner, deque(jobs), on_event, claims)
             else:
                 names = gpus() if any(job.protocol.device == "cuda" for job in jobs) else ()
-                _Pool(runner, told, deque(jobs), self.workers, claims, names, self.until).run()
+                _Pool(runner, on_event, deque(jobs), self.workers, claims, names, self.until).run()
 
 
 def _in_this_process(runner: JobRunner, waiting: deque[Job], tell: Watch, claims: Claims) -> None:
@@ -91,9 +87,10 @@ def _in_this_process(runner: JobRunner, waiting: deque[Job], tell: Watch, claims
 
 @dataclass(slots=True)
 class _Worker:
-    """A process, our end of its pipe, the job it holds and since when, by a clock that does not jump.
+    """A worker process with the parent's end of its pipe and its current job.
 
-    since: in the future while it starts. gpu: the one it sees, "" for all or none. jobs: how many it has been given.
+    gpu: the GPU it uses; "" for all or none. since: start of the job by time.monotonic(), in the future while the
+    worker starts. jobs: number of jobs it has been given.
     """
 
     process: BaseProcess
@@ -103,8 +100,8 @@ class _Worker:
     since: float = 0.0
     jobs: int = 0
 
-    def hand_over(self, job: Job) -> bool:
-        """Give it a job when it is free; False when it is gone."""
+    def send(self, job: Job) -> bool:
+        """Give the worker a job; return False if its process has ended."""
         self.job, self.since, self.jobs = job, time.monotonic() + START, self.jobs + 1
         try:
             self.pipe.send(job)
@@ -115,7 +112,7 @@ class _Worker:
 
 @dataclass(slots=True)
 class _Pool:
-    """The queue and the workers that are busy with it."""
+    """The queue of jobs and the busy workers."""
 
     runner: JobRunner
     tell: Watch
@@ -127,7 +124,7 @@ class _Pool:
     busy: dict[Connection, _Worker] = field(default_factory=dict)
 
     def run(self) -> None:
-        """Until every job has been tried; whatever ends this ends the workers too."""
+        """Run until every job has been tried; any exception ends the workers too."""
         try:
             while self.waiting or self.busy:
                 while len(self.busy) < self.workers and self._start():
@@ -135,11 +132,11 @@ class _Pool:
                 if not self.busy:
                     time.sleep(WAIT)
                 for pipe in wait(list(self.busy), self._patience()) if self.busy else ():
-                    assert isinstance(pipe, Connection)  # nothing else was waited for
-                    self._hear(self.busy[pipe])
+                    assert isinstance(pipe, Connection)
+                    self._receive(self.busy[pipe])
                 if time.monotonic() >= self.until:
                     raise Stop
-                for worker in self._late():
+                for worker in self._overdue():
                     self._stop(worker)
         finally:
             with deferred_signals():  # a second Ctrl-C must not keep the workers from being ended
@@ -151,17 +148,17 @@ class _Pool:
     def _start(self) -> bool:
         """Start a worker for the next job; return False if there is none that this launcher can claim.
 
-        Each start uses up a job, so that workers that cannot start do not go on forever.
+        Each start uses up a job, so that workers which cannot start end the grid.
         """
         if (job := self.claims.next_job(self.waiting)) is None:
             return False
-        worker = _started(self.runner, job, least_used(self.gpus, [each.gpu for each in self.busy.values()]))
+        worker = _started(self.runner, job, least_used(self.gpus, [busy.gpu for busy in self.busy.values()]))
         self.busy[worker.pipe] = worker
-        worker.hand_over(job)
+        worker.send(job)
         self.tell(Started(job.key))
         return True
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> None:
         event = _next(worker)
         if event is None:
             worker.since = time.monotonic()
@@ -169,8 +166,12 @@ class _Pool:
         self.tell(event)
         if isinstance(event, Progress):
             return
-        if worker.jobs < LIFE and not _spent(event) and (job := self.claims.next_job(self.waiting)) is not None:
-            if worker.hand_over(job):
+        if (
+            worker.jobs < JOBS_PER_WORKER
+            and not _unusable(event)
+            and (job := self.claims.next_job(self.waiting)) is not None
+        ):
+            if worker.send(job):
                 self.tell(Started(job.key))
                 return
             self.claims.release(job.key)
@@ -179,22 +180,22 @@ class _Pool:
         _end(worker)
 
     def _patience(self) -> float | None:
-        """Seconds until the next job, or all of them, may be too late, None without a limit."""
+        """Return the seconds until a job may exceed its time limit; None without a limit."""
         limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
         oldest = min((worker.since for worker in self.busy.values()), default=time.monotonic())
         end = min(oldest + limit, self.until, math.inf if self._full() else time.monotonic() + WAIT)
-        return None if end == math.inf else min(LOOK, max(0.0, end - time.monotonic()))
+        return None if end == math.inf else min(LONGEST_WAIT, max(0.0, end - time.monotonic()))
 
     def _full(self) -> bool:
-        """Whether no worker waits for a job that another launcher has claimed."""
+        """Return whether no worker waits for a job that another launcher has claimed."""
         return not self.waiting or len(self.busy) == self.workers
 
-    def _late(self) -> list[_Worker]:
+    def _overdue(self) -> list[_Worker]:
         limit = math.inf if self.runner.time_limit is None else self.runner.time_limit
         return [worker for worker in self.busy.values() if time.monotonic() - worker.since >= limit]
 
     def _stop(self, worker: _Worker) -> None:
-        """A job that hangs would not listen: its process is killed, and another one takes its place."""
+        """Kill the worker of a job that exceeded its time limit."""
         worker.process.kill()
         del self.busy[worker.pipe]
         _end(worker)
@@ -204,24 +205,24 @@ class _Pool:
 
 
 def _started(runner: JobRunner, job: Job, gpu: str) -> _Worker:
-    """A new process. Ctrl-C reaches the whole group of processes; only the parent answers it."""
+    """Start a worker. Ctrl-C reaches the whole group of processes; only the parent handles it."""
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
+    pipe, worker_pipe = context.Pipe()
     for name, value in MALLOC.items():
         os.environ.setdefault(name, value)  # read when a process starts
-    resource_tracker.ensure_running()  # when it starts, it unblocks SIGINT: so it starts first
-    process = context.Process(target=_work, args=(theirs, runner, job.protocol.threads, gpu), daemon=True)
+    resource_tracker.ensure_running()  # it unblocks SIGINT when it starts, so it starts first
+    process = context.Process(target=_work, args=(worker_pipe, runner, job.protocol.threads, gpu), daemon=True)
     with deferred_signals() as received:
         process.start()
     if received:
         process.terminate()
         raise Stop
-    theirs.close()
-    return _Worker(process, ours, gpu, job)
+    worker_pipe.close()
+    return _Worker(process, pipe, gpu, job)
 
 
 def _next(worker: _Worker) -> Progress | Finished | Broken | None:
-    """What the worker says, None as it begins its job, or that it is dead."""
+    """Return the next event of a worker; None as it begins its job, Broken if its process has ended."""
     try:
         event = worker.pipe.recv()
         assert isinstance(event, Progress | Finished | Broken | None)
@@ -236,7 +237,7 @@ def _next(worker: _Worker) -> Progress | Finished | Broken | None:
         return Broken(worker.job.key, "died", cause + hint)
 
 
-def _spent(event: Finished | Broken) -> bool:
+def _unusable(event: Finished | Broken) -> bool:
     """Return whether a worker must be replaced: its memory was exhausted, or its GPU fails every job after this one."""
     if isinstance(event, Broken):
         return event.kind in ("memory", "device")
@@ -244,7 +245,7 @@ def _spent(event: Finished | Broken) -> bool:
 
 
 def _end(worker: _Worker) -> None:
-    """No process is left behind: a closed pipe tells a worker to leave, and one that does not is killed."""
+    """End a worker: its closed pipe tells it to exit, and it is killed if it does not."""
     worker.pipe.close()
     worker.process.join(PATIENCE)
     if worker.process.is_alive():
@@ -254,12 +255,12 @@ def _end(worker: _Worker) -> None:
 
 
 def _work(pipe: Connection, runner: JobRunner, threads: int, gpu: str) -> None:
-    """A worker's life: jobs in, events out, until the pipe is closed."""
+    """Run jobs from the pipe in a worker process and send their events, until the pipe is closed."""
     for name in THREADS:
-        os.environ[name] = str(threads)  # read when torch and tokenizers are loaded, which is not yet
+        os.environ[name] = str(threads)  # read when torch and tokenizers are imported, which is later
     if gpu:
         os.environ[VISIBLE] = gpu
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     try:
         while True:
             job = pipe.recv()
@@ -270,8 +271,8 @@ def _work(pipe: Connection, runner: JobRunner, threads: int, gpu: str) -> None:
         return
 
 
-def _leave_with_parent() -> None:
-    """A parent that is killed cannot say goodbye; its workers notice, even in the middle of a long step."""
+def _exit_with_parent() -> None:
+    """Exit when the parent has ended, even in the middle of a long step."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

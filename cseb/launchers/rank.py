@@ -10,23 +10,23 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 3  # seconds that a process is given to end when another one has failed, or when all are told to
+PATIENCE = 3  # seconds that a process is given to end after another one failed or after a signal
 INTERRUPTED = 130
 
 
 @contextmanager
 def one_of_several() -> Iterator[None]:
-    """End with the parent, which cannot say goodbye when it is killed; and let the process that failed first be heard.
+    """End with the parent process, and let the process that failed first print its error.
 
-    A mistake of the user's is found by all processes, and the first says it. An uncaught error is often that of a lost
-    connection, because another process was killed: the launcher ends this one before it is printed.
+    All processes find a user's error, and rank 0 prints it. Other errors are often those of a lost connection, because
+    another process was killed: the launcher ends this one before its error is printed.
     """
     parent = int(os.environ["TORCHELASTIC_RUN_ID"])
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
     read_end, write_end = os.pipe()
     os.set_blocking(write_end, False)
     signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
-    threading.Thread(target=_leave_when_signalled, args=(read_end,), daemon=True).start()
+    threading.Thread(target=_exit_on_signal, args=(read_end,), daemon=True).start()
     try:
         yield
     except SystemExit as end:
@@ -38,14 +38,14 @@ def one_of_several() -> Iterator[None]:
         raise
 
 
-def _leave_with(parent: int) -> None:
+def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1)
     os._exit(1)
 
 
-def _leave_when_signalled(read_end: int) -> None:
-    """Ctrl-C and SIGTERM are not heard by the main thread while it waits in C++ for another process to connect."""
+def _exit_on_signal(read_end: int) -> None:
+    """Exit after Ctrl-C or SIGTERM, which the main thread cannot handle while it waits in C++ for a connection."""
     os.read(read_end, 1)
     time.sleep(PATIENCE)
     os._exit(INTERRUPTED)

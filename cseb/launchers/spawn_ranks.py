@@ -1,6 +1,6 @@
 """`--processes P`: this command in P processes that share each batch, started by PyTorch's elastic launcher.
 
-What is here is what that launcher leaves open: exit codes and one line in place of its report; `rank` has the rest.
+This module adds exit codes and one line in place of that launcher's report; `rank` has the rest.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MPI_SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE")  # which
 
 
 def started() -> int:
-    """The number of processes that run this command together; RANK and WORLD_SIZE are set, whoever started them.
+    """Return the number of processes that run this command together; set RANK and WORLD_SIZE for mpirun.
 
-    Raises: BadBenchmark where Accelerate was asked for several and has started one, or RANK and WORLD_SIZE make no
-    sense.
+    Raises:
+        BadBenchmark: Accelerate was to start several and has started one, or RANK and WORLD_SIZE are invalid.
     """
     if WORLD_SIZE not in os.environ and any(name in os.environ for name in MPI_SIZES):
         _name_ranks()
@@ -43,17 +43,17 @@ def started() -> int:
 
 
 def _name_ranks() -> None:
-    """Give what mpirun says of this process PyTorch's names, as Accelerate does when it connects the processes."""
+    """Set PyTorch's variables from those of mpirun, as Accelerate does when it connects the processes."""
     from accelerate.utils.environment import get_cpu_distributed_information
 
-    found = get_cpu_distributed_information()
-    os.environ |= {RANK: str(found.rank), WORLD_SIZE: str(found.world_size), "LOCAL_RANK": str(found.local_rank)}
-    if found.local_world_size == found.world_size:
+    mpi = get_cpu_distributed_information()
+    os.environ |= {RANK: str(mpi.rank), WORLD_SIZE: str(mpi.world_size), "LOCAL_RANK": str(mpi.local_rank)}
+    if mpi.local_world_size == mpi.world_size:
         os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
 
 
 def _count(rank: str | None, count: str | None) -> int:
-    """WORLD_SIZE, once it and RANK are found to make sense."""
+    """Return WORLD_SIZE as a number. Raises: BadBenchmark if it and RANK are invalid."""
     if rank is None and count is None:
         return 1
     environment = f"{RANK}={rank or ''} and {WORLD_SIZE}={count or ''} in the environment"
@@ -71,9 +71,9 @@ def _count(rank: str | None, count: str | None) -> int:
 
 
 def start(count: int, arguments: list[str]) -> int:
-    """Run `cseb` with these arguments in `count` processes; returns the exit code of the first, or of one that failed.
+    """Run `cseb` in `count` processes and return the exit code of the first, or of one that failed.
 
-    A process that fails ends the others: they would wait for it for ever. Raises: Stop, once all are ended.
+    A process that fails ends the others, which would wait for it for ever. Raises: Stop, once all have ended.
     """
     received: list[int] = []
 
@@ -118,8 +118,8 @@ def _start(count: int, arguments: list[str], logs: Path) -> int:
 
 
 def _failed(failures: Mapping[int, ProcessFailure], count: int, logs: Path) -> int:
-    """The exit code of the rank that failed first, and what there is to say of it that rank 0 has not said."""
-    rank = min(failures, key=lambda one: (failures[one].timestamp, failures[one].exitcode == -signal.SIGTERM, one))
+    """Return the exit code of the rank that failed first, and print its error if rank 0 has not."""
+    rank = min(failures, key=lambda rank: (failures[rank].timestamp, failures[rank].exitcode == -signal.SIGTERM, rank))
     code = failures[rank].exitcode
     if code < 0:
         hint = "; out of memory? try fewer --processes" if -code == signal.SIGKILL else ""

@@ -169,7 +169,7 @@ def test_jobs_per_gpu_is_refused_where_it_would_do_nothing(text: str, device: st
 
 
 def test_a_worker_is_replaced_in_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "LIFE", 3)
+    monkeypatch.setattr(local, "JOBS_PER_WORKER", 3)
     grid, monitored = jobs(*["pid"] * 7), Local(1)
     summary = launch(grid, store, monitored, lambda event: None, time_limit=60, target=standin_jobs.TARGET)
     assert summary.done == 7
