@@ -1,4 +1,4 @@
-"""Folds for cross-validation: seeded, stratified and grouped, so that no text is in two folds."""
+"""Folds for cross-validation: seeded, stratified, and grouped so that no text is in two folds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ SEED = 1111  # as in SentEval
 
 
 def deal(groups: Labels, strata: Labels, folds: int, name: str) -> Labels:
-    """The fold of each item, from 0: (N,).
+    """Return the fold of each item, from 0: (N,).
 
-    Items of one group stay together. Groups are put in a seeded order, those of one stratum (that of their first item)
-    next to each other, and dealt out one by one: each stratum is spread as evenly as can be. The same on every machine.
+    Items of one group are in one fold. Groups are shuffled with a fixed seed, sorted by stratum (that of their first
+    item) and assigned in turn, so that each stratum is spread evenly. The result is the same on every machine.
     Raises: BadData with `name` if there are fewer groups than folds.
     """
     _, first, place = np.unique(groups, return_index=True, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Influence of each item on a score, and clusters of dependent items: the input of confidence intervals over items."""
+"""Influence of each item on a score, and clusters of dependent items, for confidence intervals over items."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Floats = npt.NDArray[np.float64]
 
 
 def spearman_influence(similarity: Items, gold: Floats, strata: Labels) -> Influence:
-    """Influence of each pair (N,) on 100 x Spearman's rho of all of them; NaN where rho is not defined.
+    """Return the influence of each pair (N,) on 100 x Spearman's rho of all pairs; NaN where rho is undefined.
 
     similarity, gold: (N,). strata: the fixed sub-dataset of each pair; influences are centred inside it.
-    Delta method: rho is Pearson's correlation of mid-ranks u and v divided by N, ties counted half, and moving one pair
-    moves the ranks of all others too. Time O(N log N).
+    Delta method: rho is Pearson's correlation of mid-ranks u and v divided by N, ties counted half, and one pair
+    changes the ranks of all others. Time O(N log N).
     """
     if not (np.isfinite(similarity).all() and np.ptp(similarity) > 0 and np.ptp(gold) > 0):
         return np.full(len(gold), np.nan)
@@ -38,12 +38,12 @@ def spearman_influence(similarity: Items, gold: Floats, strata: Labels) -> Influ
 
 
 def mean_influence(values: Floats, strata: Labels | None = None) -> Influence:
-    """Influence of each item (N,) on the mean of `values`, which are in points, centred inside each stratum."""
+    """Return the influence of each item (N,) on the mean of `values`, centred inside each stratum."""
     return within(values, np.zeros(len(values), dtype=np.int64) if strata is None else strata)
 
 
 def within(values: Floats, strata: Labels) -> Floats:
-    """`values` (N,) less the mean of their stratum."""
+    """Return `values` (N,) less the mean of their stratum."""
     _, place = np.unique(strata, return_inverse=True)
     means = np.bincount(place, weights=values) / np.bincount(place)
     centred: Floats = values - means[place]
@@ -51,12 +51,12 @@ def within(values: Floats, strata: Labels) -> Floats:
 
 
 def connected(pairs: Sequence[tuple[str, ...]]) -> Labels:
-    """Labels (N,) of groups of texts: two groups joined by a chain of shared texts have the same one."""
+    """Return labels (N,) of groups of texts, equal for groups joined by a chain of shared texts."""
     parent: dict[str, str] = {}
 
     def root(text: str) -> str:
         while (above := parent.setdefault(text, text)) != text:
-            parent[text] = parent[above]  # halves the way for the next who asks
+            parent[text] = parent[above]  # path halving
             text = above
         return text
 
@@ -68,24 +68,24 @@ def connected(pairs: Sequence[tuple[str, ...]]) -> Labels:
 
 
 class _Ranking(NamedTuple):
-    """Values sorted once: which of the K different ones each of them is (N,), and how often each occurs (K,)."""
+    """N values: the index of each among the K distinct ones (N,), and how often these occur (K,)."""
 
     place: Labels
     counts: Labels
 
     @classmethod
     def of(cls, values: Items | Floats) -> _Ranking:
-        """The ranking of values (N,)."""
+        """Return the ranking of values (N,)."""
         _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
         return cls(place, counts)
 
     def mid_ranks(self) -> Floats:
-        """Mid-ranks / N (N,), ties sharing the mean of the ranks they span."""
+        """Return mid-ranks / N (N,): ties share the mean of their ranks."""
         ranks: Floats = (np.cumsum(self.counts) - (self.counts - 1) / 2)[self.place] / len(self.place)
         return ranks
 
     def mean_at_or_above(self, weights: Floats) -> Floats:
-        """(1/N) sum_j weights_j [value_j >= value_i], equal values counted half, for each i."""
+        """Return (1/N) sum_j weights_j [value_j >= value_i], equal values counted half, for each i."""
         sums = np.bincount(self.place, weights=weights)
         above = sums.sum() - np.cumsum(sums) + sums / 2
         result: Floats = above[self.place] / len(self.place)

@@ -1,4 +1,4 @@
-"""Turn questions and answers into a ranking task: relevance, candidate pools and folds."""
+"""Ranking tasks from questions and answers: relevance, candidate pools and folds."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Candidates = Literal["all", "fold"]
 def faq(
     questions: Sequence[str], answers: Sequence[str], *, name: str, folds: int = 5, pool: Candidates = "all"
 ) -> Ranked:
-    """Each question is to find its own answer among all answers.
+    """Return the task to retrieve the answer of each question among all answers.
 
-    Equal answers are one document and equal questions one query, to which every answer given to it is relevant.
+    Equal answers are one document; equal questions are one query, and all of their answers are relevant.
     Questions joined by a chain of shared answers are in one fold. Raises: BadData.
     """
     documents = {text: number for number, text in enumerate(dict.fromkeys(answers))}
@@ -41,9 +41,9 @@ def judged(
     folds: int = 5,
     pool: Candidates = "all",
 ) -> Ranked:
-    """Queries with their template, documents, and the numbers of those relevant to each query.
+    """Return the task of queries with their template, documents, and the numbers of those relevant to each query.
 
-    Equal documents are made one; queries of one template are in one fold; those with no relevant document are left out.
+    Equal documents are merged; queries of one template are in one fold; those without relevant documents are left out.
     Raises: BadData.
     """
     merged = {text: number for number, text in enumerate(dict.fromkeys(documents))}
@@ -58,20 +58,20 @@ def judged(
 
 
 def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ranked:
-    """Each query ranks its own candidates: text of a candidate to whether it is relevant.
+    """Return the task to rank the candidates of each query.
 
-    A query whose candidates are all relevant or all irrelevant says nothing and is left out. Raises: BadData.
+    judgements: By query, its candidates and their relevance. A query whose candidates are all relevant, or all
+    irrelevant, is left out. Raises: BadData.
     """
-    kept = {query: found for query, found in judgements.items() if len(set(found.values())) > 1}
+    kept = {query: candidates for query, candidates in judgements.items() if len(set(candidates.values())) > 1}
     if not kept:
         raise BadData(f"{name} has no query with both a relevant and an irrelevant candidate; there is nothing to rank")
-    documents = {
-        text: number for number, text in enumerate(dict.fromkeys(text for each in kept.values() for text in each))
-    }
+    texts = dict.fromkeys(text for candidates in kept.values() for text in candidates)
+    documents = {text: number for number, text in enumerate(texts)}
     pools, relevant = [], []
-    for number, found in enumerate(kept.values()):
-        pools.append(Pool(np.array([number]), np.sort([documents[text] for text in found])))
-        relevant.append(sorted(documents[text] for text, good in found.items() if good))
+    for number, candidates in enumerate(kept.values()):
+        pools.append(Pool(np.array([number]), np.sort([documents[text] for text in candidates])))
+        relevant.append(sorted(documents[text] for text, good in candidates.items() if good))
     return Ranked(list(kept), list(documents), relevant, pools, np.arange(len(kept)))
 
 

@@ -1,4 +1,4 @@
-"""Labelled sentences: how well a classifier learns the labels from embeddings, and how well K-means finds them."""
+"""Labelled sentences: classification by a logistic regression on embeddings, and clustering by K-means."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ RESTARTS = 10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelled:
-    """N sentences and the number of the label of each, from 0."""
+    """N sentences and the numbers of their labels, from 0."""
 
     texts: Sequence[str]
     labels: Labels
 
     def sha256(self, how: str) -> str:
-        """Of the sentences and labels in order, and of `how` they are used."""
+        """Return the hash of sentences and labels in order, and of `how` they are used."""
         return hashlib.sha256(json.dumps([how, list(self.texts), self.labels.tolist()]).encode()).hexdigest()
 
     def same(self) -> Labels:
-        """Sentences of the same text carry the same label."""
+        """Return groups of equal sentences, (N,)."""
         return connected([(text,) for text in self.texts])
 
 
 def labelled(texts: Sequence[str], labels: Sequence[str], name: str) -> Labelled:
-    """Labels are numbered in the order of their names. Raises: BadData if there are fewer than two."""
+    """Return the sentences with numbered labels, in the order of names. Raises: BadData with fewer than two labels."""
     names, numbers = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
     if len(names) < 2:
         found = f"only the label {str(names[0])[:40]!r}" if len(names) else "no row"
@@ -50,8 +50,8 @@ def labelled(texts: Sequence[str], labels: Sequence[str], name: str) -> Labelled
 class Classification:
     """K-fold cross-validation of a logistic regression, fitted until it converges.
 
-    Features are standardised on the training part of each fold, so that the length of an embedding does not decide how
-    much the L2 penalty (C = 1) weighs. This is not the protocol of SentEval, whose classifier stops early. Folds are
+    Features are standardised on the training part of each fold, so that the effect of the L2 penalty (C = 1) does not
+    depend on the length of embeddings. This is not the protocol of SentEval, whose classifier stops early. Folds are
     stratified by label; equal sentences are in one fold. The score is 100 x accuracy over all N predictions; `detail`
     adds `macro_f1` (a label that is never predicted has 0) and `accuracy/fold1`, ... Items are the predicted numbers.
     """
@@ -60,15 +60,15 @@ class Classification:
     folds: Labels
 
     def sentences(self) -> Sequence[str]:
-        """All of them."""
+        """Return the sentences."""
         return self.data.texts
 
     def sha256(self) -> str:
-        """Of the labelled sentences and the folds."""
+        """Return the hash of labelled sentences and folds."""
         return self.data.sha256(f"classification {self.folds.tolist()}")
 
     def items(self, embed: Embed) -> Items:
-        """The label that is predicted for each sentence by a classifier that has not seen it."""
+        """Return the predicted label of each sentence, by a classifier trained on the other folds."""
         vectors = embed(self.data.texts)
         if _collapsed(vectors):
             return np.full(len(vectors), np.nan, dtype=np.float32)
@@ -79,7 +79,7 @@ class Classification:
         return predicted
 
     def outcome(self, items: Items) -> Outcome:
-        """Accuracy and macro F1 of the predictions."""
+        """Return accuracy and macro F1 of the predictions."""
         right = items == self.data.labels
         folds = {f"accuracy/fold{number + 1}": self.folds == number for number in range(self.folds.max() + 1)}
         if not np.isfinite(items).all():
@@ -89,12 +89,12 @@ class Classification:
         return Outcome(accuracy, figures | {name: 100 * float(right[fold].mean()) for name, fold in folds.items()})
 
     def influence(self, items: Items) -> Influence:
-        """Of each sentence on accuracy, the classifiers being given."""
+        """Return the influence of each sentence on accuracy, for fixed classifiers."""
         right = 100.0 * (items == self.data.labels)
         return mean_influence(np.where(np.isfinite(items).all(), right, np.nan))
 
     def clusters(self) -> Labels:
-        """Equal sentences carry the same label."""
+        """Return equal labels for equal sentences."""
         return self.data.same()
 
 
@@ -113,15 +113,15 @@ class Clustering:
     clusters_wanted: int
 
     def sentences(self) -> Sequence[str]:
-        """All of them."""
+        """Return the sentences."""
         return self.data.texts
 
     def sha256(self) -> str:
-        """Of the labelled sentences and the number of clusters."""
+        """Return the hash of labelled sentences and number of clusters."""
         return self.data.sha256(f"clustering {self.clusters_wanted}")
 
     def items(self, embed: Embed) -> Items:
-        """The cluster of each sentence."""
+        """Return the cluster of each sentence."""
         from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning
 
@@ -135,7 +135,7 @@ class Clustering:
         return clusters
 
     def outcome(self, items: Items) -> Outcome:
-        """V-measure and its relatives."""
+        """Return V-measure, NMI, ARI, homogeneity and completeness."""
         from sklearn import metrics
 
         names = ("v_measure", "nmi", "ari", "homogeneity", "completeness")
@@ -148,9 +148,9 @@ class Clustering:
         return Outcome(figures[0], dict(zip(names, figures, strict=True)))
 
     def influence(self, items: Items) -> Influence:
-        """Of each sentence on V-measure, the clusters being given.
+        """Return the influence of each sentence on V-measure, for fixed clusters.
 
-        Delta method on V = 2 I / (H(label) + H(cluster)): one more sentence moves an entropy by its surprisal.
+        Delta method on V = 2 I / (H(label) + H(cluster)); a sentence changes an entropy by its surprisal.
         """
         if not np.isfinite(items).all():
             return np.full(len(items), np.nan)
@@ -161,12 +161,12 @@ class Clustering:
         return mean_influence(100 * 2 * (shared * total - information * entropies) / total**2)
 
     def clusters(self) -> Labels:
-        """Equal sentences carry the same label."""
+        """Return equal labels for equal sentences."""
         return self.data.same()
 
 
 def classification(data: Labelled, folds: int, name: str) -> Classification:
-    """With its folds. Raises: BadData if there are fewer sentences than folds, or a label has one sentence only."""
+    """Return the task with its folds. Raises: BadData with too few sentences, or a label of a single sentence."""
     same = data.same()
     distinct = np.unique(same, return_index=True)[1]
     alone = np.flatnonzero(np.bincount(data.labels[distinct], minlength=data.labels.max() + 1) < 2)
@@ -181,7 +181,7 @@ def classification(data: Labelled, folds: int, name: str) -> Classification:
 
 
 def clustering(data: Labelled, clusters: int, name: str) -> Clustering:
-    """With as many clusters as labels if `clusters` is 0. Raises: BadData if there are more than sentences."""
+    """Return the task; 0 clusters means one per label. Raises: BadData with more clusters than sentences."""
     wanted = clusters or int(data.labels.max()) + 1
     if not 2 <= wanted <= len(data.texts):
         raise BadData(f"{name} allows 2 to {len(data.texts)} clusters, as many as sentences; {wanted} asked for")
@@ -189,7 +189,7 @@ def clustering(data: Labelled, clusters: int, name: str) -> Clustering:
 
 
 def converged(train: Vectors, labels: Labels, test: Vectors) -> Labels:
-    """Labels of `test` by a logistic regression on standardised `train`."""
+    """Return the labels of `test` predicted by a logistic regression on standardised `train`."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -200,7 +200,7 @@ def converged(train: Vectors, labels: Labels, test: Vectors) -> Labels:
 
 
 def macro_f1(predicted: Items, labels: Labels) -> float:
-    """Mean over the labels there are of 2 hits / (predicted + there)."""
+    """Return the mean F1 over the labels that occur."""
     each = [
         2 * np.sum((predicted == label) & (labels == label)) / (np.sum(predicted == label) + np.sum(labels == label))
         for label in np.unique(labels)
@@ -209,10 +209,10 @@ def macro_f1(predicted: Items, labels: Labels) -> float:
 
 
 def _surprisal(codes: Labels) -> Floats:
-    """-log of the fraction of items that have the same code: (N,)."""
+    """Return -log of the fraction of items with the same code: (N,)."""
     _, place = np.unique(codes, return_inverse=True)
-    found: Floats = -np.log(np.bincount(place) / len(codes))[place]
-    return found
+    surprisal: Floats = -np.log(np.bincount(place) / len(codes))[place]
+    return surprisal
 
 
 def _collapsed(vectors: Vectors) -> bool:

@@ -1,4 +1,4 @@
-"""Rated pairs of sentences: how well the cosine of two embeddings ranks them as human raters do."""
+"""Rated pairs of sentences: correlation of the cosine of two embeddings with human ratings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COEFFICIENTS = {"spearman": "spearmanr", "pearson": "pearsonr"}  # name in a rec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """The pairs of one subset: two lists of N sentences and the N scores that people gave."""
+    """The pairs of one subset: two lists of N sentences and their N human ratings."""
 
     name: str
     left: Sequence[str]
@@ -33,7 +33,7 @@ class RatedPairs:
     The score is 100 x Spearman's rho over all subsets put together ("all"). `detail` holds, each for `spearman` and
     `pearson` and in points: `spearman.all`, `spearman.mean` (plain mean over subsets), `spearman.wmean` (weighted by
     their number of pairs) and, if there are several, one figure for each subset such as `spearman/headlines`.
-    `items` are the cosines, and every figure is worked out from these float32 numbers alone.
+    `items` are the cosines; all scores are computed from these float32 numbers.
 
     Source: the "all" setting of Gao et al. 2021, appendix B; mean and wmean as in Conneau & Kiela 2018.
     """
@@ -41,11 +41,11 @@ class RatedPairs:
     subsets: tuple[Pairs, ...]
 
     def sentences(self) -> list[str]:
-        """Left and right sentences of every subset."""
+        """Return left and right sentences of every subset."""
         return [sentence for each in self.subsets for side in (each.left, each.right) for sentence in side]
 
     def sha256(self) -> str:
-        """Of names, sentences and ratings, in order."""
+        """Return the hash of names, sentences and ratings, in order."""
         rows = [
             f"{each.name}\t{a}\t{b}\t{g!r}\n"
             for each in self.subsets
@@ -54,38 +54,38 @@ class RatedPairs:
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """The cosine of each pair."""
+        """Return the cosine of each pair."""
         left = embed([sentence for each in self.subsets for sentence in each.left])
         right = embed([sentence for each in self.subsets for sentence in each.right])
         return row_cosine(left, right)
 
     def outcome(self, items: Items) -> Outcome:
-        """Cosines against ratings; a figure is None where a correlation is not defined."""
+        """Return correlations of cosines and ratings, None where undefined."""
         detail: dict[str, float | None] = {}
         for name in COEFFICIENTS:
             detail |= self._figures(name, items)
         return Outcome(detail["spearman.all"], detail)
 
     def influence(self, items: Items) -> Influence:
-        """Of each pair on the score, subsets being fixed strata."""
+        """Return the influence of each pair on the score; subsets are fixed strata."""
         gold = np.array([score for each in self.subsets for score in each.gold])
         strata = np.repeat(np.arange(len(self.subsets)), [len(each.gold) for each in self.subsets])
         return spearman_influence(items, gold, strata)
 
     def clusters(self) -> Labels:
-        """Pairs joined by a chain of shared sentences carry the same label."""
+        """Return equal labels for pairs joined by a chain of shared sentences."""
         return connected([pair for each in self.subsets for pair in zip(each.left, each.right, strict=True)])
 
     def _figures(self, name: str, cosine: Vectors) -> dict[str, float | None]:
         sizes = [len(each.gold) for each in self.subsets]
         parts = np.split(cosine, np.cumsum(sizes)[:-1])
         each = [correlation(name, part, subset.gold) for part, subset in zip(parts, self.subsets, strict=True)]
-        known = [figure for figure in each if figure is not None]
-        whole = len(known) == len(each)  # a mean over the subsets that happen to be defined would be another quantity
+        scores = [figure for figure in each if figure is not None]
+        whole = len(scores) == len(each)  # a mean over the subsets that happen to be defined would be another quantity
         figures = {
             f"{name}.all": correlation(name, cosine, [score for subset in self.subsets for score in subset.gold]),
-            f"{name}.mean": float(np.mean(known)) if whole else None,
-            f"{name}.wmean": float(np.average(known, weights=sizes)) if whole else None,
+            f"{name}.mean": float(np.mean(scores)) if whole else None,
+            f"{name}.wmean": float(np.average(scores, weights=sizes)) if whole else None,
         }
         if len(self.subsets) > 1:
             figures |= {f"{name}/{subset.name}": figure for subset, figure in zip(self.subsets, each, strict=True)}
@@ -93,10 +93,9 @@ class RatedPairs:
 
 
 def row_cosine(left: Vectors, right: Vectors) -> Vectors:
-    """Cosine of each row of `left` with the same row of `right`: (N, D) and (N, D) to (N,), 0 for a zero vector.
+    """Return the cosine (N,) of each row of `left` (N, D) with that of `right` (N, D); 0 for a zero vector.
 
-    Worked out in float64 and rounded once: the errors are far below half a step of float32, so that equal vectors have
-    exactly 1, and a pair of equal sentences is not ranked by rounding noise.
+    It is computed in float64 and rounded once, so that equal vectors have exactly 1 and pairs of equal sentences tie.
     """
     a, b = left.astype(np.float64), right.astype(np.float64)
     with np.errstate(all="ignore"):
@@ -107,9 +106,9 @@ def row_cosine(left: Vectors, right: Vectors) -> Vectors:
 
 
 def correlation(name: str, cosine: Vectors, gold: Sequence[float]) -> float | None:
-    """100 x the coefficient of two lists of N numbers, in float64; None if either is constant or not finite.
+    """Return 100 x the coefficient of two lists of N numbers; None if either is constant or not finite.
 
-    Ties share the mean of the ranks they span: ratings are full of them.
+    Ties share the mean of their ranks.
     """
     from scipy import stats  # slow to import, and not needed to read data
 

@@ -1,4 +1,4 @@
-"""Ranking documents by the cosine of their embedding with that of a query: retrieval from a pool, and reranking."""
+"""Retrieval and reranking: documents are ranked by the cosine of their embedding with that of a query."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from cseb.tasks.influence import Labels, mean_influence
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 
 TOP = (1, 3, 5)
-CELLS = 2**22  # similarities held at a time: 16 MB
-COLUMNS = 2**13  # documents raised to float64 at a time
+CELLS = 2**22  # similarities in memory at a time: 16 MB
+COLUMNS = 2**13  # documents converted to float64 at a time
 
 Numbers = npt.NDArray[np.int64]
 
 
 class Pool(NamedTuple):
-    """Queries, and the documents each of them is ranked against: numbers, rising."""
+    """Queries and the documents ranked for each of them: increasing numbers."""
 
     queries: Numbers
     documents: Numbers
@@ -30,15 +30,15 @@ class Pool(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """Queries, documents and which of them belong together.
+    """Queries, documents and their relevance.
 
-    relevant: for each query the numbers of its relevant documents, one or more, all in its pool; whatever nobody has
-    judged is irrelevant. groups: (Q,), clusters of dependent queries. folds: (Q,) from 0, or None.
+    relevant: for each query the numbers of its relevant documents, one or more, all in its pool; documents without a
+    judgement are irrelevant. groups: (Q,), clusters of dependent queries. folds: (Q,) from 0, or None.
 
     The score is 100 x MAP: the mean over queries of average precision over the full ranking, no cut-off. `detail` holds
     `map`, `mrr`, and `top1`, `top3`, `top5`: the fraction of queries with a relevant document among the first k. With
-    folds also each figure inside a fold (`map/fold1`) and the mean of these (`map.folds`), which is what a paper prints
-    that trains on the other folds. Equal cosines are ranked by the number of the document, a zero vector has cosine 0.
+    folds it also contains each score inside a fold (`map/fold1`) and their mean (`map.folds`), as reported in papers
+    that train on the other folds. Equal cosines are ranked by document number; a zero vector has cosine 0.
     `items` are average precision and rank of the first relevant document of each query, (Q, 2).
 
     Source: Tan et al. 2022, section 4.2 and table 2.
@@ -52,11 +52,11 @@ class Ranked:
     folds: Labels | None = None
 
     def sentences(self) -> list[str]:
-        """Queries, then documents."""
+        """Return queries, then documents."""
         return [*self.queries, *self.documents]
 
     def sha256(self) -> str:
-        """Of the texts, what is relevant, the pools and the folds."""
+        """Return the hash of texts, relevance, pools and folds."""
         pools = [[each.tolist() for each in pool] for pool in self.pools]
         folds = None if self.folds is None else self.folds.tolist()
         relevant = [list(map(int, each)) for each in self.relevant]
@@ -64,12 +64,12 @@ class Ranked:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Average precision and first rank; NaN for a query with a cosine that is not finite.
+        """Return average precision and first rank; NaN for a query with a cosine that is not finite.
 
-        NaN throughout if every document is as near as every other to each query: such an encoder has collapsed.
+        NaN throughout if all documents have the same cosine with each query: the encoder has collapsed.
         """
         queries, documents = unit(embed(self.queries)), unit(embed(self.documents))
-        found = np.full((len(self.queries), 2), np.nan, dtype=np.float32)
+        results = np.full((len(self.queries), 2), np.nan, dtype=np.float32)
         collapsed = True
         for pool in self.pools:
             candidates = documents[pool.documents]
@@ -77,31 +77,31 @@ class Ranked:
                 cosines = _cosines(queries[block], candidates)
                 collapsed &= not np.any(np.ptp(cosines, axis=1) > 0)
                 for query, row in zip(block, cosines, strict=True):
-                    found[query] = placed(row, np.searchsorted(pool.documents, np.asarray(self.relevant[query])))
-        return found if not collapsed else np.full_like(found, np.nan)
+                    results[query] = placed(row, np.searchsorted(pool.documents, np.asarray(self.relevant[query])))
+        return results if not collapsed else np.full_like(results, np.nan)
 
     def outcome(self, items: Items) -> Outcome:
-        """MAP, MRR and TOPk; None for each if one query could not be ranked."""
+        """Return MAP, MRR and TOPk; None for each if a query could not be ranked."""
         detail: dict[str, float | None] = dict(_figures(items))
         if self.folds is not None:
-            each = [_figures(items[self.folds == fold]) for fold in np.unique(self.folds)]
-            detail |= {f"{name}.folds": _mean([one[name] for one in each]) for name in each[0]}
-            detail |= {f"{name}/fold{number}": one[name] for number, one in enumerate(each, 1) for name in one}
+            folds = [_figures(items[self.folds == fold]) for fold in np.unique(self.folds)]
+            detail |= {f"{name}.folds": _mean([fold[name] for fold in folds]) for name in folds[0]}
+            detail |= {f"{name}/fold{number}": fold[name] for number, fold in enumerate(folds, 1) for name in fold}
         return Outcome(detail["map"], detail)
 
     def influence(self, items: Items) -> Influence:
-        """Of each query on MAP."""
+        """Return the influence of each query on MAP."""
         return mean_influence(100 * items[:, 0].astype(np.float64))
 
     def clusters(self) -> Labels:
-        """The groups."""
+        """Return the groups."""
         return self.groups
 
 
 def placed(scores: npt.NDArray[np.floating], relevant: Collection[int] | Numbers) -> tuple[float, float]:
-    """Average precision, and rank of the first relevant document.
+    """Return average precision and rank of the first relevant document; NaN if a score is not finite.
 
-    scores: (N,), higher is better, equal ones in their order. relevant: places in it. NaN if a score is not finite.
+    scores: (N,), higher is better, equal scores keep their order. relevant: indices into it.
     """
     if not np.isfinite(scores).all():
         return np.nan, np.nan
@@ -111,7 +111,7 @@ def placed(scores: npt.NDArray[np.floating], relevant: Collection[int] | Numbers
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Rows of length 1, (N, D); a zero vector stays what it is, one that is not finite becomes NaN."""
+    """Return rows of length 1, (N, D); a zero vector stays zero, one that is not finite becomes NaN."""
     with np.errstate(all="ignore"):
         norms = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
         scaled: Vectors = (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
@@ -119,13 +119,13 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def _cosines(queries: Vectors, documents: Vectors) -> Vectors:
-    """(B, D) and (N, D) to (B, N), worked out in float64 and rounded once: equal vectors tie."""
-    found = np.empty((len(queries), len(documents)), dtype=np.float32)
+    """Return cosines (B, N) of (B, D) and (N, D), computed in float64 and rounded once, so that equal vectors tie."""
+    cosines = np.empty((len(queries), len(documents)), dtype=np.float32)
     left = queries.astype(np.float64)
     with np.errstate(invalid="ignore"):
         for start in range(0, len(documents), COLUMNS):
-            found[:, start : start + COLUMNS] = left @ documents[start : start + COLUMNS].astype(np.float64).T
-    return found
+            cosines[:, start : start + COLUMNS] = left @ documents[start : start + COLUMNS].astype(np.float64).T
+    return cosines
 
 
 def _blocks(numbers: Numbers, size: int) -> Iterator[Numbers]:
@@ -138,10 +138,10 @@ def _figures(items: Items) -> dict[str, float | None]:
     if not np.isfinite(items).all():
         return dict.fromkeys(names)
     precision, first = items.astype(np.float64).T
-    found = (precision, 1 / first, *(first <= k for k in TOP))
-    return {name: 100 * float(np.mean(values)) for name, values in zip(names, found, strict=True)}
+    columns = (precision, 1 / first, *(first <= k for k in TOP))
+    return {name: 100 * float(np.mean(values)) for name, values in zip(names, columns, strict=True)}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None
+    defined = [value for value in values if value is not None]
+    return float(np.mean(defined)) if len(defined) == len(values) else None
