@@ -1,4 +1,4 @@
-"""The contract between parts and the trainer: what a part is given, and what it must answer.
+"""The contract between parts and the trainer: what each kind of part receives and returns.
 
 Sizes in every docstring: B sentences, T tokens, D width, L layers, H heads, V words, K queued keys.
 """
@@ -67,7 +67,7 @@ MADE = frozenset({"z", "h", "layers", "attentions", "queue", "language", "frozen
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What the value of a term depends on, so that a part whose work no term of a method reads can be refused.
+    """Inputs on which the value of a term depends, so that a part whose output no term reads is refused.
 
     made: fields of LossInputs and EncodedView named in MADE, which other parts compute. views, edits: how many of them
     it reads, counted from the first. models: frozen teachers of the first stage. tokens: of how many views, counted
@@ -91,7 +91,7 @@ def reads(*made: str, views: int, edits: int = 0, models: int = 0, tokens: int =
 
 @dataclass(frozen=True, slots=True)
 class EarlyStopping:
-    """When training ends before its last step: after `patience` checks in a row without a new lowest loss.
+    """Stop training early, after `patience` checks in a row without a new lowest loss.
 
     every: steps between checks. held_out: sentences whose loss is looked at, at most a tenth of the subset, and which
     are not trained on; 0 = the loss of the batch itself.
@@ -114,14 +114,14 @@ class View(Protocol):
 
     @property
     def views(self) -> int:
-        """How many lists of texts a call returns."""
+        """Number of lists of texts that a call returns."""
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
-        """N sentences to V lists of N texts or more, aligned by position; the same list twice is tokenised once."""
+        """Return V lists of N texts or more for N sentences, aligned; the same list twice is tokenised once."""
 
 
 class Rendering(Protocol):
-    """How one view of a batch is encoded."""
+    """Encodes one view of a batch."""
 
     def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
         """Encode B sentences (see Encoder.forward); the encoder is left as it was."""
@@ -136,27 +136,27 @@ class Composer(Protocol):
     def __call__(
         self, views: Sequence[EncodedView], groups: Sequence[int], head: Callable[[Tensor], Tensor]
     ) -> Sequence[EncodedView]:
-        """sum(groups) renderings to len(groups) views."""
+        """Return len(groups) views from sum(groups) renderings."""
 
 
 @runtime_checkable
 class Paired(Protocol):
-    """A view maker that puts other sentences beside some of a batch, chosen anew at every step."""
+    """A view maker that pairs some sentences of a batch with other sentences, drawn anew at every step."""
 
     def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
-        """Numbers (B,) of the sentences whose last view stands beside the first view of `rows` (B,), of N in all."""
+        """Return the indices (B,), out of N, of the sentences whose last view is paired with `rows` (B,)."""
 
 
 @runtime_checkable
 class Redrawn(Protocol):
-    """A view maker whose last view, or several views or edits in its place, are drawn anew at every step."""
+    """A view maker whose last view, or several views or edits in its place, is drawn anew at every step."""
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of one batch of the last view, cut to `longest`, from its B texts; of k in its place: k B rows."""
+        """Return the tokens of the last view of B texts, cut to `longest`; k B rows for k views in its place."""
 
 
 class Network(Protocol):
-    """A further network that is trained along.
+    """A further network that is trained together with the encoder.
 
     peer: it reads every view, has all terms of its own and is gone at test; else it reads every view but the first,
     and the dev set chooses between the two. needs: costly outputs of the backbone that it reads.
@@ -166,7 +166,7 @@ class Network(Protocol):
     needs: frozenset[str]
 
     def __call__(self, encoder: Encoder) -> Encoder:
-        """The second network, made when the first one has its weights."""
+        """Return the second network, made after the first one has its weights."""
 
 
 class Term(Protocol):
@@ -192,48 +192,48 @@ class NeedsSetup(Protocol):
     """A term with networks of its own."""
 
     def setup(self, encoder: Encoder) -> None:
-        """Called once with the encoder as loaded, before training."""
+        """Prepare the term, once, with the encoder as loaded, before training."""
 
 
 @runtime_checkable
 class Pooled(Protocol):
-    """A term, or a part that changes the encoder, which asks something of the pooler."""
+    """A term, or a part that changes the encoder, which has requirements for the pooler."""
 
     def pools(self, pooler: Any) -> None:
-        """Raises: BadSpec for a pooler that does not do or have it."""
+        """Raise BadSpec if the pooler does not meet the requirements."""
 
 
 @runtime_checkable
 class Hiding(Protocol):
-    """A term that names hidden words. With corrupt_contrast, no term of the method sees them."""
+    """A term that predicts hidden tokens. With corrupt_contrast, all terms of the method read the corrupted tokens."""
 
     corrupt_contrast: bool
 
     def hide(self, ids: Tensor, content: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
-        """Ids (N, T) with some hidden, and what these were; -100 where nothing is to be named."""
+        """Return ids (N, T) with some hidden, and the original ids of these; -100 elsewhere."""
 
 
 @runtime_checkable
 class NeedsPrecomputedTargets(Protocol):
-    """A term that uses frozen teachers' vectors of all that training draws of the subset."""
+    """A term that uses the frozen teachers' vectors of all sentences that training draws."""
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Called once before training with every frozen teacher's vectors (N, D) of all that is drawn, in two views."""
+        """Store what is needed of every frozen teacher's vectors (N, D), in two views; once, before training."""
 
 
 class Stages(Protocol):
-    """What is trained before the method itself, on the same subset and from the same start, and then frozen."""
+    """Models that are trained before the method itself, on the same subset from the same start, and then frozen."""
 
     until: EarlyStopping | None  # None = all its steps
     with_head: bool  # its vectors are those behind the head
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """A resolved method for every frozen teacher of the first stage, without stages of its own."""
+        """Return a resolved method, without stages of its own, for every frozen teacher of the first stage."""
 
 
 @runtime_checkable
 class Outside(Protocol):
-    """A stage that trains nothing: its frozen vectors are those of an embedder from elsewhere.
+    """A stage that trains nothing: its frozen vectors are those of an external embedder.
 
     Its `methods` are none. encoder, pooler: which embedder, as `cseb eval` names one.
     """
@@ -243,11 +243,11 @@ class Outside(Protocol):
     own_width: bool  # its vectors are as wide as the embedder has them, else as the encoder's
 
     def targets(self, embed: Embed, views: Sequence[Sequence[Text]]) -> list[Tensor]:
-        """The frozen vectors (N, E) of the subset in each of two views. Raises: BadSpec."""
+        """Return the frozen vectors (N, E) of the subset in each of two views. Raises: BadSpec."""
 
 
 class Tuning(Protocol):
-    """Which weights of the encoder are trained, or what else is changed in it.
+    """Selects the weights of the encoder that are trained, or changes the encoder otherwise.
 
     It may have `stays = True`: what it adds is needed at test and fits into no ordinary checkpoint; `longer_maps =
     True`: tokens attend to more than one another; `works_untrained = True`: it changes vectors without any training;
@@ -257,34 +257,34 @@ class Tuning(Protocol):
     adds_weights: bool  # it lays weights of its own over those of the backbone
 
     def attach(self, encoder: Encoder) -> None:
-        """Called once with the encoder as loaded, before training. Raises: BadSpec."""
+        """Change the encoder as loaded, once, before training. Raises: BadSpec."""
 
     def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """A checkpoint of the encoder as one of an ordinary encoder."""
+        """Return a checkpoint of the changed encoder as one of an ordinary encoder."""
 
     def detach(self, encoder: Encoder) -> None:
-        """Called once after training: the encoder is to be an ordinary one again."""
+        """Turn the encoder into an ordinary one again, once, after training."""
 
 
 class Wrapper(Protocol):
-    """Evaluates a term in a way of its own, such as once for each of several widths."""
+    """Evaluates a term in a special way, such as once for each of several widths."""
 
     def check(self, terms: Sequence[Term], head: Any) -> None:
         """Raise BadSpec if it does not go with the terms or the head of the method."""
 
     def __call__(self, term: Term, step: LossInputs) -> Tensor:
-        """The value of this term, a scalar."""
+        """Return the value of this term, a scalar."""
 
 
 class Mixer(Protocol):
-    """What becomes of the weights once they are trained."""
+    """Changes the weights after training."""
 
     def __call__(self, start: Mapping[str, Tensor], trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Entries of the encoder at the start and of a checkpoint to those that are tested."""
+        """Return the entries that are tested, from those of the encoder at the start and of a checkpoint."""
 
 
 class Regulariser(Protocol):
-    """Noise inside the backbone, in training alone."""
+    """Noise inside the backbone, in training only."""
 
     def attach(self, attentions: Sequence[Module]) -> None:
         """Change the self-attention modules, once, before training."""
@@ -300,9 +300,9 @@ class Memory(Protocol):
         """Begin with this encoder and a subset of so many sentences."""
 
     def negatives(self, sids: Tensor) -> Queued | None:
-        """What the sentences (B,) of this batch are contrasted with."""
+        """Return the negatives for the sentences (B,) of this batch."""
 
     def remember(
         self, encoder: Encoder, ids: Tensor, mask: Tensor, anchor: Tensor, sids: Tensor, distributed: DistributedContext
     ) -> None:
-        """After the optimiser step: follow the encoder and keep this batch, each process encoding its share."""
+        """Update the memory with this batch after the optimiser step; each process encodes its fraction."""

@@ -1,4 +1,4 @@
-"""The direction in which a perturbation hurts most; the only inner gradient of the toolkit."""
+"""The direction of steepest ascent of a loss with respect to vectors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def steepest(point: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
-    """Rows (N, D) of length 1 along which `loss` of `point` (N, D) grows fastest; 0 where it is flat.
+def steepest_direction(point: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return rows (N, D) of length 1 along which `loss` of `point` (N, D) grows fastest; 0 where it is flat.
 
     A gradient with respect to the point alone: no weight collects anything, and the answer is a constant. Source:
     Zhang et al. 2022 (VaSCL) and Zhou et al. 2022 (DCLR); authors' code.

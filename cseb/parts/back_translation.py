@@ -1,4 +1,4 @@
-"""Back-translation: a sentence sent through another language and back, every sentence once for good."""
+"""Back-translation: sentences translated into another language and back, once per sentence, with a cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from platformdirs import user_cache_path
 
 from cseb.data.bounded import read_lines
-from cseb.errors import BadData, BadSpec
+from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Count
 
 LENGTH = 128  # tokens of a translation at most
@@ -50,24 +50,24 @@ class BackTranslation:
         self.notes: tuple[str, ...] = ()
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to (sentences, translations). What the cache lacks is translated and added to it."""
+        """Return (sentences, translations); translate what the cache lacks and add it."""
         keys = [_line(sentence) for sentence in sentences]
-        known = read(self.file)
-        lacking = [key for key in dict.fromkeys(keys) if key not in known]
-        forward, backward = (_loaded(model) for model in self.models) if lacking else (None, None)
-        for chunk in _chunks(sorted(lacking, key=len), SAVED * BATCH):
-            there = translate(chunk, forward, self.beams)
-            known.update(zip(chunk, translate(there, backward, self.beams), strict=True))
-            write(self.file, known)
-        found = [known[key] for key in keys]
-        same = sum(one == key for one, key in zip(found, keys, strict=True)) / max(len(keys), 1)
-        empty = sum(not one for one in found) / max(len(keys), 1)
+        cache = read(self.file)
+        missing = [key for key in dict.fromkeys(keys) if key not in cache]
+        forward, backward = (_load_model(model) for model in self.models) if missing else (None, None)
+        for chunk in _chunks(sorted(missing, key=len), SAVED * BATCH):
+            pivot = translate(chunk, forward, self.beams)
+            cache.update(zip(chunk, translate(pivot, backward, self.beams), strict=True))
+            write(self.file, cache)
+        translations = [cache[key] for key in keys]
+        same = sum(text == key for text, key in zip(translations, keys, strict=True)) / max(len(keys), 1)
+        empty = sum(not text for text in translations) / max(len(keys), 1)
         self.notes = (f"back_translation: {same:.1%} of the translations equal their sentence, {empty:.1%} are empty",)
-        return sentences, found
+        return sentences, translations
 
 
 def translate(sentences: Sequence[str], model: Any, beams: int) -> list[str]:
-    """Sentences through one model (see _loaded), in batches, without sampling."""
+    """Translate sentences with one model (see _load_model), in batches, without sampling."""
     import torch
 
     tokenizer, network = model
@@ -75,19 +75,19 @@ def translate(sentences: Sequence[str], model: Any, beams: int) -> list[str]:
     with torch.inference_mode():
         for batch in _chunks(sentences, BATCH):
             ids = tokenizer(batch, return_tensors="pt", padding=True, truncation=True, max_length=LENGTH)
-            made = network.generate(
+            outputs = network.generate(
                 input_ids=ids["input_ids"].to(network.device),
                 attention_mask=ids["attention_mask"].to(network.device),
                 num_beams=beams,
                 do_sample=False,
                 max_new_tokens=LENGTH,
             )
-            translated += map(_line, tokenizer.batch_decode(made, skip_special_tokens=True))
+            translated += map(_line, tokenizer.batch_decode(outputs, skip_special_tokens=True))
     return translated
 
 
 def read(file: Path) -> dict[str, str]:
-    """The cache as sentence to translation; empty where there is none. Raises: BadData."""
+    """Return the cache, sentence to translation; empty if there is no file. Raises: BadData."""
     try:
         lines = read_lines(file) if file.exists() else []
     except BadData as error:
@@ -95,23 +95,23 @@ def read(file: Path) -> dict[str, str]:
     return {line.split("\t")[0]: line.split("\t")[1] for line in lines if "\t" in line}
 
 
-def write(file: Path, known: dict[str, str]) -> None:
-    """Put the whole cache in place at once, so that a stopped run leaves the one before. Raises: BadData.
+def write(file: Path, cache: dict[str, str]) -> None:
+    """Replace the cache file atomically, so that an interrupted run leaves the previous one. Raises: BadData.
 
     What other workers have added since it was read is kept.
     """
-    known = {**read(file), **known}
+    cache = {**read(file), **cache}
     draft = file.with_suffix(f".{os.getpid()}.tmp")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text("".join(f"{key}\t{value}\n" for key, value in known.items()), encoding="utf-8")
+        draft.write_text("".join(f"{key}\t{value}\n" for key, value in cache.items()), encoding="utf-8")
         draft.replace(file)
     except OSError as error:
         raise BadData(f"back_translation: {file} cannot be written: {error}") from None
 
 
-def _loaded(model: str) -> tuple[Any, Any]:
-    """Tokenizer and network. Raises: BadData."""
+def _load_model(model: str) -> tuple[Any, Any]:
+    """Return tokenizer and network. Raises: BadData."""
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
@@ -119,16 +119,15 @@ def _loaded(model: str) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
         network = AutoModelForSeq2SeqLM.from_pretrained(model, use_safetensors=True, trust_remote_code=False).eval()
     except Exception as error:  # transformers raises whatever its parsers do
-        reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
         raise BadData(
-            f"back_translation: {model} cannot be loaded: {reason}; give a local folder, or translate elsewhere and "
-            "take +paraphrase(file=...)"
+            f"back_translation: {model} cannot be loaded: {first_line(error)}; give a local folder, "
+            "or translate elsewhere and take +paraphrase(file=...)"
         ) from None
     return tokenizer, network.to("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def _line(text: str) -> str:
-    """Text without tabs and line breaks, so that it fits a line."""
+    """Return the text without tabs and line breaks."""
     return " ".join(text.split())
 
 

@@ -1,4 +1,4 @@
-"""Main directions of a subset's vectors, taken out of every vector at test: SIF's and all-but-the-top."""
+"""Removal of the main directions of the subset's vectors (SIF, all-but-the-top)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ EACH = 100  # coordinates for one direction that all-but-the-top takes out
 
 
 def main_directions(vectors: Tensor, count: int, centre: bool) -> tuple[Tensor, Tensor]:
-    """Mean (D,), zeros unless `centre`, and the first right singular vectors (D, count) of the vectors (N, D) less it.
+    """Return the mean (D,), zeros unless `centre`, and the main directions (D, count) of vectors (N, D) minus the mean.
 
     Source: Arora, Liang & Ma 2017 (SIF), authors' code: not centred; Mu & Viswanath 2018 (all-but-the-top): centred.
     """
     vectors = vectors.double()
     mean = vectors.mean(dim=0) if centre else vectors.new_zeros(vectors.shape[1])
-    rest = vectors - mean
-    _, directions = torch.linalg.eigh(rest.T @ rest)  # the largest last
+    centred = vectors - mean
+    _, directions = torch.linalg.eigh(centred.T @ centred)  # the largest last
     return mean, directions.flip(1)[:, :count]
 
 
 class RemoveComponents(nn.Module):
-    """Vectors without the directions in which the subset's vectors are longest, those that all of them share.
+    """Remove the main directions of the subset's vectors from every vector.
 
     count: how many directions; "hundredth" is one for every 100 coordinates, and at least one. centre: the subset's
     mean is taken off first, of every vector. Their length stays as it then is. Source: Arora, Liang & Ma 2017 (SIF):
@@ -52,7 +52,7 @@ class RemoveComponents(nn.Module):
         self.register_buffer("directions", torch.zeros(shape.width, self.count))
 
     def fits(self, sentences: int) -> None:
-        """Raises: BadSpec if the subset spans no more directions than are taken out."""
+        """Raise BadSpec if the subset spans no more directions than are removed."""
         if self.count >= (spanned := sentences - self.centre):
             raise BadSpec(
                 f"remove_components: count is {self.count}, and {sentences} sentences span {max(spanned, 0)} at most; "
@@ -60,19 +60,19 @@ class RemoveComponents(nn.Module):
             )
 
     def fit(self, vectors: Tensor) -> None:
-        """Learn mean and directions of the subset's vectors (N, D). Raises: BadSpec, see fits."""
+        """Learn mean and directions from the subset's vectors (N, D). Raises: BadSpec, see fits."""
         self.fits(len(vectors))
         mean, directions = main_directions(vectors, self.count, self.centre)
         self.mean, self.directions = mean.to(self.mean), directions.to(self.directions)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(N, D) to (N, D)."""
-        rest = vectors - self.mean
-        return rest - rest @ self.directions @ self.directions.T
+        """Map (N, D) to (N, D)."""
+        centred = vectors - self.mean
+        return centred - centred @ self.directions @ self.directions.T
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
-        """A head that is kept at test may have made the vectors wider or narrower than the encoder's."""
+        """Resize the buffers first: a head kept at test may change the width of the vectors."""
         for name in ("mean", "directions"):
-            if (held := state_dict.get(f"{prefix}{name}")) is not None:
-                setattr(self, name, getattr(self, name).new_empty(held.shape))
+            if (saved := state_dict.get(f"{prefix}{name}")) is not None:
+                setattr(self, name, getattr(self, name).new_empty(saved.shape))
         super()._load_from_state_dict(state_dict, prefix, *rest)

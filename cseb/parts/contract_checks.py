@@ -1,4 +1,4 @@
-"""Whether a live part keeps to the contract of its slot: asked once, when it is built, before anything trains."""
+"""Checks that an instantiated part meets the contract of its slot, before anything trains."""
 
 from __future__ import annotations
 
@@ -53,30 +53,29 @@ METHODS = {
 }
 
 
-def kept(slot: str, name: str, live: Any) -> None:
+def check_contract(slot: str, name: str, part: Any) -> None:
     """Raise BadSpec, naming the part and what is expected, if it lacks something of the contract in `cseb.parts`."""
     if slot in NEEDING:
-        needs = getattr(live, "needs", None)
+        needs = getattr(part, "needs", None)
         if isinstance(needs, str) or not isinstance(needs, Collection) or not set(needs) <= set(NEEDS):
-            found = "has no needs" if needs is None else f"has needs = {shortened(needs)}"
-            raise BadSpec(
-                f"{name}: its class {found}; write needs = frozenset() or a frozenset of {', '.join(map(repr, NEEDS))}"
-            )
+            allowed = ", ".join(map(repr, NEEDS))
+            problem = "has no needs" if needs is None else f"has needs = {shortened(needs)}"
+            raise BadSpec(f"{name}: its class {problem}; write needs = frozenset() or a frozenset of {allowed}")
     if slot in COUNTING:
-        views = getattr(live, "views", None)
+        views = getattr(part, "views", None)
         if isinstance(views, bool) or not isinstance(views, int) or views < 1:
-            found = "has no views" if views is None else f"has views = {shortened(views)}"
-            what = "how many views it compares" if slot == "terms" else "how many views it gives"
-            raise BadSpec(f"{name}: its class {found}; write {what}, such as views = 2")
+            problem = "has no views" if views is None else f"has views = {shortened(views)}"
+            meaning = "how many views it compares" if slot == "terms" else "how many views it gives"
+            raise BadSpec(f"{name}: its class {problem}; write {meaning}, such as views = 2")
     for method in METHODS.get(slot, ()):
-        if not callable(getattr(live, method, None)):
+        if not callable(getattr(part, method, None)):
             raise BadSpec(
                 f"{name}: its class has no method {method}; see cseb.parts for what belongs in the slot {slot}"
             )
 
 
-def served(slot: str, name: str, part: Any, shape: Shape | None) -> None:
-    """Raise BadSpec if the family of this encoder lacks what a part, or its class, says that it needs."""
+def check_needs(slot: str, name: str, part: Any, shape: Shape | None) -> None:
+    """Raise BadSpec if the family of this encoder lacks what a part, or its class, needs."""
     needs: object = getattr(part, "needs", None)
     if shape is None or not isinstance(needs, frozenset):
         return
@@ -88,8 +87,8 @@ def served(slot: str, name: str, part: Any, shape: Shape | None) -> None:
         )
 
 
-def scalar(name: str, value: Any) -> None:
-    """Raise BadSpec if a term's value is not a tensor of one number, as the loss is made of."""
+def check_scalar(name: str, value: Any) -> None:
+    """Raise BadSpec if the value of a term is not a tensor of one number."""
     if not isinstance(value, Tensor):
         raise BadSpec(f"{name}: returned {type(value).__name__}; a term returns a tensor of one number, its loss")
     if value.dim():

@@ -1,4 +1,4 @@
-"""Random runs of a sentence's own words as positives."""
+"""Random crops of a sentence as positives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cseb.words import split_words
 
 
 def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, int]:
-    """First unit of a crop and the one behind its last, of `units` in all.
+    """Return the first unit of a crop and the end of the crop, out of `units`.
 
     ratio: share of the units it holds, rounded half to even, but `shortest` at least. place: in [0, 1), which of the
     possible starts. Source: Izacard et al. 2022 (Contriever), its authors' code; `shortest` is ours, for there a text
@@ -31,7 +31,7 @@ def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, in
 
 
 class Crop:
-    """The sentence, or a crop of it, and a crop of it: a random run of its words, drawn anew at every step.
+    """The sentence, or a crop of it, and another crop: a random run of its words, drawn anew at every step.
 
     first: what the first view is, "whole" or "crop". least, most: share of the units that a crop holds, drawn evenly
     between the two. shortest: units that a crop holds at least; a sentence with no more than that stays whole. unit:
@@ -59,20 +59,20 @@ class Crop:
             raise BadSpec("crop: this encoder's tokenizer does not say where words start; take +crop(unit=token)")
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the list twice; once where both views are drawn in its place."""
+        """Return the list of N sentences twice; once where both views are drawn in its place."""
         if self.pieces is not None:
             whole = sum(len(split_words(sentence)) <= self.shortest for sentence in sentences)
             self.notes = (f"crop: {whole} of {quantity(len(sentences), 'sentence')} are too short for a crop",)
         return (sentences, sentences) if self.first == "whole" else (sentences,)
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of a crop of B texts; where the first view is one too, of another crop of each: 2 B rows."""
+        """Return the tokens of a crop of B texts; of two crops of each, 2 B rows, where the first view is a crop."""
         pieces = list(self._pieces(encoder, texts))
         drawn = pieces * (1 if self.first == "whole" else 2)
         return encoder.tokenise([self.cropped(piece, rng) for piece in drawn], longest)
 
     def cropped(self, piece: Pieces, rng: np.random.Generator) -> list[int]:
-        """Token ids of a run of whole units."""
+        """Return the token ids of a random run of whole units."""
         first, end = span(len(piece.starts), rng.uniform(*self.shares), rng.random(), self.shortest)
         edges = [*piece.starts, len(piece.ids)]
         return piece.ids[edges[first] : edges[end]]

@@ -1,4 +1,4 @@
-"""Poolers for decoders, whose last token alone has seen the whole sentence; they work with every other encoder too."""
+"""Poolers for decoders, in which only the last token attends to the whole sentence."""
 
 from __future__ import annotations
 
@@ -9,16 +9,11 @@ from torch import Tensor, nn
 
 from cseb.encoder.interface import CONTEXT, States
 from cseb.errors import BadSpec
-from cseb.parts.poolers import masked_mean
-
-
-def at(states: Tensor, places: Tensor) -> Tensor:
-    """States (B, T, D) at one place (B,) each: (B, D)."""
-    return states.gather(1, places[:, None, None].expand(-1, 1, states.shape[-1]))[:, 0]
+from cseb.parts.poolers import masked_mean, state_at
 
 
 class Last(nn.Module):
-    """Last layer's state of the last real token, whatever stands there: a word, or what the tokenizer appends.
+    """State of the last real token in the last layer.
 
     A text without any token has the zero vector. Source: BehnamGhader et al. 2024 (LLM2Vec), authors' code,
     "eos_token", which also appends an end token where the tokenizer has none; here nothing is appended.
@@ -31,11 +26,11 @@ class Last(nn.Module):
         """Return (B, D)."""
         mask = states.mask
         places = (torch.arange(mask.shape[1], device=mask.device) * mask).argmax(dim=1)  # (B,)
-        return at(states.layers[-1], places).masked_fill(mask.sum(dim=1, keepdim=True) == 0, 0.0)
+        return state_at(states.layers[-1], places).masked_fill(mask.sum(dim=1, keepdim=True) == 0, 0.0)
 
 
 class WeightedMean(nn.Module):
-    """Mean of the last layer over real tokens with weights 1, 2, ..., n: later tokens of a decoder have seen more.
+    """Mean of the last layer over real tokens with weights 1, 2, ..., n.
 
     Source: Muennighoff 2022 (SGPT), equation 2.
     """
@@ -49,7 +44,7 @@ class WeightedMean(nn.Module):
 
 
 class EndPrompt(nn.Module):
-    """State of the last token of a prompt around the sentence, from which the decoder would predict one word.
+    """State of the last token of a prompt around the sentence.
 
     template: text with [X] for the sentence and something behind it. Sentence and prompt are tokenised separately, so
     that a sentence is cut and the prompt is not. Sentences are left as they are; the authors' code appends a full stop
@@ -71,4 +66,4 @@ class EndPrompt(nn.Module):
 
     def forward(self, states: States) -> Tensor:
         """Return (B, D)."""
-        return at(states.layers[-1], states.anchor)
+        return state_at(states.layers[-1], states.anchor)

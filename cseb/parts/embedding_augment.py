@@ -1,4 +1,4 @@
-"""How one view of a batch is encoded, where views differ by more than their tokens."""
+"""Renderings of a view that differ by more than its tokens."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from cseb.encoder.random_streams import apart
 
 @contextmanager
 def dropout_at(backbone: nn.Module, rate: float) -> Iterator[None]:
-    """Every dropout rate of the backbone at `rate`, and then as before."""
+    """Set every dropout rate of the backbone to `rate` within this context."""
     own: list[tuple[nn.Module, str, float]] = []
     for module in backbone.modules():
         for name in ("p",) if isinstance(module, nn.Dropout) else ("attention_dropout",):
-            held = getattr(module, name, None)  # a bare number in ModernBERT's attention, and 0 where so configured
-            if isinstance(held, (int, float)) and not isinstance(held, bool):
-                own.append((module, name, held))
+            value = getattr(module, name, None)  # a bare number in ModernBERT's attention, and 0 where so configured
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                own.append((module, name, value))
                 setattr(module, name, rate)
     try:
         yield
     finally:
-        for module, name, held in own:
-            setattr(module, name, held)
+        for module, name, value in own:
+            setattr(module, name, value)
 
 
 @contextmanager
 def positions_at(backbone: nn.Module, places: Tensor) -> Iterator[None]:
-    """Tokens stand at these positions (N, T), whatever their order."""
+    """Set the positions (N, T) of the tokens within this context."""
     hook = backbone.register_forward_pre_hook(
         lambda module, inputs, options: (inputs, {**options, "position_ids": places}), with_kwargs=True
     )
@@ -44,7 +44,7 @@ def positions_at(backbone: nn.Module, places: Tensor) -> Iterator[None]:
 
 
 class AtRate:
-    """With every dropout rate of the backbone at `rate`."""
+    """Rendering with every dropout rate of the backbone at `rate`."""
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
@@ -57,16 +57,16 @@ class AtRate:
 
 
 def cut_features(states: Tensor, mask: Tensor, rate: float) -> Tensor:
-    """A share of the coordinates at zero, for every sentence its own, at all tokens. states: (B, T, D), mask: (B, T).
+    """Zero a fraction of the coordinates of each sentence, at all tokens. states: (B, T, D), mask: (B, T).
 
     Source: Yan et al. 2021 (ConSERT), feature cutoff.
     """
-    drawn = torch.rand(len(states), states.shape[2], device=states.device).argsort(dim=1)  # (B, D)
-    return states * (drawn >= int(rate * states.shape[2])).to(states.dtype)[:, None, :]
+    order = torch.rand(len(states), states.shape[2], device=states.device).argsort(dim=1)  # (B, D)
+    return states * (order >= int(rate * states.shape[2])).to(states.dtype)[:, None, :]
 
 
 def cut_tokens(states: Tensor, mask: Tensor, rate: float) -> Tensor:
-    """A share of the real tokens at zero, for every sentence its own. states: (B, T, D), mask: (B, T).
+    """Zero a fraction of the real tokens of each sentence. states: (B, T, D), mask: (B, T).
 
     Source: Yan et al. 2021 (ConSERT), token cutoff.
     """
@@ -75,13 +75,13 @@ def cut_tokens(states: Tensor, mask: Tensor, rate: float) -> Tensor:
 
 
 def shuffled_places(mask: Tensor) -> Tensor:
-    """(B, T): places of the real tokens in random order, those of padding as they are."""
+    """Return positions (B, T): those of real tokens in random order, those of padding unchanged."""
     later = 1.0 + torch.arange(mask.shape[1], device=mask.device)
     return torch.where(mask == 1, torch.rand(mask.shape, device=mask.device), later).argsort(dim=1)
 
 
 class Plain:
-    """As the encoder always does."""
+    """The encoder's ordinary rendering."""
 
     def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
         """Encode B sentences."""
@@ -90,7 +90,7 @@ class Plain:
 
 
 class Cutoff:
-    """With a share of what leaves the embedding layer at zero: of its features or of its tokens."""
+    """Rendering with a fraction of the features or tokens zeroed behind the embedding layer."""
 
     def __init__(self, cut: Callable[[Tensor, Tensor, float], Tensor], rate: float) -> None:
         self.cut, self.rate = cut, rate
@@ -111,7 +111,7 @@ class Cutoff:
 
 
 class PositionShuffle:
-    """With the positions of the tokens shuffled, special ones included, while the tokens stay where they are."""
+    """Rendering with the positions of all tokens shuffled, special ones included."""
 
     def __init__(self, first_position: int) -> None:
         self.first = first_position

@@ -1,4 +1,4 @@
-"""Flow: an invertible map under which the subset's vectors are normally distributed (BERT-flow)."""
+"""Normalizing flow: an invertible map to normally distributed vectors (BERT-flow)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AT_ONCE = 4096  # rows mapped together at test
 
 
 class ActNorm(nn.Module):
-    """Every coordinate shifted and scaled; after `start`, those of the first batch have mean 0 and variance 1.
+    """Shift and scale of every coordinate; `start` gives the first batch mean 0 and variance 1.
 
     Source: Kingma & Dhariwal 2018 (Glow), section 3.1.
     """
@@ -33,21 +33,21 @@ class ActNorm(nn.Module):
 
     @torch.no_grad()
     def start(self, x: Tensor) -> None:
-        """Take shift and scale from these vectors (N, D)."""
+        """Set shift and scale from these vectors (N, D)."""
         self.shift.copy_(-x.mean(dim=0))
         self.log_scale.copy_(-(x.std(dim=0, unbiased=False) + SPREAD).log())
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """(N, D) to (N, D), and the logarithm of the factor by which volumes grow."""
+        """Map (N, D) to (N, D); return the logarithm of the volume factor too."""
         return (x + self.shift) * self.log_scale.exp(), self.log_scale.sum()
 
     def inverse(self, y: Tensor) -> Tensor:
-        """(N, D) to (N, D)."""
+        """Map (N, D) to (N, D)."""
         return y * (-self.log_scale).exp() - self.shift
 
 
 class Coupling(nn.Module):
-    """The first half of the coordinates stays, a function of it is added to the others: no volume changes.
+    """Additive coupling: add a function of the first half of the coordinates to the others.
 
     It starts as the identity. Source: Dinh, Krueger & Bengio 2015 (NICE), section 3.2.
     """
@@ -68,18 +68,18 @@ class Coupling(nn.Module):
             weight.zero_()
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, D) to (N, D)."""
+        """Map (N, D) to (N, D)."""
         kept, moved = x[:, : self.kept], x[:, self.kept :]
         return torch.cat([kept, moved + self._added(kept)], dim=1)
 
     def inverse(self, y: Tensor) -> Tensor:
-        """(N, D) to (N, D)."""
+        """Map (N, D) to (N, D)."""
         kept, moved = y[:, : self.kept], y[:, self.kept :]
         return torch.cat([kept, moved - self._added(kept)], dim=1)
 
     def _added(self, kept: Tensor) -> Tensor:
-        found: Tensor = self.outward(self.across(self.inward(kept).relu()).relu())
-        return found
+        output: Tensor = self.outward(self.across(self.inward(kept).relu()).relu())
+        return output
 
 
 class FlowStep(nn.Module):
@@ -92,24 +92,24 @@ class FlowStep(nn.Module):
         self.register_buffer("order", torch.arange(width))
 
     def start(self, x: Tensor, rng: torch.Generator) -> None:
-        """New weights and order; scales from these vectors (N, D)."""
+        """Draw new weights and order; set scales from these vectors (N, D)."""
         self.actnorm.start(x)
         self.order.copy_(torch.randperm(len(self.order), generator=rng))
         self.coupling.start(rng)
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """(N, D) to (N, D), and the logarithm of the factor by which volumes grow."""
+        """Map (N, D) to (N, D); return the logarithm of the volume factor too."""
         y, volume = self.actnorm(x)
         return self.coupling(y[:, self.order]), volume
 
     def inverse(self, y: Tensor) -> Tensor:
-        """(N, D) to (N, D)."""
-        found: Tensor = self.actnorm.inverse(self.coupling.inverse(y)[:, self.order.argsort()])
-        return found
+        """Map (N, D) to (N, D)."""
+        output: Tensor = self.actnorm.inverse(self.coupling.inverse(y)[:, self.order.argsort()])
+        return output
 
 
 class Glow(nn.Module):
-    """Levels of flow steps; behind each but the last one half of the coordinates leaves. All are standard normal.
+    """Levels of flow steps; half of the coordinates leaves after each level but the last. All are standard normal.
 
     Source: Kingma & Dhariwal 2018 (Glow), on vectors as in Li et al. 2020 (BERT-flow), in whose code the half
     that leaves has no prior told by the other one.
@@ -126,7 +126,7 @@ class Glow(nn.Module):
                 width -= width // 2
 
     def forward(self, x: Tensor, rng: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
-        """(N, D) to z (N, D) and log p(x) (N,), in nats. With `rng`, everything starts anew, with scales from x."""
+        """Return z (N, D) and log p(x) (N,), in nats. With `rng`, reinitialise all steps from x."""
         gone, volume = [], x.new_zeros(len(x))
         for number, level in enumerate(self.levels):
             for step in level:  # type: ignore[attr-defined]  # a ModuleList
@@ -141,7 +141,7 @@ class Glow(nn.Module):
         return z, volume + log_normal(z)
 
     def inverse(self, z: Tensor) -> Tensor:
-        """The x (N, D) that is mapped to z (N, D)."""
+        """Return the x (N, D) that is mapped to z (N, D)."""
         *gone, x = torch.split(z, [*self.left, z.shape[1] - sum(self.left)], dim=1)
         for number, level in reversed(list(enumerate(self.levels))):
             if number < len(gone):
@@ -152,12 +152,12 @@ class Glow(nn.Module):
 
 
 def log_normal(x: Tensor) -> Tensor:
-    """Log density (N,) of vectors (N, D) under the standard normal distribution."""
+    """Return the log density (N,) of vectors (N, D) under the standard normal distribution."""
     return -(x.square() + math.log(2 * math.pi)).sum(dim=1) / 2
 
 
 class Flow(nn.Module):
-    """The subset's vectors made normal, without a change of the encoder; cosines are then those of z.
+    """Normalizing flow fitted on the subset's vectors; the encoder is unchanged and cosines are those of z.
 
     levels, depth, width: of the Glow, width being that of its couplings. steps of AdamW with batch_size vectors, all at
     learning_rate. held_out: fraction of the subset that is not trained on; its likelihood, computed every `every`
@@ -203,7 +203,7 @@ class Flow(nn.Module):
         self.seed = run_seed
 
     def fits(self, sentences: int) -> None:
-        """Raises: BadSpec if nothing could be held out, or nothing learned."""
+        """Raise BadSpec if no sentence can be held out, or too few remain."""
         if self.held_out and int(sentences * self.held_out) < 1:
             least = math.ceil(1 / self.held_out)
             raise BadSpec(
@@ -214,20 +214,20 @@ class Flow(nn.Module):
             raise BadSpec(f"flow: too few sentences to estimate a variance, {sentences}; take more")
 
     def fit(self, vectors: Tensor) -> None:
-        """Learn from the subset's vectors (N, D). Raises: BadSpec, see fits."""
+        """Fit the flow to the subset's vectors (N, D). Raises: BadSpec, see fits."""
         self.fits(len(vectors))
         rng = torch.Generator().manual_seed(self.seed)
         order, count = torch.randperm(len(vectors), generator=rng), int(len(vectors) * self.held_out)
-        held, batches = vectors[order[:count]], _batches(vectors[order[count:]], self.batch_size, rng)
+        held_out, batches = vectors[order[:count]], _batches(vectors[order[count:]], self.batch_size, rng)
         self.glow.requires_grad_(True)
         with torch.enable_grad():
-            self._train(batches, held, rng)
+            self._train(batches, held_out, rng)
         self.glow.requires_grad_(False)  # the encoder's own optimiser shall leave it alone
 
-    def _train(self, batches: Iterator[Tensor], held: Tensor, rng: torch.Generator) -> None:
+    def _train(self, batches: Iterator[Tensor], held_out: Tensor, rng: torch.Generator) -> None:
         optimizer = AdamW(self.glow.parameters(), lr=self.learning_rate, eps=1e-6, weight_decay=0.01)
         self.glow(next(batches), rng)
-        best, kept = self.likelihood(held), copy.deepcopy(self.glow.state_dict())
+        best, best_state = self.likelihood(held_out), copy.deepcopy(self.glow.state_dict())
         for step in range(1, self.steps + 1):
             x = next(batches)
             loss = -self.glow(x)[1].mean() / (x.shape[1] * math.log(2))  # bits per coordinate
@@ -235,25 +235,29 @@ class Flow(nn.Module):
             loss.backward()
             nn.utils.clip_grad_norm_(self.glow.parameters(), LARGEST)
             optimizer.step()
-            if len(held) and (step % self.every == 0 or step == self.steps) and (now := self.likelihood(held)) > best:
-                best, kept = now, copy.deepcopy(self.glow.state_dict())
+            if (
+                len(held_out)
+                and (step % self.every == 0 or step == self.steps)
+                and (now := self.likelihood(held_out)) > best
+            ):
+                best, best_state = now, copy.deepcopy(self.glow.state_dict())
         optimizer.zero_grad(set_to_none=True)  # no gradient is left that the encoder's own optimiser could see
-        if len(held):
-            self.glow.load_state_dict(kept)
+        if len(held_out):
+            self.glow.load_state_dict(best_state)
 
     @torch.no_grad()
     def likelihood(self, vectors: Tensor) -> float:
-        """Mean log p of vectors (N, D), in nats; of none it is 0."""
-        total = sum(float(self.glow(some)[1].sum()) for some in torch.split(vectors, AT_ONCE))
+        """Return the mean log p of vectors (N, D), in nats; 0 for none."""
+        total = sum(float(self.glow(batch)[1].sum()) for batch in torch.split(vectors, AT_ONCE))
         return total / max(len(vectors), 1)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(N, D) to z (N, D)."""
-        return torch.cat([self.glow(some)[0] for some in torch.split(vectors, AT_ONCE)])
+        """Map (N, D) to z (N, D)."""
+        return torch.cat([self.glow(batch)[0] for batch in torch.split(vectors, AT_ONCE)])
 
 
 def _batches(vectors: Tensor, size: int, rng: torch.Generator) -> Iterator[Tensor]:
-    """Batches without end, every vector once in each round; the first one is whole."""
+    """Yield batches without end, every vector once per epoch."""
     while True:
         for rows in torch.split(torch.randperm(len(vectors), generator=rng), size):
             yield vectors[rows]

@@ -1,8 +1,8 @@
-"""Maps after the pooler, new in every run; `keep=True` leaves them on at test."""
+"""Maps after the pooler, newly initialised in every run; `keep=True` keeps them at test."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -18,7 +18,7 @@ INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its o
 
 
 def start_as_bert(layer: nn.Linear) -> None:
-    """Draw the weights of a layer anew, N(0, 0.02), and set its bias, if it has one, to 0.
+    """Initialise a linear layer as BERT does: weights N(0, 0.02), bias 0.
 
     Source: Devlin et al. 2019; what code that calls `init_weights` does to every linear layer of its own.
     """
@@ -28,14 +28,14 @@ def start_as_bert(layer: nn.Linear) -> None:
 
 
 def new_linear(width: int, out: int | None = None, bias: bool = True) -> nn.Linear:
-    """A layer with weights N(0, 0.02) and bias 0, square unless `out` says how many numbers it gives."""
+    """Return a linear layer with weights N(0, 0.02) and bias 0, of `out` outputs, else square."""
     layer = nn.Linear(width, out or width, bias=bias)
     start_as_bert(layer)
     return layer
 
 
 def times_width(value: int | str, width: int, what: str) -> int:
-    """A whole number as it is, or a multiple of the encoder's width, written "2x". Raises: BadSpec."""
+    """Return a width given as a number, or as a multiple of the encoder's width such as "2x". Raises: BadSpec."""
     if isinstance(value, str):
         times = value.removesuffix("x")
         if value == times or not (times.isascii() and times.isdigit()) or not 0 < len(times) < 4 or int(times) < 1:
@@ -45,7 +45,7 @@ def times_width(value: int | str, width: int, what: str) -> int:
 
 
 class NoHead(nn.Module):
-    """The pooled vector itself."""
+    """The pooled vector itself, without a head."""
 
     keep = False
 
@@ -69,7 +69,7 @@ class Linear(nn.Module):
         self.dense = new_linear(shape.width)
 
     def forward(self, h: Tensor) -> Tensor:
-        """(B, D) to (B, D)."""
+        """Map (B, D) to (B, D)."""
         return self.dense(h)  # type: ignore[no-any-return]
 
 
@@ -88,22 +88,33 @@ class MLP(nn.Module):
         self.dense = new_linear(shape.width)
 
     def forward(self, h: Tensor) -> Tensor:
-        """(B, D) to (B, D)."""
+        """Map (B, D) to (B, D)."""
         return tanh(self.dense(h))
 
 
+class LayersHead(nn.Module):
+    """Base of heads that are a sequence of layers, in training only."""
+
+    keep = False
+    layers: nn.Sequential
+
+    def forward(self, h: Tensor) -> Tensor:
+        """Map (B, D) to (B, P)."""
+        return self.layers(h)  # type: ignore[no-any-return]
+
+
 class BatchNorm(nn.BatchNorm1d):
-    """Batch normalisation; a row alone, which has no spread of its own, is measured by the rows before it."""
+    """Batch normalisation; a batch of one row uses the running statistics."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, P) to (B, P)."""
+        """Map (B, P) to (B, P)."""
         if self.training and len(x) == 1:
             return F.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
         return super().forward(x)
 
 
-class BarlowProjector(nn.Module):
-    """Three linear layers, batch normalisation and ReLU between them; in training only. They start as BERT's own do.
+class BarlowProjector(LayersHead):
+    """Three linear layers with batch normalisation and ReLU between them; in training only.
 
     width: of all three. Source: Klein & Nabi 2022 (SCD), section 3; authors' code for the first weights; Zbontar et al.
     2021, section 2.2.
@@ -111,7 +122,6 @@ class BarlowProjector(nn.Module):
 
     preset: ClassVar = {"width": 4096}  # SCD release
     version: ClassVar[int] = 2
-    keep = False
 
     def __init__(self, width: Count, shape: Shape) -> None:
         super().__init__()
@@ -122,12 +132,8 @@ class BarlowProjector(nn.Module):
             new_linear(width, bias=False),
         )
 
-    def forward(self, h: Tensor) -> Tensor:
-        """(B, D) to (B, P)."""
-        return self.layers(h)  # type: ignore[no-any-return]
 
-
-class BNMLP(nn.Module):
+class BNMLP(LayersHead):
     """Linear, batch normalisation, ReLU, linear, batch normalisation without a scale; in training only.
 
     inner: width between, a number or times the encoder's width ("2x"). Linear layers start as BERT's own do. Over all
@@ -136,7 +142,6 @@ class BNMLP(nn.Module):
 
     preset: ClassVar = {"inner": "2x"}  # DiffCSE release: twice the encoder's width
     version: ClassVar[int] = 2
-    keep = False
 
     def __init__(self, inner: int | str, shape: Shape) -> None:
         super().__init__()
@@ -146,39 +151,30 @@ class BNMLP(nn.Module):
             *(new_linear(between, shape.width, bias=False), BatchNorm(shape.width, affine=False)),
         )
 
-    def forward(self, h: Tensor) -> Tensor:
-        """(B, D) to (B, D)."""
-        return self.layers(h)  # type: ignore[no-any-return]
 
-
-class GELUMLP(nn.Module):
-    """Two linear layers, GELU behind both; in training only. They start as BERT's own do.
+class GELUMLP(LayersHead):
+    """Two linear layers, GELU after both; in training only.
 
     width: of both. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
 
     preset: ClassVar = {"width": 4096}  # SG-OPT release
     version: ClassVar[int] = 3
-    keep = False
 
     def __init__(self, width: Count, shape: Shape) -> None:
         super().__init__()
         self.layers = nn.Sequential(new_linear(shape.width, width), nn.GELU(), new_linear(width), nn.GELU())
 
-    def forward(self, h: Tensor) -> Tensor:
-        """(B, D) to (B, P)."""
-        return self.layers(h)  # type: ignore[no-any-return]
-
 
 class InverseRoot(torch.autograd.Function):
-    """Symmetric positive matrices (..., n, n) to their inverse square roots, with slopes where eigenvalues are equal.
+    """Inverse square root of symmetric positive matrices (..., n, n), differentiable where eigenvalues are equal.
 
     Source: Higham 2008, Functions of Matrices (divided differences); eigh's own slope is infinite there.
     """
 
     @staticmethod
     def forward(ctx: Any, matrices: Tensor) -> Tensor:
-        """U diag(s^-1/2) U^T."""
+        """Return U diag(s^-1/2) U^T."""
         values, vectors = torch.linalg.eigh(matrices)
         values = torch.maximum(values, values[..., -1:] * SMALLEST)
         ctx.save_for_backward(values, vectors)
@@ -187,7 +183,7 @@ class InverseRoot(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Tensor:
-        """The slope of s^-1/2 between s and t is -1 / (sqrt(s t) (sqrt s + sqrt t))."""
+        """Return the gradient by divided differences: -1 / (sqrt(s t) (sqrt s + sqrt t)) between s and t."""
         values, vectors = ctx.saved_tensors
         left, right = values.sqrt()[..., :, None], values.sqrt()[..., None, :]
         inner = vectors.mT @ ((slopes[0] + slopes[0].mT) / 2) @ vectors
@@ -196,8 +192,8 @@ class InverseRoot(torch.autograd.Function):
 
 
 @in_full
-def group_whitened(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tensor:
-    """(B, D) with the features of each group uncorrelated and of variance 1 over the batch, turned as little as can be.
+def whiten_groups(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tensor:
+    """Whiten (B, D) over the batch within groups of features, by ZCA.
 
     order: (D,) the features, group after group. epsilon: added to variances. Source: Zhuo et al. 2023 (WhitenedCSE),
     shuffled group whitening; Huang et al. 2018 for ZCA.
@@ -210,7 +206,7 @@ def group_whitened(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Ten
 
 
 class GroupWhiten(nn.Module):
-    """Features whitened over the batch in random groups, then tanh(W h + b); in training only.
+    """Whitening over the batch in random groups of features, then tanh(W h + b); in training only.
 
     groups: how many, drawn anew at every call. epsilon: added to variances. In float32 or better. Source: Zhuo et al.
     2023 (WhitenedCSE); authors' code. Raises: BadSpec if the width is no multiple of groups.
@@ -228,13 +224,13 @@ class GroupWhiten(nn.Module):
         self.dense = new_linear(shape.width)
 
     def forward(self, h: Tensor) -> Tensor:
-        """(B, D) to (B, D)."""
+        """Map (B, D) to (B, D)."""
         order = torch.randperm(h.shape[1], device=h.device)
-        return tanh(self.dense(group_whitened(h, order, self.groups, self.epsilon)))
+        return tanh(self.dense(whiten_groups(h, order, self.groups, self.epsilon)))
 
 
 class ReLUMLP(nn.Module):
-    """Linear, ReLU, linear, no biases, then length 1; in training only. Layers start as BERT's own do.
+    """Linear, ReLU, linear, without biases, then length 1; in training only. Layers start as BERT's.
 
     width: what it gives. rate: its learning rate, times that of the recipe. Source: Zhang et al. 2022 (VaSCL); authors'
     code, whose library draws what a checkpoint lacks so.
@@ -252,5 +248,42 @@ class ReLUMLP(nn.Module):
         )
 
     def forward(self, h: Tensor) -> Tensor:
-        """(B, D) to (B, P)."""
+        """Map (B, D) to (B, P)."""
         return F.normalize(self.layers(h), dim=-1)
+
+
+class Paraphraser(LayersHead):
+    """Linear, tanh, linear, tanh, linear, then through a bottleneck: linear, tanh, linear; in training only.
+
+    inner: width of all layers but the bottleneck, and of what it gives. neck: width of the bottleneck. Layers start as
+    torch has them. Source: Wang et al. 2023 (CLSEP), authors' code.
+    """
+
+    preset: ClassVar = {"inner": 4096, "neck": 512}  # CLSEP release
+
+    def __init__(self, inner: Count, neck: Count, shape: Shape) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            *(nn.Linear(shape.width, inner), nn.Tanh(), nn.Linear(inner, inner), nn.Tanh(), nn.Linear(inner, inner)),
+            *(nn.Linear(inner, neck), nn.Tanh(), nn.Linear(neck, inner)),
+        )
+
+
+class Project(nn.Module):
+    """W h + b, of `width` coordinates, optionally with tanh; kept at test.
+
+    activation: "tanh", which bounds every number by 1, or "none". Source: Limkonchotiwat et al. 2022 (ConGen), its
+    authors' code: a linear layer to the teacher's width and tanh, behind mean pooling.
+    """
+
+    preset: ClassVar = {"width": 1024, "activation": "tanh"}  # ConGen release, its RoBERTa-large
+    keep = True
+
+    def __init__(self, width: Count, activation: Literal["tanh", "none"], shape: Shape) -> None:
+        super().__init__()
+        self.dense, self.activation = new_linear(shape.width, width), activation
+
+    def forward(self, h: Tensor) -> Tensor:
+        """Map (B, D) to (B, width)."""
+        projected: Tensor = self.dense(h)
+        return tanh(projected) if self.activation == "tanh" else projected

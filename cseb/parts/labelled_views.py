@@ -1,4 +1,4 @@
-"""View makers for corpora whose lines hold several texts, joined by TABs: labelled pairs and triples."""
+"""View makers for corpora whose lines contain several texts, separated by TABs: labelled pairs and triples."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from cseb.errors import BadData
 
 
 def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[list[str]]:
-    """Lines as columns, all of them filled; `allowed` counts of columns a line may have. Raises: BadData."""
+    """Split lines into columns, none empty; `allowed` numbers of columns of a line. Raises: BadData."""
     rows = [[text.strip() for text in line.split("\t")] for line in lines]
-    wrong = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]
-    if wrong:
-        shown = wrong[0] if len(wrong[0]) <= 60 else f"{wrong[0][:57]}..."
+    invalid = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]
+    if invalid:
+        shown = invalid[0] if len(invalid[0]) <= 60 else f"{invalid[0][:57]}..."
         raise BadData(
-            f"lines that are not {needed}: {len(wrong)} of {len(lines)}, such as {shown!r}; take another corpus"
+            f"lines that are not {needed}: {len(invalid)} of {len(lines)}, such as {shown!r}; take another corpus"
         )
     return [list(column) for column in zip(*(row[: min(allowed)] for row in rows), strict=True)]
 
@@ -33,7 +33,7 @@ class Triples:
     views = 3
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N lines to N anchors, N positives and N hard negatives."""
+        """Return N anchors, N positives and N hard negatives."""
         return tuple(columns(sentences, (3,), "triples (anchor TAB positive TAB hard negative)"))
 
 
@@ -61,5 +61,5 @@ class Pairs:
     views = 2
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N lines to N anchors and N positives."""
+        """Return N anchors and N positives."""
         return tuple(columns(sentences, (2, 3), "pairs (anchor TAB positive)"))

@@ -1,23 +1,20 @@
-"""Low-rank changes to the weights of linear layers, trained in the place of the weights (LoRA)."""
+"""Low-rank updates of the weights of linear layers (LoRA)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
-from transformers import AutoConfig, AutoModel
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec, did_you_mean
 from cseb.methods.option_types import Count, Positive
-from cseb.parts.tuning import layers_of
+from cseb.parts.tuning import layers_of, meta_backbone
 
 # The maps to queries and to values, as families call them.
 QUERIES_AND_VALUES = ("query", "value", "q", "v", "q_lin", "v_lin", "query_proj", "value_proj", "q_proj", "v_proj")
@@ -25,7 +22,7 @@ CHANGED = ".parametrizations.weight."
 
 
 class LowRank(nn.Module):
-    """W + scale B A, of W (O, I): A (R, I) is random and B (O, R) 0, so that training starts at W.
+    """W + scale B A, for W (O, I): A (R, I) is random and B (O, R) is 0, so that training starts at W.
 
     Source: Hu et al. 2021 (LoRA), section 4.1; Kaiming's uniform first A, as in PEFT.
     """
@@ -38,27 +35,19 @@ class LowRank(nn.Module):
         nn.init.kaiming_uniform_(self.down, a=math.sqrt(5))
 
     def forward(self, weight: Tensor) -> Tensor:
-        """(O, I) to (O, I)."""
+        """Map (O, I) to (O, I)."""
         return weight + self.scale * (self.up @ self.down)
 
 
 def linear_layers(backbone: nn.Module, layers: int) -> Iterator[tuple[str, nn.Linear]]:
-    """Every linear layer inside the layers of a backbone, with the last piece of its name."""
+    """Yield every linear layer inside the layers of a backbone, with the last component of its name."""
     for name, module in (layers_of(backbone, layers) or nn.ModuleList()).named_modules():
         if isinstance(module, nn.Linear):
             yield name.rpartition(".")[2], module
 
 
-@lru_cache(maxsize=8)
-def _names(folder: Path, layers: int) -> tuple[str, ...]:
-    """What an encoder calls its linear layers; no weights are read."""
-    with torch.device("meta"):
-        backbone: nn.Module = AutoModel.from_config(AutoConfig.from_pretrained(folder))  # type: ignore[no-untyped-call]
-    return tuple(dict.fromkeys(name for name, _ in linear_layers(backbone, layers)))
-
-
 class LoRA:
-    """Only low-rank changes to some linear layers are trained, and added to their weights in the end.
+    """Low-rank updates of some linear layers are trained, all other weights are frozen.
 
     rank: of each change. alpha: alpha / rank times the change is added. targets: "qv", the maps to queries and values,
     "all" linear layers, or names as the encoder has them. All else of the backbone stays as it is; a head, a pooler and
@@ -75,46 +64,47 @@ class LoRA:
         self, rank: Count, alpha: Positive, targets: Literal["qv", "all"] | tuple[str, ...], shape: Shape
     ) -> None:
         self.rank, self.scale, self.layers, self.targets = rank, alpha / rank, shape.layers, targets
-        if shape.folder is None:
+        if (backbone := meta_backbone(shape.folder)) is None:
             return
-        names = _names(shape.folder, shape.layers)
-        asked = targets if isinstance(targets, tuple) else ()
-        for name in asked:
+        names = tuple(dict.fromkeys(name for name, _ in linear_layers(backbone, shape.layers)))
+        for name in targets if isinstance(targets, tuple) else ():
             if name not in names:
                 raise BadSpec(f"lora: this encoder has no linear layer called {name!r}; {did_you_mean(name, names)}")
-        if not any(map(self._meant, names)):
-            there = ", ".join(names) or "none that can be told apart"
-            raise BadSpec(f"lora: targets is {targets!r}, this encoder's linear layers are {there}; name some of these")
+        if not any(map(self._is_target, names)):
+            choices = ", ".join(names) or "none that can be told apart"
+            raise BadSpec(
+                f"lora: targets is {targets!r}, this encoder's linear layers are {choices}; name some of these"
+            )
 
-    def _meant(self, name: str) -> bool:
+    def _is_target(self, name: str) -> bool:
         if self.targets == "all":
             return True
         return name in (QUERIES_AND_VALUES if self.targets == "qv" else self.targets)
 
     def attach(self, encoder: Encoder) -> None:
-        """Freeze the backbone and lay a low-rank change over every target."""
+        """Freeze the backbone and add a low-rank update to every target."""
         backbone = encoder.backbone
-        found = [module for name, module in linear_layers(backbone, self.layers) if self._meant(name)]
+        targets = [module for name, module in linear_layers(backbone, self.layers) if self._is_target(name)]
         backbone.requires_grad_(False)
-        for module in found:
+        for module in targets:
             out, into = module.weight.shape
             change = LowRank(out, into, self.rank, self.scale).to(module.weight.dtype)
             parametrize.register_parametrization(module, "weight", change)
 
     def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """A checkpoint of the changed encoder as one of an ordinary encoder, the changes added."""
-        found = {}
+        """Return a checkpoint with the updates merged into ordinary weights."""
+        merged = {}
         for name, value in state.items():
             module, changed, entry = name.partition(CHANGED)
             if not changed:
-                found[name] = value
+                merged[name] = value
             elif entry == "original":
-                up, down = (state[f"{module}{CHANGED}0.{one}"] for one in ("up", "down"))
-                found[f"{module}.weight"] = value + self.scale * (up @ down)
-        return found
+                up, down = (state[f"{module}{CHANGED}0.{side}"] for side in ("up", "down"))
+                merged[f"{module}.weight"] = value + self.scale * (up @ down)
+        return merged
 
     def detach(self, encoder: Encoder) -> None:
-        """Make the encoder an ordinary one, the changes added to its weights."""
+        """Merge the updates into the encoder's weights."""
         for module in encoder.backbone.modules():
             if parametrize.is_parametrized(module, "weight"):
                 parametrize.remove_parametrizations(module, "weight", leave_parametrized=True)

@@ -1,4 +1,4 @@
-"""Terms taken of the first numbers of every vector as well, so that these are a vector by themselves."""
+"""Terms evaluated on the first coordinates of every vector too (Matryoshka)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ VECTORS = frozenset({"h", "z"})
 WHOLE = frozenset({"layers", "attentions", "language", "head", "peer"})  # a term that reads these knows full vectors
 
 
-def of_vectors(term: Term) -> bool:
-    """Whether a term's value is one of sentence vectors alone, of whatever width."""
+def reads_vectors_only(term: Term) -> bool:
+    """Return whether a term depends on sentence vectors only, of any width."""
     made = getattr(term, "reads", EVERYTHING).made
     bound = isinstance(term, NeedsSetup | NeedsPrecomputedTargets) or (
         isinstance(term, nn.Module) and next(term.parameters(), None) is not None
@@ -27,8 +27,8 @@ def of_vectors(term: Term) -> bool:
     return bool(made & VECTORS) and not made & WHOLE and not bound
 
 
-def narrowed(step: LossInputs, width: int, targets: bool) -> LossInputs:
-    """The step with the first `width` numbers of every vector: of views, edits and queue.
+def truncated(step: LossInputs, width: int, targets: bool) -> LossInputs:
+    """Return the step with the first `width` coordinates of every vector of views, edits and queue.
 
     targets: those of frozen teachers too, which stand for the very same numbers.
     """
@@ -38,13 +38,11 @@ def narrowed(step: LossInputs, width: int, targets: bool) -> LossInputs:
 
     queue = None if step.queue is None else Queued(step.queue.keys[:, :width], step.queue.allowed)
     frozen = [[view[:, :width] for view in stage] for stage in step.frozen] if targets else step.frozen
-    return replace(
-        step, views=[cut(one) for one in step.views], edits=[cut(one) for one in step.edits], queue=queue, frozen=frozen
-    )
+    return replace(step, views=list(map(cut, step.views)), edits=list(map(cut, step.edits)), queue=queue, frozen=frozen)
 
 
 class Matryoshka:
-    """Every term of sentence vectors is summed over several widths: the first numbers of each vector, and all of them.
+    """Sum every term of sentence vectors over several widths: prefixes of each vector, and the full vector.
 
     widths: () is the full one, its half, quarter and eighth. weights: of each, () for 1 each. Terms that read layers,
     attention maps or tokens, or that have weights or targets of their own, are taken once, at the full width. Vectors
@@ -64,8 +62,8 @@ class Matryoshka:
         self.full = shape.width
 
     def check(self, terms: Sequence[Term], head: Any) -> None:
-        """Raises: BadSpec, see the class."""
-        if not any(map(of_vectors, terms)):
+        """Raise BadSpec, see the class."""
+        if not any(map(reads_vectors_only, terms)):
             raise BadSpec("matryoshka: no term of this method is one of vectors alone; take -matryoshka")
         if type(head).__name__ != "NoHead" and not head.keep:
             raise BadSpec(
@@ -73,16 +71,16 @@ class Matryoshka:
             )
         with torch.no_grad():
             full = head.eval()(torch.zeros(2, self.full)).shape[1]
-        if wide := [one for one in self.widths if one > full]:
+        if wide := [width for width in self.widths if width > full]:
             raise BadSpec(f"matryoshka: widths has {wide[0]}, vectors have {full} numbers; take no more than that")
 
     def __call__(self, term: Term, step: LossInputs) -> Tensor:
-        """A term's value, a scalar: summed over the widths where it can be."""
-        if not of_vectors(term):
+        """Return a term's value, a scalar, summed over the widths if it depends on vectors only."""
+        if not reads_vectors_only(term):
             return term(step)
         full = step.views[0].z.shape[1]
         widths = self.widths or tuple(full // part for part in (1, 2, 4, 8) if full >= part)
         weights = self.weights or (1.0,) * len(widths)
         targets = getattr(term, "same_width", False)
-        found = [weight * term(narrowed(step, width, targets)) for width, weight in zip(widths, weights, strict=True)]
-        return torch.stack(found).sum()
+        values = [weight * term(truncated(step, width, targets)) for width, weight in zip(widths, weights, strict=True)]
+        return torch.stack(values).sum()

@@ -1,4 +1,4 @@
-"""A frozen masked-language model that fills in words; it knows transformers."""
+"""A frozen masked-language model that fills in tokens."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 from cseb.data import checkpoint
 from cseb.data.weights import locate
-from cseb.errors import BadData, BadSpec
+from cseb.errors import BadData, BadSpec, first_line
 
 ROWS = 32  # filled in at once; logits over a vocabulary are large
 
 
 def find_generator(name: str, folder: Path | None, vocabulary: int) -> Path:
-    """Where a generator lies. name: "self" for the encoder's own `folder`, else a folder or hub name.
+    """Return the folder of a generator. name: "self" for the encoder's own `folder`, else a folder or hub name.
 
     Raises: BadData if there is none, BadSpec if it has another vocabulary.
     """
@@ -25,53 +25,49 @@ def find_generator(name: str, folder: Path | None, vocabulary: int) -> Path:
     if name == "self" and folder is not None:
         return folder
     try:
-        place = locate(name)
-        checkpoint.check(place)
-        known = AutoConfig.from_pretrained(place, trust_remote_code=False).vocab_size
+        path = locate(name)
+        checkpoint.check(path)
+        size = AutoConfig.from_pretrained(path, trust_remote_code=False).vocab_size
     except Exception as error:  # transformers raises whatever its parsers do
-        raise BadData(f"generator {name}: {_first_line(error)}; `generator=self` needs no other") from None
-    if known != vocabulary:
+        raise BadData(f"generator {name}: {first_line(error)}; `generator=self` needs no other") from None
+    if size != vocabulary:
         raise BadSpec(
-            f"generator {name}: knows {known} word pieces, the encoder {vocabulary}; take one of the same vocabulary, "
+            f"generator {name}: knows {size} word pieces, the encoder {vocabulary}; take one of the same vocabulary, "
             "or generator=self"
         )
-    return place
+    return path
 
 
 class Generator(nn.Module):
-    """Token ids to the word that fits best at every position, or to one drawn from the model's distribution.
+    """Predict a token at every position: the most probable one, or one sampled from the distribution.
 
-    In training mode its dropout is on. Raises: BadData if the files at `place` are no masked-language model.
+    In training mode its dropout is on. Raises: BadData if the files at `path` are no masked-language model.
     """
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, path: Path) -> None:
         super().__init__()
         from transformers import AutoModelForMaskedLM
 
         try:
             model: Any
             model, info = AutoModelForMaskedLM.from_pretrained(
-                place, use_safetensors=True, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+                path, use_safetensors=True, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
             )
         except Exception as error:  # transformers raises whatever its parsers do
-            raise BadData(f"generator {place}: cannot be loaded: {_first_line(error)}; take generator=self") from None
+            raise BadData(f"generator {path}: cannot be loaded: {first_line(error)}; take generator=self") from None
         if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
-            raise BadData(f"generator {place}: lacks weights such as {missing[0]}; name a model with a masked-LM head")
+            raise BadData(f"generator {path}: lacks weights such as {missing[0]}; name a model with a masked-LM head")
         self.model = model.requires_grad_(False)
 
     @torch.no_grad()
     def forward(self, ids: Tensor, mask: Tensor, sample: bool, rng: torch.Generator) -> Tensor:
-        """Ids (N, T) and mask (N, T) to ids (N, T)."""
-        found = []
-        for some, real in zip(torch.split(ids, ROWS), torch.split(mask, ROWS), strict=True):
-            logits = self.model(input_ids=some, attention_mask=real).logits  # (n, T, V)
+        """Return predicted ids (N, T) for ids (N, T) and mask (N, T)."""
+        predicted = []
+        for chunk, chunk_mask in zip(torch.split(ids, ROWS), torch.split(mask, ROWS), strict=True):
+            logits = self.model(input_ids=chunk, attention_mask=chunk_mask).logits  # (n, T, V)
             if sample:
-                drawn = torch.multinomial(logits.float().softmax(dim=-1).flatten(0, 1), 1, generator=rng)
-                found.append(drawn.view(some.shape))
+                sampled = torch.multinomial(logits.float().softmax(dim=-1).flatten(0, 1), 1, generator=rng)
+                predicted.append(sampled.view(chunk.shape))
             else:
-                found.append(logits.argmax(dim=-1))
-        return torch.cat(found)
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)[:200]
+                predicted.append(logits.argmax(dim=-1))
+        return torch.cat(predicted)

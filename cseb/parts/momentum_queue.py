@@ -16,18 +16,18 @@ from cseb.parts import Queued
 SMALL = 4  # a subset below this many queues meets its own old keys too often
 
 
-def follow(copy: Tensor, online: Tensor, momentum: float) -> None:
-    """Copy <- momentum * copy + (1 - momentum) * online, in place. Source: He et al. 2020, eq. 2."""
+def momentum_update(copy: Tensor, online: Tensor, momentum: float) -> None:
+    """Set copy to momentum * copy + (1 - momentum) * online, in place. Source: He et al. 2020, eq. 2."""
     copy.lerp_(online, 1 - momentum)
 
 
 def push(queue: Tensor, new: Tensor, size: int) -> Tensor:
-    """`new` (B, ...) in front of `queue` (K, ...), the oldest beyond `size` left out."""
+    """Return `new` (B, ...) in front of `queue` (K, ...), cut to `size`."""
     return torch.cat([new, queue])[:size]
 
 
 class Queue:
-    """The last `size` sentences as a slow copy of the encoder sees them.
+    """Queue of the last `size` sentences' vectors from a momentum copy of the encoder.
 
     The copy starts from the loaded weights and follows with `momentum` after every optimiser step, its own dropout at
     `dropout`; the head is the online one. Keys carry sentence ids: with mask_self an anchor never meets its own old
@@ -43,7 +43,7 @@ class Queue:
         self.mask_self = mask_self
 
     def fits(self, sentences: int) -> None:
-        """Raises: BadSpec if the queue could hold more than the subset has."""
+        """Raise BadSpec if the queue is larger than the subset."""
         if self.size > sentences:
             raise BadSpec(
                 f"queue: size is {self.size}, but this subset has {sentences} sentences; take +queue(size={sentences}) "
@@ -51,7 +51,7 @@ class Queue:
             )
 
     def start(self, encoder: Encoder, sentences: int) -> None:
-        """Copy the encoder; the queue starts empty. Raises: BadSpec, see fits."""
+        """Copy the encoder and start with an empty queue. Raises: BadSpec, see fits."""
         self.fits(sentences)
         self.copy = encoder.twin(self.dropout)
         self.masked = sentences < SMALL * self.size if self.mask_self == "auto" else bool(self.mask_self)
@@ -59,7 +59,7 @@ class Queue:
         self.sids: Tensor | None = None
 
     def negatives(self, sids: Tensor) -> Queued | None:
-        """The queue as it stands, or None while it is empty. sids: (B,)."""
+        """Return the queued negatives, or None while the queue is empty. sids: (B,)."""
         if self.keys is None or self.sids is None:
             return None
         own = sids[:, None] == self.sids[None, :]  # (B, K)
@@ -75,9 +75,9 @@ class Queue:
         sids: Tensor,
         distributed: DistributedContext = SINGLE_PROCESS,
     ) -> None:
-        """Follow the online encoder, then queue its twin's vectors of this batch. ids, mask: (B, T)."""
+        """Update the momentum copy, then queue its vectors of this batch. ids, mask: (B, T)."""
         for copy, online in zip(self.copy.parameters(), encoder.backbone.parameters(), strict=True):
-            follow(copy, online, self.momentum)
+            momentum_update(copy, online, self.momentum)
         pooled = encoder.pool(self.copy, *(distributed.own(field) for field in (ids, mask, anchor)))
         keys = encoder.project(distributed.gather(pooled, len(ids))).detach()
         self.keys = keys[: self.size] if self.keys is None else push(self.keys, keys, self.size)

@@ -1,4 +1,4 @@
-"""Further networks that are trained along with the encoder."""
+"""Further networks that are trained together with the encoder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cseb.parts.poolers import CLSPooler
 
 
 class SecondEncoder:
-    """A copy of the encoder with weights of its own reads every view but the first.
+    """A copy of the encoder with its own weights encodes every view but the first.
 
     Both start from the same weights and both are trained; gradients never cross. The dev set chooses between the two
     as well; without one the copy is the result. Source: Carlsson et al. 2021 (CT).
@@ -30,7 +30,7 @@ class SecondEncoder:
 
 
 class PeerEncoder:
-    """A copy of the encoder with weights of its own, the head shared, reads every view as well.
+    """A copy of the encoder with its own weights and the shared head encodes every view too.
 
     It has every term too and is compared with the encoder by terms of two networks; at test it is gone. pooler:
     "pretrained" (first token through the encoder's pre-trained dense layer), "same" as the method's, or "auto":

@@ -19,8 +19,8 @@ from cseb.parts.views import Twice
 Ids = npt.NDArray[np.int32]
 
 
-def edited(tokens: Tokens, change: Callable[[Ids], Ids], longest: int) -> Tokens:
-    """The sentences with their own tokens changed, at most to `longest`; special tokens and prompt stay."""
+def edit_tokens(tokens: Tokens, change: Callable[[Ids], Ids], longest: int) -> Tokens:
+    """Apply `change` to the own tokens of each sentence, at most to `longest`; special tokens and prompt stay."""
     rows: list[Ids] = []
     for row in range(len(tokens)):
         sentence, own = tokens.flat[tokens.starts[row] : tokens.starts[row + 1]], tokens.own(row)
@@ -31,8 +31,8 @@ def edited(tokens: Tokens, change: Callable[[Ids], Ids], longest: int) -> Tokens
     return replace(tokens, flat=np.concatenate(rows), starts=starts)
 
 
-def chosen(length: int, rate: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """A share of `length` places, drawn without replacement: (length,), True where one was drawn."""
+def draw_places(length: int, rate: float, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Draw a fraction of `length` positions without replacement: a mask (length,), True where drawn."""
     places: npt.NDArray[np.bool_] = np.zeros(length, dtype=np.bool_)
     places[rng.permutation(length)[: round(rate * length)]] = True
     return places
@@ -47,12 +47,12 @@ class Shuffle(Twice):
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})  # else both views have the same mean
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of B texts, those of each sentence shuffled."""
-        return edited(encoder.tokenise(texts, longest), rng.permutation, longest)
+        """Return the tokens of B texts, shuffled within each sentence."""
+        return edit_tokens(encoder.tokenise(texts, longest), rng.permutation, longest)
 
 
 class Delete(Twice):
-    """The sentence, and the sentence without a share of its tokens; one token is always left.
+    """The sentence, and the sentence without a fraction of its tokens; at least one token stays.
 
     Source: MSSE, figure 8 (the view "delete"); rate from the authors' code of PCL (Wu et al. 2022).
     """
@@ -63,17 +63,17 @@ class Delete(Twice):
         self.rate = rate
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of B texts, some deleted."""
+        """Return the tokens of B texts, some deleted."""
 
         def shortened(own: Ids) -> Ids:
-            left = own[~chosen(len(own), self.rate, rng)]
+            left = own[~draw_places(len(own), self.rate, rng)]
             return left if len(left) else own[:1]
 
-        return edited(encoder.tokenise(texts, longest), shortened, longest)
+        return edit_tokens(encoder.tokenise(texts, longest), shortened, longest)
 
 
 class Repeat(Twice):
-    """The sentence, and the sentence with a share of its tokens said twice, cut where it was cut before.
+    """The sentence, and the sentence with a fraction of its tokens repeated, cut to the same length limit.
 
     Source: MSSE, figure 8 (the view "repeat"); rate from the authors' code of PCL (Wu et al. 2022).
     """
@@ -84,16 +84,16 @@ class Repeat(Twice):
         self.rate = rate
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of B texts, some repeated on the spot."""
+        """Return the tokens of B texts, some repeated in place."""
 
         def lengthened(own: Ids) -> Ids:
-            return np.repeat(own, 1 + chosen(len(own), self.rate, rng))
+            return np.repeat(own, 1 + draw_places(len(own), self.rate, rng))
 
-        return edited(encoder.tokenise(texts, longest), lengthened, longest)
+        return edit_tokens(encoder.tokenise(texts, longest), lengthened, longest)
 
 
 class CharSpanMask(Twice):
-    """The sentence, and the sentence with a mask token in the place of `span` random characters.
+    """The sentence, and the sentence with `span` random characters replaced by a mask token.
 
     Texts below `least` characters stay whole. The text is cut where the drawn characters first occur, so that words
     break. in_place: the tokens those characters lie in are hidden one by one, so that both views keep their length;
@@ -113,7 +113,7 @@ class CharSpanMask(Twice):
             raise BadSpec("char_span_mask: this encoder's tokenizer has no mask token; take dropout or another view")
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of B texts with a span of each hidden."""
+        """Return the tokens of B texts with a span of each hidden."""
         starts = [self.start(text, rng) for text in texts]
         if not self.in_place:
             mask = f" {encoder.tokenizer.mask_token} "
@@ -131,7 +131,7 @@ class CharSpanMask(Twice):
         return tokens
 
     def start(self, text: str, rng: np.random.Generator) -> int | None:
-        """Where the drawn characters first occur, or None in a text too short to hide any."""
+        """Return where the drawn characters first occur, or None for a text that is too short."""
         if len(text) < self.least or len(text) <= self.span:
             return None
         drawn = int(rng.integers(len(text) - self.span))

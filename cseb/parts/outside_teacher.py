@@ -1,4 +1,4 @@
-"""A teacher that somebody else has trained: its vectors of the subset are what students learn from."""
+"""An external teacher whose vectors of the subset are the distillation targets."""
 
 from __future__ import annotations
 
@@ -14,34 +14,29 @@ from cseb.encoder.interface import Shape, Text
 from cseb.errors import BadSpec
 from cseb.methods.spec import Method
 from cseb.parts import EarlyStopping, Embed
+from cseb.parts.component_removal import main_directions
 
 
-def main_directions(vectors: Tensor, kept: int) -> Tensor:
-    """(E, kept): the directions along which vectors (N, E) are longest, the longest first; the mean is not taken off.
-
-    So inner products of the vectors change least. Directions are free in sign: their largest number is above 0.
-    """
-    vectors = vectors.double()
-    _, found = torch.linalg.eigh(vectors.T @ vectors)
-    found = found.flip(1)[:, :kept]
-    largest = found.gather(0, found.abs().argmax(dim=0, keepdim=True))
-    signed: Tensor = found * largest.sign()
-    return signed
+def signed_directions(vectors: Tensor, width: int) -> Tensor:
+    """Return the main directions (E, width) of vectors (N, E), uncentred; their largest number is above 0."""
+    _, directions = main_directions(vectors, width, centre=False)
+    largest = directions.gather(0, directions.abs().argmax(dim=0, keepdim=True))
+    return directions * largest.sign()
 
 
-def of_width(views: Sequence[Tensor], width: int) -> list[Tensor]:
-    """Vectors (N, E) of each view as vectors (N, width) with the same inner products, as far as that can be.
+def to_width(views: Sequence[Tensor], width: int) -> list[Tensor]:
+    """Map vectors (N, E) of each view to (N, width), preserving inner products as far as possible.
 
     Too narrow ones get zeros, too wide ones keep the main directions of the first view.
     """
     if (own := views[0].shape[1]) <= width:
         return [F.pad(view, (0, width - own)) for view in views]
-    kept = main_directions(views[0], width)
-    return [(view.double() @ kept).to(view.dtype) for view in views]
+    directions = signed_directions(views[0], width)
+    return [(view.double() @ directions).to(view.dtype) for view in views]
 
 
 class OutsideTeacher:
-    """The frozen teacher is an encoder from elsewhere; nothing is trained first.
+    """The frozen teacher is an external encoder; nothing is trained first.
 
     encoder: a folder, a hub name, `st:FOLDER`, `glove:FILE`, or a file of sentence vectors (.npz). pooler: of a folder
     that names none.
@@ -65,20 +60,20 @@ class OutsideTeacher:
         self.encoder, self.pooler, self.own_width, self.width = encoder, pooler, width == "own", shape.width
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """None: nothing is trained."""
+        """Return none: nothing is trained."""
         return ()
 
     def targets(self, embed: Embed, views: Sequence[Sequence[Text]]) -> list[Tensor]:
-        """The teacher's vectors (N, E) of every view; a view that is drawn anew counts as the sentence itself."""
-        found: dict[int, Tensor] = {}
+        """Return the teacher's vectors (N, E) of every view; a redrawn view counts as the sentence itself."""
+        vectors: dict[int, Tensor] = {}
         for view in views:
-            if id(view) not in found:
+            if id(view) not in vectors:
                 texts = [text for text in view if isinstance(text, str)]
                 if len(texts) < len(view):
                     raise BadSpec("outside_teacher: these views are cut into tokens, which it cannot read; take others")
-                found[id(view)] = torch.from_numpy(np.asarray(embed(texts), dtype=np.float32))
-        if not all(torch.isfinite(one).all() for one in found.values()):
+                vectors[id(view)] = torch.from_numpy(np.asarray(embed(texts), dtype=np.float32))
+        if not all(torch.isfinite(array).all() for array in vectors.values()):
             raise BadSpec(f"outside_teacher: vectors of {self.encoder} are not finite; take another teacher")
-        made = [found[id(view)] for view in views]
-        made = made if len(made) > 1 else made * 2
-        return made if self.own_width else of_width(made, self.width)
+        targets = [vectors[id(view)] for view in views]
+        targets = targets if len(targets) > 1 else targets * 2
+        return targets if self.own_width else to_width(targets, self.width)

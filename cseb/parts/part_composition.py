@@ -1,4 +1,4 @@
-"""CompCSE: a sentence cut in parts, and the parts' vectors put together again."""
+"""CompCSE: sentences cut into parts, and views composed from the parts' vectors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Side = Literal["positive", "anchor", "both"]  # the view that is composed of par
 
 
 def cut(total: int, starts: Sequence[int], k: int) -> list[slice]:
-    """The k runs of `total` word pieces: boundaries at floor(i * total / k), moved left to the nearest word start.
+    """Return the k runs of `total` word pieces: boundaries at floor(i * total / k), moved left to a word start.
 
     starts: where words start, the first at 0; at least k. A boundary moves right where its part would be empty.
     Source: Chanchani & Huang 2023, table 1 (halves) and 5 (their number); where exactly to cut is our choice.
@@ -34,7 +34,7 @@ def cut(total: int, starts: Sequence[int], k: int) -> list[slice]:
 
 
 class Halves:
-    """The sentence, and its word pieces cut in k parts at word starts.
+    """The sentence, and its word pieces cut into k parts at word starts.
 
     side: which view is composed of the parts: "positive", "anchor" or "both" (two independent passes over the parts).
     extra: further training items from clauses found by rule: "none", "adjacent", "overlapping", "subsuming". The full
@@ -58,7 +58,7 @@ class Halves:
         self.notes: tuple[str, ...] = ()
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
-        """N sentences to the sentence and k parts, in the order of `groups`; extra items follow the N."""
+        """Return the sentence and k parts of N sentences, in the order of `groups`; extra items follow the N."""
         short = 0
         rows: list[Sequence[Text]] = []
         for piece in self.pieces(sentences):
@@ -100,14 +100,14 @@ class UnitHalves:
         self.notes: tuple[str, ...] = ()
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
-        """As `Halves`."""
+        """Return the views as `Halves` does."""
         texts = self.halves(sentences)
         self.notes = self.halves.notes
         return texts
 
 
 def first_last(parts: Sequence[Tensor]) -> Tensor:
-    """Of k parts (B, D): the first D/k coordinates of the first, the next D/k of the second, and so on. (B, D)."""
+    """Return (B, D): the first D/k coordinates of the first of k parts (B, D), the next of the second, and so on."""
     blocks = [part.chunk(len(parts), dim=-1) for part in parts]
     return torch.cat([block[place] for place, block in enumerate(blocks)], dim=-1)
 
@@ -128,7 +128,7 @@ TIMES: dict[Aggregate, int] = {
 
 
 class Compose(nn.Module):
-    """Runs of parts as one view each, and the first coordinates alone for the terms.
+    """Compose runs of parts into one view each, and pass only the first coordinates to the terms.
 
     aggregate: how parts become one vector. before_head: the head sees the composed vector (authors' code, figure 1);
     False aggregates behind it (the text). first: coordinates of z that terms see, none for all; at test the embedding
@@ -160,7 +160,7 @@ class Compose(nn.Module):
             nn.init.zeros_(self.project.bias)
 
     def check(self, groups: Sequence[int], terms: Sequence[Term], queue: bool) -> None:
-        """Refuse views, terms and a queue that do not go with composition. Raises: BadSpec."""
+        """Raise BadSpec if views, terms or queue are incompatible with composition."""
         if not groups:
             raise BadSpec("compose: the views are whole sentences, there is nothing to compose; add +halves")
         k = max(groups)
@@ -176,7 +176,7 @@ class Compose(nn.Module):
     def forward(
         self, views: Sequence[EncodedView], groups: Sequence[int], head: Callable[[Tensor], Tensor]
     ) -> list[EncodedView]:
-        """sum(groups) encoded renderings to len(groups) views."""
+        """Return len(groups) views from sum(groups) encoded renderings."""
         remaining = iter(views)
         runs = [[next(remaining) for _ in range(size)] for size in groups]
         return [self._narrow(run[0] if len(run) == 1 else self._composed(run, head)) for run in runs]

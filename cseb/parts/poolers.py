@@ -1,4 +1,4 @@
-"""Token states to one vector per sentence. Where public code disagrees with itself the choice is an option."""
+"""Poolers: token states to one vector per sentence. Where public implementations differ, an option selects."""
 
 from __future__ import annotations
 
@@ -13,13 +13,18 @@ from cseb.methods.option_types import Count
 
 
 def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
-    """Mean of (B, T, D) over the tokens with mask (B, T) = 1. Returns (B, D)."""
+    """Return the mean (B, D) of states (B, T, D) over the tokens with mask (B, T) = 1."""
     weight = mask.unsqueeze(-1).to(states.dtype)  # (B, T, 1)
     return (states * weight).sum(dim=1) / weight.sum(dim=1).clamp(min=1)
 
 
-def checked_template(template: str, what: str, shape: Shape) -> str:
-    """A prompt's template as it is. Raises: BadSpec if it lacks [X] or [MASK], or the encoder has no mask token."""
+def state_at(states: Tensor, places: Tensor) -> Tensor:
+    """Return the state (B, D), of states (B, T, D), at one position (B,) of each row."""
+    return states.gather(1, places[:, None, None].expand(-1, 1, states.shape[-1]))[:, 0]
+
+
+def check_template(template: str, what: str, shape: Shape) -> str:
+    """Return a prompt template. Raises: BadSpec if it lacks [X] or [MASK], or the encoder has no mask token."""
     if not isinstance(template, str) or template.count("[X]") != 1 or template.count("[MASK]") != 1:
         raise BadSpec(f"{what} is {template!r}; it must hold [X] and [MASK] once each")
     if not shape.mask_token:
@@ -92,7 +97,7 @@ class PaddedMean(nn.Module):
 
     @property
     def pad_to(self) -> int:
-        """Positions that a batch must have at least."""
+        """Minimum number of positions of a batch."""
         return self.in_training if self.training else self.at_test
 
     def forward(self, states: States) -> Tensor:
@@ -137,7 +142,7 @@ class Last2(nn.Module):
 
 
 class MeanLast(nn.Module):
-    """Mean of the last few layers, then mean over real tokens: of one number of layers in training, another at test.
+    """Mean of the last few layers, then mean over real tokens; the number of layers differs between training and test.
 
     training, test: how many layers. Source: Yan et al. 2021 (ConSERT), authors' code: 1 and 2. Raises: BadSpec if the
     encoder has fewer.
@@ -160,7 +165,7 @@ class MeanLast(nn.Module):
 
 
 class CNNMean(nn.Module):
-    """Convolutions over the last layer side by side, then mean over real tokens; trained, and kept at test.
+    """Parallel convolutions over the last layer, then mean over real tokens; trained, and kept at test.
 
     widths: tokens each of them sees. Together they have the encoder's width; no activation. Padding is zero before and
     after. Source: Zhang et al. 2020 (IS-BERT); authors' code. Raises: BadSpec if they cannot share the width evenly.
@@ -176,13 +181,15 @@ class CNNMean(nn.Module):
         if not widths or shape.width % len(widths):
             raise BadSpec(f"cnn_mean: {len(widths)} convolutions cannot divide a width of {shape.width}; take others")
         channels = shape.width // len(widths)
-        self.convolutions = nn.ModuleList([nn.Conv1d(shape.width, channels, one, padding=one // 2) for one in widths])
+        self.convolutions = nn.ModuleList(
+            [nn.Conv1d(shape.width, channels, width, padding=width // 2) for width in widths]
+        )
 
     def local(self, states: Tensor, mask: Tensor) -> Tensor:
-        """States (B, T, D) to what is there around every token (B, T, D), 0 at padding."""
+        """Return the convolved states (B, T, D) of states (B, T, D), 0 at padding."""
         real = mask[:, :, None].to(states.dtype)
-        found = [convolution((states * real).mT) for convolution in self.convolutions]
-        return torch.cat(found, dim=1).mT * real
+        convolved = [convolution((states * real).mT) for convolution in self.convolutions]
+        return torch.cat(convolved, dim=1).mT * real
 
     def forward(self, states: States) -> Tensor:
         """Return (B, D)."""
@@ -202,10 +209,8 @@ class MaskPrompt(nn.Module):
 
     def __init__(self, template: str, shape: Shape) -> None:
         super().__init__()
-        self.template = checked_template(template, "mask_prompt: template", shape)
+        self.template = check_template(template, "mask_prompt: template", shape)
 
     def forward(self, states: States) -> Tensor:
         """Return (B, D)."""
-        return states.layers[-1].gather(1, states.anchor[:, None, None].expand(-1, 1, states.layers[-1].shape[-1]))[
-            :, 0
-        ]
+        return state_at(states.layers[-1], states.anchor)

@@ -1,4 +1,4 @@
-"""What is fitted on a subset's vectors after training, and applied to every vector at test."""
+"""Maps fitted on the subset's vectors after training and applied to every vector at test."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Count, Rate
-from cseb.parts.terms.distillation import spaced
+from cseb.parts.terms.distillation import evenly_spaced
 
 SHORTEST = 1e-8  # a vector below this length stays as it is
 AT_ONCE = 256  # vectors whose rankings are made together
 
 
 def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor]:
-    """Mean (D,) and map (D, kept) after which these vectors (N, D) have covariance 1, largest directions first.
+    """Return the mean (D,) and the map (D, kept) that whitens vectors (N, D), largest directions first.
 
     shrink: share of the mean variance that takes the place of the covariance. Source: Su et al. 2021, authors' code;
     Ledoit & Wolf 2004 for shrinkage.
@@ -35,7 +35,7 @@ def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor
 
 
 class Whiten(nn.Module):
-    """Vectors without the mean, every direction divided by its spread, of length 1.
+    """Whitening: centred vectors, every direction divided by its standard deviation, of length 1.
 
     dimensions: how many of the largest directions are kept. shrink: see `whitening`; above 0, more directions than the
     subset has sentences can be kept. Source: Su et al. 2021 (BERT-whitening); authors' code. Raises: BadSpec on more
@@ -57,7 +57,7 @@ class Whiten(nn.Module):
         self.register_buffer("map", torch.eye(shape.width)[:, :dimensions])
 
     def fits(self, sentences: int) -> None:
-        """Raises: BadSpec if the subset cannot tell that many directions."""
+        """Raise BadSpec if the subset spans fewer directions than are kept."""
         if not self.shrink and self.dimensions >= sentences:
             raise BadSpec(
                 f"whiten: dimensions is {self.dimensions}, and {sentences} sentences span fewer; take "
@@ -65,25 +65,25 @@ class Whiten(nn.Module):
             )
 
     def fit(self, vectors: Tensor) -> None:
-        """Learn mean and directions of the subset's vectors (N, D). Raises: BadSpec, see fits."""
+        """Learn mean and directions from the subset's vectors (N, D). Raises: BadSpec, see fits."""
         self.fits(len(vectors))
-        for held, found in zip((self.mean, self.map), whitening(vectors, self.dimensions, self.shrink), strict=True):
-            held.copy_(found)
+        for buffer, value in zip((self.mean, self.map), whitening(vectors, self.dimensions, self.shrink), strict=True):
+            buffer.copy_(value)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(N, D) to (N, dimensions)."""
+        """Map (N, D) to (N, dimensions)."""
         return F.normalize((vectors - self.mean) @ self.map, dim=-1, eps=SHORTEST)
 
 
 def average_ranks(values: Tensor) -> Tensor:
-    """The rank of every value in its row, from 0; equal values share the mean of theirs. (B, N) to (B, N)."""
+    """Return the rank of every value in its row, from 0; ties share their mean rank. (B, N) to (B, N)."""
     ordered, values = values.sort(dim=1).values, values.contiguous()
     below, not_above = (torch.searchsorted(ordered, values, right=right) for right in (False, True))
     return (below + not_above - 1).to(values.dtype) / 2
 
 
 class RankMix(nn.Module):
-    """Vectors whose inner product is a sum of two: cosine, and rank correlation of how the subset lies around both.
+    """Weighted sum of cosine and rank correlation, as the inner product of extended vectors.
 
     The second one is Spearman's, of the cosines to the sentences of the subset: the inner product of centred ranks of
     length 1. So the score of a pair is exact, and a vector has as many further coordinates as there are sentences;
@@ -101,27 +101,27 @@ class RankMix(nn.Module):
         self.register_buffer("corpus", torch.zeros(0, shape.width))
 
     def fits(self, sentences: int) -> None:
-        """Raises: BadSpec if there is nothing to rank."""
+        """Raise BadSpec if there are fewer than two sentences."""
         if sentences < 2:
             raise BadSpec(f"rank_mix: too few sentences to rank, {sentences}; take more, or take rank_mix out")
 
     def fit(self, vectors: Tensor) -> None:
         """Keep the subset's vectors (N, D), or evenly spaced ones of them. Raises: BadSpec, see fits."""
         self.fits(len(vectors))
-        self.corpus = spaced(vectors, self.size)
+        self.corpus = evenly_spaced(vectors, self.size)
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """(N, D) to (N, D + C), of length 1, C being the sentences that are ranked."""
-        found = vectors.new_empty(len(vectors), sum(self.corpus.shape))
+        """Map (N, D) to (N, D + C), of length 1, C being the number of ranked sentences."""
+        extended = vectors.new_empty(len(vectors), sum(self.corpus.shape))
         for rows in torch.split(torch.arange(len(vectors)), AT_ONCE):
             plain = F.normalize(vectors[rows], dim=-1)
             ranks = average_ranks(plain @ self.corpus.T)
             ranks = F.normalize(ranks - ranks.mean(dim=1, keepdim=True), dim=-1)
-            found[rows] = torch.cat([math.sqrt(self.cosine) * plain, math.sqrt(1 - self.cosine) * ranks], dim=-1)
-        return found
+            extended[rows] = torch.cat([math.sqrt(self.cosine) * plain, math.sqrt(1 - self.cosine) * ranks], dim=-1)
+        return extended
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
-        """How many sentences there were is known from what was saved."""
-        if (held := state_dict.get(f"{prefix}corpus")) is not None:
-            self.corpus = self.corpus.new_empty(held.shape)
+        """Resize the buffer to the saved number of sentences first."""
+        if (saved := state_dict.get(f"{prefix}corpus")) is not None:
+            self.corpus = self.corpus.new_empty(saved.shape)
         super()._load_from_state_dict(state_dict, prefix, *rest)

@@ -1,9 +1,8 @@
-"""Trained keys and values in front of every layer's own, all weights of the encoder frozen (PromCSE)."""
+"""Trained keys and values prepended in every layer, with a frozen encoder (PromCSE)."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -17,56 +16,57 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, DropoutRate
+from cseb.parts.tuning import NoConversion
 
 SPREAD = 0.02  # of their first values: the authors', BERT's own
 FEWEST = 8  # tokens that an encoder must still be able to place
-GIVEN = ("hidden_states", "attention_mask", "past_key_values")  # to a self-attention, in this order
+ARGUMENTS = ("hidden_states", "attention_mask", "past_key_values")  # to a self-attention, in this order
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
-    """Keys and values (B, H, P, D / H) that stand where the library keeps those of earlier tokens."""
+class PrefixKeyValues:
+    """Keys and values (B, H, P, D / H) in the place of the library's cache of earlier tokens."""
 
     key: Tensor
     value: Tensor
 
     def update(self, key: Tensor, value: Tensor, *_: object, **__: object) -> tuple[Tensor, Tensor]:
-        """Those of the tokens (B, H, T, D / H), these in front: (B, H, P + T, D / H)."""
+        """Return the tokens' keys and values (B, H, T, D / H) with the prefixes prepended: (B, H, P + T, D / H)."""
         return torch.cat([self.key.to(key.dtype), key], dim=2), torch.cat([self.value.to(value.dtype), value], dim=2)
 
 
 class PrefixTable(nn.Module):
-    """P keys and values for each of L layers: table (L, 2, P, D). Dropout falls on them anew for each sentence."""
+    """P keys and values for each of L layers: table (L, 2, P, D). Dropout is drawn for each sentence."""
 
     def __init__(self, layers: int, length: int, width: int, dropout: float) -> None:
         super().__init__()
         self.length, self.dropout = length, dropout
         self.table = nn.Parameter(torch.empty(layers, 2, length, width).normal_(std=SPREAD))
 
-    def before(self, layer: int, sentences: int, heads: int) -> Before:
-        """What stands in front of so many sentences in a layer."""
+    def before(self, layer: int, sentences: int, heads: int) -> PrefixKeyValues:
+        """Return the prefixes of a layer for a number of sentences."""
         own = F.dropout(self.table[layer].expand(sentences, -1, -1, -1), self.dropout, self.training)
         key, value = own.view(*own.shape[:-1], heads, -1).transpose(2, 3).unbind(dim=1)
-        return Before(key, value)
+        return PrefixKeyValues(key, value)
 
     def attend(self, layer: int, attention: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Give a self-attention the prefixes of its layer, which every token may attend to."""
-        given = dict(zip(GIVEN, args, strict=False)) | kwargs
-        mask = given.get("attention_mask")
+        """Pass the prefixes of a layer to its self-attention; every token may attend to them."""
+        arguments = dict(zip(ARGUMENTS, args, strict=False)) | kwargs
+        mask = arguments.get("attention_mask")
         if mask is not None:
             seen = 0.0 if mask.is_floating_point() else 1  # added to scores, or True
-            given["attention_mask"] = F.pad(mask, (self.length, 0), value=seen)
+            arguments["attention_mask"] = F.pad(mask, (self.length, 0), value=seen)
         heads = attention.num_attention_heads
-        given["past_key_values"] = self.before(layer, len(given["hidden_states"]), heads)
-        return (), given
+        arguments["past_key_values"] = self.before(layer, len(arguments["hidden_states"]), heads)
+        return (), arguments
 
     def shift(self, embeddings: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Positions of tokens start behind the prefixes."""
+        """Shift the positions of tokens by the number of prefixes."""
         return args, kwargs | {"past_key_values_length": self.length}
 
 
-class Prefix:
-    """Only `length` keys and values in front of every layer's own are trained; the encoder stays as it is.
+class Prefix(NoConversion):
+    """Only `length` keys and values prepended in every layer are trained; the encoder is frozen.
 
     dropout: on the prefixes, for each sentence of its own. shift_positions: tokens' positions start behind the
     prefixes, as in the authors' code. The encoder's own dropout stays on, since it makes the views of many methods. A
@@ -93,7 +93,7 @@ class Prefix:
                 )
 
     def attach(self, encoder: Encoder) -> None:
-        """Freeze the backbone and put prefixes in front of every layer."""
+        """Freeze the backbone and prepend prefixes in every layer."""
         backbone: Any = encoder.backbone
         backbone.requires_grad_(False)
         attentions = encoder.attentions()
@@ -105,10 +105,3 @@ class Prefix:
             places = encoder.limit() + encoder.prompt_tokens() - self.length
             encoder.tokenizer = copy.copy(encoder.tokenizer)  # the other jobs' own is not shortened
             encoder.tokenizer.model_max_length = places
-
-    def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The checkpoint as it is, prefixes included."""
-        return dict(state)
-
-    def detach(self, encoder: Encoder) -> None:
-        """The prefixes stay: they are what was trained."""

@@ -1,4 +1,4 @@
-"""What is trained before the method itself: on the same subset, from the same start, then frozen."""
+"""Models that are trained before the method itself, on the same subset from the same start, then frozen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cseb.registry import SLOTS
 
 
 class EntropyModels:
-    """One short training per phi: the method's own loss without regulators, and phi times the entropy.
+    """One short training per phi: the method's loss without regulators, plus phi times the entropy.
 
     steps: of every model at most, with the method's own batches, rates and fraction of warm-up. every, patience,
     held_out: see parts.EarlyStopping; every=1 and held_out=0 take the paper at its word. Seeds are the method's, so
@@ -51,7 +51,7 @@ class EntropyModels:
         self.temperature, self.all_columns = temperature, all_columns
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """One resolved method for every phi."""
+        """Return one resolved method for every phi."""
         recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
         warmup = recipe.warmup * self.steps // max(1, recipe.steps)
         own = tuple(term for term in method.terms if FROZEN not in SLOTS["terms"][term.name].needs)
@@ -68,7 +68,7 @@ class EntropyModels:
 
 
 class Teacher:
-    """One training by contrast alone: the method's views, batches and rates without its other terms.
+    """One training by contrast only: the method's views, batches and rates without its other terms.
 
     The dev set chooses its checkpoint, where there is one. steps: with the method's fraction of warm-up. temperature:
     of the contrast. with_head: its vectors are those behind the head. Source: the SimCSE checkpoints from which
@@ -88,7 +88,7 @@ class Teacher:
         self.steps, self.temperature, self.with_head = steps, temperature, with_head
 
     def methods(self, method: Method) -> tuple[Method, ...]:
-        """The one resolved method."""
+        """Return the one resolved method."""
         recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
         warmup = recipe.warmup * self.steps // max(1, recipe.steps)
         contrast = part("infonce", temperature=self.temperature, negatives="batch", form="released", hard_weight=1.0)

@@ -1,4 +1,4 @@
-"""View makers that put a second prompt around the sentence, and the sentence negated by rule."""
+"""View makers with a second prompt, a rule-based negation, or several renderings of the sentence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Between
 from cseb.parts import Rendering
 from cseb.parts.embedding_augment import Plain, positions_at
-from cseb.parts.poolers import checked_template
+from cseb.parts.poolers import check_template
 from cseb.parts.views import Twice
 
 AUXILIARY = re.compile(
@@ -27,23 +27,23 @@ CONTRACTED = re.compile(r"\b(\w+)n['\u2019]t\b", re.I)
 WHOLE = {"ca": "can", "wo": "will", "sha": "shall"}  # what is left of can't, won't, shan't
 
 
-def negated(sentence: str) -> str:
-    """The sentence without its first "not" or, where there is none, with one behind its first auxiliary or before all.
+def negate(sentence: str) -> str:
+    """Negate a sentence by rule: remove its first "not", else add one after the first auxiliary or before all.
 
     Without a parser: a main verb have or do counts as an auxiliary, any other main verb gets "Not" before the sentence.
     Source: Wang et al. 2022 (SNCSE), soft negatives, whose rule asks a parser.
     """
     if CONTRACTED.search(sentence):
-        return CONTRACTED.sub(lambda found: WHOLE.get(found[1].lower(), found[1]), sentence, count=1)
+        return CONTRACTED.sub(lambda match: WHOLE.get(match[1].lower(), match[1]), sentence, count=1)
     if NOT.search(sentence):
         return NOT.sub("", sentence, count=1)
-    if found := AUXILIARY.search(sentence):
-        return f"{sentence[: found.end()]} not{sentence[found.end() :]}"
+    if match := AUXILIARY.search(sentence):
+        return f"{sentence[: match.end()]} not{sentence[match.end() :]}"
     return f"Not {sentence}"
 
 
 class Denoised:
-    """The vector minus that of the prompt alone, whose tokens stand where they stand around the sentence.
+    """Rendering that subtracts the vector of the prompt alone, at the same token positions.
 
     Source: Jiang et al. 2022 (PromptBERT), template denoising.
     """
@@ -58,8 +58,8 @@ class Denoised:
         return EncodedView(h, encoder.project(h), ids, mask, content, view.layers, view.attentions)
 
     def prompts(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> Tensor:
-        """Vectors (B, D) of the prompts alone; sentences of one length share theirs, dropout included."""
-        lengths, first, which = _distinct(content.sum(dim=1))
+        """Return the vectors (B, D) of the prompts alone; sentences of one length share theirs, dropout included."""
+        lengths, first, which = _unique(content.sum(dim=1))
         around = (mask.bool() & ~content.bool())[first]  # (U, T), as many in every row
         places = around.nonzero()[:, 1].view(len(lengths), -1)  # (U, P)
         alone = (places < anchor[first][:, None]).sum(dim=1)  # where the mask token is then
@@ -68,8 +68,8 @@ class Denoised:
         return vectors[which]
 
 
-def _distinct(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The different values (U,), the first place of each (U,), and which of them stands where (B,)."""
+def _unique(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the distinct values (U,), the first index of each (U,), and the index of each row's value (B,)."""
     unique, which = torch.unique(values, return_inverse=True)
     first = (which[None] == torch.arange(len(unique), device=values.device)[:, None]).int().argmax(dim=1)
     return unique, first, which
@@ -87,7 +87,7 @@ class Prompts(Twice):
     requires: ClassVar[str] = "mask token"
 
     def __init__(self, second: str, denoise: bool, shape: Shape) -> None:
-        self.templates = ("", checked_template(second, "prompts: second", shape))
+        self.templates = ("", check_template(second, "prompts: second", shape))
         self.renderings: tuple[Rendering, ...] = ()
         if denoise:
             if shape.first_position is None:
@@ -107,16 +107,16 @@ class NegatedPrompts:
     edits = 1
 
     def __init__(self, second: str, shape: Shape) -> None:
-        template = checked_template(second, "negated_prompts: second", shape)
+        template = check_template(second, "negated_prompts: second", shape)
         self.templates = ("", template, template)
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice and their negations."""
-        return sentences, sentences, [negated(sentence) for sentence in sentences]
+        """Return the list of N sentences twice, and their negations."""
+        return sentences, sentences, [negate(sentence) for sentence in sentences]
 
 
 class Repeated:
-    """The sentence several times, each read by itself: the renderings differ by dropout masks and by random heads.
+    """The sentence several times; the renderings differ by dropout masks and by random heads.
 
     Source: Zhuo et al. 2023 (WhitenedCSE). Raises: BadSpec below two views.
     """
@@ -128,5 +128,5 @@ class Repeated:
         self.renderings = (Plain(),) * views
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list as often."""
+        """Return the list of N sentences, repeated `views` times."""
         return (sentences,) * self.views

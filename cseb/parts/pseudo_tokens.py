@@ -16,24 +16,24 @@ from cseb.parts.heads import INITIAL_SPREAD, new_linear
 
 
 class Attention(nn.Module):
-    """Self-attention of BERT without its output layer: queries, keys and values of `heads` heads."""
+    """Self-attention of BERT without its output layer."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads, self.dropout = heads, dropout
         self.query, self.key, self.value = (new_linear(width) for _ in range(3))
 
-    def forward(self, asking: Tensor, asked: Tensor, mask: Tensor | None = None) -> Tensor:
-        """What each of (B, M, D) finds among (B, N, D), where mask (B, N) is 1: (B, M, D)."""
+    def forward(self, queries: Tensor, states: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Attend from queries (B, M, D) to states (B, N, D) where mask (B, N) is 1: (B, M, D)."""
         q, k, v = (
-            layer(states).unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for layer, states in ((self.query, asking), (self.key, asked), (self.value, asked))
+            layer(inputs).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for layer, inputs in ((self.query, queries), (self.key, states), (self.value, states))
         )  # (B, H, M or N, D / H)
         scores = q @ k.mT / math.sqrt(q.shape[-1])
         if mask is not None:
             scores = scores.masked_fill(mask[:, None, None] == 0, float("-inf"))
-        found: Tensor = F.dropout(scores.softmax(dim=-1), self.dropout, self.training) @ v
-        return found.transpose(1, 2).flatten(2)
+        attended: Tensor = F.dropout(scores.softmax(dim=-1), self.dropout, self.training) @ v
+        return attended.transpose(1, 2).flatten(2)
 
 
 class PseudoTokens(nn.Module):
@@ -67,5 +67,5 @@ class PseudoTokens(nn.Module):
             return first[:, 0]
         pseudo = self.pseudo.expand(len(last), -1, -1)
         read, mask = (last, states.mask) if self.at == "tokens" else (first, None)
-        found: Tensor = self.attention(first, self.attention(pseudo, read, mask))
-        return found[:, 0]
+        attended: Tensor = self.attention(first, self.attention(pseudo, read, mask))
+        return attended[:, 0]

@@ -1,4 +1,4 @@
-"""A view maker for pairs of texts whose likeness people have rated."""
+"""A view maker for pairs of texts with similarity ratings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cseb.parts.labelled_views import columns
 
 
 class RatedPairs:
-    """Lines "left TAB right TAB score": two texts, and a number that is higher the more alike they are.
+    """Lines "left TAB right TAB score": two texts, and a rating that is higher the more similar they are.
 
     Source: Cer et al. 2017 (STS-B) for the form. Raises: BadData on a line of another form.
     """
@@ -26,26 +26,26 @@ class RatedPairs:
         self.scores: list[float] | None = None
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N lines to N left and N right texts; their ratings are in `scores`."""
+        """Return N left and N right texts; store their ratings in `scores`."""
         left, right, scores = columns(sentences, (3,), "rated pairs (left TAB right TAB score)")
         self.scores = [rating(score, line) for score, line in zip(scores, sentences, strict=True)]
         return left, right
 
     @staticmethod
     def check_lines(lines: Sequence[str], options: Mapping[str, object]) -> None:
-        """Raises: BadData."""
+        """Raise BadData if a line is no rated pair."""
         RatedPairs()(lines)
 
 
 def rating(score: str, line: str) -> float:
-    """The number a line ends with. Raises: BadData."""
+    """Return the number at the end of a line. Raises: BadData."""
     try:
-        found = float(score)
+        value = float(score)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+        value = math.nan
+    if not math.isfinite(value):
         shown = line if len(line) <= 60 else f"{line[:57]}..."
         raise BadData(
             f"a rated pair ends in {score[:30]!r}, which is no number: {shown!r}; take a corpus of rated pairs"
         )
-    return found
+    return value

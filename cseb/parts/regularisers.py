@@ -1,4 +1,4 @@
-"""Noise inside self-attention, in training alone."""
+"""Noise inside self-attention, in training only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cseb.methods.option_types import DropoutRate
 
 
 def drop_heads(context: Tensor, kept: Tensor) -> Tensor:
-    """Heads with kept = 0 at zero, the others times H over their number, for every sentence of its own.
+    """Zero the heads with kept = 0 and scale the others up by H over their number, per sentence.
 
     context: (B, T, H, D/H), before the output projection. kept: (B, H), 0 or 1, at least one 1 in a row.
     Source: Zhou et al., Findings of EMNLP 2020 (DropHead); what to do where no head survives is ours.
@@ -25,20 +25,20 @@ def drop_heads(context: Tensor, kept: Tensor) -> Tensor:
 
 
 def surviving_heads(batch: int, heads: int, rate: float, device: torch.device) -> Tensor:
-    """(B, H) of 0 and 1, 1 with probability 1 - rate; a row of zeros is drawn again."""
+    """Draw a mask (B, H), 1 with probability 1 - rate; redraw rows of zeros."""
     kept = (torch.rand(batch, heads, device=device) >= rate).float()
     while bool((none := kept.sum(dim=1) == 0).any()):
         kept[none] = (torch.rand(int(none.sum()), heads, device=device) >= rate).float()
     return kept
 
 
-def _reachable(name: str, shape: Shape) -> None:
+def _check_attention(name: str, shape: Shape) -> None:
     if not shape.open_attention:
         raise BadSpec(f"{name}: this encoder's self-attention cannot be reached; take BERT, RoBERTa or their like")
 
 
 class AttentionDropout:
-    """Another dropout rate on attention probabilities; other dropout stays as it is.
+    """Another dropout rate for attention probabilities; other dropout is unchanged.
 
     Source: Tan et al. 2022, table 1 ("attention dropout").
     """
@@ -47,7 +47,7 @@ class AttentionDropout:
 
     def __init__(self, rate: DropoutRate, shape: Shape) -> None:
         self.rate = rate
-        _reachable("attention_dropout", shape)
+        _check_attention("attention_dropout", shape)
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
         """Set the rate of every self-attention module."""
@@ -57,7 +57,7 @@ class AttentionDropout:
 
 
 class DropHead:
-    """Whole attention heads left out, drawn for every sentence and layer.
+    """Drop whole attention heads at random, for every sentence and layer.
 
     Constant rate. Source: Zhou et al., Findings of EMNLP 2020; Tan et al. 2022, table 1, uses it as a control.
     """
@@ -67,10 +67,10 @@ class DropHead:
 
     def __init__(self, rate: DropoutRate, shape: Shape) -> None:
         self.rate = rate
-        _reachable("drophead", shape)
+        _check_attention("drophead", shape)
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
-        """Hook into every self-attention module, behind its heads and before they are mixed."""
+        """Register a hook on every self-attention module, after its heads and before the output projection."""
         for attention in attentions:
             attention.register_forward_hook(self._drop)
 

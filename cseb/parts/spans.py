@@ -1,4 +1,4 @@
-"""Spans of a document: what stands close together in it is alike."""
+"""Spans of a document: neighbouring spans are positives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Span = tuple[int, int]  # first token and the one behind the last
 
 
 class Spans:
-    """Of each document `anchors` spans, and for each of them `positives` spans close by: anchors first, then positives.
+    """`anchors` spans of each document and `positives` spans close to each of them: anchors first, then positives.
 
     Drawn anew at every step, in word pieces: an anchor's length is Beta(4, 2) between `shortest` and `longest`, a
     positive's Beta(2, 4), and anchors keep apart. place: of positives, "any" (overlapping or touching the anchor),
@@ -41,7 +41,7 @@ class Spans:
 
     @staticmethod
     def check_lines(lines: Sequence[str], options: Mapping[str, object]) -> None:
-        """Raises: BadData for lines that are no documents."""
+        """Raise BadData for lines that are too short for documents."""
         anchors, shortest = options["anchors"], options["shortest"]
         assert isinstance(anchors, int) and isinstance(shortest, int)
         needed = 2 * anchors * shortest
@@ -53,31 +53,31 @@ class Spans:
             )
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N documents to the list once: all views are drawn in its place."""
+        """Return the list of N documents once: all views are drawn in its place."""
         return (sentences,)
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
-        """Tokens of every view of B documents, view after view: V B rows."""
+        """Return the tokens of every view of B documents, view after view: V B rows."""
         room = longest - (int(encoder.tokenise([[]], longest).lengths()[0]) - encoder.prompt_tokens())
         documents = own_ids(encoder.tokenizer, texts)
         if (least := min(map(len, documents))) < 2 * self.spans[0]:
             raise BadData(f"spans: this encoder makes {quantity(least, 'token')} of a document; leave it out")
-        spans = [[ids[first:end] for first, end in self.drawn(len(ids), room, rng)] for ids in documents]
+        spans = [[ids[first:end] for first, end in self.draw(len(ids), room, rng)] for ids in documents]
         return encoder.tokenise([span for view in zip(*spans, strict=True) for span in view], longest)
 
-    def drawn(self, tokens: int, room: int, rng: np.random.Generator) -> Iterator[Span]:
-        """Anchors, then the positives of each, of a document of so many tokens. room: tokens that an encoder takes."""
+    def draw(self, tokens: int, room: int, rng: np.random.Generator) -> Iterator[Span]:
+        """Yield anchors, then the positives of each. tokens: of the document. room: the encoder's limit of tokens."""
         anchors, positives = self.spans
         longest = max(1, min(self.longest, room, tokens // (2 * anchors)))
         shortest = min(self.shortest, longest)
-        found = list(self._anchors(tokens, shortest, longest, rng))
-        yield from found
-        for anchor in found:
+        spans = list(self._anchors(tokens, shortest, longest, rng))
+        yield from spans
+        for anchor in spans:
             for _ in range(positives):
                 yield self._positive(anchor, tokens, shortest, longest, rng)
 
     def _anchors(self, tokens: int, shortest: int, longest: int, rng: np.random.Generator) -> Iterator[Span]:
-        """Each in a stretch of `longest` tokens, whose neighbours are then taken; as the authors' code draws them."""
+        """Draw each anchor in a free block of `longest` tokens and remove its neighbours, as the authors' code does."""
         anchors, _ = self.spans
         free = list(range(0, tokens - longest + 1, longest))
         for number in range(anchors):

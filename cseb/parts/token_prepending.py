@@ -1,9 +1,8 @@
-"""Token prepending: an extra token in front of a sentence carries what its last token has seen into further layers."""
+"""Token prepending: an extra token in front of a sentence receives the last token's state in further layers."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import torch
@@ -13,22 +12,22 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import BOTH_SIDES, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Size
-from cseb.parts.tuning import layers_of
+from cseb.parts.tuning import NoConversion, layers_of
 
 MARK = "<PST>"
 TEMPLATE = f'This sentence : {MARK} "[X]" means in one word:"'
 
 
 def prepended(states: Tensor, places: Tensor, last: Tensor) -> Tensor:
-    """States (B, T, D) with each row's at `places` (B,) replaced by its own at `last` (B,). Source: Fu et al. 2025."""
+    """Replace each row of states (B, T, D) at `places` (B,) by its own state at `last` (B,). Source: Fu et al. 2025."""
     rows = torch.arange(len(states), device=states.device)
-    found = states.clone()
-    found[rows, places] = states[rows, last]
-    return found
+    replaced = states.clone()
+    replaced[rows, places] = states[rows, last]
+    return replaced
 
 
-class Seen:
-    """The batch that a backbone reads. marked: (B, T), where the extra token stands; last: (B,) the last real token."""
+class PrependingHooks:
+    """Hooks on a backbone. marked: (B, T), the extra token's positions; last: (B,) the last real tokens."""
 
     def __init__(self, mark: int) -> None:
         self.mark = mark
@@ -36,20 +35,20 @@ class Seen:
         self.last: Tensor | None = None
 
     def begin(self, backbone: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Look at the ids, and put one that the table of words has in the place of the extra token's."""
+        """Store positions of this batch, and replace the extra token's id by one in the vocabulary."""
         ids, mask = kwargs["input_ids"], kwargs["attention_mask"]
         self.marked = ids == self.mark
         self.last = (torch.arange(ids.shape[1], device=ids.device) * mask).argmax(dim=1)
         return args, kwargs | {"input_ids": ids.masked_fill(self.marked, 0)}
 
-    def embed(self, words: Any, args: Any, found: Tensor) -> Tensor:
-        """Embeddings (B, T, D) of the words; the extra token has the mean of the table."""
-        if self.marked is None or found.shape[:-1] != self.marked.shape:
-            return found
-        return torch.where(self.marked[..., None], words.weight.mean(dim=0).to(found.dtype), found)
+    def embed(self, words: Any, args: Any, embeddings: Tensor) -> Tensor:
+        """Return embeddings (B, T, D) in which the extra token has the mean of the embedding table."""
+        if self.marked is None or embeddings.shape[:-1] != self.marked.shape:
+            return embeddings
+        return torch.where(self.marked[..., None], words.weight.mean(dim=0).to(embeddings.dtype), embeddings)
 
     def enter(self, layer: Any, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """Overwrite the extra token's state in what enters a layer."""
+        """Overwrite the extra token's state in the input of a layer."""
         assert self.marked is not None
         assert self.last is not None
         places = self.marked.int().argmax(dim=1)  # the prompt's stands before any that a text may hold
@@ -58,8 +57,8 @@ class Seen:
         return args, kwargs | {"hidden_states": prepended(kwargs["hidden_states"], places, self.last)}
 
 
-class TokenPrepending:
-    """Before each of the layers start + 1 to exit the state of an extra token is overwritten by the last token's.
+class TokenPrepending(NoConversion):
+    """Overwrite the state of an extra token by the last token's before each of the layers start + 1 to exit.
 
     So the sentence's own tokens see, through a token in front of them, what stands behind them. The extra token is
     <PST> in the template of `end_prompt`, in front of [X]; its embedding is the mean of the table of words. Nothing is
@@ -86,7 +85,7 @@ class TokenPrepending:
             )
 
     def pools(self, pooler: Any) -> None:
-        """Raises: BadSpec if the pooler's template has no extra token in front of the sentence."""
+        """Raise BadSpec if the pooler's template has no extra token before the sentence."""
         before, _, after = pooler.template.partition("[X]")
         if before.count(MARK) != 1 or MARK in after:
             raise BadSpec(
@@ -95,23 +94,16 @@ class TokenPrepending:
             )
 
     def attach(self, encoder: Encoder) -> None:
-        """Teach a copy of the tokenizer the extra token, and follow every pass of the backbone."""
+        """Add the extra token to a copy of the tokenizer, and register hooks on the backbone."""
         self.pools(encoder.pooler)
         backbone: Any = encoder.backbone
         if (layers := layers_of(backbone, self.layers)) is None:
             raise BadSpec("token_prepending: the layers of this encoder cannot be told apart; take another encoder")
         encoder.tokenizer = copy.deepcopy(encoder.tokenizer)  # the other jobs' own stays as it is
         encoder.tokenizer.add_tokens([MARK], special_tokens=True)
-        seen = Seen(encoder.tokenizer.convert_tokens_to_ids(MARK))
-        backbone.register_forward_pre_hook(seen.begin, with_kwargs=True)
+        hooks = PrependingHooks(encoder.tokenizer.convert_tokens_to_ids(MARK))
+        backbone.register_forward_pre_hook(hooks.begin, with_kwargs=True)
         words: nn.Module = backbone.get_input_embeddings()
-        words.register_forward_hook(seen.embed)
+        words.register_forward_hook(hooks.embed)
         for layer in layers[self.start : self.exit]:
-            layer.register_forward_pre_hook(seen.enter, with_kwargs=True)
-
-    def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The checkpoint as it is."""
-        return dict(state)
-
-    def detach(self, encoder: Encoder) -> None:
-        """It stays: the encoder is tested with it."""
+            layer.register_forward_pre_hook(hooks.enter, with_kwargs=True)

@@ -1,4 +1,4 @@
-"""A mean of tokens in which frequent ones count less: the weighted average of SIF."""
+"""A mean of tokens weighted by inverse frequency (SIF)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cseb.parts.poolers import masked_mean
 
 
 class SIF(nn.Module):
-    """Sum of the last layer over real tokens, each times a / (a + p), divided by how many tokens there are.
+    """Mean of the last layer over real tokens, each weighted by a / (a + p).
 
     a: the weight of a token is a half where its frequency p is a. p is its share of all tokens of the training
     sentences, special ones included; a token that they lack has weight 1. Source: Arora, Liang & Ma 2017 (SIF),
@@ -34,7 +34,7 @@ class SIF(nn.Module):
         self.register_buffer("weights", torch.ones(shape.vocabulary))  # (V,), 1 until tokens are counted
 
     def count(self, counts: Rows) -> None:
-        """Weights of tokens that stand so often (V,) in the training sentences."""
+        """Set the weights from the tokens' counts (V,) in the training sentences."""
         frequency = torch.from_numpy(counts).double() / max(int(counts.sum()), 1)
         self.weights.copy_(self.a / (self.a + frequency))
 

@@ -1,4 +1,4 @@
-"""Which weights of the encoder are trained."""
+"""Selection of the weights of the encoder that are trained."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ AFTER = ("pooler", "final_norm")  # modules of a backbone that stand behind its 
 
 
 def layers_of(backbone: nn.Module, count: int) -> nn.ModuleList | None:
-    """The list of a backbone's layers, `count` of them, first layer first; None where they are not one by one."""
+    """Return the list of a backbone's `count` layers, first layer first; None if they are not separate modules."""
     lists = (module for module in backbone.modules() if isinstance(module, nn.ModuleList))
-    return next((one for one in lists if len(one) == count), None)
+    return next((layers for layers in lists if len(layers) == count), None)
 
 
 @lru_cache(maxsize=8)
-def outline(folder: Path | None) -> nn.Module | None:
-    """The backbone without its weights, by which a job is refused before it is built; None where it cannot be had."""
+def meta_backbone(folder: Path | None) -> nn.Module | None:
+    """Return the backbone without weights, to check a job before it is built; None if it cannot be made."""
     if folder is None:
         return None
     try:
@@ -42,8 +42,19 @@ def outline(folder: Path | None) -> nn.Module | None:
     return backbone
 
 
-class LastLayers:
-    """The last `count` layers are trained; embeddings and all layers before them stay as they are.
+class NoConversion:
+    """Base of parts after which a checkpoint needs no conversion."""
+
+    def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """Return the checkpoint unchanged."""
+        return dict(state)
+
+    def detach(self, encoder: Encoder) -> None:
+        """Leave the encoder as it is."""
+
+
+class LastLayers(NoConversion):
+    """Only the last `count` layers are trained; embeddings and all earlier layers are frozen.
 
     Their dropout stays on, for it makes the views of many methods. A head, a pooler and terms with weights of their own
     are trained as ever. Source: Gonzalez-Marquez et al. 2026, figure 4 (the last 2 of 12 layers have most of the
@@ -58,11 +69,11 @@ class LastLayers:
         self.count, self.layers = count, shape.layers
         if count > shape.layers:
             raise BadSpec(f"last_layers: count is {count}, this encoder has {shape.layers} layers; take no more")
-        if (backbone := outline(shape.folder)) is not None and layers_of(backbone, shape.layers) is None:
+        if (backbone := meta_backbone(shape.folder)) is not None and layers_of(backbone, shape.layers) is None:
             raise BadSpec(SHARED)
 
     def attach(self, encoder: Encoder) -> None:
-        """Freeze all weights of the backbone but those of its last layers and of what stands behind them."""
+        """Freeze the backbone except its last layers and the modules after them."""
         backbone = encoder.backbone
         layers = layers_of(backbone, self.layers)
         if layers is None:
@@ -71,10 +82,3 @@ class LastLayers:
         behind = [module for name, module in backbone.named_children() if name in AFTER]
         for module in (*layers[-self.count :], *behind):
             module.requires_grad_(True)
-
-    def plain(self, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The checkpoint as it is."""
-        return dict(state)
-
-    def detach(self, encoder: Encoder) -> None:
-        """Nothing was added."""

@@ -1,4 +1,4 @@
-"""View makers: N sentences to V aligned lists of texts, once per subset."""
+"""View makers: V aligned lists of texts for N sentences, once per subset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cseb.parts.embedding_augment import AtRate, Cutoff, Plain, PositionShuffle,
 
 
 class Identity:
-    """The sentence once; what it is compared with comes from a term's own network.
+    """The sentence once; it is compared with the output of a term's own network.
 
     Source: Kim et al. 2021 (SG-OPT).
     """
@@ -25,22 +25,22 @@ class Identity:
     views = 1
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list."""
+        """Return the list of N sentences."""
         return (sentences,)
 
 
 class Twice:
-    """The same sentences for both views; what makes these differ comes when a batch is made or encoded."""
+    """The same sentences in both views, which differ by how a batch is made or encoded."""
 
     views = 2
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to the same list twice."""
+        """Return the list of N sentences twice."""
         return sentences, sentences
 
 
 class Dropout(Twice):
-    """The sentence twice; the two renderings differ by dropout masks alone.
+    """The sentence twice; the views differ by dropout masks only.
 
     Source: Gao et al. 2021, section 3. Raises: BadSpec on an encoder without dropout: the views would be equal.
     """
@@ -53,7 +53,7 @@ class Dropout(Twice):
 
 
 class MultiDropout(Twice):
-    """The sentence twice, read with two dropout rates, which take the place of all rates of the encoder in training.
+    """The sentence twice, encoded with two dropout rates that replace all rates of the encoder in training.
 
     rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); authors' code.
     """
@@ -80,7 +80,7 @@ class EmbeddingEdits(Twice):
     version: ClassVar[int] = 2
 
     def __init__(self, first: EmbeddingEdit | None, second: EmbeddingEdit | None, rate: Rate, shape: Shape) -> None:
-        known: dict[EmbeddingEdit, Rendering] = {
+        renderings: dict[EmbeddingEdit, Rendering] = {
             "feature_cutoff": Cutoff(cut_features, rate),
             "token_cutoff": Cutoff(cut_tokens, rate),
             "position_shuffle": PositionShuffle(shape.first_position or 0),
@@ -89,7 +89,7 @@ class EmbeddingEdits(Twice):
         chosen = (first or "none", second or "none")
         if "position_shuffle" in chosen and shape.first_position is None:
             raise BadSpec("embedding_edits: this encoder finds positions itself; take feature_cutoff and token_cutoff")
-        self.renderings = tuple(known[name] for name in chosen)
+        self.renderings = tuple(renderings[name] for name in chosen)
 
 
 class Paraphrase:
@@ -111,35 +111,35 @@ class Paraphrase:
                 'paraphrase: file is missing; write paraphrase(file="pairs.tsv"), lines sentence TAB paraphrase'
             )
         self.file = Path(file)
-        self.known = self._read()  # here, so that a bad file is answered before anything trains
+        self.paraphrases = self._read()  # here, so that a bad file is answered before anything trains
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
-        """N sentences to (sentences, paraphrases)."""
-        known = self.known
-        lacking = [sentence for sentence in sentences if sentence not in known]
-        if lacking:
+        """Return (sentences, paraphrases)."""
+        paraphrases = self.paraphrases
+        missing = [sentence for sentence in sentences if sentence not in paraphrases]
+        if missing:
             raise BadData(
-                f"{self.file} lacks a paraphrase of {len(lacking)} of {len(sentences)} sentences: {lacking[0]!r}, ..."
+                f"{self.file} lacks a paraphrase of {len(missing)} of {len(sentences)} sentences: {missing[0]!r}, ..."
             )
-        return sentences, [known[sentence] for sentence in sentences]
+        return sentences, [paraphrases[sentence] for sentence in sentences]
 
     def _read(self) -> dict[str, str]:
         try:
             lines = read_lines(self.file)
         except BadData as error:
             raise BadData(f"paraphrase: {error}") from None
-        known = {}
+        paraphrases = {}
         for number, line in enumerate(lines, 1):
             columns = line.rstrip("\r").split("\t")
             if len(columns) == 2:
-                known[columns[0].strip()] = columns[1].strip()
+                paraphrases[columns[0].strip()] = columns[1].strip()
             elif line.strip():
                 raise BadData(f"paraphrase: {self.file} line {number} needs 2 columns, has {len(columns)}")
-        return known
+        return paraphrases
 
 
 class RandomPairs(Twice):
-    """Collections of pairs: a sentence beside itself, then `negatives` sentences beside other random ones.
+    """Collections of pairs: a sentence with itself, then `negatives` sentences with other random ones.
 
     No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
     authors' code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
@@ -151,7 +151,7 @@ class RandomPairs(Twice):
         self.negatives = negatives
 
     def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
-        """Every (negatives + 1)-th of rows (B,) itself; beside the others one that is neither they nor that one."""
+        """Return each (negatives + 1)-th of rows (B,) itself; for the others a random other sentence."""
         if sentences < 3:
             raise BadSpec(f"random_pairs: this subset has {sentences} sentences; a negative pair needs 3, take more")
         places = np.arange(len(rows))

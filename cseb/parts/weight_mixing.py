@@ -1,4 +1,4 @@
-"""What becomes of the weights after training."""
+"""Interpolation of weights after training."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from cseb.methods.option_types import Rate
 NOT_MIXED = ("head", "post")  # new in every run, or fitted afterwards: there is no start to go back to
 
 
-def mixed(start: Mapping[str, Tensor], trained: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
-    """(1 - share) start + share trained, for every floating entry; whole numbers are those of `trained`.
+def interpolated(start: Mapping[str, Tensor], trained: Mapping[str, Tensor], share: float) -> dict[str, Tensor]:
+    """Return (1 - share) start + share trained for every floating entry; integers are those of `trained`.
 
     Entries of the same name have the same shape. Source: Wortsman et al. 2022 (WiSE-FT), its authors' code.
     """
@@ -24,7 +24,7 @@ def mixed(start: Mapping[str, Tensor], trained: Mapping[str, Tensor], share: flo
 
 
 class Mix:
-    """The weights of encoder and pooler are mixed with those before training, after the dev set has chosen.
+    """Interpolate the weights of encoder and pooler with those before training, after checkpoint selection on dev.
 
     share: of the trained weights; 1 leaves them as they are, 0 takes training back. The head, new in every run, stays
     as trained; the step after the encoder is fitted anew. Looks at the dev set during training see unmixed weights.
@@ -37,6 +37,6 @@ class Mix:
         self.share = share
 
     def __call__(self, start: Mapping[str, Tensor], trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Entries of an encoder by name: those that are tested."""
+        """Return the entries of an encoder that are tested, by name."""
         own = {name: value for name, value in trained.items() if name.split(".")[0] not in NOT_MIXED}
-        return {**trained, **mixed(start, own, self.share)}
+        return {**trained, **interpolated(start, own, self.share)}

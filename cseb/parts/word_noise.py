@@ -1,4 +1,4 @@
-"""Noise on word vectors before anything else of the encoder, drawn for each position (CLSEP)."""
+"""Noise on word embeddings, drawn for each position (CLSEP)."""
 
 from __future__ import annotations
 
@@ -22,40 +22,42 @@ NAMES = ("dropout", "drop")  # of an embedding layer's own dropout
 
 
 def gaussian(words: Tensor, decibels: Tensor) -> Tensor:
-    """Words (B, T, D) with normal noise at a signal-to-noise ratio (B, T) in decibels."""
+    """Add normal noise to words (B, T, D) at a signal-to-noise ratio (B, T) in decibels."""
     power = words.square().mean(dim=-1) / 10 ** (decibels / 10)  # (B, T)
     return words + torch.randn_like(words) * power.sqrt()[..., None].to(words.dtype)
 
 
 def centred(words: Tensor) -> Tensor:
-    """Words (B, T, D) less the one mean of all their numbers, which is what the authors' Fourier transform leaves."""
+    """Subtract the mean of all numbers from words (B, T, D), the effect of the authors' Fourier transform."""
     return words - words.mean()
 
 
 def background(words: Tensor) -> Tensor:
-    """Words (B, T, D) with uniform noise between each vector's lowest and 0.8 of its highest number, made quiet."""
+    """Add weak uniform noise to words (B, T, D), from each vector's minimum to 0.8 of its maximum."""
     high, low = words.amax(dim=-1, keepdim=True), words.amin(dim=-1, keepdim=True)
     drawn = torch.rand_like(words) * (LOUDEST * high - low) + low
     return words + drawn * (QUIET * torch.rand((), device=words.device))
 
 
-def mixed(words: Tensor, copies: Sequence[Tensor], chances: Sequence[float], keep: float, spared: Tensor) -> Tensor:
-    """At each position the word itself with chance `keep` or where `spared` (B, T), else a copy by its chance.
+def mix_copies(
+    words: Tensor, copies: Sequence[Tensor], chances: Sequence[float], keep: float, spared: Tensor
+) -> Tensor:
+    """Return the word itself with probability `keep` or where `spared` (B, T), else a copy by its probability.
 
     words and every copy: (B, T, D).
     """
     drawn = torch.rand(words.shape[:2], device=words.device)
     of_kinds = torch.tensor(chances, dtype=torch.float32, device=words.device)
     which = torch.multinomial(of_kinds, drawn.numel(), replacement=True).view_as(drawn)
-    found = words
+    mixed = words
     for number, copy in enumerate(copies):
         noised = (drawn >= keep) & (which == number) & ~spared
-        found = torch.where(noised[..., None], copy, found)
-    return found
+        mixed = torch.where(noised[..., None], copy, mixed)
+    return mixed
 
 
 class NoisedWords:
-    """A rendering with noise on the word vectors; the encoder's dropout right behind them is off."""
+    """Rendering with noise on the word embeddings and without the embedding layer's own dropout."""
 
     def __init__(self, keep: float, kinds: Sequence[float], snr: tuple[int, int], rate: float) -> None:
         self.keep, self.kinds, self.snr, self.rate = keep, kinds, snr, rate
@@ -76,31 +78,31 @@ class NoisedWords:
         return view
 
     def noised(self, words: Tensor, spared: Tensor) -> Tensor:
-        """(B, T, D) to (B, T, D)."""
+        """Map (B, T, D) to (B, T, D)."""
         with apart("views"):
             low, high = self.snr
             decibels = torch.randint(low, high + 1, words.shape[:2], device=words.device)
             dropped = nn.functional.dropout(words, self.rate)
             copies = (gaussian(words, decibels), centred(words), background(words), dropped)
-            return mixed(words, copies, self.kinds, self.keep, spared)
+            return mix_copies(words, copies, self.kinds, self.keep, spared)
 
 
 @contextmanager
 def without_dropout(embeddings: nn.Module | None) -> Iterator[None]:
-    """The rate of an embedding layer's own dropout at 0, and then as before."""
-    found = [one for name in NAMES if isinstance(one := getattr(embeddings, name, None), nn.Dropout)]
-    rates = [one.p for one in found]
-    for one in found:
-        one.p = 0.0
+    """Set an embedding layer's own dropout rate to 0 within this context."""
+    layers = [layer for name in NAMES if isinstance(layer := getattr(embeddings, name, None), nn.Dropout)]
+    rates = [layer.p for layer in layers]
+    for layer in layers:
+        layer.p = 0.0
     try:
         yield
     finally:
-        for one, rate in zip(found, rates, strict=True):
-            one.p = rate
+        for layer, rate in zip(layers, rates, strict=True):
+            layer.p = rate
 
 
 class WordNoise(Twice):
-    """The sentence twice, each time with noise of its own on most positions' word vectors.
+    """The sentence twice, each time with its own noise on most positions' word embeddings.
 
     keep: chance that a position stays as it is. kinds: chances of normal noise, of the mean taken off, of background
     noise, and of numbers dropped, which together are 1. snr: signal-to-noise ratios of normal noise, from and to, in
@@ -115,7 +117,7 @@ class WordNoise(Twice):
         self, keep: Rate, kinds: tuple[float, float, float, float], snr: tuple[int, int], rate: DropoutRate
     ) -> None:
         if min(kinds) < 0 or abs(sum(kinds) - 1) > 1e-6:
-            raise BadSpec(f"word_noise: kinds is {kinds}; four chances are needed, 0 or more, that are 1 together")
+            raise BadSpec(f"word_noise: kinds is {kinds}; allowed: four probabilities of at least 0 whose sum is 1")
         if snr[0] > snr[1]:
             raise BadSpec(f"word_noise: snr is {snr}; the lower ratio comes first")
         if keep == 1:

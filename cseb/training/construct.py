@@ -18,7 +18,7 @@ from cseb.methods.part_facts import facts
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method, Part
 from cseb.parts import Composer, Memory, Mixer, Network, Regulariser, Stages, Term, Tuning, View, Wrapper
-from cseb.parts.contract_checks import kept, served
+from cseb.parts.contract_checks import check_contract, check_needs
 from cseb.registry import SLOTS, slot_of
 from cseb.seeds import INIT, Seed, distinct, stream_seed
 
@@ -127,14 +127,14 @@ def instantiate(
     offered = {"shape": shape, "needs": needs, "run_steps": steps, "run_seed": stream_seed(seed, f"{INIT}/{name}")}
     plain = constructor.__init__ is object.__init__ or constructor.__init__ is nn.Module.__init__
     parameters = {} if plain else inspect.signature(constructor).parameters
-    served(slot, part.name, constructor, shape)  # before the constructor, which may fail on what is lacking
+    check_needs(slot, part.name, constructor, shape)  # before the constructor, which may fail on what is lacking
     try:
         with new_weights(seed, name):
             instance = constructor(**options, **{key: offered[key] for key in offered if key in parameters})
     except (TypeError, ValueError, OverflowError) as error:
         raise BadSpec(f"{part} cannot be built: {first_line(error)}") from error
-    kept(slot, part.name, instance)
-    served(slot, part.name, instance, shape)
+    check_contract(slot, part.name, instance)
+    check_needs(slot, part.name, instance, shape)
     return instance
 
 

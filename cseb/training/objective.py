@@ -16,7 +16,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView
 from cseb.encoder.random_streams import Choices, apart
 from cseb.parts import ALL, EVERYTHING, Hiding, LossInputs, Queued, Reads, Rendering, Term
-from cseb.parts.contract_checks import scalar
+from cseb.parts.contract_checks import check_scalar
 from cseb.seeds import distinct
 from cseb.training.batches import Batch
 from cseb.training.build import Built
@@ -74,7 +74,7 @@ class Objective(nn.Module):
             value = weighted.term(step) if self.wrapper is None else self.wrapper(weighted.term, step)
         if name not in self.looked_at:
             self.looked_at.add(name)
-            scalar(weighted.name, value)
+            check_scalar(weighted.name, value)
         return weighted.weight * value
 
     def _step(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int, inputs: LossInputs) -> LossInputs:

@@ -69,7 +69,7 @@ def test_what_is_known_is_never_translated_again(
     assert view(FEW)[1][:4] == told
     assert set(FEW[4:]) <= set(asked)
     assert not set(FEW[:4]) & set(asked)
-    monkeypatch.setattr(translation, "_loaded", None)  # nothing lacks, so no model is loaded
+    monkeypatch.setattr(translation, "_load_model", None)  # nothing lacks, so no model is loaded
     assert view(FEW)[1][:4] == told
 
 

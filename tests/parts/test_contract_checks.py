@@ -9,7 +9,7 @@ import torch
 
 from cseb.encoder.interface import ATTENTIONS, LAYERS
 from cseb.errors import BadSpec
-from cseb.parts.contract_checks import METHODS, kept, scalar
+from cseb.parts.contract_checks import METHODS, check_contract, check_scalar
 
 STATED: Mapping[str, object] = {"needs": frozenset({LAYERS, ATTENTIONS}), "views": 2}
 
@@ -22,16 +22,16 @@ def live(slot: str, **changes: object) -> object:
 
 @pytest.mark.parametrize("slot", METHODS)
 def test_a_part_that_keeps_its_contract_is_taken(slot: str) -> None:
-    kept(slot, "mine", live(slot))
+    check_contract(slot, "mine", live(slot))
 
 
 @pytest.mark.parametrize(("slot", "method"), [(slot, method) for slot in METHODS for method in METHODS[slot]])
 def test_a_method_that_is_missing_or_no_method_is_named(slot: str, method: str) -> None:
     with pytest.raises(BadSpec, match=f"mine: its class has no method {method}; see cseb.parts .* slot {slot}"):
-        kept(slot, "mine", live(slot, **{method: None}))
+        check_contract(slot, "mine", live(slot, **{method: None}))
     if method != "__call__":  # an instance can be called as its class says
         with pytest.raises(BadSpec, match=f"has no method {method}"):
-            kept(slot, "mine", live(slot, **{method: 3}))
+            check_contract(slot, "mine", live(slot, **{method: 3}))
 
 
 @pytest.mark.parametrize("slot", ["terms", "pooler", "network"])
@@ -41,7 +41,7 @@ def test_a_method_that_is_missing_or_no_method_is_named(slot: str, method: str) 
 )
 def test_needs_are_a_set_of_names_that_the_backbone_knows(slot: str, needs: object, found: str) -> None:
     with pytest.raises(BadSpec, match=f"mine: its class .*{found}.*; write needs = frozenset\\(\\) or a frozenset of"):
-        kept(slot, "mine", live(slot, needs=needs))
+        check_contract(slot, "mine", live(slot, needs=needs))
 
 
 @pytest.mark.parametrize(
@@ -51,17 +51,17 @@ def test_needs_are_a_set_of_names_that_the_backbone_knows(slot: str, needs: obje
 def test_views_are_a_number_from_one(slot: str, what: str, views: object) -> None:
     found = "has no views" if views is None else f"has views = {views!r}"
     with pytest.raises(BadSpec, match=f"mine: its class {found}; write {what}, such as views = 2"):
-        kept(slot, "mine", live(slot, views=views))
+        check_contract(slot, "mine", live(slot, views=views))
 
 
 def test_slots_that_count_no_views_need_none() -> None:
-    kept("head", "mine", live("head", views=None, needs=None))
-    kept("views", "mine", live("views", needs=None))
+    check_contract("head", "mine", live("head", views=None, needs=None))
+    check_contract("views", "mine", live("views", needs=None))
 
 
 def test_a_loss_is_a_tensor_of_one_number() -> None:
-    scalar("mine", torch.tensor(0.5))
+    check_scalar("mine", torch.tensor(0.5))
     with pytest.raises(BadSpec, match="mine: returned float; a term returns a tensor of one number"):
-        scalar("mine", 0.5)
+        check_scalar("mine", 0.5)
     with pytest.raises(BadSpec, match=r"mine: returned a tensor of shape \(1, 3\); a term returns one number"):
-        scalar("mine", torch.zeros(1, 3))
+        check_scalar("mine", torch.zeros(1, 3))

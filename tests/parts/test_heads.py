@@ -19,7 +19,7 @@ from cseb.parts.heads import (
     Linear,
     NoHead,
     ReLUMLP,
-    group_whitened,
+    whiten_groups,
 )
 
 SHAPE = Shape(width=2, layers=1, heads=1, mask_token=False, pooled=False, dropout=0.1)
@@ -138,7 +138,7 @@ def test_groups_are_whitened_each_by_itself() -> None:
     rng = torch.Generator().manual_seed(0)
     h = torch.randn(9, 6, generator=rng, dtype=torch.float64) @ torch.randn(6, 6, generator=rng).double()
     order = torch.tensor([3, 0, 5, 1, 4, 2])
-    found = group_whitened(h, order, 2, 1e-5)
+    found = whiten_groups(h, order, 2, 1e-5)
     for group in ([3, 0, 5], [1, 4, 2]):
         x = h[:, group].numpy() - h[:, group].numpy().mean(axis=0)
         spread = x.T @ x / 9 + 1e-5 * np.eye(3)

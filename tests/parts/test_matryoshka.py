@@ -11,7 +11,7 @@ from cseb.encoder.interface import EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs, Queued, reads
-from cseb.parts.matryoshka import Matryoshka, narrowed
+from cseb.parts.matryoshka import Matryoshka, truncated
 from cseb.parts.terms.infonce import InfoNCE
 from cseb.parts.terms.outside_distillation import Regress
 from cseb.training.build import build, check
@@ -67,10 +67,10 @@ def test_numbers_behind_a_width_do_not_count() -> None:
 def test_queue_edits_and_targets_of_the_same_numbers_are_cut_alike() -> None:
     keys = torch.randn(5, 4)
     told = step(Z1, Z2, queue=Queued(keys, torch.ones(3, 5, dtype=torch.bool)), frozen=[[keys[:3], keys[2:]]])
-    cut = narrowed(told, 2, targets=True)
+    cut = truncated(told, 2, targets=True)
     assert cut.queue.keys.equal(keys[:, :2])
     assert cut.frozen[0][1].equal(keys[2:, :2])
-    assert narrowed(told, 2, targets=False).frozen is told.frozen
+    assert truncated(told, 2, targets=False).frozen is told.frozen
     regress = Matryoshka((2,), (), SHAPE)(Regress("mse", "first"), told).item()
     expected = sum((Z1[i][j] - float(keys[i, j])) ** 2 for i in range(3) for j in range(2)) / 6
     assert regress == pytest.approx(expected, abs=1e-6)

@@ -9,15 +9,15 @@ import torch
 from cseb.encoder.encoder import tensors
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.momentum_queue import Queue, follow, push
+from cseb.parts.momentum_queue import Queue, momentum_update, push
 from cseb.training.build import build
 
 
 def test_follow_moves_by_one_minus_momentum() -> None:
     copy, online = torch.tensor([1.0, -2.0], dtype=torch.float64), torch.tensor([3.0, 0.0], dtype=torch.float64)
-    follow(copy, online, 0.995)
+    momentum_update(copy, online, 0.995)
     assert copy.tolist() == pytest.approx([1.01, -1.99])
-    follow(copy, online, 1.0)
+    momentum_update(copy, online, 1.0)
     assert copy.tolist() == pytest.approx([1.01, -1.99])
 
 

@@ -10,7 +10,7 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.outside_teacher import main_directions, of_width
+from cseb.parts.outside_teacher import signed_directions, to_width
 from cseb.registry import METHODS
 from cseb.training.build import build, check
 from cseb.training.loop import train
@@ -30,7 +30,7 @@ def test_main_directions_keep_inner_products_best() -> None:
     """Against power iteration, written out, of the sum of outer products."""
     rows = torch.tensor(T, dtype=torch.float64)
     spread = sum(torch.outer(row, row) for row in rows)
-    found = main_directions(rows, 2)
+    found = signed_directions(rows, 2)
     for column in range(2):
         vector = torch.ones(3, dtype=torch.float64)
         for _ in range(500):
@@ -43,15 +43,15 @@ def test_main_directions_keep_inner_products_best() -> None:
 
 def test_narrow_vectors_keep_every_inner_product() -> None:
     rows = torch.tensor(T)
-    assert of_width([rows], 3)[0].equal(rows)
-    padded = of_width([rows, rows], 5)
+    assert to_width([rows], 3)[0].equal(rows)
+    padded = to_width([rows, rows], 5)
     assert padded[1].shape == (5, 5)
     assert torch.allclose(padded[0] @ padded[0].T, rows @ rows.T)
 
 
 def test_few_sentences_lose_nothing_in_a_narrower_student() -> None:
     wide = torch.randn(4, 20, generator=torch.Generator().manual_seed(0))
-    found = of_width([wide], 6)[0]
+    found = to_width([wide], 6)[0]
     assert found.shape == (4, 6)
     assert torch.allclose(found @ found.T, wide @ wide.T, atol=1e-4)
 

@@ -115,7 +115,7 @@ def test_the_inner_product_is_cosine_and_rank_correlation_mixed(cosine: float, m
     subset[3] = subset[4]  # equal sentences have equal ranks
     mix = RankMix(cosine, most, SHAPE).double()
     mix.fit(subset)
-    ranked = subset if most > 20 else subset[[0, 3, 6, 9, 12, 15, 19]]  # evenly spaced
+    ranked = subset if most > 20 else subset[[0, 3, 6, 9, 12, 15, 19]]  # evenly evenly_spaced
     found = mix(sentences)
     assert found.shape == (6, 5 + len(ranked))
 

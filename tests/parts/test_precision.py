@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cseb.methods.grammar import parse_method
-from cseb.parts.heads import group_whitened
+from cseb.parts.heads import whiten_groups
 from cseb.parts.terms.angular_margin import arc_nce
 from cseb.parts.terms.dimension_contrast import correlations
 from cseb.parts.terms.distillation import spearman
@@ -18,7 +18,7 @@ from cseb.parts.terms.layer_noise import neighbourhood
 from cseb.parts.terms.local_mutual_information import jsd_local_global
 from cseb.parts.terms.pairwise_contrast import bce_pairs, nt_xent
 from cseb.parts.terms.smoothed_contrast import smoothed
-from cseb.parts.terms.virtual_augment import nt_xent_knn, told_from_neighbours
+from cseb.parts.terms.virtual_augment import neighbour_nce, nt_xent_knn
 from cseb.training.build import build
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
@@ -46,9 +46,9 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "jsd_local_global": lambda left, right: jsd_local_global(torch.stack([left, right], dim=1), torch.ones(8, 2), left),
     "spearman": lambda left, right: spearman(cosines(left, right)),
     "nt_xent_knn": lambda left, right: nt_xent_knn(left, right, NEAR, 0.05),
-    "told_from_neighbours": lambda left, right: told_from_neighbours(left, right, NEAR, 0.05),
+    "told_from_neighbours": lambda left, right: neighbour_nce(left, right, NEAR, 0.05),
     "smoothed": lambda left, right: smoothed(left, right[NEAR], torch.ones(8, 3, dtype=torch.bool), 2.0),
-    "group_whitened": lambda left, right: group_whitened(left, torch.arange(16), 8, 1e-5),
+    "group_whitened": lambda left, right: whiten_groups(left, torch.arange(16), 8, 1e-5),
 }
 
 

@@ -13,7 +13,7 @@ from cseb.encoder.random_streams import Choices
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.prompt_views import Denoised, negated
+from cseb.parts.prompt_views import Denoised, negate
 from cseb.training.batches import Batch, Feed
 from cseb.training.build import Built, build, check
 from cseb.training.objective import Objective
@@ -49,11 +49,11 @@ def batch(one: Built, sentences: list[str] = SENTENCES) -> Batch:
     ],
 )
 def test_negation(sentence: str, expected: str) -> None:
-    assert negated(sentence) == expected
+    assert negate(sentence) == expected
 
 
 def test_what_was_put_in_is_taken_out_again() -> None:
-    assert [negated(negated(sentence)) for sentence in SENTENCES] == SENTENCES
+    assert [negate(negate(sentence)) for sentence in SENTENCES] == SENTENCES
 
 
 @pytest.mark.parametrize(("name", "count"), [("sncse", 3), ("promptbert", 2)])
@@ -99,7 +99,7 @@ def test_the_negation_is_an_edit_and_no_candidate_of_the_contrast(tiny: Tiny) ->
         said = tokenizer.decode(anchors.ids[row][anchors.content[row].bool()]).replace(" ##", "")
         assert said in SENTENCES
         own = edit.ids[row][edit.content[row].bool()].tolist()
-        assert own == tokenizer(negated(said), add_special_tokens=False)["input_ids"]
+        assert own == tokenizer(negate(said), add_special_tokens=False)["input_ids"]
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])

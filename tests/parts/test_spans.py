@@ -22,7 +22,7 @@ def drawn(tokens: int = 200, room: int = 500, seeds: int = 300, **options: objec
     """For every seed anchors, and of each of them its positives."""
     made = Spans(**{**WIDE, **options})
     anchors, positives = made.spans
-    found = [list(made.drawn(tokens, room, np.random.default_rng(seed))) for seed in range(seeds)]
+    found = [list(made.draw(tokens, room, np.random.default_rng(seed))) for seed in range(seeds)]
     assert all(len(spans) == made.views for spans in found)
     return [
         (spans[:anchors], np.split(np.array(spans[anchors:]), range(positives, positives * anchors, positives)))

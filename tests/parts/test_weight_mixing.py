@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from cseb.methods.grammar import parse_method
-from cseb.parts.weight_mixing import mixed
+from cseb.parts.weight_mixing import interpolated
 from cseb.training.build import build
 from cseb.training.checkpoints import Trained, restore
 from cseb.training.loop import train
@@ -33,13 +33,13 @@ def tensors(values: dict[str, list]) -> dict[str, torch.Tensor]:
     ],
 )
 def test_every_entry_is_the_weighted_sum(share: float, w: list, b: list) -> None:
-    found = mixed(tensors(START), tensors(TRAINED), share)
+    found = interpolated(tensors(START), tensors(TRAINED), share)
     assert np.allclose(found["w"], w, atol=1e-12)
     assert np.allclose(found["b"], b, atol=1e-12)
 
 
 def test_whole_numbers_are_those_of_the_trained_model() -> None:
-    found = mixed({"n": torch.tensor(1)}, {"n": torch.tensor(7)}, 0.5)
+    found = interpolated({"n": torch.tensor(1)}, {"n": torch.tensor(7)}, 0.5)
     assert found["n"].item() == 7
 
 

@@ -11,8 +11,8 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.paraphraser import Paraphraser
-from cseb.parts.word_noise import NoisedWords, background, centred, gaussian, mixed
+from cseb.parts.heads import Paraphraser
+from cseb.parts.word_noise import NoisedWords, background, centred, gaussian, mix_copies
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 
@@ -58,7 +58,7 @@ def test_positions_are_kept_noised_and_spared_by_their_chances() -> None:
     copies = [torch.full_like(words, float(number)) for number in (1, 2, 3, 4)]
     spared = torch.zeros(200, 100, dtype=torch.bool)
     spared[:, 0] = True
-    found = mixed(words, copies, (0.3, 0.2, 0.2, 0.3), 0.6, spared)
+    found = mix_copies(words, copies, (0.3, 0.2, 0.2, 0.3), 0.6, spared)
     assert not found[:, 0].any()
     shares = [(found[:, 1:] == number).float().mean().item() for number in range(5)]
     assert shares == pytest.approx([0.6, 0.12, 0.08, 0.08, 0.12], abs=0.01)
@@ -116,8 +116,8 @@ def test_the_head_is_five_layers_with_a_bottleneck() -> None:
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        ("kinds=(0.3,0.3,0.3,0.3)", "four chances are needed, 0 or more, that are 1 together"),
-        ("kinds=(1.5,-0.5,0.0,0.0)", "four chances are needed"),
+        ("kinds=(0.3,0.3,0.3,0.3)", "allowed: four probabilities of at least 0 whose sum is 1"),
+        ("kinds=(1.5,-0.5,0.0,0.0)", "four probabilities"),
         ("snr=(11,6)", "the lower ratio comes first"),
         ("keep=1.0", "nothing is noised"),
         ("rate=1.0", "rate is 1"),

@@ -1,1 +1,1 @@
-"""The summands of a loss. Each is a plain function of tensors and a class that keeps its options."""
+"""Loss terms. Each is a plain function of tensors and a class with its options."""

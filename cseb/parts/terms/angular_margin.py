@@ -1,4 +1,4 @@
-"""Contrast with a margin on the angle of the positive, and an order of more and less hidden sentences (ArcCSE)."""
+"""Contrast with an angular margin on the positive, and triplets of more and less masked sentences (ArcCSE)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from cseb.parts.terms.infonce import cosines
 SLACK = 1e-7  # under the root: its slope is infinite where the angle is 0
 
 
-def widened(cosine: Tensor, margin: float) -> Tensor:
-    """cos(theta + margin) of cosines, margin in radians; where that angle would pass pi, cos theta - margin sin margin.
+def add_margin(cosine: Tensor, margin: float) -> Tensor:
+    """Return cos(theta + margin), margin in radians; where the angle would pass pi, cos theta - margin sin margin.
 
     Source: Zhang et al. 2022 (ArcCSE); Deng et al. 2019 (ArcFace) for the far side.
     """
@@ -27,18 +27,18 @@ def widened(cosine: Tensor, margin: float) -> Tensor:
 
 
 def arc_nce(left: Tensor, right: Tensor, temperature: float, margin: float) -> Tensor:
-    """InfoNCE whose positive is `margin` radians further away, in nats. left, right: (B, D).
+    """Return InfoNCE whose positive is `margin` radians further away, in nats. left, right: (B, D).
 
     Source: Zhang et al. 2022 (ArcCSE), ArcCon.
     """
     matrix = cosines(left, right)
     own = torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)
-    logits = torch.where(own, widened(matrix, margin), matrix) / temperature
+    logits = torch.where(own, add_margin(matrix, margin), matrix) / temperature
     return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
 
 
 class ArcNCE(nn.Module):
-    """First view against the second of every sentence, the positive's angle made wider.
+    """First view against the second of every sentence, with a margin added to the positive's angle.
 
     margin: in degrees. Source: Zhang et al. 2022 (ArcCSE), ArcCon.
     """
@@ -59,7 +59,7 @@ class ArcNCE(nn.Module):
 
 
 class Triplet(nn.Module):
-    """A sentence is nearer to its first edit than to its second, by `margin` of cosine at least.
+    """A sentence is more similar to its first edit than to its second, by at least `margin` of cosine.
 
     Source: Zhang et al. 2022 (ArcCSE), triple-wise term.
     """
@@ -76,5 +76,5 @@ class Triplet(nn.Module):
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""
-        near, far = (F.cosine_similarity(step.views[0].z, edit.z, dim=-1) for edit in step.edits[:2])
-        return (far - near + self.margin).clamp(min=0).mean()
+        first, second = (F.cosine_similarity(step.views[0].z, edit.z, dim=-1) for edit in step.edits[:2])
+        return (second - first + self.margin).clamp(min=0).mean()

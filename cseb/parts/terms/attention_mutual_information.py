@@ -1,4 +1,4 @@
-"""AMI: attention maps of the two views made statistically dependent."""
+"""AMI: mutual information between the attention maps of the two views."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NEAREST = 1 - 1e-6  # equal maps would have infinite mutual information; this ca
 
 
 def head_pairs(maps: Tensor) -> Tensor:
-    """(B, n, H, T, T) to slices (B, n * H/2, 2 T^2): adjacent heads of one layer. Source: miCSE, section 2."""
+    """Reshape (B, n, H, T, T) to slices (B, n * H/2, 2 T^2): adjacent heads of one layer. Source: miCSE, section 2."""
     batch, layers, heads, tokens, _ = maps.shape
     return maps.reshape(batch, layers * heads // 2, 2 * tokens * tokens)
 
 
 def layer_stride(maps: Tensor) -> Tensor:
-    """(B, n, H, T, T) to slices (B, 2 H, n/2 T^2): every other layer of one head. Source: miCSE's code."""
+    """Reshape (B, n, H, T, T) to slices (B, 2 H, n/2 T^2): every other layer of one head. Source: miCSE's code."""
     batch, layers, heads, tokens, _ = maps.shape
     strided = maps.reshape(batch, layers // 2, 2, heads, tokens * tokens)
     return strided.permute(0, 3, 2, 1, 4).reshape(batch, heads * 2, layers // 2 * tokens * tokens)
@@ -34,7 +34,7 @@ SLICINGS: dict[Slicing, Callable[[Tensor], Tensor]] = {"head_pairs": head_pairs,
 
 
 def mutual_information(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
-    """-1/2 log(1 - rho^2) of the logarithms of paired positive samples, per row, and which rows have a variance.
+    """Return -1/2 log(1 - rho^2) of the logarithms of paired positive samples, per row, and which rows have variance.
 
     left, right: (R, m), all above 0. Returns (R,) in nats and (R,) bool. Source: Klein & Nabi 2023, eq. 4.
     """
@@ -47,7 +47,7 @@ def mutual_information(left: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Mean mutual information over slices, and the fraction of valid positions among the slices that count.
+    """Return the mean mutual information over slices, and the fraction of valid positions of the slices that count.
 
     left, right: (B, R, M) attention of the two views, positions aligned. valid: (B, R, M), True where a position may be
     drawn (both values above 0). Draws `samples` valid positions per slice without replacement, the same in both views.
@@ -110,7 +110,9 @@ class AMI(nn.Module):
         odd = len(self.layers) % 2 if slicing == "layer_stride" else shape.heads % 2
         if odd:
             what = f"{len(self.layers)} layers" if slicing == "layer_stride" else f"{shape.heads} heads"
-            raise BadSpec(f"ami: {slicing} needs an even number; found {what}; try the other slicing or other layers")
+            raise BadSpec(
+                f"ami: {slicing} needs an even number; the number is {what}; try the other slicing or other layers"
+            )
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats, at most 0."""
@@ -127,18 +129,18 @@ class AMI(nn.Module):
         return -information * (fraction_valid**2 + 1e-6) if self.scale_by_valid else -information
 
     def _maps(self, view: EncodedView) -> Tensor:
-        """(B, n, H, T, T), in float32 or better: in 16 bits small probabilities vanish and the valid set shrinks."""
+        """Return (B, n, H, T, T), in float32 or better: in 16 bits small probabilities vanish."""
         maps = torch.stack([view.attentions[layer] for layer in self.layers], dim=1)
         return maps if maps.dtype == torch.float64 else maps.float()
 
 
 def _both(tokens: Tensor) -> Tensor:
-    """(B, T) to (B, 1, 1, T, T): True where query and key both are."""
+    """Map (B, T) to (B, 1, 1, T, T): True where query and key both are."""
     return tokens[:, None, None, :, None] & tokens[:, None, None, None, :]
 
 
 def upper_layers(depth: int) -> tuple[int, ...]:
-    """Layers 7 to 10 of 12 (from 0), 14 to 21 of 24: the upper third without the last, an even number of them."""
+    """Return the upper third of the layers without the last, an even number: 7 to 10 of 12 (from 0), 14 to 21 of 24."""
     first, end = 7 * depth // 12, max(11 * depth // 12, 1)
     first = min(first, end - 1)
     first -= (end - first) % 2

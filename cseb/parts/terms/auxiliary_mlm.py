@@ -1,4 +1,4 @@
-"""Auxiliary masked-LM network: the sentence vector has to help name the hidden words (InfoCSE)."""
+"""Auxiliary masked-LM network that reads the sentence vector (InfoCSE)."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.heads import INITIAL_SPREAD, start_as_bert, times_width
-from cseb.parts.terms.masked_language_modelling import corrupted, masked_language
+from cseb.parts.terms.masked_language_modelling import corrupt, masked_language
 
 EPSILON = 1e-12  # of the new layers' norms: BERT's
 
 
 def with_vector_first(states: Tensor, vectors: Tensor) -> Tensor:
-    """States (N, T, D) of masked texts, constants, with the clean texts' vectors (N, D) in the first place.
+    """Replace the first of states (N, T, D), constants, by the unmasked texts' vectors (N, D).
 
     Source: Wu et al. 2022 (InfoCSE), the auxiliary network's input; authors' code.
     """
     return torch.cat([vectors[:, None].to(states.dtype), states[:, 1:].detach()], dim=1)
 
 
-def load_cut(folder: Path, layers: int) -> Any:
-    """The masked-LM model of a folder with its first layers alone, dropout off. Raises: BadData."""
+def load_first_layers(folder: Path, layers: int) -> Any:
+    """Load the masked-LM model of a folder with its first layers only, dropout off. Raises: BadData."""
     config = configuration(folder)
     config.num_hidden_layers = layers
     if kinds := getattr(config, "layer_types", None):  # one entry for each layer, as in ModernBERT
@@ -51,7 +51,7 @@ def load_cut(folder: Path, layers: int) -> Any:
 
 
 class AuxMLM(nn.Module):
-    """Masked tokens are named by a small network from weak token states and the sentence vector of the clean text.
+    """A small network predicts masked tokens from weak token states and the sentence vector of the unmasked text.
 
     The first `frozen_layers` layers of the encoder as loaded, frozen and without dropout, read all views with `rate`
     of their own tokens hidden (80 % as the mask token, 10 % as any word, 10 % as they are). `layers` new Transformer
@@ -111,8 +111,8 @@ class AuxMLM(nn.Module):
                 nn.init.normal_(module.in_proj_weight, std=INITIAL_SPREAD)
 
     def setup(self, encoder: Encoder) -> None:
-        """Load the frozen layers and the head once more from the encoder's files."""
-        model = load_cut(self.folder, self.frozen_layers)
+        """Load the frozen layers and the head from the encoder's files."""
+        model = load_first_layers(self.folder, self.frozen_layers)
         self.frozen: nn.Module = model.base_model.requires_grad_(False)
         # The copy's output layer is no longer tied to the frozen word embeddings, so that it can be trained.
         self.language_weights = copy.deepcopy(LanguageWeights(model)).requires_grad_(True)
@@ -124,12 +124,12 @@ class AuxMLM(nn.Module):
             torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content", "h")
         )
         selected = (torch.rand(ids.shape, generator=step.rng, device=ids.device) < self.rate) & content.bool()
-        hidden = corrupted(ids, selected, self.shape.mask_id, self.shape.vocabulary, step.rng)
+        hidden = corrupt(ids, selected, self.shape.mask_id, self.shape.vocabulary, step.rng)
         states = self.states(hidden, mask, vectors)
         return masked_language(self.language(states[selected]), ids[selected])
 
     def states(self, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
-        """Masked ids (N, T), mask (N, T) and vectors (N, D) to what the last new layer gives, (N, T, D)."""
+        """Return the states (N, T, D) after the new layers, for masked ids (N, T), mask (N, T) and vectors (N, D)."""
         self.frozen.eval()  # also when the method trains
         with torch.no_grad():
             outputs: Any = self.frozen(input_ids=ids, attention_mask=mask, return_dict=True)

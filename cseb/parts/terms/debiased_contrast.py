@@ -1,4 +1,4 @@
-"""Contrast without the negatives that a frozen model takes for positives, and with noise as further ones (DCLR)."""
+"""Contrast without probable false negatives, and with noise vectors as further negatives (DCLR)."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from torch import Tensor, nn
 from cseb.encoder.interface import FROZEN
 from cseb.methods.option_types import Between, Positive, Size
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.adversarial import steepest
+from cseb.parts.adversarial import steepest_direction
 from cseb.parts.terms.infonce import cosines
 
 NEAREST = 1 - 1e-6  # a probability of 1 would cost infinitely much
 
 
 def softmax_bce(logits: Tensor, kept: Tensor) -> Tensor:
-    """Logistic loss of softmax probabilities, 1 on the diagonal, averaged over all entries, in nats.
+    """Return the logistic loss of softmax probabilities, 1 on the diagonal, averaged over all entries, in nats.
 
     logits: (B, N), N >= B. kept: (B, N), False sets a logit to 0 and does not take it out. Source: authors' code of
     DCLR.
     """
-    chances = (logits * kept).softmax(dim=1)
+    probabilities = (logits * kept).softmax(dim=1)
     own = torch.eye(*logits.shape, dtype=torch.bool, device=logits.device)
     hits = (logits * kept).log_softmax(dim=1)[own].sum()
-    return -(hits + torch.log1p(-chances[~own].clamp(max=NEAREST)).sum()) / logits.numel()
+    return -(hits + torch.log1p(-probabilities[~own].clamp(max=NEAREST)).sum()) / logits.numel()
 
 
 def weighted_nce(logits: Tensor, kept: Tensor) -> Tensor:
-    """Cost of naming the diagonal among the entries that are kept, in nats. (B, N), (B, N).
+    """Return the cross-entropy of the diagonal among the entries that are kept, in nats. (B, N), (B, N).
 
     Source: Zhou et al. 2022 (DCLR), instance weighting with weights 0 and 1.
     """
-    among = logits.masked_fill(~kept, float("-inf"))
-    return F.cross_entropy(among, torch.arange(len(logits), device=logits.device))
+    masked = logits.masked_fill(~kept, float("-inf"))
+    return F.cross_entropy(masked, torch.arange(len(logits), device=logits.device))
 
 
 Form = Literal["released", "weighted"]
@@ -44,7 +44,7 @@ FORMS: dict[Form, Callable[[Tensor, Tensor], Tensor]] = {"released": softmax_bce
 
 
 class DebiasedNCE(nn.Module):
-    """First view against the second; sentences the frozen model finds alike are no negatives, noise vectors are.
+    """First view against the second, without false negatives of a frozen model, with noise vectors as negatives.
 
     threshold: cosine of the frozen model above which a negative is taken for false. noise: noise vectors per sentence
     of the batch. ascents, size: steps by which they are moved to where they cost most. form: "released" or "weighted".
@@ -93,7 +93,7 @@ class DebiasedNCE(nn.Module):
         return FORMS[self.form](logits, kept)
 
     def hardest(self, anchors: Tensor, batch: Tensor, rng: torch.Generator) -> Tensor:
-        """Noise vectors (M, P), constants, after their ascent. anchors: (B, P), batch: (B, B) logits."""
+        """Return noise vectors (M, P), constants, after gradient ascent. anchors: (B, P), batch: (B, B) logits."""
         rows = int(self.noise * len(anchors))
         noise = torch.randn(rows, anchors.shape[1], generator=rng, device=anchors.device).to(batch.dtype)
         labels = torch.arange(len(anchors), device=anchors.device)
@@ -103,5 +103,5 @@ class DebiasedNCE(nn.Module):
             return F.cross_entropy(torch.cat([batch, columns], dim=1), labels)
 
         for _ in range(self.ascents if rows else 0):
-            noise = noise + self.size * steepest(noise, cost)
+            noise = noise + self.size * steepest_direction(noise, cost)
         return noise

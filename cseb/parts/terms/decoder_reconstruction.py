@@ -1,4 +1,4 @@
-"""ICM: the sentence rebuilt from its embedding by a decoder."""
+"""ICM: reconstruction of the sentence from its embedding by a decoder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cseb.parts.heads import start_as_bert
 
 
 def reconstruction(logits: Tensor, targets: Tensor, sentences: int, reduction: str) -> Tensor:
-    """Cross-entropy of M real tokens: mean over tokens, sum over all (eq. 9), or sum per sentence and their mean.
+    """Return the cross-entropy of M real tokens: mean over tokens, sum (eq. 9), or sum per sentence averaged.
 
     logits: (M, V). targets: (M,). Source: MSSE, eq. 9; authors' code for the token mean.
     """
@@ -24,8 +24,8 @@ def reconstruction(logits: Tensor, targets: Tensor, sentences: int, reduction: s
     return total / {"token_mean": max(len(targets), 1), "sum": 1, "sentence_mean": max(sentences, 1)}[reduction]
 
 
-def noised(states: Tensor, noise: str, rate: float, rng: torch.Generator) -> Tensor:
-    """Zero a share of (B, T, D), element by element or token by token, the rest scaled up to the same mean.
+def add_noise(states: Tensor, noise: str, rate: float, rng: torch.Generator) -> Tensor:
+    """Zero a fraction of (B, T, D), by element or token, and scale the others up to the same mean.
 
     Element-wise noise leaks: the right token mostly remains the nearest one, so the embedding is hardly needed.
     """
@@ -35,7 +35,7 @@ def noised(states: Tensor, noise: str, rate: float, rng: torch.Generator) -> Ten
 
 
 class Reconstruct(nn.Module):
-    """A new decoder names every token of the sentence from z and a noised copy of the token embeddings.
+    """A new decoder predicts every token of the sentence from z and a noised copy of the token embeddings.
 
     Parallel prediction: no causal mask. The embeddings are constants, so the term reaches the backbone through z and
     the output layer alone: the masked-LM head of the checkpoint, or its word embeddings where it has none. Only the
@@ -91,7 +91,7 @@ class Reconstruct(nn.Module):
         """Return a scalar in nats."""
         assert step.language is not None
         view = step.views[0 if self.target == "self" else 1]
-        tokens = noised(view.layers[0].detach(), self.noise, self.rate, step.rng)  # (B, T, D)
+        tokens = add_noise(view.layers[0].detach(), self.noise, self.rate, step.rng)  # (B, T, D)
         states = self.decoder(tokens, step.views[0].z.unsqueeze(1), tgt_key_padding_mask=view.mask == 0)
         real = view.content.bool()
         return reconstruction(step.language(states[real]), view.ids[real], len(view.ids), self.reduction)

@@ -49,8 +49,8 @@ class DecoderLayer(nn.Module):
         attended, _ = self.attention(states, states, states, attn_mask=ahead, need_weights=False)
         states = self.norms[0](states + self.dropout(attended))
         states = self.norms[1](states + self.dropout(self.sentence_map(z)[:, None].expand_as(states)))
-        found: Tensor = self.norms[2](states + self.dropout(self.feed_forward(states)))
-        return found
+        output: Tensor = self.norms[2](states + self.dropout(self.feed_forward(states)))
+        return output
 
 
 class Decoder(nn.Module):
@@ -99,7 +99,7 @@ class Denoise(nn.Module):
         self.words: list[Any] = []  # in a list: the backbone owns them
 
     def setup(self, encoder: Encoder) -> None:
-        """Make the decoder beside this encoder's word embeddings."""
+        """Build the decoder on the encoder's word embeddings."""
         backbone: Any = encoder.backbone
         self.words = [backbone.get_input_embeddings()]
         width, own = self.shape.width, int(self.words[0].embedding_dim)

@@ -1,4 +1,4 @@
-"""Terms on the dimensions of the embedding space rather than on its points."""
+"""Terms on the dimensions of the embedding space."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST = 1e-6  # a dead dimension has no spread; this keeps it finite
 
 @in_full
 def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "population") -> Tensor:
-    """Correlation over the batch of every dimension of one view with every dimension of the other.
+    """Return the correlations (D, D), over the batch, of the dimensions of one view with those of the other.
 
     left, right: (B, D). Returns (D, D): Pearson's with centre, else cosines of columns. In float32 or better.
     deviation "unbiased": divided by the deviation over B - 1, with 1e-6 added, and then by B, so that equal views have
@@ -39,18 +39,18 @@ def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "po
 
 
 def off_diagonal(matrix: Tensor) -> Tensor:
-    """All entries of (D, D) but the diagonal: (D^2 - D,)."""
+    """Return all entries of (D, D) but the diagonal: (D^2 - D,)."""
     return matrix[~torch.eye(len(matrix), dtype=torch.bool, device=matrix.device)]
 
 
 def dcm_balanced(matrix: Tensor) -> Tensor:
-    """2 mean (C_ii - 1)^2 + 0.05 mean of the other C_ij^2. Source: MSSE's code."""
+    """Return 2 mean (C_ii - 1)^2 + 0.05 mean of the other C_ij^2. Source: MSSE's code."""
     off = off_diagonal(matrix).square().sum() / max(matrix.numel() - len(matrix), 1)
     return 2 * (matrix.diagonal() - 1).square().mean() + 0.05 * off
 
 
 def dcm_sum(matrix: Tensor) -> Tensor:
-    """Sum of (C_ij - [i = j])^2. Source: MSSE, eq. 4."""
+    """Return the sum of (C_ij - [i = j])^2. Source: MSSE, eq. 4."""
     return (matrix.diagonal() - 1).square().sum() + off_diagonal(matrix).square().sum()
 
 
@@ -64,7 +64,7 @@ FORMS: dict[Form, Callable[[Tensor], Tensor]] = {
 
 
 class DCM(nn.Module):
-    """Dimensions agree with themselves across views and with no other dimension.
+    """Dimensions correlate with themselves across views and with no other dimension.
 
     form: reduction of the correlation matrix; its weight means something only together with it. centre: standardise
     columns as in the authors' code; False is eq. 3 read to the letter. deviation: "population" or, as released,
@@ -124,7 +124,7 @@ class CrossCorrelation(nn.Module):
 
 
 class MeanCos(nn.Module):
-    """Mean cosine of a sentence's two pooled vectors over the temperature: views are pushed apart.
+    """Mean cosine of a sentence's two pooled vectors over the temperature: pushes views apart.
 
     Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the authors' code's.
     """

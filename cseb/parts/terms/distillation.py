@@ -19,7 +19,7 @@ from cseb.parts.terms.infonce import cosines
 
 
 def spearman(profiles: Tensor) -> Tensor:
-    """Spearman's correlation of all pairs of rows: (B, N) to (B, B). Equal values are ranked as they stand.
+    """Return Spearman's correlation of all pairs of rows: (B, N) to (B, B). Ties are ranked in order.
 
     Source: Seonwoo et al. 2023 (RankEncoder); authors' code for ties.
     """
@@ -29,7 +29,7 @@ def spearman(profiles: Tensor) -> Tensor:
 
 
 def masked_mse(cosine: Tensor, targets: Tensor, low: float, high: float) -> Tensor:
-    """Mean squared difference over the pairs whose target lies in [low, high]; 0 if there are none. (B, B) both.
+    """Return the mean squared difference over pairs with target in [low, high]; 0 if there are none. (B, B) both.
 
     Source: Seonwoo et al. 2023 (RankEncoder); authors' code for the bounds.
     """
@@ -37,14 +37,14 @@ def masked_mse(cosine: Tensor, targets: Tensor, low: float, high: float) -> Tens
     return (counted * (cosine - targets).square()).sum() / (counted.sum() + 1e-8)
 
 
-def spaced(vectors: Tensor, most: int) -> Tensor:
-    """Evenly spaced ones of these vectors (N, D), `most` of them or all, of length 1."""
-    chosen = torch.linspace(0, len(vectors) - 1, min(most, len(vectors))).long()
-    return F.normalize(vectors[chosen], dim=-1)
+def evenly_spaced(vectors: Tensor, most: int) -> Tensor:
+    """Return evenly spaced rows of these vectors (N, D), `most` of them or all, of length 1."""
+    rows = torch.linspace(0, len(vectors) - 1, min(most, len(vectors))).long()
+    return F.normalize(vectors[rows], dim=-1)
 
 
 class RankMSE(nn.Module):
-    """Cosines of first and second views are as alike as the rankings of a corpus around both sentences.
+    """Cosines of first and second views match the rank correlation of their similarities to a corpus.
 
     corpus: how many of the sentences that training draws at most are ranked, by the frozen teacher. low, high:
     bounds of the rank correlation between which a pair counts. Source: Seonwoo et al. 2023 (RankEncoder); authors'
@@ -69,8 +69,8 @@ class RankMSE(nn.Module):
         self.corpus = torch.zeros(0, 0)
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the first model's vectors (N, D) of all that is drawn, or evenly spaced ones of them."""
-        self.corpus = spaced(frozen[0][0], self.size)
+        """Store the first model's vectors (N, D) of all sentences drawn, or an evenly spaced sample."""
+        self.corpus = evenly_spaced(frozen[0][0], self.size)
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""
@@ -81,7 +81,7 @@ class RankMSE(nn.Module):
 
 
 def shuffled_groups(ordered: Tensor, mass: float, rng: torch.Generator) -> Tensor:
-    """(B, N) places: those of a row cut into groups of probability `mass`, and shuffled within each.
+    """Return positions (B, N), shuffled within groups of probability `mass`.
 
     ordered: (B, N) scores, falling; their softmax is the probability. Source: Xu et al. 2023 (DistillCSE), group-P
     shuffling; authors' code.
@@ -95,7 +95,7 @@ def shuffled_groups(ordered: Tensor, mass: float, rng: torch.Generator) -> Tenso
 
 
 def listwise_ce(scores: Tensor, targets: Tensor, cold: float, colder: float) -> Tensor:
-    """Cross-entropy of both rows' distributions, in nats. scores, targets: (B, N); their temperatures.
+    """Return the cross-entropy of both rows' distributions, in nats. scores, targets: (B, N); their temperatures.
 
     Source: Xu et al. 2023 (DistillCSE); authors' code.
     """
@@ -103,7 +103,7 @@ def listwise_ce(scores: Tensor, targets: Tensor, cold: float, colder: float) -> 
 
 
 class ListwiseCE(nn.Module):
-    """The first view's cosines within the batch are distributed as those of the frozen model.
+    """The distribution of the first view's cosines within the batch matches that of the frozen model.
 
     student, teacher: temperatures. group: probability of the groups within which the teacher's targets are exchanged
     at random, 0 for none. Source: Xu et al. 2023 (DistillCSE); authors' code.
@@ -128,7 +128,7 @@ class ListwiseCE(nn.Module):
         z = step.views[0].z
         if len(z) == 1:
             return z.sum() * 0
-        targets = torch.stack([cosines(one[0], one[0]) for one in step.frozen]).mean(dim=0)
+        targets = torch.stack([cosines(views[0], views[0]) for views in step.frozen]).mean(dim=0)
         ordered, order = targets.fill_diagonal_(float("-inf")).sort(dim=1, descending=True)
         ordered, order = ordered[:, :-1], order[:, :-1]  # a sentence itself comes last
         order = order.gather(1, shuffled_groups(ordered, self.group, step.rng))

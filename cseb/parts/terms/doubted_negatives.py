@@ -1,4 +1,4 @@
-"""Contrasts over triples, some of whose negatives a frozen model doubts: GCSE and the last stage of MultiCSR."""
+"""Contrasts over triples that discount probable false negatives: GCSE and the last stage of MultiCSR."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from cseb.parts.terms.debiased_contrast import softmax_bce
 from cseb.parts.terms.infonce import cosines
 
 
-def decayed(logits: Tensor, frozen: Tensor, alpha: float) -> Tensor:
-    """Own hard negatives' logits (B,), drawn towards 0 where the frozen model's (B,) are as high or little higher.
+def decay(logits: Tensor, frozen: Tensor, alpha: float) -> Tensor:
+    """Return own hard negatives' logits (B,), decayed towards 0 where the frozen model's (B,) are as high or higher.
 
     z > b stays z; else it becomes z - z exp(-(z - b)^2 / (2 alpha^2)), whose second summand is a constant: the gradient
     is that of z. Source: Lai et al. 2024 (GCSE), authors' code.
@@ -29,19 +29,19 @@ def decayed(logits: Tensor, frozen: Tensor, alpha: float) -> Tensor:
 def gaussian_nce(
     anchors: Tensor, positives: Tensor, negatives: Tensor, frozen: Tensor, temperature: float, alpha: float
 ) -> Tensor:
-    """Cost of naming the positive among all positives and hard negatives (B, D), own hard negatives decayed, in nats.
+    """Return the cross-entropy of the positive among positives and hard negatives (B, D), own hard negatives decayed.
 
     frozen: (B,) the frozen model's cosines of anchors and their own hard negatives. Source: Lai et al. 2024 (GCSE),
     authors' code.
     """
     logits = cosines(anchors, torch.cat([positives, negatives])) / temperature  # (B, 2 B)
     own = torch.arange(len(anchors), device=logits.device)
-    hard = decayed(logits[own, len(own) + own], frozen / temperature, alpha)
+    hard = decay(logits[own, len(own) + own], frozen / temperature, alpha)
     return F.cross_entropy(logits.index_put((own, len(own) + own), hard), own)
 
 
 def filtered_bce(views: tuple[Tensor, ...], frozen: tuple[Tensor, ...], temperature: float, threshold: float) -> Tensor:
-    """Logistic loss of the softmax over all positives and hard negatives, doubted negatives at logit 0, in nats.
+    """Return the logistic loss of the softmax over positives and hard negatives, filtered ones at logit 0, in nats.
 
     views, frozen: anchors, positives and hard negatives (B, D) of the encoder and of the frozen model. A negative whose
     cosine the frozen model finds above the threshold is doubted: it stays in the softmax as exp(0) = 1. Source: Wang et
@@ -54,7 +54,7 @@ def filtered_bce(views: tuple[Tensor, ...], frozen: tuple[Tensor, ...], temperat
 
 
 class GaussianNCE(nn.Module):
-    """First view against the second and the third; an anchor's own hard negative counts less if it may be none.
+    """First view against the second and third; an own hard negative that may be false counts less.
 
     alpha: width of the decay, on the scale of cosine over temperature: 0.17 is a very narrow band, 8.58 (RoBERTa) a
     wide one. A frozen model says how alike anchor and hard negative are; where the encoder finds them as far apart or a
@@ -80,7 +80,7 @@ class GaussianNCE(nn.Module):
 
 
 class FilteredBCE(nn.Module):
-    """First view against the second and the third, without the pull of negatives that a frozen model finds alike.
+    """First view against the second and third, without negatives that a frozen model finds too similar.
 
     threshold: cosine of the frozen model above which a negative is doubted. Source: Wang et al. 2024 (MultiCSR),
     authors' code, stage 3.

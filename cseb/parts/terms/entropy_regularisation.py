@@ -1,4 +1,4 @@
-"""RCL: certainty of the contrast as a term, and frozen models of the same sentences as further positives."""
+"""RCL: entropy of the contrast as a term, and frozen models as further positives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cseb.parts.terms.infonce import cosines, info_nce
 
 
 def entropy(anchors: Tensor, candidates: Tensor, temperature: float, all_columns: bool) -> Tensor:
-    """Mean over anchors of -sum_j p_ij log p_ij, p the softmax over all candidates, in nats.
+    """Return the mean over anchors of -sum_j p_ij log p_ij, p the softmax over all candidates, in nats.
 
     anchors: (B, D). candidates: (N, D), N >= B; row i is the positive of anchor i and, without all_columns, no summand.
     Gradient flows through both factors. Source: Tan et al. 2022, eq. 2.
@@ -29,7 +29,7 @@ def entropy(anchors: Tensor, candidates: Tensor, temperature: float, all_columns
 
 
 def regulation(views: Sequence[Tensor], frozen: Sequence[Sequence[Tensor]], temperature: float) -> Tensor:
-    """Sum over models and views of the cost of finding a sentence among the frozen vectors of the batch, in nats.
+    """Return InfoNCE of views against frozen vectors, summed over models and views, in nats.
 
     views: anchors and positives (B, D). frozen: for every model the same two, constants.
     Source: Tan et al. 2022, eq. 3.
@@ -64,7 +64,7 @@ class Entropy(nn.Module):
 
 
 class Regulators(nn.Module):
-    """Anchors and positives against their own vectors by the frozen models of the first training stage.
+    """Anchors and positives against their own vectors from the frozen models of the first training stage.
 
     average: divide by the number of models; the paper sums. Source: Tan et al. 2022, eq. 3.
     """

@@ -1,4 +1,4 @@
-"""A frozen copy of the start guides the encoder: its layers as positives, its weights as an anchor (SG-OPT)."""
+"""A frozen copy of the initial encoder: its layers as positives, its weights as an anchor (SG-OPT)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cseb.parts.poolers import masked_mean
 
 @in_full
 def multi_layer_nce(anchors: Tensor, layers: Tensor, temperature: float) -> Tensor:
-    """Cost of naming each of a sentence's own K layer vectors among all layers of other sentences, averaged, in nats.
+    """Return the cross-entropy of each of a sentence's K layer vectors among those of other sentences, in nats.
 
     anchors: (B, P). layers: (B, K, P). The K (B - 1) negatives are shared by a row's positives; 0 for one sentence.
     Source: Kim et al. 2021 (SG-OPT); authors' code.
@@ -28,14 +28,14 @@ def multi_layer_nce(anchors: Tensor, layers: Tensor, temperature: float) -> Tens
     if batch == 1:
         return anchors.sum() * 0
     cosine = torch.einsum("ip,jkp->ijk", F.normalize(anchors, dim=-1), F.normalize(layers, dim=-1)) / temperature
-    itself = torch.eye(batch, dtype=torch.bool, device=anchors.device)
-    positive = cosine[itself]  # (B, K)
-    negative = cosine[~itself].view(batch, -1).logsumexp(dim=1, keepdim=True)  # (B, 1)
+    same = torch.eye(batch, dtype=torch.bool, device=anchors.device)
+    positive = cosine[same]  # (B, K)
+    negative = cosine[~same].view(batch, -1).logsumexp(dim=1, keepdim=True)  # (B, 1)
     return (torch.logaddexp(positive, negative) - positive).mean()
 
 
 class MultiLayerNCE(nn.Module):
-    """Sentence vectors against the mean tokens of every layer of a frozen copy, embeddings included, after the head.
+    """Sentence vectors against the mean-pooled layers of a frozen copy, embeddings included, after the head.
 
     anchor_dropout: that of the copy is on, as released. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
@@ -66,14 +66,14 @@ class MultiLayerNCE(nn.Module):
 
     @torch.no_grad()
     def pooled(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Mean over real tokens of every layer of the copy: (B, L + 1, D)."""
+        """Return the mean over real tokens of every layer of the copy: (B, L + 1, D)."""
         self.frozen.train(self.training and self.anchor_dropout)
         outputs: Any = self.frozen(input_ids=ids, attention_mask=mask, output_hidden_states=True, return_dict=True)
         return torch.stack([masked_mean(layer, mask) for layer in outputs.hidden_states], dim=1)
 
 
 class L2ToInit(nn.Module):
-    """Squared distance of the Transformer layers' weights from where they started.
+    """Squared distance of the Transformer layers' weights from their initial values.
 
     freeze_embeddings: the embedding layer is not trained. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
@@ -90,16 +90,18 @@ class L2ToInit(nn.Module):
         self.weights: list[nn.Parameter] = []  # the encoder's own
 
     def setup(self, encoder: Encoder) -> None:
-        """Keep the weights as they are now, and hold the embeddings."""
+        """Store the weights, and freeze the embeddings if so configured."""
         backbone: Any = encoder.backbone
         if self.freeze_embeddings:
             backbone.embeddings.requires_grad_(False)
-        held = {id(weight) for weight in backbone.embeddings.parameters()}
-        self.weights = [weight for weight in backbone.parameters() if id(weight) not in held]
+        embeddings = {id(weight) for weight in backbone.embeddings.parameters()}
+        self.weights = [weight for weight in backbone.parameters() if id(weight) not in embeddings]
         for number, weight in enumerate(self.weights):
             self.register_buffer(f"start_{number}", weight.detach().clone(), persistent=False)
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""
-        moved = [(weight - start).square().sum() for weight, start in zip(self.weights, self.buffers(), strict=True)]
-        return torch.stack(moved).sum()
+        distances = [
+            (weight - start).square().sum() for weight, start in zip(self.weights, self.buffers(), strict=True)
+        ]
+        return torch.stack(distances).sum()

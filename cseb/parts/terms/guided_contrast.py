@@ -17,7 +17,7 @@ Sides = tuple[Tensor, ...]  # vectors of anchors, positives and, where there are
 
 
 def columns(views: Sides, anchors: bool, positives: bool) -> Tensor:
-    """Return cosines (B, C) of every row's candidates: positives, anchors, positives to positives, hard negatives."""
+    """Return cosines (B, C) with all candidates: positives, anchors, positives to positives, hard negatives."""
     first, second, *hard = views
     blocks = [cosines(first, second)]
     blocks += [cosines(first, first)] if anchors else []
@@ -26,7 +26,7 @@ def columns(views: Sides, anchors: bool, positives: bool) -> Tensor:
 
 
 def left_out(guide: Sides, margin: float, strategy: str, anchors: bool, positives: bool) -> Tensor:
-    """Return a mask (B, C), True where a candidate is no negative: the guide finds it closer than the row's positive.
+    """Return a mask (B, C) of excluded candidates: those the guide finds closer than the row's positive.
 
     margin: subtracted from the positive's cosine; with strategy "relative", a fraction of its absolute value. The
     positive's cosine is the diagonal of the same matrix, so that copies of the positive have exactly its value and

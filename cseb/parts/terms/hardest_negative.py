@@ -13,20 +13,20 @@ from cseb.parts.terms.infonce import cosines
 
 
 def hardest_hinge(anchors: Tensor, positives: Tensor, negatives: Tensor, margin: float) -> Tensor:
-    """Mean of how far the own positive is from being `margin` more similar than any negative. (B, D) each.
+    """Return the mean hinge of the positive's lead of `margin` over the hardest negative. (B, D) each.
 
     Negatives are the other positives of the batch and all hard negatives. Source: Jiang et al. 2022 (PromCSE), the
     energy-based hinge; authors' code.
     """
-    among = cosines(anchors, positives)  # (B, B)
-    own = among.diagonal()
-    others = among.masked_fill(torch.eye(len(among), dtype=torch.bool, device=among.device), -1.0)
+    similarities = cosines(anchors, positives)  # (B, B)
+    own = similarities.diagonal()
+    others = similarities.masked_fill(torch.eye(len(similarities), dtype=torch.bool, device=similarities.device), -1.0)
     hardest = torch.cat([others, cosines(anchors, negatives)], dim=1).amax(dim=1)
     return (margin - (own - hardest)).clamp(min=0).mean()
 
 
 class HardestHinge(nn.Module):
-    """The own positive is to be `margin` of cosine more similar than the most similar negative.
+    """The positive is more similar than the hardest negative, by `margin` of cosine.
 
     Source: Jiang et al. 2022 (PromCSE), energy-based hinge; authors' code.
     """

@@ -1,4 +1,4 @@
-"""Terms that pull the views of a sentence together and push other sentences away."""
+"""Contrastive and attracting terms: InfoNCE and its variants."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cseb.parts import ALL, LossInputs, Reads, reads
 
 @in_full
 def cosines(left: Tensor, right: Tensor) -> Tensor:
-    """All cosines of rows: (B, D) and (N, D) to (B, N)."""
+    """Return all cosines of rows: (B, D) and (N, D) to (B, N)."""
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
 
 
@@ -27,7 +27,7 @@ def info_nce(
     allowed: Tensor | None = None,
     bias: Tensor | None = None,
 ) -> Tensor:
-    """Cost of naming candidate i as the match of anchor i, averaged over anchors, in nats.
+    """Return the cross-entropy of candidate i as the match of anchor i, averaged over anchors, in nats.
 
     anchors: (B, D). candidates: (N, D), N >= B; rows 0 to B-1 are the positives. Rows may have any length, only their
     angles count. allowed: (B, N - B), False takes one of the further candidates out for one anchor. bias: (B, N), added
@@ -43,7 +43,7 @@ def info_nce(
 
 
 def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
-    """Mean of log(1 + (B - 1) exp(-cos_ii / temperature)): negatives' logits are set to 0, not taken out.
+    """Return the mean of log(1 + (B - 1) exp(-cos_ii / temperature)): negatives' logits are 0, not removed.
 
     Source: the switch "without negatives" of miCSE's code (Klein & Nabi 2023, table 4).
     """
@@ -53,7 +53,7 @@ def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> T
 
 
 def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperature: float, allowed: Tensor) -> Tensor:
-    """Klein & Nabi 2023, eq. 2, as printed: summed over anchors, the positive not in the denominator.
+    """Return eq. 2 of Klein & Nabi 2023: summed over anchors, the positive not in the denominator.
 
     anchors, positives: (B, D); in-batch negatives are the other anchors. queue: (K, D), K may be 0; allowed: (B, K).
     """
@@ -64,8 +64,8 @@ def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperat
     return (torch.cat([among, queued], dim=1).logsumexp(dim=1) - positive).sum()
 
 
-def own_weight(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
-    """(B, 2 B + further): log weight where an anchor meets its own hard negative, columns B to 2 B - 1; else 0.
+def hard_negative_bias(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
+    """Return (B, 2 B + further): log weight for an anchor's own hard negative, columns B to 2 B - 1; else 0.
 
     Source: Gao et al. 2021, eq. 5 and table 7 (alpha).
     """
@@ -75,7 +75,7 @@ def own_weight(batch: int, further: int, weight: float, like: Tensor) -> Tensor:
 
 
 class EachNCE(nn.Module):
-    """First view against every further one of every sentence, each contrast for itself, summed.
+    """First view against every further view, one contrast for each, summed.
 
     Source: Zhuo et al. 2023 (WhitenedCSE), several positives; Gao et al. 2021, eq. 1, for each.
     """
@@ -96,7 +96,7 @@ class EachNCE(nn.Module):
 
 
 class InfoNCE(nn.Module):
-    """First view against the second of every sentence, hard negatives (a third view) and the queue if there are any.
+    """First view against the second of every sentence, with hard negatives (third view) and the queue, if any.
 
     hard_weight: how much more than other candidates an anchor's own hard negative counts in the denominator.
     negatives: "batch", or "zeroed" (positives only, as miCSE's release does it). form: "released", or "literal" (eq. 2
@@ -137,7 +137,7 @@ class InfoNCE(nn.Module):
         may_meet = None if step.queue is None else step.queue.allowed
         bias = None
         if hard:
-            bias = own_weight(len(anchors), sum(map(len, further)), self.hard_weight, anchors)
+            bias = hard_negative_bias(len(anchors), sum(map(len, further)), self.hard_weight, anchors)
             may_meet = None if may_meet is None else F.pad(may_meet, (len(anchors), 0), value=True)
         return info_nce(anchors, torch.cat([positives, *hard[:1], *further]), self.temperature, may_meet, bias)
 
@@ -158,7 +158,7 @@ class Alignment(nn.Module):
 
 
 def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
-    """How far apart the views of a sentence are, averaged over the batch. left, right: (B, D).
+    """Return the distance of a sentence's views, averaged over the batch. left, right: (B, D).
 
     raw: |l - r|^2 of the vectors as they are (eq. 8). unit: the same of unit vectors, 2 (1 - cos). released: 2 / D
     times unit, which two mean-squared errors of unit vectors add up to. Source: InforMin-CL, eq. 8; authors' code.
@@ -170,7 +170,7 @@ def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
 
 
 class Reconstruction(nn.Module):
-    """Squared distance of the two views after the head: what one view holds and the other lacks is given up.
+    """Squared distance of the two views after the head.
 
     form: "released", "unit" or "raw" (see squared_distance); a weight means something only together with it.
     Source: Chen et al. 2022 (InforMin-CL), eq. 8; authors' code for the reduction.

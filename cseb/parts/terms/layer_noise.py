@@ -18,7 +18,7 @@ FACTORS = (0.25, 0.5, 1.0)  # of the lower, middle and upper layers. Source: aut
 
 @in_full
 def neighbourhood(noised: Tensor, clean: Tensor, scale: float) -> Tensor:
-    """-mean_j log sum_k exp(-|noised_j - clean_k|^2 / scale): large where sentences lie far apart. Both (B, D).
+    """Return -mean_j log sum_k exp(-|noised_j - clean_k|^2 / scale): large for distant sentences. Both (B, D).
 
     Source: authors' code of MSSE.
     """
@@ -27,7 +27,7 @@ def neighbourhood(noised: Tensor, clean: Tensor, scale: float) -> Tensor:
 
 
 def groups(depth: int) -> tuple[slice, slice, slice]:
-    """Thirds of `depth` + 1 states, embeddings first, the last one taking the rest: 0-3, 4-7 and 8-12 of BERT-base.
+    """Return thirds of `depth` + 1 states, embeddings first: 0-3, 4-7 and 8-12 of BERT-base.
 
     0-7, 8-15 and 16-24 of 24 layers. Source: authors' code of MSSE.
     """
@@ -37,7 +37,7 @@ def groups(depth: int) -> tuple[slice, slice, slice]:
 
 
 class LayerNoise(nn.Module):
-    """First-token states of three groups of layers, spread out over the batch.
+    """First-token states of three groups of layers, spread over the batch.
 
     Each group is averaged, noised with normal numbers of `deviation`, and compared with all sentences of the batch at
     `scale`. Looks at the first view. Source: the fourth term of MSSE's code, in no text. Raises: BadSpec on an

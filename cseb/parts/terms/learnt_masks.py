@@ -1,4 +1,4 @@
-"""Contrast of views whose tokens and features are masked where it costs most, in the first layers (L2P-CSR)."""
+"""Contrast of views with adversarial masks on tokens and features of the first layers (L2P-CSR)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.terms.infonce import info_nce
-from cseb.parts.tuning import layers_of, outline
+from cseb.parts.tuning import layers_of, meta_backbone
 
 
-def climbed(scores: Tensor, gradient: Tensor, size: float) -> Tensor:
-    """Scores a step along the gradient, its length `size` over the last axis; in [0, 1], and 1 where it is 0.
+def ascent_step(scores: Tensor, gradient: Tensor, size: float) -> Tensor:
+    """Return scores after a step along the gradient of length `size` over the last axis, clamped to [0, 1].
 
     Where the last axis has one number, that is a step of exactly `size` in the direction of its sign. Source: Zhou et
     al. 2023 (L2P-CSR); authors' code, where a gradient of 0 is 0 / 0.
@@ -29,20 +29,20 @@ def climbed(scores: Tensor, gradient: Tensor, size: float) -> Tensor:
     return moved.clamp(0, 1).nan_to_num(nan=1.0)
 
 
-def kept(scores: Tensor, threshold: float) -> Tensor:
-    """1 where a score is above the threshold, else 0."""
+def binary_mask(scores: Tensor, threshold: float) -> Tensor:
+    """Return 1 where a score is above the threshold, else 0."""
     return (scores > threshold).to(scores.dtype)
 
 
 @contextmanager
 def multiplied(modules: Sequence[nn.Module], factors: Sequence[Tensor]) -> Iterator[None]:
-    """Context in which the states (N, T, D) that leave each module are multiplied by its factors."""
+    """Multiply the states (N, T, D) that leave each module by its factors within this context."""
     hooks = [module.register_forward_hook(partial(_times, one)) for module, one in zip(modules, factors, strict=True)]
     try:
         yield
     finally:
-        for one in hooks:
-            one.remove()
+        for hook in hooks:
+            hook.remove()
 
 
 def _times(factor: Tensor, module: nn.Module, inputs: Any, left: Any) -> Any:
@@ -52,7 +52,7 @@ def _times(factor: Tensor, module: nn.Module, inputs: Any, left: Any) -> Any:
 
 
 class LearntMaskNCE(nn.Module):
-    """InfoNCE of the two views, read once more with masks on their token states that were moved to make it hard.
+    """InfoNCE of the two views, encoded again with adversarial masks on their token states.
 
     points: where states are masked, behind the embedding layer and the first layers. Tokens and features have scores
     from U(0, 1), features one set for all sentences; what is not above `threshold` is masked, and states are multiplied
@@ -86,16 +86,16 @@ class LearntMaskNCE(nn.Module):
         self.temperature, self.points, self.threshold = temperature, points, threshold
         self.ascents, self.size = ascents, size
         self.layers, self.width = shape.layers, shape.width
-        if (backbone := outline(shape.folder)) is not None:
+        if (backbone := meta_backbone(shape.folder)) is not None:
             self.masked(backbone)
 
     def pools(self, pooler: Any) -> None:
-        """Raises: BadSpec on a prompt, whose place the tokens of a view do not say."""
+        """Raise BadSpec on a prompt, whose position the tokens of a view do not contain."""
         if pooler.template:
             raise BadSpec("learnt_mask_nce: it reads sentences without a prompt; take +cls or +mean")
 
     def masked(self, backbone: Any) -> list[nn.Module]:
-        """The modules behind which states are masked, `points` of them. Raises: BadSpec."""
+        """Return the `points` modules whose outputs are masked. Raises: BadSpec."""
         layers = layers_of(backbone, self.layers)
         if layers is None:
             raise BadSpec("learnt_mask_nce: the layers of this encoder cannot be told apart; take another encoder")
@@ -116,31 +116,31 @@ class LearntMaskNCE(nn.Module):
         """Return a scalar in nats."""
         ids, mask = (torch.cat([getattr(view, name) for view in step.views[:2]]) for name in ("ids", "mask"))
         tokens, features = self.hardest(step, ids, mask)
-        return self.cost(step, ids, mask, kept(tokens, self.threshold), kept(features, self.threshold))
+        return self.cost(step, ids, mask, binary_mask(tokens, self.threshold), binary_mask(features, self.threshold))
 
     def hardest(self, step: LossInputs, ids: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores of tokens (P, 2 B, T, 1) and of features (P, 1, 1, D) after their ascent."""
-        tokens, features = self.drawn(ids, step.rng)
+        """Return scores of tokens (P, 2 B, T, 1) and of features (P, 1, 1, D) after gradient ascent."""
+        tokens, features = self.draw(ids, step.rng)
         for _ in range(self.ascents):
             with torch.enable_grad():
-                masks = [kept(scores, self.threshold).requires_grad_() for scores in (tokens, features)]
+                masks = [binary_mask(scores, self.threshold).requires_grad_() for scores in (tokens, features)]
                 slopes = torch.autograd.grad(self.cost(step, ids, mask, *masks), masks)
             tokens, features = (
-                climbed(scores, slope, self.size) for scores, slope in zip((tokens, features), slopes, strict=True)
+                ascent_step(scores, slope, self.size) for scores, slope in zip((tokens, features), slopes, strict=True)
             )
         return tokens, features
 
-    def drawn(self, ids: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
-        """Scores to start from, U(0, 1)."""
+    def draw(self, ids: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
+        """Draw initial scores from U(0, 1)."""
         shapes = ((self.points, *ids.shape, 1), (self.points, 1, 1, self.width))
         tokens, features = (torch.rand(shape, generator=rng, device=ids.device) for shape in shapes)
         return tokens, features
 
     def cost(self, step: LossInputs, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tensor) -> Tensor:
-        """InfoNCE of both views (2 B, T) under masks of tokens (P, 2 B, T, 1) and features (P, 1, 1, D)."""
+        """Return InfoNCE of both views (2 B, T) under masks of tokens (P, 2 B, T, 1) and features (P, 1, 1, D)."""
         assert step.head is not None
         (encoder,), (behind,) = self.encoder, self.behind
-        with multiplied(behind, [(one + other) / 2 for one, other in zip(tokens, features, strict=True)]):
+        with multiplied(behind, [(token + feature) / 2 for token, feature in zip(tokens, features, strict=True)]):
             h = encoder.pool(encoder.backbone, ids, mask, torch.zeros_like(mask[:, 0]))
         left, right = step.head(h).chunk(2)
         return info_nce(left, right, self.temperature)

@@ -1,4 +1,4 @@
-"""Mutual information of sentence vectors with what stands around their own tokens (IS-BERT)."""
+"""Mutual information of sentence vectors with local token vectors (IS-BERT)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from cseb.parts import LossInputs, Reads, reads
 
 @in_full
 def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
-    """Minus the Jensen-Shannon estimate of mutual information of tokens with their own sentence, in nats.
+    """Return minus the Jensen-Shannon estimate of mutual information of tokens with their own sentence, in nats.
 
     local: (B, T, D), mask: (B, T), sentences: (B, D). Pairs of a token with another sentence are the negatives; there
     are none in a batch of one. Source: Zhang et al. 2020 (IS-BERT), authors' code; Hjelm et al. 2019.
@@ -34,7 +34,7 @@ def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
 
 
 class JSDLocalGlobal(nn.Module):
-    """Sentence vectors against what their pooler sees around every token, their own and others'.
+    """Sentence vectors against the pooler's local vectors of all tokens, their own and others'.
 
     Source: Zhang et al. 2020 (IS-BERT). Raises: BadSpec with a pooler that sees nothing there, or in two networks.
     """
@@ -44,12 +44,12 @@ class JSDLocalGlobal(nn.Module):
     reads: ClassVar[Reads] = reads("h", "layers", views=1, tokens=1)
 
     def pools(self, pooler: Any) -> None:
-        """Raises: BadSpec for a pooler that sees nothing around tokens."""
+        """Raise BadSpec for a pooler without local token vectors."""
         if not hasattr(pooler, "local"):
             raise BadSpec("jsd_local_global: this pooler gives no vectors of tokens; add +cnn_mean")
 
     def setup(self, encoder: Encoder) -> None:
-        """Keep the pooler, whose weights stay the encoder's."""
+        """Store the pooler's local map; its weights remain the encoder's."""
         pooler: Any = encoder.pooler
         self.pools(pooler)
         self.local = [pooler.local]

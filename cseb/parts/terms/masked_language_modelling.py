@@ -1,4 +1,4 @@
-"""MLM: the encoder goes on naming hidden words while it learns sentences."""
+"""MLM: the encoder continues masked-language modelling while it learns sentence vectors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HIDDEN, SWAPPED = 0.8, 0.1  # of the selected tokens; the rest stay as they are.
 IGNORED = -100  # no token of any vocabulary
 
 
-def corrupted(ids: Tensor, selected: Tensor, mask_id: int, vocabulary: int, rng: torch.Generator) -> Tensor:
-    """A copy of ids (N, T) with 80 % of the selected tokens hidden, 10 % swapped for any word, 10 % as they are."""
+def corrupt(ids: Tensor, selected: Tensor, mask_id: int, vocabulary: int, rng: torch.Generator) -> Tensor:
+    """Return a copy of ids (N, T) with 80 % of the selected tokens hidden, 10 % replaced at random, 10 % unchanged."""
     fate = torch.rand(ids.shape, generator=rng, device=ids.device)
     words = torch.randint(vocabulary, ids.shape, generator=rng, device=ids.device)
     changed = torch.where(
@@ -28,7 +28,7 @@ def corrupted(ids: Tensor, selected: Tensor, mask_id: int, vocabulary: int, rng:
 
 
 def masked_language(logits: Tensor, targets: Tensor) -> Tensor:
-    """Cross-entropy of M selected tokens, averaged over all of them; 0 if there is none. logits: (M, V), targets: (M,).
+    """Return the mean cross-entropy of M selected tokens; 0 if there are none. logits: (M, V), targets: (M,).
 
     Source: Devlin et al. 2019, section 3.1; as a further term: Gao et al. 2021, table D.2; InforMin-CL, table 6.
     """
@@ -36,7 +36,7 @@ def masked_language(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 class MLM(nn.Module):
-    """One more pass over masked copies of all views.
+    """Masked-language modelling in one more pass over masked copies of all views.
 
     corrupt_contrast: every other term sees the masked copies too; otherwise they keep their clean inputs. rate: share
     of the sentence's own tokens that is selected, anew at every step and for every view; special tokens, prompt and
@@ -69,10 +69,10 @@ class MLM(nn.Module):
         self.mask_id, self.vocabulary = shape.mask_id, shape.vocabulary
 
     def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Corrupted ids (N, T), and the selected tokens as they were; IGNORED elsewhere. content: see EncodedView."""
+        """Return corrupted ids (N, T) and the original selected ids; IGNORED elsewhere. content: see EncodedView."""
         selected = torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate
         selected = selected & content.bool()
-        hidden = corrupted(ids, selected, self.mask_id, self.vocabulary, rng)
+        hidden = corrupt(ids, selected, self.mask_id, self.vocabulary, rng)
         return hidden, torch.where(selected, ids, torch.full_like(ids, IGNORED))
 
     def forward(self, step: LossInputs) -> Tensor:

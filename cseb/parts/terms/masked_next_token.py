@@ -1,4 +1,4 @@
-"""MNTP: a decoder that attends to both sides names a hidden token from the state before it (LLM2Vec)."""
+"""MNTP: a bidirectional decoder predicts a hidden token from the state before it (LLM2Vec)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from cseb.parts import ALL, LossInputs, Reads, reads
 from cseb.parts.terms.masked_language_modelling import masked_language
 
 
-def before(states: Tensor, selected: Tensor) -> Tensor:
-    """States (N, T, D) of the tokens in front of the M selected ones (N, T), none of which is a row's first: (M, D)."""
+def states_before(states: Tensor, selected: Tensor) -> Tensor:
+    """Return the states (M, D), of (N, T, D), before the M selected tokens (N, T), none of them a row's first."""
     return states[:, :-1][selected[:, 1:]]
 
 
 class MNTP(nn.Module):
-    """One more pass over copies of all views with tokens hidden; the state before a hidden token names it.
+    """One more pass over copies of all views with tokens hidden; the state before a hidden token predicts it.
 
     rate: share of the sentence's own tokens that are hidden, anew at every step and for every view, never a text's
     first. blank: the word that stands in their place, for decoders have no mask token; one token of the tokenizer.
@@ -66,7 +66,7 @@ class MNTP(nn.Module):
         self.output: nn.Module | None = None if encoder.config.tie_word_embeddings else output_layer(self.folder)
 
     def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Ids (N, T) with blanks, and which these are (N, T). content: see EncodedView."""
+        """Return ids (N, T) with blanks, and a mask of these (N, T). content: see EncodedView."""
         selected = (torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate) & content.bool()
         selected[:, 0] = False
         return torch.where(selected, torch.full_like(ids, self.blank), ids), selected
@@ -78,14 +78,14 @@ class MNTP(nn.Module):
             torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content")
         )
         hidden, selected = self.hide(ids, content, step.rng)
-        states = before(step.read(hidden, mask), selected)
+        states = states_before(step.read(hidden, mask), selected)
         logits = self.output(states) if self.output is not None else F.linear(states, self.words[0].weight)
         return masked_language(logits, ids[selected])
 
 
 def output_layer(folder: Path | None) -> nn.Module:
-    """The output layer of a decoder's files, which is not to be trained."""
+    """Return the frozen output layer of a decoder's files."""
     assert folder is not None
     model: Any = AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, dtype=torch.float32)
-    found: nn.Module = model.get_output_embeddings()
-    return found.requires_grad_(False)
+    layer: nn.Module = model.get_output_embeddings()
+    return layer.requires_grad_(False)

@@ -14,13 +14,13 @@ from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.terms.infonce import cosines, info_nce
 
 
-def mixed(vectors: Tensor, weight: float) -> Tensor:
-    """Each vector with `weight` and the next one, round the batch, with the rest; constants. (B, D) to (B, D)."""
+def mix_neighbours(vectors: Tensor, weight: float) -> Tensor:
+    """Return each vector times `weight` plus the next one, cyclically, times the remainder; constants. (B, D)."""
     return (weight * vectors + (1 - weight) * vectors.roll(-1, dims=0)).detach()
 
 
 def mixed_info_nce_released(left: Tensor, right: Tensor, temperature: float, weight: float) -> Tensor:
-    """Candidates: positives, their mixtures, and the anchors' mixtures against the positives; in nats.
+    """Return the loss with positives, their mixtures, and the anchors' mixtures against the positives; in nats.
 
     left, right: (B, D). A mixture that holds more of the anchor's own sentence counts with logit 0. Source: authors'
     code of MixCSE.
@@ -29,18 +29,20 @@ def mixed_info_nce_released(left: Tensor, right: Tensor, temperature: float, wei
     own = torch.eye(batch, dtype=torch.bool, device=left.device)
     blocks = [
         cosines(left, right),
-        cosines(left, mixed(right, weight)).masked_fill(own.roll(-1, dims=1), 0.0),  # mixture i - 1 holds sentence i
-        cosines(mixed(left, weight), right).masked_fill(own.roll(1, dims=1), 0.0),
+        cosines(left, mix_neighbours(right, weight)).masked_fill(
+            own.roll(-1, dims=1), 0.0
+        ),  # mixture i - 1 holds sentence i
+        cosines(mix_neighbours(left, weight), right).masked_fill(own.roll(1, dims=1), 0.0),
     ]
     return F.cross_entropy(torch.cat(blocks, dim=1) / temperature, torch.arange(batch, device=left.device))
 
 
 def mixed_info_nce_paper(left: Tensor, right: Tensor, temperature: float, weight: float) -> Tensor:
-    """One more candidate per anchor: a mixture of its positive and the next one as unit vectors; in nats.
+    """Return the loss with one mixture of the positive and the next one, as unit vectors, per anchor; in nats.
 
     left, right: (B, D). Source: Zhang et al. 2022 (MixCSE).
     """
-    mixture = mixed(F.normalize(right, dim=-1), weight)
+    mixture = mix_neighbours(F.normalize(right, dim=-1), weight)
     negative = F.cosine_similarity(left, mixture, dim=-1)[:, None]  # (B, 1)
     logits = torch.cat([cosines(left, right), negative], dim=1) / temperature
     return F.cross_entropy(logits, torch.arange(len(left), device=left.device))

@@ -1,4 +1,4 @@
-"""Contrast with the vectors of a slow copy, of this batch and of earlier ones (MoCoSE)."""
+"""Contrast with the vectors of a momentum copy, of this batch and of earlier ones (MoCoSE)."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.heads import new_linear
-from cseb.parts.momentum_queue import follow, push
+from cseb.parts.momentum_queue import momentum_update, push
 from cseb.parts.terms.infonce import info_nce
 
 SMALLEST = 1e-12  # added to the variance in layer normalisation, as BERT's configuration has it
 
 
-def rising(start: float, done: int, steps: int) -> float:
-    """Momentum after `done` of `steps` updates: from `start` to 1 along half a cosine.
+def cosine_momentum(start: float, done: int, steps: int) -> float:
+    """Return the momentum after `done` of `steps` updates: from `start` to 1 along half a cosine.
 
     Source: Grill et al. 2020 (BYOL); Cao et al. 2022 (MoCoSE).
     """
@@ -31,7 +31,7 @@ def rising(start: float, done: int, steps: int) -> float:
 
 
 class MomentumNCE(nn.Module):
-    """The first view, through three small networks, against the slow copy's vectors of the batch and of a queue.
+    """The first view, through three small networks, against a momentum copy's vectors of the batch and of a queue.
 
     Online: the encoder, a dense layer that starts as BERT's pooler where there is one, a projection, a predictor. The
     copy has all but the predictor, follows with a momentum that rises from `momentum` to 1 over the run, with dropout,
@@ -78,7 +78,7 @@ class MomentumNCE(nn.Module):
         self.pretrained_pooler = shape.pooled
 
     def setup(self, encoder: Encoder) -> None:
-        """Copy the encoder as loaded; begin the queue with random directions. Raises: BadSpec on a prompt."""
+        """Copy the encoder as loaded; fill the queue with random directions. Raises: BadSpec on a prompt."""
         if encoder.pooler.template:
             raise BadSpec("momentum_nce: the slow copy reads sentences without a prompt; take +cls or +mean")
         backbone: Any = encoder.backbone
@@ -107,10 +107,10 @@ class MomentumNCE(nn.Module):
 
     @torch.no_grad()
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """The copy's vectors (B, D), after it has followed the last update."""
-        momentum = rising(self.momentum, self.done, self.steps)
+        """Update the momentum copy and return its vectors (B, D)."""
+        momentum = cosine_momentum(self.momentum, self.done, self.steps)
         for slow, online in zip(self.copy.parameters(), self.online, strict=True):
-            follow(slow, online, momentum)
+            momentum_update(slow, online, momentum)
         self.done += 1
         backbone, projection = self.copy
         keys: Tensor = projection(self.encoder[0].pool(backbone, ids, mask, torch.zeros_like(mask[:, 0])))

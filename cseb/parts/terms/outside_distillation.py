@@ -1,4 +1,4 @@
-"""What a student learns from the vectors of a frozen teacher: numbers, angles, or where sentences lie among others."""
+"""Distillation from the vectors of a frozen teacher: by coordinates, cosines, or similarities to a bank."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from cseb.encoder.interface import FROZEN
 from cseb.methods.option_types import AtLeast, Positive, Rate
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.terms.distillation import spaced
+from cseb.parts.terms.distillation import evenly_spaced
 from cseb.parts.terms.infonce import cosines
 
 CorpusSize = Annotated[int, AtLeast(2)]
@@ -20,7 +20,7 @@ STUDENTS = {"first": 1, "both": 2, "each_other": 2}  # views a choice of student
 
 
 def regression(student: Tensor, target: Tensor, form: str) -> Tensor:
-    """How far student and target vectors (B, D) are apart, a scalar.
+    """Return the distance of student and target vectors (B, D), a scalar.
 
     mse: mean squared difference of all numbers, as they are. l2: squared distance of unit vectors, mean over rows,
     2 (1 - cosine). cosine: 1 - cosine. Source: Reimers & Gurevych 2020 (mse, as in sentence-transformers' MSELoss);
@@ -28,12 +28,12 @@ def regression(student: Tensor, target: Tensor, form: str) -> Tensor:
     """
     if form == "mse":
         return (student - target).square().mean()
-    away = 1 - F.cosine_similarity(student, target, dim=-1).mean()
-    return 2 * away if form == "l2" else away
+    distance = 1 - F.cosine_similarity(student, target, dim=-1).mean()
+    return 2 * distance if form == "l2" else distance
 
 
 class Regress(nn.Module):
-    """A sentence's vector is the teacher's.
+    """A sentence's vector matches the teacher's.
 
     form: see `regression`. students: "first" view alone; "both", of which each is compared with the teacher's vector
     of the first; "each_other": besides, both with one another. Source: Reimers & Gurevych 2020; Limkonchotiwat et al.
@@ -55,21 +55,21 @@ class Regress(nn.Module):
         """Return a scalar of at least 0."""
         target = step.frozen[0][0]
         views = [view.z for view in step.views[: STUDENTS[self.students]]]
-        found = [regression(view, target, self.form) for view in views]
+        losses = [regression(view, target, self.form) for view in views]
         if self.students == "each_other":
-            found.append(regression(views[0], views[1], self.form))
-        return torch.stack(found).sum()
+            losses.append(regression(views[0], views[1], self.form))
+        return torch.stack(losses).sum()
 
 
 def relation_gap(student: Tensor, teacher: Tensor) -> Tensor:
-    """Mean squared difference of both cosines of all pairs of different rows. (B, D) and (B, E); B >= 2."""
+    """Return the mean squared difference of cosines of all pairs of different rows. (B, D) and (B, E); B >= 2."""
     gaps = (cosines(student, student) - cosines(teacher, teacher)).square()
     others = ~torch.eye(len(gaps), dtype=torch.bool, device=gaps.device)
     return gaps[others].mean()
 
 
 class Relational(nn.Module):
-    """Cosines within the batch are the teacher's, which may have any width.
+    """Cosines within the batch match the teacher's, which may have any width.
 
     Source: ours, in no paper: the pairs of Park et al. 2019 (relational distillation) by their cosines.
     """
@@ -85,7 +85,7 @@ class Relational(nn.Module):
 
 
 def bank_ce(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder: float) -> Tensor:
-    """Cross-entropy of how teacher and student are distributed over a bank, in nats, mean over rows.
+    """Return the cross-entropy of the teacher's and student's distributions over a bank, in nats, mean over rows.
 
     student, teacher: (B, D); bank: (K, D), unit vectors of the teacher. cold, colder: temperatures of student and
     teacher. Source: Limkonchotiwat et al. 2022 (ConGen), eq. 1 and 2.
@@ -95,7 +95,7 @@ def bank_ce(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder:
 
 
 class BankCE(nn.Module):
-    """Sentences lie among those of a bank as they do for the teacher, whichever view shows them.
+    """Both views' similarities to a bank of sentences match the teacher's.
 
     teacher, student: temperatures. control: weight of the first view, the second has what is left of 1. corpus: how
     many of the sentences that training draws are the bank at most, all or evenly spaced ones. Source: Limkonchotiwat et
@@ -114,8 +114,8 @@ class BankCE(nn.Module):
         self.bank = torch.zeros(0, 0)
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the teacher's vectors (N, D) of all that is drawn, or evenly spaced ones of them."""
-        self.bank = spaced(frozen[0][0], self.size)
+        """Store the teacher's vectors (N, D) of all sentences drawn, or an evenly spaced sample."""
+        self.bank = evenly_spaced(frozen[0][0], self.size)
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
@@ -126,7 +126,7 @@ class BankCE(nn.Module):
 
 
 def bank_kl(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder: float) -> Tensor:
-    """Divergence of the student's distribution over a bank from the teacher's, in nats, mean over rows.
+    """Return the divergence of the student's distribution over a bank from the teacher's, in nats, mean over rows.
 
     See `bank_ce`, from which the teacher's own entropy is taken off. Source: Limkonchotiwat et al. 2023 (SCT), eq. 2.
     """
@@ -134,7 +134,7 @@ def bank_kl(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder:
 
 
 class CrossViewKL(nn.Module):
-    """Each view lies among the sentences of a bank as the teacher finds the other view to do.
+    """Each view's similarities to a bank of sentences match the teacher's similarities of the other view.
 
     teacher, student: temperatures. corpus: how many of the sentences that training draws are the bank of each view at
     most. Source: Limkonchotiwat et al. 2023 (SCT), eq. 4, without the factors 1/2, as in the authors' code, which has
@@ -153,8 +153,8 @@ class CrossViewKL(nn.Module):
         self.banks = [torch.zeros(0, 0)] * 2
 
     def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
-        """Keep the teacher's vectors (N, D) of both views of all that is drawn, or evenly spaced ones of them."""
-        self.banks = [spaced(view, self.size) for view in frozen[0][:2]]
+        """Store the teacher's vectors (N, D) of both views of all sentences drawn, or an evenly spaced sample."""
+        self.banks = [evenly_spaced(view, self.size) for view in frozen[0][:2]]
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""

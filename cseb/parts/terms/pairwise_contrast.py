@@ -15,7 +15,7 @@ from cseb.parts.terms.infonce import cosines
 
 
 def nt_xent(left: Tensor, right: Tensor, temperature: float) -> Tensor:
-    """Cost of naming every vector's partner among all others of both views, averaged over 2 B anchors, in nats.
+    """Return the cross-entropy of every vector's partner among all others of both views, over 2 B anchors, in nats.
 
     left, right: (B, D), any lengths. 1 positive and 2 B - 2 negatives each. Source: Chen et al. 2020 (SimCLR), eq. 1;
     Liu et al. 2021 (Mirror-BERT).
@@ -29,7 +29,7 @@ def nt_xent(left: Tensor, right: Tensor, temperature: float) -> Tensor:
 
 @in_full
 def bce_pairs(left: Tensor, right: Tensor, same: Tensor, reduction: str) -> Tensor:
-    """Logistic loss of dot products: high where a pair renders one sentence, low elsewhere; mean or sum over pairs.
+    """Return the logistic loss of dot products, positive where a pair renders one sentence; mean or sum over pairs.
 
     left, right: (B, D) as they are. same: (B,) bool. In float32 or better: dot products of means are of order 100.
     Source: Carlsson et al. 2021 (CT).
@@ -39,7 +39,7 @@ def bce_pairs(left: Tensor, right: Tensor, same: Tensor, reduction: str) -> Tens
 
 
 class NTXent(nn.Module):
-    """Both views against everything else in the batch, both ways.
+    """Both views against all other vectors of the batch, in both directions.
 
     Source: Liu et al. 2021 (Mirror-BERT).
     """
@@ -59,7 +59,7 @@ class NTXent(nn.Module):
 
 
 class BCEPairs(nn.Module):
-    """Each sentence against the one beside it, alone.
+    """Logistic loss of each pair by itself.
 
     reduction: "mean" (released) or "sum" (sentence-transformers). Source: Carlsson et al. 2021 (CT).
     """

@@ -1,4 +1,4 @@
-"""Groups of edits as positives, and two networks that must see them alike (PCL)."""
+"""Groups of edits as positives, and two networks with consistent distributions (PCL)."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from cseb.parts.terms.infonce import cosines
 
 
 def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature: float) -> Tensor:
-    """(B, A + B - 1): every anchor's cosines with its A positives, then with the other sentences, over the temperature.
+    """Return (B, A + B - 1): cosines of anchors with A positives, then with other sentences, over the temperature.
 
     anchors: (B, D). others: (B, D), of which the anchor's own is left out. positives: (A, B, D).
     Source: Wu et al. 2022 (PCL); authors' code.
     """
     own = F.cosine_similarity(anchors, positives, dim=-1).T  # (B, A)
-    rest = cosines(anchors, others)
-    rest = rest[~torch.eye(len(rest), dtype=torch.bool, device=rest.device)].view(len(rest), -1)  # (B, B - 1)
-    return torch.cat([own, rest], dim=1) / temperature
+    other = cosines(anchors, others)
+    other = other[~torch.eye(len(other), dtype=torch.bool, device=other.device)].view(len(other), -1)  # (B, B - 1)
+    return torch.cat([own, other], dim=1) / temperature
 
 
 def group_softmax_bce(logits: Tensor, positives: int) -> Tensor:
-    """Logistic loss of softmax probabilities taken as logits, 1 for the first columns, averaged over all entries.
+    """Return the logistic loss of softmax probabilities used as logits, 1 for the first columns, averaged over entries.
 
     logits: (B, N). Source: authors' code of PCL, which squashes twice.
     """
-    chances = logits.softmax(dim=1)
-    targets = torch.zeros_like(chances)
+    probabilities = logits.softmax(dim=1)
+    targets = torch.zeros_like(probabilities)
     targets[:, :positives] = 1
-    return F.binary_cross_entropy_with_logits(chances, targets)
+    return F.binary_cross_entropy_with_logits(probabilities, targets)
 
 
 def _groups(left: LossInputs, right: LossInputs, temperature: float) -> Tensor:
-    """Anchors of one network against the sentences and the group of another."""
+    """Return logits of one network's anchors against the sentences and the group of another."""
     group = torch.stack([view.z for view in (*right.views[1:], *right.edits)])
     return group_logits(left.views[0].z, right.views[0].z, group, temperature)
 
 
 class GroupSoftmaxBCE(nn.Module):
-    """An anchor's further views and edits are told from other sentences.
+    """An anchor's further views and edits against other sentences.
 
     Source: Wu et al. 2022 (PCL), peer-positive contrast; authors' code.
     """
@@ -64,7 +64,7 @@ class GroupSoftmaxBCE(nn.Module):
 
 
 class KLPeers(nn.Module):
-    """Two networks have the same distributions over group and batch, each by itself and each looking at the other.
+    """Two networks have the same distributions over group and batch, each by itself and each against the other.
 
     reduction: "element", the mean over all entries, as released, or "batchmean", the mean over sentences. Gradients
     reach both networks. Source: Wu et al. 2022 (PCL), peer network cooperation; authors' code.
@@ -88,7 +88,7 @@ class KLPeers(nn.Module):
         return torch.stack([self._divergence(main, peer) for main, peer in pairs]).sum()
 
     def _divergence(self, main: tuple[LossInputs, LossInputs], peer: tuple[LossInputs, LossInputs]) -> Tensor:
-        """KL(peer || main)."""
+        """Return KL(peer || main)."""
         a, b = (_groups(left, right, self.temperature).log_softmax(dim=1) for left, right in (main, peer))
         summands = b.exp() * (b - a)  # (B, A + B - 1)
         return summands.mean() if self.reduction == "element" else summands.sum(dim=1).mean()

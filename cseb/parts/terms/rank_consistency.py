@@ -1,4 +1,4 @@
-"""Terms on how the sentences of a batch rank each other, as one view and the other have it (RankCSE)."""
+"""Terms on the ranking of the sentences of a batch by each view (RankCSE)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LEAST = 1e-7  # of a probability. Source: public re-implementation of RankCSE
 
 
 def rankings(left: Tensor, right: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-    """Logarithms of both views' distributions over the batch, (B, B) each: row i of sentence i. left, right: (B, D)."""
+    """Return both views' log distributions over the batch, (B, B) each: row i of sentence i. left, right: (B, D)."""
     logits = cosines(left, right) / temperature
     return logits.log_softmax(dim=1), logits.T.log_softmax(dim=1)
 
 
 def js_consistency(left: Tensor, right: Tensor, temperature: float) -> Tensor:
-    """Mean over sentences of the Jensen-Shannon divergence of both views' distributions, in nats: 0 to log 2.
+    """Return the mean Jensen-Shannon divergence of both views' distributions, in nats: 0 to log 2.
 
     Source: Liu et al. 2023 (RankCSE), ranking consistency.
     """
@@ -32,7 +32,7 @@ def js_consistency(left: Tensor, right: Tensor, temperature: float) -> Tensor:
 
 
 def neg_entropy(left: Tensor, right: Tensor, temperature: float) -> Tensor:
-    """Minus the entropy of both views' distributions, averaged over views and sentences, in nats.
+    """Return minus the entropy of both views' distributions, averaged over views and sentences, in nats.
 
     Probabilities below 1e-7 count as 1e-7 and get no gradient. Source: what the public re-implementation of RankCSE
     computes where it means js_consistency, but for a constant of 1e-7.
@@ -62,7 +62,7 @@ class JSConsistency(nn.Module):
 
 
 class NegEntropy(nn.Module):
-    """Distributions over the batch are flattened; no consistency of the views is asked for.
+    """Negative entropy of the distributions over the batch, without consistency of the views.
 
     Source: public re-implementation of RankCSE, whose mixture of the two distributions is clamped to a constant.
     """

@@ -1,4 +1,4 @@
-"""Pairs whose likeness people have rated: by rank (CoSENT, AnglE), or by the rating itself."""
+"""Pairs with similarity ratings: by rank (CoSENT, AnglE), or by the rating itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cseb.parts import LossInputs, Reads, reads
 
 
 def angle_scores(left: Tensor, right: Tensor) -> Tensor:
-    """Likeness of rows by angle difference in complex space: (B, D) both, D even, to (B,), at least 0.
+    """Return the similarity of rows by angle difference in complex space: (B, D) both, D even, to (B,), at least 0.
 
     The first half of each vector is the real part. It is |cosine + a|, where a changes sign when left and right
     change places: so it is not symmetric, and opposed vectors can score high. Source: Li & Li 2024 (AnglE), the form
@@ -27,7 +27,7 @@ def angle_scores(left: Tensor, right: Tensor) -> Tensor:
 
 
 def rank_cost(scores: Tensor, ratings: Tensor, scale: float) -> Tensor:
-    """log(1 + sum of exp(scale (s_i - s_j)) over all pairs with rating i below rating j). scores, ratings: (B,).
+    """Return log(1 + sum of exp(scale (s_i - s_j)) over pairs with rating i < rating j). scores, ratings: (B,).
 
     Equal ratings give no summand. Source: Huang et al. 2024 (CoSENT).
     """
@@ -37,11 +37,11 @@ def rank_cost(scores: Tensor, ratings: Tensor, scale: float) -> Tensor:
 
 
 class RankScores(nn.Module):
-    """Pairs that people found more alike get a higher likeness: every two pairs of a batch are compared.
+    """Pairs with higher ratings get higher similarity: every two pairs of a batch are compared.
 
-    scale: of likenesses. similarity: "cosine" (CoSENT), "angle" (AnglE, see `angle_scores`), or "symmetric_angle", its
-    mean over both orders. One logarithm over the whole batch, so that its size grows with that. Source: Huang et al.
-    2024 (CoSENT); Li & Li 2024 (AnglE), its third summand alone; the symmetric form is ours.
+    scale: factor of similarities. similarity: "cosine" (CoSENT), "angle" (AnglE, see `angle_scores`), or
+    "symmetric_angle", its mean over both orders. One logarithm over the whole batch, so that its size grows with that.
+    Source: Huang et al. 2024 (CoSENT); Li & Li 2024 (AnglE), its third summand alone; the symmetric form is ours.
     """
 
     preset: ClassVar = {"scale": 20.0, "similarity": "cosine"}  # sentence-transformers
@@ -58,10 +58,10 @@ class RankScores(nn.Module):
         """Return a scalar of at least 0."""
         left, right = step.views[0].z, step.views[1].z
         assert step.scores is not None
-        return rank_cost(self.likeness(left, right), step.scores, self.scale)
+        return rank_cost(self.pair_scores(left, right), step.scores, self.scale)
 
-    def likeness(self, left: Tensor, right: Tensor) -> Tensor:
-        """Of pairs of rows (B, D): (B,)."""
+    def pair_scores(self, left: Tensor, right: Tensor) -> Tensor:
+        """Return the similarity (B,) of pairs of rows (B, D)."""
         if self.similarity == "cosine":
             return F.cosine_similarity(left, right, dim=-1)
         if self.similarity == "angle":

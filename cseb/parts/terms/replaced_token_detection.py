@@ -1,4 +1,4 @@
-"""RTD: a network that is given the sentence's vector finds the words that were replaced (DiffCSE)."""
+"""RTD: a discriminator that receives the sentence vector detects replaced tokens (DiffCSE)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cseb.errors import BadSpec
 from cseb.methods.option_types import Rate
 from cseb.parts import ALL, LossInputs, reads
 from cseb.parts.mlm_generator import Generator, find_generator
-from cseb.parts.terms.masked_language_modelling import corrupted
+from cseb.parts.terms.masked_language_modelling import corrupt
 
 Fill = Literal["argmax_all", "argmax_masked", "sample"]
 
 
 def detection(logits: Tensor, replaced: Tensor, counted: Tensor) -> Tensor:
-    """Cross-entropy of telling replaced tokens, averaged over the tokens that count. (N, T, 2), (N, T), (N, T).
+    """Return the cross-entropy of detecting replaced tokens, over counted tokens. (N, T, 2), (N, T), (N, T).
 
     Source: Chuang et al. 2022 (DiffCSE), replaced token detection; Clark et al. 2020 (ELECTRA).
     """
@@ -30,7 +30,7 @@ def detection(logits: Tensor, replaced: Tensor, counted: Tensor) -> Tensor:
 
 
 class RTD(nn.Module):
-    """A second copy of the backbone, the sentence vector in the place of its first token, tells which were replaced.
+    """A copy of the backbone, with the sentence vector as its first token, detects replaced tokens.
 
     rate: share of the sentence's own tokens that a frozen generator has to guess, anew at every step. generator:
     "self", the encoder's own files with their masked-LM head, or a folder or hub name. fill: "argmax_all" puts its best
@@ -95,16 +95,16 @@ class RTD(nn.Module):
         return detection(logits, guessed != ids, counted)
 
     def guess(self, ids: Tensor, mask: Tensor, content: Tensor, rng: torch.Generator) -> Tensor:
-        """Ids (N, T) with words replaced; the first token and padding stay."""
+        """Return ids (N, T) with tokens replaced; the first token and padding stay."""
         selected = (torch.rand(ids.shape, generator=rng, device=ids.device) < self.rate) & content.bool()
-        masked = corrupted(ids, selected, self.shape.mask_id, self.shape.vocabulary, rng)
-        found: Tensor = self.generator(masked, mask, self.fill == "sample", rng)
-        may = mask.bool() if self.fill == "argmax_all" else selected
-        may = may & (torch.arange(ids.shape[1], device=ids.device) > 0)
-        return torch.where(may, found, ids)
+        masked = corrupt(ids, selected, self.shape.mask_id, self.shape.vocabulary, rng)
+        predicted: Tensor = self.generator(masked, mask, self.fill == "sample", rng)
+        replaceable = mask.bool() if self.fill == "argmax_all" else selected
+        replaceable = replaceable & (torch.arange(ids.shape[1], device=ids.device) > 0)
+        return torch.where(replaceable, predicted, ids)
 
     def read(self, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
-        """Token states (N, T, D) of the discriminator, vectors (N, D) in the place of the first embeddings."""
+        """Return the discriminator's states (N, T, D), with vectors (N, D) as the first embeddings."""
         embeddings: Any = self.discriminator.embeddings
         hook = embeddings.register_forward_hook(
             lambda module, inputs, states: torch.cat([vectors[:, None].to(states.dtype), states[:, 1:]], dim=1)

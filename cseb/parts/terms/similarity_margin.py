@@ -1,4 +1,4 @@
-"""A bound from both sides on how much less similar a negation is than the positive (SNCSE)."""
+"""A two-sided margin between the similarities of a negation and of the positive (SNCSE)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from cseb.errors import BadSpec
 from cseb.parts import LossInputs, Reads, reads
 
 
-def bidir_margin(near: Tensor, far: Tensor, least: float, most: float) -> Tensor:
-    """Mean of how far `far` - `near` lies outside of [-most, -least]. near, far: (B,) cosines.
+def bidir_margin(positive: Tensor, negative: Tensor, least: float, most: float) -> Tensor:
+    """Return the mean distance of `negative` - `positive` from [-most, -least]. positive, negative: (B,) cosines.
 
     Source: Wang et al. 2022 (SNCSE), bidirectional margin loss.
     """
-    difference = far - near
+    difference = negative - positive
     return ((difference + least).clamp(min=0) + (-difference - most).clamp(min=0)).mean()
 
 
@@ -41,5 +41,5 @@ class BidirMargin(nn.Module):
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""
         anchors = step.views[0].z
-        near, far = (F.cosine_similarity(anchors, view.z, dim=-1) for view in (step.views[1], step.edits[0]))
-        return bidir_margin(near, far, self.least, self.most)
+        positive, negative = (F.cosine_similarity(anchors, view.z, dim=-1) for view in (step.views[1], step.edits[0]))
+        return bidir_margin(positive, negative, self.least, self.most)

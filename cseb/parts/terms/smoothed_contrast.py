@@ -1,4 +1,4 @@
-"""A contrast whose positive is smoothed by its neighbours among the latest sentences (IS-CSE)."""
+"""A contrast whose positive is smoothed by its nearest neighbours among recent sentences (IS-CSE)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from cseb.parts.terms.infonce import info_nce
 
 @in_full
 def smoothed(vectors: Tensor, neighbours: Tensor, allowed: Tensor, temperature: float) -> Tensor:
-    """Every vector averaged with its neighbours, weights softmax(v_i . n / temperature), itself among them.
+    """Return every vector averaged with its neighbours and itself, weights softmax(v_i . n / temperature).
 
     vectors: (B, D). neighbours: (B, k, D). allowed: (B, k), False leaves one out. Source: He et al. 2023 (IS-CSE).
     """
@@ -69,7 +69,7 @@ class Smooth(nn.Module):
         self.sids: Tensor | None = None
 
     def setup(self, encoder: Encoder) -> None:
-        """Begin with nothing in memory."""
+        """Empty the memory."""
         self.keys = self.sids = None
 
     def forward(self, step: LossInputs) -> Tensor:
@@ -81,11 +81,11 @@ class Smooth(nn.Module):
         self.sids = step.sids[: self.size] if self.sids is None else push(self.sids, step.sids, self.size)
         if len(self.keys) < self.size:
             return queries.sum() * 0
-        nearness = products(new, self.keys)  # (B, size)
+        similarity = products(new, self.keys)  # (B, size)
         if self.exclude_same:
-            nearness = nearness.masked_fill(step.sids[:, None] == self.sids, float("-inf"))
+            similarity = similarity.masked_fill(step.sids[:, None] == self.sids, float("-inf"))
         skipped = 0 if self.exclude_same else 1
-        values, places = nearness.topk(self.neighbours + skipped, dim=1)
+        values, places = similarity.topk(self.neighbours + skipped, dim=1)
         neighbours = self.keys[places[:, skipped:]]  # (B, k, D)
         positives = smoothed(queries, neighbours, values[:, skipped:].isfinite(), self.attention)
         return info_nce(step.views[0].z, positives, self.temperature)

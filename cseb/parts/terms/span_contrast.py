@@ -1,4 +1,4 @@
-"""DeCLUTR: spans of one document agree, and the words of its anchors are named."""
+"""DeCLUTR: contrast of spans of one document, and masked-language modelling in its anchors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cseb.parts.terms.pairwise_contrast import nt_xent
 
 
 class SpanNTXent(nn.Module):
-    """Each anchor against the mean of its positives, both ways, among all others of the batch.
+    """Each anchor against the mean of its positives, in both directions, among all others of the batch.
 
     Spans of the same document that belong to another anchor are negatives too. anchors, positives: as `spans` has them.
     Source: Giorgi et al. 2021 (DeCLUTR), section 3.1; authors' code.
@@ -40,7 +40,7 @@ class SpanNTXent(nn.Module):
 
 
 class AnchorMLM(MLM):
-    """MLM in the anchors alone, which every other term reads with the words hidden; positives stay as they are.
+    """MLM in the anchors only, which every other term reads with tokens hidden; positives are unchanged.
 
     rate, and what is hidden: as MLM. anchors, positives: as `spans` has them. Source: Giorgi et al. 2021 (DeCLUTR),
     section 3.2; authors' code. Raises: BadSpec as MLM.
@@ -57,7 +57,7 @@ class AnchorMLM(MLM):
         self.reads: Reads = reads("language", views=anchors, tokens=anchors)  # type: ignore[misc]
 
     def hide(self, ids: Tensor, content: Tensor, rng: Generator) -> tuple[Tensor, Tensor]:
-        """As MLM of the first rows, anchors (A B, T) of (V B, T)."""
+        """Hide tokens as MLM does in the first rows, anchors (A B, T) of (V B, T)."""
         _, positives = self.spans
         rows = len(ids) // (1 + positives)
         hidden, targets = super().hide(ids[:rows], content[:rows], rng)

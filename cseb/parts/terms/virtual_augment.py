@@ -1,4 +1,4 @@
-"""A virtual view: the vector pushed to where its neighbours are hardest to tell from it (VaSCL)."""
+"""An adversarial view: the vector moved to where its neighbours are hardest to distinguish from it (VaSCL)."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from torch import Tensor, nn
 from cseb.encoder.autocast import in_full, products
 from cseb.methods.option_types import Count, Positive
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.adversarial import steepest
+from cseb.parts.adversarial import steepest_direction
 
 
 def neighbourhood(vectors: Tensor, count: int) -> Tensor:
-    """(B, k) numbers of each vector's nearest others by dot product, k = min(count, B - 1). vectors: (B, D)."""
+    """Return indices (B, k) of the nearest others of vectors (B, D) by dot product, k = min(count, B - 1)."""
     nearness = products(vectors, vectors).fill_diagonal_(float("-inf"))
     return nearness.topk(min(count, len(vectors) - 1), dim=1).indices
 
 
 @in_full
-def told_from_neighbours(left: Tensor, right: Tensor, near: Tensor, temperature: float) -> Tensor:
-    """Cost of finding row i of `left` by row i of `right` among the neighbours' rows of `left`, in nats.
+def neighbour_nce(left: Tensor, right: Tensor, neighbours: Tensor, temperature: float) -> Tensor:
+    """Return the cross-entropy of row i of `left` for row i of `right` among the neighbours' rows of `left`, in nats.
 
-    left, right: (B, P). near: (B, k). Source: Zhang et al. 2022 (VaSCL), the loss of the inner step; authors' code.
+    left, right: (B, P). neighbours: (B, k). Source: Zhang et al. 2022 (VaSCL), loss of the inner step; authors' code.
     """
     own = (left * right).sum(dim=1, keepdim=True)  # (B, 1)
-    others = torch.einsum("bp,bkp->bk", right, left[near])
+    others = torch.einsum("bp,bkp->bk", right, left[neighbours])
     logits = torch.cat([own, others], dim=1) / temperature
     return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long, device=logits.device))
 
 
 @in_full
-def nt_xent_knn(left: Tensor, right: Tensor, near: Tensor, temperature: float) -> Tensor:
-    """Cost of naming every row's counterpart among the neighbours of both sides, over 2 B anchors, in nats.
+def nt_xent_knn(left: Tensor, right: Tensor, neighbours: Tensor, temperature: float) -> Tensor:
+    """Return the cross-entropy of every row's counterpart among both sides' neighbours, over 2 B anchors, in nats.
 
-    left, right: (B, P). near: (B, k). Source: Zhang et al. 2022 (VaSCL), neighbourhood-guided contrast.
+    left, right: (B, P). neighbours: (B, k). Source: Zhang et al. 2022 (VaSCL), neighbourhood-guided contrast.
     """
-    both = torch.cat([left[near], right[near]], dim=1)  # (B, 2 k, P)
+    both = torch.cat([left[neighbours], right[neighbours]], dim=1)  # (B, 2 k, P)
     own = (left * right).sum(dim=1, keepdim=True)
     logits = [torch.cat([own, torch.einsum("bp,bkp->bk", side, both)], dim=1) for side in (left, right)]
     stacked = torch.cat(logits) / temperature
@@ -46,7 +46,7 @@ def nt_xent_knn(left: Tensor, right: Tensor, near: Tensor, temperature: float) -
 
 
 class VirtualNTXent(nn.Module):
-    """The first view against its virtual view, with its nearest sentences of the batch as the only negatives.
+    """The first view against its adversarial view, with its nearest sentences of the batch as the only negatives.
 
     neighbours: how many at most. reach: length of the push. detach: the encoder gets no gradient, only the head does,
     as released; False trains it, as described. Source: Zhang et al. 2022 (VaSCL); authors' code.
@@ -72,16 +72,16 @@ class VirtualNTXent(nn.Module):
         if len(h) == 1:
             return step.views[0].z.sum() * 0
         head, fixed = step.head, h.detach()
-        near = neighbourhood(fixed, self.neighbours)
+        neighbours = neighbourhood(fixed, self.neighbours)
         anchors = F.normalize(head(fixed if self.detach else h), dim=-1)
         anchors = anchors.detach() if self.detach else anchors
-        drawn = torch.rand(fixed.shape, generator=step.rng, device=fixed.device) - 0.5
-        start = F.normalize(drawn, dim=-1).to(fixed.dtype)
+        noise = torch.rand(fixed.shape, generator=step.rng, device=fixed.device) - 0.5
+        start = F.normalize(noise, dim=-1).to(fixed.dtype)
 
-        def confused(push: Tensor) -> Tensor:
+        def identification_loss(push: Tensor) -> Tensor:
             moved = F.normalize(head(fixed + self.reach * push), dim=-1)
-            return told_from_neighbours(anchors.detach(), moved, near, self.temperature)
+            return neighbour_nce(anchors.detach(), moved, neighbours, self.temperature)
 
-        worst = steepest(start, confused).to(fixed.dtype)
+        worst = steepest_direction(start, identification_loss).to(fixed.dtype)
         virtual = F.normalize(head((fixed if self.detach else h) + self.reach * worst), dim=-1)
-        return nt_xent_knn(anchors, virtual, near, self.temperature)
+        return nt_xent_knn(anchors, virtual, neighbours, self.temperature)

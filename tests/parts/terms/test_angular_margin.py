@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from cseb.parts.terms.angular_margin import ArcNCE, Triplet, arc_nce, widened
+from cseb.parts.terms.angular_margin import ArcNCE, Triplet, add_margin, arc_nce
 from cseb.parts.terms.infonce import info_nce
 from tests.parts.terms.two_views import cosine, random, step
 
@@ -25,12 +25,12 @@ def test_the_margin_is_added_to_the_angle_of_the_positive() -> None:
 
 def test_a_widened_angle_falls_all_the_way() -> None:
     angles = torch.linspace(0, math.pi, 200, dtype=torch.float64)
-    found = widened(angles.cos(), math.radians(30))
+    found = add_margin(angles.cos(), math.radians(30))
     assert (found.diff() < 0).all()
     inside = angles < math.pi - math.radians(30)
     assert torch.allclose(found[inside], (angles[inside] + math.radians(30)).cos(), atol=2e-4)
     exact = torch.tensor([1.0, -1.0], requires_grad=True)  # no infinite slope
-    widened(exact, 0.2).sum().backward()
+    add_margin(exact, 0.2).sum().backward()
     assert exact.grad is not None
     assert exact.grad.isfinite().all()
 

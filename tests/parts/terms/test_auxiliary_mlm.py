@@ -15,7 +15,7 @@ from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.auxiliary_mlm import AuxMLM, with_vector_first
-from cseb.parts.terms.masked_language_modelling import corrupted
+from cseb.parts.terms.masked_language_modelling import corrupt
 from cseb.training.build import build
 
 Tiny = Callable[[str], Path]
@@ -81,7 +81,7 @@ def test_it_equals_the_equations_written_out(tiny: Tiny) -> None:
     vectors = torch.randn(2, 16, generator=torch.Generator().manual_seed(3))
     rng = torch.Generator().manual_seed(0)  # as the term draws
     selected = (torch.rand(IDS.shape, generator=rng) < 0.5) & CONTENT.bool()
-    hidden = corrupted(IDS, selected, term.shape.mask_id, term.shape.vocabulary, rng)
+    hidden = corrupt(IDS, selected, term.shape.mask_id, term.shape.vocabulary, rng)
     start = AutoModel.from_pretrained(tiny("bert")).eval()
     costs = []
     for row in range(2):

@@ -8,7 +8,7 @@ import torch
 from cseb.encoder.interface import EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
-from cseb.parts.terms.decoder_reconstruction import Reconstruct, noised, reconstruction
+from cseb.parts.terms.decoder_reconstruction import Reconstruct, add_noise, reconstruction
 from cseb.parts.terms.infonce import info_nce
 from tests.conftest import check_options
 
@@ -49,7 +49,7 @@ def test_totals_of_msse() -> None:
 def test_noise_zeroes_elements_or_whole_tokens_and_keeps_the_mean() -> None:
     states = torch.ones(50, 20, 16)
     rng = torch.Generator().manual_seed(0)
-    element, token = noised(states, "element", 0.825, rng), noised(states, "token", 0.825, rng)
+    element, token = add_noise(states, "element", 0.825, rng), add_noise(states, "token", 0.825, rng)
     for found in (element, token):
         assert (found == 0).float().mean().item() == pytest.approx(0.825, abs=0.02)
         assert found.mean().item() == pytest.approx(1, abs=0.1)

@@ -10,7 +10,7 @@ import torch
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.terms.doubted_negatives import FilteredBCE, GaussianNCE, decayed, filtered_bce, gaussian_nce
+from cseb.parts.terms.doubted_negatives import FilteredBCE, GaussianNCE, decay, filtered_bce, gaussian_nce
 from cseb.parts.terms.infonce import info_nce
 from cseb.training.build import check
 from tests.parts.terms.two_views import cosine, step
@@ -41,7 +41,7 @@ def gaussian_by_hand(temperature: float, alpha: float) -> float:
 @pytest.mark.parametrize(("alpha", "logits", "loss"), CASES)
 def test_the_decay_equals_published_cases_and_loops(alpha: float, logits: list[float], loss: float) -> None:
     own = torch.tensor([cosine(a, n) / 0.05 for a, n in zip(ANCHORS, NEGATIVES, strict=True)], dtype=torch.float64)
-    assert decayed(own, FROZEN / 0.05, alpha).tolist() == pytest.approx(logits, abs=1e-9)
+    assert decay(own, FROZEN / 0.05, alpha).tolist() == pytest.approx(logits, abs=1e-9)
     found = gaussian_nce(*TRIPLE, FROZEN, 0.05, alpha).item()
     assert found == pytest.approx(loss, abs=1e-9)
     assert found == pytest.approx(gaussian_by_hand(0.05, alpha), abs=1e-12)
@@ -57,7 +57,7 @@ def test_without_decay_it_is_the_plain_contrast_with_hard_negatives() -> None:
 
 def test_the_gradient_passes_as_if_the_decay_were_a_constant() -> None:
     own = torch.tensor([3.0, 5.0], requires_grad=True)
-    decayed(own, torch.tensor([4.0, 4.0]), 2.0).sum().backward()
+    decay(own, torch.tensor([4.0, 4.0]), 2.0).sum().backward()
     assert own.grad is not None
     assert own.grad.tolist() == [1.0, 1.0]
 

@@ -9,12 +9,12 @@ import torch.nn.functional as F
 from scipy.stats import spearmanr
 
 from cseb.errors import BadSpec
-from cseb.parts.adversarial import steepest
+from cseb.parts.adversarial import steepest_direction
 from cseb.parts.terms.distillation import ListwiseCE, RankMSE, masked_mse, shuffled_groups, spearman
 from cseb.parts.terms.infonce import EachNCE, info_nce
 from cseb.parts.terms.local_mutual_information import jsd_local_global
 from cseb.parts.terms.similarity_margin import BidirMargin, bidir_margin
-from cseb.parts.terms.virtual_augment import neighbourhood, nt_xent_knn, told_from_neighbours
+from cseb.parts.terms.virtual_augment import neighbour_nce, neighbourhood, nt_xent_knn
 from tests.conftest import check_options
 from tests.parts.terms.two_views import cosine, random, rank_mse, step, virtual
 
@@ -24,7 +24,9 @@ GRID = torch.tensor([[0.9, 0.4, 0.1], [0.2, 0.8, 0.7], [0.0, 0.6, 0.95]], dtype=
 def test_steepest_is_a_row_of_length_1_along_the_gradient_and_leaves_weights_alone() -> None:
     weight = torch.tensor([[3.0, 0.0], [0.0, 4.0]], requires_grad=True)
     with torch.no_grad():  # as when held-out sentences are looked at
-        found = steepest(torch.tensor([[1.0, 1.0], [0.0, 0.0]]), lambda point: ((point @ weight) ** 2).sum() / 2)
+        found = steepest_direction(
+            torch.tensor([[1.0, 1.0], [0.0, 0.0]]), lambda point: ((point @ weight) ** 2).sum() / 2
+        )
     assert torch.allclose(found, torch.tensor([[9 / math.hypot(9, 16), 16 / math.hypot(9, 16)], [0.0, 0.0]]))
     assert weight.grad is None
     assert not found.requires_grad
@@ -106,7 +108,7 @@ def test_both_losses_among_neighbours_equal_the_sums_written_out() -> None:
         for row in (a[i], g[i]):
             rest = sum(math.exp(row @ a[j] / 0.5) + math.exp(row @ g[j] / 0.5) for j in near[i])
             outer -= math.log(own / (own + rest))
-    assert told_from_neighbours(a, g, near, 0.5).item() == pytest.approx(inner / 4)
+    assert neighbour_nce(a, g, near, 0.5).item() == pytest.approx(inner / 4)
     assert nt_xent_knn(a, g, near, 0.5).item() == pytest.approx(outer / 8)
 
 
@@ -116,9 +118,9 @@ def test_the_virtual_view_is_harder_to_tell_than_one_pushed_at_random() -> None:
     start = F.normalize(torch.randn(6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0)), dim=1)
 
     def confused(push: torch.Tensor) -> torch.Tensor:
-        return told_from_neighbours(anchors, F.normalize(vectors + 0.1 * push, dim=1), near, 0.5)
+        return neighbour_nce(anchors, F.normalize(vectors + 0.1 * push, dim=1), near, 0.5)
 
-    assert confused(steepest(start, confused)) > confused(start)
+    assert confused(steepest_direction(start, confused)) > confused(start)
 
 
 @pytest.mark.parametrize("detach", [True, False])
@@ -130,7 +132,7 @@ def test_the_virtual_term_is_the_contrast_with_the_worst_push(detach: bool) -> N
     near, h = neighbourhood(left.detach(), 2), left.detach() if detach else left
     fixed = F.normalize(head(left.detach()), dim=1).detach()
     moved = F.normalize(head(left.detach() + 1.5 * start), dim=1)
-    slope = torch.autograd.grad(told_from_neighbours(fixed, moved, near, 0.5), start)[0]
+    slope = torch.autograd.grad(neighbour_nce(fixed, moved, near, 0.5), start)[0]
     anchors = fixed if detach else F.normalize(head(h), dim=1)
     expected = nt_xent_knn(anchors, F.normalize(head(h + 1.5 * F.normalize(slope, dim=1)), dim=1), near, 0.5)
     main = replace(step(left, right), head=head, rng=torch.Generator().manual_seed(7))

@@ -19,7 +19,7 @@ from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
 from cseb.parts.terms.infonce import info_nce
-from cseb.parts.terms.learnt_masks import LearntMaskNCE, climbed, kept
+from cseb.parts.terms.learnt_masks import LearntMaskNCE, ascent_step, binary_mask
 from cseb.training.build import Built, build, check
 
 Tiny = Callable[[str], Path]
@@ -64,7 +64,7 @@ def step(one: Built) -> LossInputs:
     return LossInputs(views, torch.Generator().manual_seed(5), head=encoder.project)
 
 
-def walked(one: Built, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tensor) -> Tensor:
+def loss_in_loops(one: Built, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tensor) -> Tensor:
     """The loss of masked views, layer by layer and row by row; no hook, no batch."""
     encoder: Any = one.encoder
     vectors = []
@@ -88,14 +88,14 @@ def walked(one: Built, ids: Tensor, mask: Tensor, tokens: Tensor, features: Tens
 
 def test_scores_climb_as_worked_out() -> None:
     tokens, features = exactly(TOKENS)[:, None], exactly(FEATURES)
-    assert kept(tokens, 0.05)[:, 0].tolist() == [0, 1, 1, 1, 1]
-    assert kept(features, 0.05).tolist() == [0, 1, 1, 0]
+    assert binary_mask(tokens, 0.05)[:, 0].tolist() == [0, 1, 1, 1, 1]
+    assert binary_mask(features, 0.05).tolist() == [0, 1, 1, 0]
     for number in range(4):
-        tokens = climbed(tokens, exactly(TOKEN_GRADIENTS[number])[:, None], 0.1)
-        features = climbed(features, exactly(FEATURE_GRADIENTS[number]), 0.1)
+        tokens = ascent_step(tokens, exactly(TOKEN_GRADIENTS[number])[:, None], 0.1)
+        features = ascent_step(features, exactly(FEATURE_GRADIENTS[number]), 0.1)
         assert tokens[:, 0].tolist() == pytest.approx(TOKEN_SCORES[number], abs=1e-9)
         assert features.tolist() == pytest.approx(FEATURE_SCORES[number], abs=1e-9)
-    masks = kept(tokens, 0.05), kept(features, 0.05)
+    masks = binary_mask(tokens, 0.05), binary_mask(features, 0.05)
     assert [one.flatten().tolist() for one in masks] == [[1, 0, 0, 1, 1], [1, 1, 1, 1]]
     assert ((masks[0] + masks[1]) / 2).tolist() == [[1.0] * 4, [0.5] * 4, [0.5] * 4, [1.0] * 4, [1.0] * 4]
 
@@ -105,17 +105,17 @@ def test_a_step_equals_loops_over_rows_layers_and_tokens(tiny: Tiny) -> None:
     term: Any = one.terms[0].term
     given = step(one)
     ids, mask = (torch.cat([getattr(view, name) for view in given.views]) for name in ("ids", "mask"))
-    tokens, features = (scores.double() for scores in term.drawn(ids, torch.Generator().manual_seed(5)))
+    tokens, features = (scores.double() for scores in term.draw(ids, torch.Generator().manual_seed(5)))
     for _ in range(2):
         masks = [(scores > 0.3).double().requires_grad_() for scores in (tokens, features)]
-        slopes = torch.autograd.grad(walked(one, ids, mask, *masks), masks)
+        slopes = torch.autograd.grad(loss_in_loops(one, ids, mask, *masks), masks)
         moved = []
         for scores, slope in zip((tokens, features), slopes, strict=True):
             lengths = slope.square().sum(dim=-1, keepdim=True).sqrt()
             up = (scores + 0.1 * slope / lengths).clamp(0, 1)
             moved.append(torch.where(lengths == 0, torch.ones_like(up), up))
         tokens, features = moved
-    expected = walked(one, ids, mask, (tokens > 0.3).double(), (features > 0.3).double())
+    expected = loss_in_loops(one, ids, mask, (tokens > 0.3).double(), (features > 0.3).double())
     assert term(given).item() == pytest.approx(expected.item(), rel=1e-6)
 
 
@@ -137,7 +137,7 @@ def test_weights_learn_from_the_last_pass_alone_and_no_hook_is_left(tiny: Tiny) 
     weights = [*one.encoder.parameters()]
     assert all(weight.grad is None for weight in weights)
     assert not tokens.requires_grad
-    last = term.cost(given, ids, mask, kept(tokens, 0.05), kept(features, 0.05))
+    last = term.cost(given, ids, mask, binary_mask(tokens, 0.05), binary_mask(features, 0.05))
     expected = torch.autograd.grad(last, weights, allow_unused=True)
     found = torch.autograd.grad(term(step(one)), weights, allow_unused=True)
     assert all((a is None) == (b is None) and (a is None or a.equal(b)) for a, b in zip(expected, found, strict=True))

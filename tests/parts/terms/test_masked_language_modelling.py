@@ -8,7 +8,7 @@ import torch
 from cseb.encoder.interface import EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
-from cseb.parts.terms.masked_language_modelling import IGNORED, MLM, corrupted, masked_language
+from cseb.parts.terms.masked_language_modelling import IGNORED, MLM, corrupt, masked_language
 from tests.conftest import check_options
 
 LOGITS = torch.tensor(
@@ -45,7 +45,7 @@ def test_gradients_are_right() -> None:
 def test_selected_tokens_are_hidden_swapped_or_kept() -> None:
     ids = torch.randint(5, 20, (400, 50), generator=torch.Generator().manual_seed(0))
     selected = torch.rand(ids.shape, generator=torch.Generator().manual_seed(1)) < 0.5
-    found = corrupted(ids, selected, 4, 20, torch.Generator().manual_seed(2))
+    found = corrupt(ids, selected, 4, 20, torch.Generator().manual_seed(2))
     assert found[~selected].equal(ids[~selected])
     hidden = (found[selected] == 4).float().mean().item()
     kept = (found[selected] == ids[selected]).float().mean().item()

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from cseb.parts.terms.infonce import cosines
-from cseb.parts.terms.mixed_negatives import MixedInfoNCE, mixed, mixed_info_nce_paper
+from cseb.parts.terms.mixed_negatives import MixedInfoNCE, mix_neighbours, mixed_info_nce_paper
 from tests.parts.terms.two_views import cosine, random, step
 
 
@@ -39,12 +39,12 @@ def test_the_papers_mixture_is_one_more_candidate() -> None:
 def test_no_gradient_flows_into_a_mixture() -> None:
     left, right = random(3)
     found = torch.autograd.grad(mixed_info_nce_paper(left, right, 0.5, 0.2), right)[0]
-    mixture = mixed(F.normalize(right, dim=-1), 0.2)
+    mixture = mix_neighbours(F.normalize(right, dim=-1), 0.2)
     logits = torch.cat([cosines(left, right), F.cosine_similarity(left, mixture, dim=-1)[:, None]], dim=1) / 0.5
     assert torch.allclose(found, torch.autograd.grad(F.cross_entropy(logits, torch.arange(3)), right)[0])
     assert not mixture.requires_grad
     far = [z.detach().requires_grad_() for z in (left, right)]
-    third = cosines(mixed(far[0], 0.2), far[1]).sum()  # the anchors' mixtures move the positives alone
+    third = cosines(mix_neighbours(far[0], 0.2), far[1]).sum()  # the anchors' mixtures move the positives alone
     assert torch.autograd.grad(third, far, allow_unused=True)[0] is None
 
 

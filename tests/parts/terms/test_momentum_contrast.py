@@ -13,7 +13,7 @@ from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.terms.momentum_contrast import MomentumNCE, rising
+from cseb.parts.terms.momentum_contrast import MomentumNCE, cosine_momentum
 from cseb.training.build import Built, build, check
 from tests.conftest import SENTENCES
 
@@ -35,7 +35,7 @@ def step(one: Built, sids: list[int]) -> LossInputs:
 
 
 def test_momentum_rises_to_1_over_the_run() -> None:
-    found = [rising(0.85, done, 10) for done in (0, 5, 10, 12)]
+    found = [cosine_momentum(0.85, done, 10) for done in (0, 5, 10, 12)]
     assert found == pytest.approx([0.85, 0.925, 1.0, 1.0])
 
 
@@ -68,7 +68,7 @@ def test_a_sentence_never_meets_its_own_old_key(tiny: Tiny) -> None:
     assert loss.item() == pytest.approx(expected.item(), rel=1e-4)
 
 
-@pytest.mark.parametrize(("momentum", "share"), [("1.0", 0.0), ("0.0", 1 - rising(0.0, 1, 10))])
+@pytest.mark.parametrize(("momentum", "share"), [("1.0", 0.0), ("0.0", 1 - cosine_momentum(0.0, 1, 10))])
 def test_the_copy_starts_as_the_encoder_and_follows_after_every_update(tiny: Tiny, momentum: str, share: float) -> None:
     one, term = built(tiny, f",momentum={momentum}")
     for slow, online in zip(term.copy.parameters(), term.online, strict=True):

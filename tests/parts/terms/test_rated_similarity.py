@@ -47,7 +47,7 @@ def complex_angle(u: list[float], v: list[float]) -> float:
     [("cosine", 20.0, 1.918736273412), ("cosine", 1.0, 1.091742064382), ("angle", 20.0, 12.918476408154)],
 )  # fmt: skip
 def test_ranks_cost_what_the_sum_over_pairs_of_pairs_says(similarity: str, scale: float, loss: float) -> None:
-    scores = RankScores(scale, similarity).likeness(doubles(U), doubles(V))
+    scores = RankScores(scale, similarity).pair_scores(doubles(U), doubles(V))
     found = rank_cost(scores, doubles(RATINGS), scale).item()
     assert found == pytest.approx(loss, abs=1e-8)
     assert found == pytest.approx(by_hand(scores.tolist(), RATINGS, scale), abs=1e-10)
@@ -61,7 +61,7 @@ def test_angles_are_quotients_of_complex_numbers() -> None:
     assert swapped.tolist() == pytest.approx([1.112829768149, 0.568815427412, 1.070259102019, 0.460043706228], abs=1e-8)
     assert angle_scores(doubles(U), doubles(U)).tolist() == pytest.approx([1.0] * 4)
     symmetric = RankScores(20.0, "symmetric_angle")
-    assert symmetric.likeness(doubles(U), doubles(V)).equal(symmetric.likeness(doubles(V), doubles(U)))
+    assert symmetric.pair_scores(doubles(U), doubles(V)).equal(symmetric.pair_scores(doubles(V), doubles(U)))
 
 
 def test_only_the_order_of_ratings_counts_and_a_shift_of_all_scores_does_not() -> None:
