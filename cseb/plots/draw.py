@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from statistics import fmean
 from typing import cast
 
 from cseb.analysis.comparable import as_it_stands
@@ -14,6 +15,7 @@ from cseb.plots import runs, scores
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Select
 from cseb.reports import layouts as kinds
+from cseb.text import plain
 
 
 def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, option: str) -> Plot:
@@ -27,6 +29,17 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
     if kind in ("curves", "gain", "seeds", "sensitivity") and not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
 
+    def curves() -> Plot:
+        table = kinds.few_shot(records, (), ask)
+        words = [r for r in everything if as_it_stands(r) and r.encoder.name.startswith("words:")]
+        points = {plain(record.encoder.name.partition(":")[2]): record.points("last") for record in words}
+        baselines = {}
+        for name, by_task in points.items():
+            values = [value for task in table.tasks if (value := by_task.get(task)) is not None]
+            if values and len(values) == len(table.tasks):
+                baselines[name] = fmean(values)
+        return scores.curves(table, baselines)
+
     def gain() -> Plot:
         base = baseline or study.methods[0]
         return scores.gain(kinds.ablation(records, (), ask, full=base), base)
@@ -35,7 +48,7 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
         return scores.sensitivity(kinds.sensitivity(records, (), ask, option=option), varied(study, option).numbers)
 
     draw: dict[str, Callable[[], Plot]] = {
-        "curves": lambda: scores.curves(kinds.few_shot(records, (), ask)),
+        "curves": curves,
         "gain": gain,
         "seeds": lambda: scores.seeds(kinds.few_shot(records, (), ask)),
         "training": lambda: runs.training(study, held),

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from cseb.analysis.stats import Cell, Spread
-from cseb.plots.style import Plot, legend, line_style, panels, sentences, short
+from cseb.plots.style import (
+    MOST_LINES,
+    REFERENCE,
+    Plot,
+    label_lines,
+    legend,
+    line_style,
+    method_styles,
+    panels,
+    sentences,
+    short,
+)
+from cseb.reports.cell_text import ROUNDING
 from cseb.reports.tables import Heading, Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+WIDTH, HEIGHT = 6.4, 5.2  # inches
 BANDS: dict[Spread, str] = {
     "std": "one standard deviation",
     "ci95": "half the width of the 95 % confidence interval of the mean (Student's t)",
@@ -20,56 +34,66 @@ BANDS: dict[Spread, str] = {
 }
 
 
-def curves(table: Table) -> Plot:
-    """Score against the number of sentences, with bands, as in figure 3 of Klein & Nabi 2023."""
+def curves(table: Table, baselines: Mapping[str, float] = MappingProxyType({})) -> Plot:
+    """Draw scores against the number of sentences, with bands, as in figure 3 of Klein & Nabi 2023.
+
+    Args:
+        table: methods by sizes; at most six trained methods are drawn, those with the highest means.
+        baselines: scores of bag-of-words baselines by name, drawn as grey lines like untrained encoders.
+    """
     drawn = _columns(table, minus=False)
-    figure, ((axes,),) = panels(1, width=6)
-    for place, row in enumerate(table.rows):
-        found = _known(row, drawn)
-        xs, ys = [x for x, _ in found], [cell.mean or 0.0 for _, cell in found]
-        axes.plot(xs, ys, label=short(row.head.title), **line_style(place))
-        edges = [_edges(cell, table.spread) for _, cell in found]
-        low, high = [edge[0] for edge in edges], [edge[1] for edge in edges]
-        axes.fill_between(xs, low, high, color=line_style(place)["color"], alpha=0.15, linewidth=0)
+    trained = [row for row in table.rows if not _reference(row, drawn)]
+    rows = _highest(trained, drawn)
+    figure, ((axes,),) = panels(1, width=WIDTH, height=HEIGHT)
+    styles, ends = method_styles([row.head.title for row in rows]), []
+    for row in rows:
+        points, line = _known(row, drawn), styles[row.head.title]
+        xs = [x for x, _ in points]
+        axes.plot(xs, [cell.mean or 0.0 for _, cell in points], label=row.head.title, **line)
+        low, high = zip(*(_edges(cell, table.spread) for _, cell in points), strict=True)
+        axes.fill_between(xs, low, high, color=line["color"], alpha=0.12, linewidth=0)
+        ends.append((points[-1][1].mean or 0.0, row.head.title, line["color"]))
+    references = {row.head.title: _known(row, drawn)[0][1].mean or 0.0 for row in table.rows if row not in trained}
+    for title, height in (references | dict(baselines)).items():
+        axes.axhline(height, color=REFERENCE, linewidth=1.0, linestyle=(0, (4, 3)), label=title)
+        ends.append((height, title, REFERENCE))
     sentences(axes, [head.size or 0 for _, head in drawn])
-    axes.set_ylabel("points")
+    axes.set_ylabel("score")
     axes.set_title(table.title)
-    legend(figure, axes, len(table.rows))
-    return _said(figure, table, _bands(table))
+    label_lines(axes, ends, HEIGHT)
+    return _said(figure, table, " ".join([_bands(table), *_undrawn(trained, rows)]))
 
 
 def gain(table: Table, full: str) -> Plot:
-    """Difference to one method against the number of sentences, as in figure 4 of Klein & Nabi 2023.
+    """Draw the difference from one method against the number of sentences, as in figure 4 of Klein & Nabi 2023.
 
     table: an ablation; its columns of differences are drawn.
     """
     drawn = _columns(table, minus=True)
     others = [row for row in table.rows if row.method != full]
-    figure, ((axes,),) = panels(1, width=6)
-    for place, row in enumerate(others):
-        found = _known(row, drawn)
-        aside = 1.03 ** (place - (len(others) - 1) / 2)  # so that bars at one size do not hide each other
-        means = [cell.mean or 0.0 for _, cell in found]
-        edges = [_edges(cell, table.spread) for _, cell in found]
+    rows = _highest(others, drawn)
+    figure, ((axes,),) = panels(1, width=WIDTH, height=HEIGHT)
+    styles, ends = method_styles([row.head.title for row in rows]), []
+    for place, row in enumerate(rows):
+        points, line = _known(row, drawn), styles[row.head.title]
+        aside = 1.03 ** (place - (len(rows) - 1) / 2)  # so that bars at one size do not hide each other
+        means = [cell.mean or 0.0 for _, cell in points]
+        edges = [_edges(cell, table.spread) for _, cell in points]
         bars = [
             [mean - low for mean, (low, _) in zip(means, edges, strict=True)],
             [high - mean for mean, (_, high) in zip(means, edges, strict=True)],
         ]
-        axes.errorbar(
-            [x * aside for x, _ in found],
-            means,
-            yerr=bars,
-            label=short(row.head.title),
-            capsize=2.5,
-            elinewidth=0.9,
-            **line_style(place),
-        )
-    axes.axhline(0, color="black", linewidth=0.8)
+        xs = [x * aside for x, _ in points]
+        axes.errorbar(xs, means, yerr=bars, label=row.head.title, capsize=2.5, elinewidth=0.9, **line)
+        ends.append((means[-1], row.head.title, line["color"]))
+    axes.axhline(0, color=REFERENCE, linewidth=1.0)
+    ends.append((0.0, full, REFERENCE))
     sentences(axes, [head.size or 0 for _, head in drawn])
-    axes.set_ylabel(f"difference from {full} in points")
+    axes.set_ylabel("difference in score")
     axes.set_title(f"Difference from {full}")
-    legend(figure, axes, len(others))
-    return _said(figure, table, _bands(table, "Bars", " of the differences paired by seed"))
+    label_lines(axes, ends, HEIGHT)
+    bands = _bands(table, "Bars", " of the differences paired by seed")
+    return _said(figure, table, " ".join([bands, *_undrawn(others, rows)]), title=f"Difference from {full}")
 
 
 def seeds(table: Table) -> Plot:
@@ -132,6 +156,25 @@ def sensitivity(table: Table, values: Mapping[str, float]) -> Plot:
     return _said(figure, table, _bands(table))
 
 
+def _reference(row: Row, drawn: Sequence[tuple[int, Heading]]) -> bool:
+    """Return whether nothing was trained: no data seen, and the same score at each size."""
+    means = [cell.mean or 0.0 for _, cell in _known(row, drawn)]
+    return bool(means) and not row.head.data_seen and max(means) - min(means) < ROUNDING
+
+
+def _highest(rows: Sequence[Row], drawn: Sequence[tuple[int, Heading]]) -> list[Row]:
+    """Return at most six rows: those with the highest means at the last size they have, in the order of the table."""
+    scored = [row for row in rows if _known(row, drawn)]
+    best = sorted(scored, key=lambda row: -(_known(row, drawn)[-1][1].mean or 0.0))[:MOST_LINES]
+    return [row for row in scored if row in best]
+
+
+def _undrawn(rows: Sequence[Row], drawn: Sequence[Row]) -> list[str]:
+    """Return a sentence on the rows that are not drawn."""
+    left = len(rows) - len(drawn)
+    return [f"Drawn: the {len(drawn)} methods with the highest scores; {left} are not drawn."] if left else []
+
+
 def _columns(table: Table, *, minus: bool) -> list[tuple[int, Heading]]:
     """Places and headings of the columns at the first checkpoint that is shown; without training there is no size."""
     wanted = [(place, head) for place, head in enumerate(table.columns) if bool(head.minus) == minus and head.size]
@@ -158,5 +201,5 @@ def _bands(table: Table, drawn: str = "Bands", of: str = "") -> str:
     return f"{drawn}: {sign}{BANDS[table.spread]}{of}." if table.spreads else "One seed, so no spread is given."
 
 
-def _said(figure: Figure, table: Table, bands: str) -> Plot:
-    return Plot(figure, " ".join([f"{table.title}.", bands, table.caption, *table.notes, table.signature]))
+def _said(figure: Figure, table: Table, bands: str, title: str = "") -> Plot:
+    return Plot(figure, " ".join([f"{title or table.title}.", bands, table.caption, *table.notes, table.signature]))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 from cseb.data.files import write_beside
 from cseb.errors import BadResults, one_of
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 # Okabe & Ito 2008, "Color Universal Design"; yellow is left out, which is hard to see on paper.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+# Tol, "Colour schemes": more, for methods of the same folder.
+MORE_COLOURS = ("#332288", "#882255", "#117733", "#999933", "#AA4499", "#661100")
+LINE_HEIGHT = 13 / 72  # inches of a label
+REFERENCE = "#8a8a8a"  # lines of what was not trained
+MOST_LINES = 6  # a reader cannot follow more
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 MARKERS = "osD^vPX*"
 FORMATS = (".png", ".svg", ".pdf")
@@ -65,6 +71,54 @@ def line_style(place: int) -> dict[str, Any]:
         "linestyle": DASHES[(place + 2 * turn) % len(DASHES)],
         "marker": MARKERS[place % len(MARKERS)],
     }
+
+
+def method_styles(methods: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the line style of each method, chosen by its name, so that plots of a folder agree.
+
+    Of two methods with the same colour, the later one takes the next free one. Versions of parts change nothing.
+    """
+    colours = (*COLOURS, *MORE_COLOURS)
+    styles: dict[str, dict[str, Any]] = {}
+    for method in methods:
+        first = crc32(method.partition(" (")[0].encode())
+        used = {line["color"] for line in styles.values()}
+        places = [(first + step) % len(colours) for step in range(len(colours))]
+        place = next((place for place in places if colours[place] not in used), places[0])
+        styles[method] = line_style(place) | {"color": colours[place]}
+    return styles
+
+
+def label_lines(axes: Axes, ends: Sequence[tuple[float, str, str]], inches: float) -> None:
+    """Write a label at the right end of each line: (height, text, colour), with room between labels.
+
+    inches: height of the figure.
+    """
+    low, high = axes.get_ylim()
+    gap = (high - low) * LINE_HEIGHT / inches / 0.85
+    clusters: list[list[tuple[float, str, str]]] = []
+    for end in sorted(ends):
+        clusters.append([end])
+        while len(clusters) > 1 and _middle(clusters[-1]) - _middle(clusters[-2]) < gap * (
+            (len(clusters[-1]) + len(clusters[-2])) / 2
+        ):
+            clusters[-2:] = [clusters[-2] + clusters[-1]]
+    for cluster in clusters:
+        for place, (_, text, colour) in enumerate(cluster):
+            axes.annotate(
+                short(text),
+                (1, _middle(cluster) + gap * (place - (len(cluster) - 1) / 2)),
+                xycoords=("axes fraction", "data"),
+                xytext=(6, 0),
+                textcoords="offset points",
+                va="center",
+                color=colour,
+                annotation_clip=False,
+            )
+
+
+def _middle(ends: Sequence[tuple[float, str, str]]) -> float:
+    return sum(height for height, _, _ in ends) / len(ends)
 
 
 def panels(columns: int, rows: int = 1, *, width: float = 0.0, height: float = 2.8) -> tuple[Figure, list[list[Axes]]]:

@@ -128,6 +128,26 @@ def test_curves_are_significant_pairs_without_colour() -> None:
         assert one["linestyle"] != other["linestyle"]
 
 
+def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None:
+    trained = [record(f"m{place}", values=(float(place),) * 3, size=size) for place in range(9) for size in (100, 1000)]
+    untrained = [
+        one.model_copy(update={"data_seen": ()})
+        for one in (record("mean", resolved="mean()@1", values=(4.5,) * 3, size=size) for size in (100, 1000))
+    ]
+    plot = scores.curves(few_shot([*trained, *untrained]), {"tf-idf": 20.0})
+    (axes,) = plot.figure.axes
+    lines = {line.get_label(): line.get_color() for line in axes.get_lines()}
+    assert list(lines) == ["m3", "m4", "m5", "m6", "m7", "m8", "mean", "tf-idf"]
+    assert [name for name, colour in lines.items() if colour == style.REFERENCE] == ["mean", "tf-idf"]
+    assert len(set(lines.values())) == 7
+    assert "3 are not drawn" in plot.caption
+
+
+def test_the_colour_of_a_method_comes_from_its_name() -> None:
+    alone, beside = (style.method_styles(names)["tsdae"] for names in (["tsdae"], ["tsdae", "micse"]))
+    assert alone == beside == style.method_styles(["tsdae (denoise@1)"])["tsdae (denoise@1)"]
+
+
 def test_a_dollar_in_a_name_is_a_dollar(tmp_path: Path) -> None:
     from matplotlib import rc_context
 
