@@ -1,8 +1,8 @@
-"""The two FAQ collections of Tan et al. 2022, in the files their authors give out: FAQIR 1.0 and COUGH.
+"""The two FAQ collections of Tan et al. 2022, in the files of their authors: FAQIR 1.0 and COUGH.
 
-Neither may be passed on with cseb (CC BY-NC-SA 3.0 and 4.0); `--data-dir` names a folder that holds them. Which side is
-the query, what it is ranked against, what counts as relevant and how folds are made is not in the paper: all are
-options here, and stand in the protocol.
+Neither may be shipped with cseb (CC BY-NC-SA 3.0 and 4.0); they are read from the data folder. The paper does not
+state which side is the query, what is ranked, what counts as relevant and how folds are made. These are options here,
+and part of the protocol.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Asked = Literal["questions", "users"]
 
 
 class Bank(NamedTuple):
-    """A collection as its files have it.
+    """The content of a collection.
 
-    questions, answers: by the id of a pair, in order. queries: text and template of what users asked. judgements: for
-    each query, what annotators said of a pair, by its id.
+    questions, answers: by the id of a pair, in order. queries: text and template of users' queries. judgements: for
+    each query, the annotators' labels of a pair, by its id.
     """
 
     questions: dict[str, str]
@@ -57,12 +57,12 @@ class FAQ:
 
     @property
     def protocol(self) -> str:
-        """For example faq-retrieval(queries=users relevant=1 pool=all folds=5)@1."""
+        """Return, for example, faq-retrieval(queries=users relevant=1 pool=all folds=5)@1."""
         relevant = f" relevant={'/'.join(self.relevant)}" if self.relevant else ""
         return f"faq-retrieval(queries={self.queries}{relevant} pool={self.pool} folds={self.folds})@1"
 
     def load(self, data_dir: Path | None) -> Ranked:
-        """Read and check the files. Raises: BadData."""
+        """Return the data from the checked files. Raises: BadData."""
         bank = READERS[self.collection](data_dir)
         if self.queries == "questions":
             answered = [key for key in bank.answers if bank.questions[key] and bank.answers[key]]
@@ -70,19 +70,19 @@ class FAQ:
             return faq(questions, answers, name=self.name, folds=self.folds, pool=self.pool)
         places = {key: place for place, key in enumerate(bank.answers)}
         relevant = [
-            [places[key] for key, labels in found.items() if set(labels) & set(self.relevant)]
-            for found in bank.judgements
+            [places[key] for key, labels in judgements.items() if set(labels) & set(self.relevant)]
+            for judgements in bank.judgements
         ]
         documents = list(bank.answers.values())
         return judged(bank.queries, documents, relevant, name=self.name, folds=self.folds, pool=self.pool)
 
 
 def read_faqir(data_dir: Path | None) -> Bank:
-    """FAQIRv1.0.xml: 4,133 pairs and 1,233 queries of 50 templates; 1 is relevant, 2 useful, 3 useless, 4 irrelevant.
+    """Return FAQIRv1.0.xml: 4,133 pairs and 1,233 queries of 50 templates.
 
-    Raises: BadData.
+    Labels: 1 is relevant, 2 useful, 3 useless, 4 irrelevant. Raises: BadData.
     """
-    path = _found(data_dir, "FAQIRv1.0.xml", ("FAQIR", "faqir"))
+    path = _locate(data_dir, "FAQIRv1.0.xml", ("FAQIR", "faqir"))
     try:
         root = ElementTree.fromstring(read_bytes(path, 64 * MIB))  # noqa: S314  # expat refuses entities that blow up
     except (ElementTree.ParseError, ValueError, LookupError) as error:
@@ -105,14 +105,14 @@ def read_faqir(data_dir: Path | None) -> Bank:
 
 
 def read_cough(data_dir: Path | None) -> Bank:
-    """FAQ_Bank_eval.csv, User_Query_Bank.csv and Annotated_Relevance_Set.csv: 7,117 pairs and 1,201 queries.
+    """Return FAQ_Bank_eval.csv, User_Query_Bank.csv and Annotated_Relevance_Set.csv: 7,117 pairs and 1,201 queries.
 
     The last column of the annotations says `positive` or not; those of queries that are not in the query bank are
     negative and left out. Raises: BadData.
     """
     folders = ("COUGH", "cough", "covid-faq/data", "data")
     bank, asked, annotations = (
-        _columns(_found(data_dir, file, folders), columns)
+        _columns(_locate(data_dir, file, folders), columns)
         for file, columns in (
             ("FAQ_Bank_eval.csv", ("index", "question", "answer")),
             ("User_Query_Bank.csv", ("index", "query")),
@@ -122,13 +122,13 @@ def read_cough(data_dir: Path | None) -> Bank:
     judgements: dict[str, dict[str, list[str]]] = {}
     for query, pair, label in annotations:
         judgements.setdefault(query, {}).setdefault(pair, []).append(label.lower())
-    found = Bank(
+    collection = Bank(
         {key: question for key, question, _ in bank},
         {key: answer for key, _, answer in bank},
         [(text, text) for _, text in asked],
         [judgements.get(key, {}) for key, _ in asked],
     )
-    return _checked(found, _found(data_dir, "FAQ_Bank_eval.csv", folders), "cough")
+    return _checked(collection, _locate(data_dir, "FAQ_Bank_eval.csv", folders), "cough")
 
 
 READERS: Mapping[str, Callable[[Path | None], Bank]] = {"faqir": read_faqir, "cough": read_cough}
@@ -142,13 +142,13 @@ def _checked(bank: Bank, path: Path, collection: str) -> Bank:
             f"{path} and what belongs to it hold {len(bank.answers)} pairs and {len(bank.queries)} queries, "
             f"expected {pairs} and {queries}; use unmodified copies"
         )
-    unknown = {key for found in bank.judgements for key in found} - set(bank.answers)
+    unknown = {key for judgements in bank.judgements for key in judgements} - set(bank.answers)
     if unknown:
         raise BadData(f"{path} has judgements of {len(unknown)} unknown pairs, such as {min(unknown)!r}")
     return bank
 
 
-def _found(data_dir: Path | None, file: str, folders: Collection[str]) -> Path:
+def _locate(data_dir: Path | None, file: str, folders: Collection[str]) -> Path:
     if data_dir is None:
         raise BadData(f"{file} may not be redistributed; get it from its authors and give its folder with `data_dir`")
     for place in (data_dir, *(data_dir / folder for folder in folders)):
@@ -158,7 +158,7 @@ def _found(data_dir: Path | None, file: str, folders: Collection[str]) -> Path:
 
 
 def _columns(path: Path, wanted: Collection[str]) -> list[tuple[str, ...]]:
-    """These columns of a table as text; "" stands for the last one."""
+    """Return these columns of a table as text; "" means the last one."""
     table = read_table(path)
     if missing := set(wanted) - {*table.columns, ""}:
         raise BadData(f"{path} has no column {min(missing)!r}; found: {', '.join(table.columns)}")
@@ -167,7 +167,7 @@ def _columns(path: Path, wanted: Collection[str]) -> list[tuple[str, ...]]:
 
 
 def _tags(node: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
-    """Elements below `node` of this name, capitals or not: the read-me of FAQIR and its file disagree on them."""
+    """Return the elements below `node` of this name in any case; FAQIR's read-me and file differ in case."""
     return (each for each in node.iter() if each.tag.lower() == name.lower())
 
 

@@ -1,4 +1,4 @@
-"""Locate the task files: in the user's folder, or in the copy that the papers' authors put on the hub."""
+"""Locate the task files: in the user's folder, or in the copy of the papers' authors on the hub."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cseb.data.manifest import on_hub
 from cseb.data.places import ROOTS, unpacked_at
 from cseb.errors import BadData
 
-# Data set and file: the files the papers were scored on. Other copies hold raw text without subsets: another protocol.
+# The files that the papers used. Other copies contain raw text without subsets, which is another protocol.
 HUB = on_hub("stsb")
 FOLDERS = ("STS", "SICK", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC")
 WANTED = (
@@ -21,7 +21,7 @@ WANTED = (
 
 
 def data_root(data_dir: Path | None) -> Path:
-    """The folder that holds STS/, SICK/, MR/, ...; without `data_dir`, that of a download. Raises: BadData."""
+    """Return the folder with STS/, SICK/, MR/, ...; without `data_dir`, that of a download. Raises: BadData."""
     if data_dir is None:
         return _downloaded()
     for root in ROOTS:
@@ -33,8 +33,8 @@ def data_root(data_dir: Path | None) -> Path:
 
 def _names(folder: Path) -> set[str]:
     try:
-        return {each.name for each in folder.iterdir()}
-    except OSError:  # not there, no folder, not ours to read
+        return {path.name for path in folder.iterdir()}
+    except OSError:  # missing, not a folder, or not readable
         return set()
 
 

@@ -30,18 +30,18 @@ INSTALL = "the package mteb is not installed: pip install 'cseb[mteb]'"
 
 @dataclass(frozen=True, slots=True)
 class MTEBTask:
-    """A task of mteb. Figures are comparable within one of the library's task types, which the protocol names."""
+    """A task of mteb. Scores are comparable within a task type of the library, which the protocol names."""
 
     name: str
     version: int = 1
 
     @property
     def protocol(self) -> str:
-        """For example mteb-classification@1."""
+        """Return, for example, mteb-classification@1."""
         return f"mteb-{str(_task(self.name).metadata.type).lower()}@1"
 
     def load(self, data_dir: Path | None) -> LoadedMTEB:
-        """Have the library fetch its data, or find them in its cache; `data_dir` is not used. Raises: BadData."""
+        """Return the data, fetched or found by the library; `data_dir` is not used. Raises: BadData."""
         task = _task(self.name)
         where = str(task.metadata.dataset.get("path", ""))
         if is_dir(where):
@@ -56,50 +56,50 @@ class MTEBTask:
 
 
 class LoadedMTEB:
-    """A task with its data. The library asks the encoder itself, so there is no list of sentences beforehand.
+    """A task with its data. The library calls the encoder itself, so the sentences are not listed beforehand.
 
-    items: the library's main figure for each split and subset, 0 to 1 in most tasks; it tells nothing about single
-    sentences, so there is no interval over them. The score is 100 x their mean.
+    items: the library's main score for each split and subset, 0 to 1 in most tasks. Results on single sentences are
+    unknown, so there is no interval over items. The score is 100 x their mean.
     """
 
     calls_encoder = True
 
     def __init__(self, name: str, task: Any, content: str) -> None:
-        """content: a hash of the data as they were loaded; evaluating may change them."""
+        """content: a hash of the loaded data; evaluation may change them."""
         self.name, self.task, self.content = name, task, content
         splits = list(task.metadata.eval_splits)
         self.splits = ["test"] if "test" in splits else splits
         self.subsets = list(task.hf_subsets)
 
     def sentences(self) -> list[str]:
-        """None are known beforehand."""
+        """Return an empty list: the sentences are not known beforehand."""
         return []
 
     def sha256(self) -> str:
-        """Of the data and what names them: path and revision on the hub, splits and subsets.
+        """Return the hash of the data, their path and revision on the hub, splits and subsets.
 
-        Names alone would not do: without a network the library takes whatever revision lies in its cache.
+        Without a network the library uses any revision in its cache, so the data are part of the hash.
         """
         named = [self.name, self.task.metadata.dataset, self.splits, self.subsets, self.content]
         return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Main figures, splits first. Raises: BadData with whatever the library stumbles over."""
+        """Return the main scores by split, then subset. Raises: BadData if the library fails."""
         model = _Model(embed)
-        found: list[float] = []
+        results: list[float] = []
         try:
             with _quiet():
                 for split in self.splits:
                     scores = self.task.evaluate(model, split, encode_kwargs={"batch_size": 1024})
-                    found += [float(scores[subset]["main_score"]) for subset in self.subsets]
+                    results += [float(scores[subset]["main_score"]) for subset in self.subsets]
         except CsebError:
             raise
         except Exception as error:  # the library is no part of this program
             raise BadData(f"{self.name}: mteb fails: {type(error).__name__}: {first_line(error)}") from error
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(results, dtype=np.float32)
 
     def outcome(self, items: Items) -> Outcome:
-        """100 x the mean main figure, and each by split and subset under the library's own name of it."""
+        """Return 100 x the mean main score, and the scores by split and subset under the library's names."""
         main = str(self.task.metadata.main_score)
         names = [f"{main}/{split}/{subset}" for split in self.splits for subset in self.subsets]
         each = [100 * float(item) if np.isfinite(item) else None for item in items]
@@ -107,11 +107,11 @@ class LoadedMTEB:
         return Outcome(whole, dict(zip(names, each, strict=True)))
 
     def influence(self, items: Items) -> Influence:
-        """NaN: nothing is known of single sentences."""
+        """Return NaN: results on single sentences are unknown."""
         return np.full(len(items), np.nan)
 
     def clusters(self) -> npt.NDArray[np.int64]:
-        """Each figure by itself."""
+        """Return a cluster for each item."""
         return np.arange(len(self.splits) * len(self.subsets))
 
 
@@ -125,27 +125,27 @@ class _Model:
         self.mteb_model_meta = ModelMeta.create_empty({"name": "cseb/encoder", "revision": "1"})
 
     def encode(self, inputs: Any, **_: object) -> Vectors:
-        """Batches of texts to (N, D)."""
+        """Return (N, D) for batches of texts."""
         vectors = self.embed([text for batch in inputs for text in batch["text"]])
         if not np.isfinite(vectors).all():
             raise CsebError("the encoder returns vectors that are not finite")
         return vectors
 
     def similarity(self, left: Any, right: Any) -> Any:
-        """Cosines of all with all."""
+        """Return the cosines of all pairs."""
         from mteb.similarity_functions import cos_sim
 
         return cos_sim(left, right)
 
     def similarity_pairwise(self, left: Any, right: Any) -> Any:
-        """Cosines row by row."""
+        """Return the cosines row by row."""
         from mteb.similarity_functions import pairwise_cos_sim
 
         return pairwise_cos_sim(left, right)
 
 
 def _task(name: str) -> Any:
-    """The library's own object. Raises: BadData without the library, UnknownName."""
+    """Return the library's task. Raises: BadData without the library, UnknownName."""
     try:
         with _quiet():
             import mteb
@@ -156,15 +156,15 @@ def _task(name: str) -> Any:
         try:
             task = mteb.get_task(bare)
         except KeyError as error:
-            near = str(error.args[0]).partition("found. ")[2] or "`mteb available-tasks` lists them"
-            raise BadSpec(f"no task of mteb is called {bare!r}; {near}") from None
+            hint = str(error.args[0]).partition("found. ")[2] or "`mteb available-tasks` lists them"
+            raise BadSpec(f"no task of mteb is called {bare!r}; {hint}") from None
         if subset and subset not in task.hf_subsets:
             raise UnknownName(f"subset of {MTEB_PREFIX}{bare}", subset, task.hf_subsets)
         return mteb.get_task(bare, hf_subsets=[subset]) if subset else task
 
 
 def _content(data: Any) -> str:
-    """A hash of data sets by subset and split, as the library nests them: dictionaries, at the end tables of rows."""
+    """Return a hash of nested dictionaries of data sets by subset and split."""
     total = hashlib.sha256()
     if isinstance(data, Mapping):
         for name in sorted(data, key=str):
@@ -179,7 +179,7 @@ def _content(data: Any) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the library's warnings and progress bars."""
+    """Suppress the library's warnings and progress bars."""
     import datasets
 
     shown = datasets.utils.logging.is_progress_bar_enabled()

@@ -13,12 +13,12 @@ from cseb.tasks.pairs import Pairs, RatedPairs
 class SNLI:
     """Captions of photographs and sentences that follow from them (grade 2), may be true (1) or contradict them (0).
 
-    The majority of five annotators labelled each pair; the labels in this order are graded as similarity is, though
-    nobody rated it: a contradiction often repeats the words of the caption. `snli` is every third caption of the test
-    split with all of its sentences; `snli-dev` every sixth of the dev split, without pairs of which one sentence is
-    anywhere in the test split. Scored as `simcse-sts@1`: Spearman of cosine and grade, nothing is trained.
+    The majority of five annotators labelled each pair. In this order the labels are used as grades of similarity, which
+    was not rated itself: a contradiction often repeats the words of the caption. `snli` is every third caption of the
+    test split with all of its sentences; `snli-dev` every sixth of the dev split, without pairs with a sentence of the
+    test split. The score is that of `simcse-sts@1`: Spearman's correlation of cosine and grade.
 
-    Source: Bowman et al. 2015 (the data); the grading is ours, in no paper.
+    Source: Bowman et al. 2015 (the data); the grading is ours.
     """
 
     name: str
@@ -26,7 +26,7 @@ class SNLI:
     protocol: str = "snli-grades@1"
 
     def load(self, data_dir: Path | None) -> RatedPairs:
-        """Read the file that comes with cseb; `data_dir` is not used. Raises: BadData."""
+        """Return the data from the file that comes with cseb; `data_dir` is not used. Raises: BadData."""
         grades, premises, hypotheses = zip(*open_data.table(self.name, 3), strict=True)
         return RatedPairs((Pairs(self.name, premises, hypotheses, [float(grade) for grade in grades]),))
 

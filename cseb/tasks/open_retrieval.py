@@ -13,14 +13,14 @@ from cseb.tasks.retrieval import Pool, Ranked
 
 @dataclass(frozen=True, slots=True)
 class CLINC150:
-    """What people say to an assistant, to find other utterances of the same intent among all.
+    """Utterances to an assistant: retrieval of other utterances of the same intent.
 
     Queries are ten test utterances of each intent, documents twenty training utterances, all of which are ranked for
     every query; relevant are those of the query's own intent, which the crowd worker who wrote them was given. Queries
     of one intent are dependent. `clinc150` has 120 intents, `clinc150-dev` the other 30. The score is 100 x MAP; MRR
-    and TOPk stand beside it.
+    and TOPk are in `detail`.
 
-    Source: Larson et al. 2019 (the data); ranking by intent is ours, in no paper.
+    Source: Larson et al. 2019 (the data); ranking by intent is ours.
     """
 
     name: str
@@ -28,7 +28,7 @@ class CLINC150:
     protocol: str = "same-intent-retrieval@1"
 
     def load(self, data_dir: Path | None) -> Ranked:
-        """Read the file that comes with cseb; `data_dir` is not used. Raises: BadData."""
+        """Return the data from the file that comes with cseb; `data_dir` is not used. Raises: BadData."""
         rows = open_data.table(self.name, 3)
         queries, documents = ([row for row in rows if row[0] == part] for part in ("query", "document"))
         same: dict[str, list[int]] = {}

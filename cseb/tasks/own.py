@@ -1,4 +1,4 @@
-"""A user's own file as a task: `my.tsv`, or `my.tsv:KIND` where the columns do not say what is meant."""
+"""Task files of users: `my.tsv`, or `my.tsv:KIND` where the columns do not determine the kind."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.tasks.task import Loaded
 from cseb.tasks.triplets import Triplets
 
-# What may be set in brackets behind a kind, with its default.
+# Options in brackets after a kind, with their defaults.
 OPTIONS: Mapping[str, Mapping[str, float]] = {
     "classification": {"folds": 5},
-    "clustering": {"clusters": 0},  # as many as there are labels
+    "clustering": {"clusters": 0},  # one per label
     "retrieval": {"folds": 5},
     "pair-classification": {"folds": 5},
     "alignment": {"above": ABOVE},
 }
-LOWEST: Mapping[str, int] = {"folds": 1, "clusters": 0}  # of whole numbers; how many there may be, the data say
-MEASURED = {  # what the protocol of a kind is called
+LOWEST: Mapping[str, int] = {"folds": 1, "clusters": 0}  # of whole numbers; the data decide on the highest
+MEASURED = {  # name of the protocol, if not that of the kind
     "pairs": "spearman",
     "classification": "logistic-regression",
     "clustering": "k-means",
@@ -42,10 +42,10 @@ _TYPED = re.compile(r"(?P<path>.+?)(?::(?P<kind>[a-z-]+)(?:\((?P<options>[^()]*)
 
 @dataclass(frozen=True, slots=True)
 class TaskFile:
-    """Rated pairs, labelled sentences, or questions and answers in a file of the user.
+    """A task in a file of the user.
 
-    The name in records is that of the file, with what was typed behind it; the folder is not part of it. What the file
-    says goes into the data hash of the record. `stamp`: the file as it was when the task was named.
+    The name in records is that of the file without its folder, with kind and options as typed. The content of the file
+    is part of the data hash. stamp: modification time and size of the file when the task was named.
     """
 
     name: str
@@ -58,42 +58,42 @@ class TaskFile:
 
     @property
     def protocol(self) -> str:
-        """For example logistic-regression(folds=5)@1, k-means@1 or alignment(of=my.tsv above=4)@1."""
+        """Return, for example, logistic-regression(folds=5)@1, k-means@1 or alignment(of=my.tsv above=4)@1."""
         of = [f"of={_safe(self.path.name)}"] if self.kind in MEASURES else []
         options = " ".join([*of, *(f"{name}={value:g}" for name, value in self.options if value)])
         return f"{MEASURED.get(self.kind, self.kind)}{f'({options})' if options else ''}@1"
 
     def load(self, data_dir: Path | None) -> Loaded:
-        """Read and check the file; `data_dir` is not used. Raises: BadData."""
-        held = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
-        if not held.table.rows:
-            raise BadData(f"{self.path} is empty: {'a header without rows' if held.table.columns else 'no lines'}")
-        return LOADERS[self.kind](held, dict(self.options), str(self.path))
+        """Return the checked content of the file; `data_dir` is not used. Raises: BadData."""
+        data = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
+        if not data.table.rows:
+            raise BadData(f"{self.path} is empty: {'a header without rows' if data.table.columns else 'no lines'}")
+        return LOADERS[self.kind](data, dict(self.options), str(self.path))
 
     def says(self) -> str:
-        """How the file was interpreted, in one line."""
-        held = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
-        columns = ", ".join(f"{part}: {column}" for part, column in held.parts.items())
-        rows = f"{len(held.table.rows):,} rows"
+        """Return one line on how the file was interpreted."""
+        data = _sheet(self.path, self.kind if not self.guessed else "", self.stamp)
+        columns = ", ".join(f"{part}: {column}" for part, column in data.parts.items())
+        rows = f"{len(data.table.rows):,} rows"
         return (
             f"{self.name}: {'interpreted as ' if self.guessed else ''}{self.kind}, {rows} ({columns}); {self.protocol}"
         )
 
 
 def is_path(word: str) -> bool:
-    """Whether a word typed for a task names a file, judged by the word alone."""
+    """Return whether a word typed as a task names a file; the file system is not read."""
     typed = _TYPED.fullmatch(word)
     return typed is not None and ("/" in typed["path"] or ending(Path(typed["path"])) in ENDINGS)
 
 
 def spread(word: str) -> list[str]:
-    """`my.tsv:geometry` as its four measures, anything else as it is."""
+    """Return the four measures for `my.tsv:geometry`, and any other word unchanged."""
     path, _, kind = word.rpartition(":")
     return [f"{path}:{measure}" for measure in MEASURES] if kind == "geometry" else [word]
 
 
 def name_of(word: str) -> str:
-    """The name in records: `my.tsv` or `my.tsv:clustering`, without the folder and without what names cannot hold."""
+    """Return the name in records: `my.tsv` or `my.tsv:clustering`, without folder and special characters."""
     typed = _TYPED.fullmatch(word)
     assert typed is not None  # is_path has seen it
     kind, options = typed["kind"], typed["options"]
@@ -102,25 +102,25 @@ def name_of(word: str) -> str:
 
 
 def task_file(word: str) -> TaskFile:
-    """The task that `word` names; the file is read to see its columns. Raises: BadData, BadSpec."""
+    """Return the task that `word` names; the file is read for its columns. Raises: BadData, BadSpec."""
     typed = _TYPED.fullmatch(word)
     assert typed is not None
     path, kind = Path(typed["path"]), typed["kind"] or ""
     if kind and kind not in FORMS:
         raise BadSpec(f"no kind of task is called {kind!r}; {did_you_mean(kind, (*FORMS, 'geometry'))}")
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         raise BadData(f"there is no task file {path}; {HINT}") from None
-    stamp = (found.st_mtime_ns, found.st_size)
-    held = _sheet(path, kind, stamp)
-    options = _options(held.kind, typed["options"] or "", word)
-    return TaskFile(name_of(word), path, held.kind, held.guessed, tuple(options.items()), stamp)
+    stamp = (status.st_mtime_ns, status.st_size)
+    data = _sheet(path, kind, stamp)
+    options = _options(data.kind, typed["options"] or "", word)
+    return TaskFile(name_of(word), path, data.kind, data.guessed, tuple(options.items()), stamp)
 
 
 @lru_cache(maxsize=8)
 def _sheet(path: Path, kind: str, stamp: tuple[int, int]) -> Sheet:
-    """stamp: part of the key, so that a file that was written again is read again."""
+    """Return the table with its kind. stamp: part of the cache key, so that a changed file is read again."""
     table = read_table(path)
     if not table.columns:
         raise BadData(f"{path} is empty; a header and at least one row are needed")
@@ -128,28 +128,28 @@ def _sheet(path: Path, kind: str, stamp: tuple[int, int]) -> Sheet:
 
 
 def _options(kind: str, text: str, word: str) -> dict[str, float]:
-    found = dict(OPTIONS.get(kind, {}))
-    for each in filter(None, map(str.strip, text.split(","))):
-        name, _, value = map(str.strip, each.partition("="))
-        if name not in found:
-            known = ", ".join(f"{one}=" for one in found) or "none"
-            raise BadSpec(f"in {word!r} {kind} has no option {name!r}; known: {known}")
+    options = dict(OPTIONS.get(kind, {}))
+    for option in filter(None, map(str.strip, text.split(","))):
+        name, _, typed = map(str.strip, option.partition("="))
+        if name not in options:
+            allowed = ", ".join(f"{name}=" for name in options) or "none"
+            raise BadSpec(f"in {word!r} {kind} has no option {name!r}; known: {allowed}")
         try:
-            given = float(value) if name == "above" else int(value)
+            value = float(typed) if name == "above" else int(typed)
         except ValueError:
-            raise BadSpec(f"in {word!r} {name} is {value!r}; a number is needed, such as {found[name]:g}") from None
+            raise BadSpec(f"in {word!r} {name} is {typed!r}; a number is needed, such as {options[name]:g}") from None
         what = f"in {word!r} {name}"
-        found[name] = whole(LOWEST[name], given, what) if isinstance(given, int) else number(given, what)
-    return found
+        options[name] = whole(LOWEST[name], value, what) if isinstance(value, int) else number(value, what)
+    return options
 
 
-def _rated(held: Sheet) -> RatedPairs:
-    left, right = held.text("first"), held.text("second")
-    return RatedPairs((Pairs("all", left, right, held.numbers("score")),))
+def _rated(data: Sheet) -> RatedPairs:
+    left, right = data.text("first"), data.text("second")
+    return RatedPairs((Pairs("all", left, right, data.numbers("score")),))
 
 
-def _pairs(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    rated = _rated(held)
+def _pairs(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    rated = _rated(data)
     if np.ptp(rated.subsets[0].gold) == 0:
         raise BadData(
             f"{name} rates every pair {rated.subsets[0].gold[0]:g}; a correlation is undefined on constant ratings"
@@ -157,52 +157,52 @@ def _pairs(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     return rated
 
 
-def _classification(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    data = labelled(held.text("sentence"), held.names("label"), name)
-    return classification(data, int(options["folds"]), name)
+def _classification(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    sentences = labelled(data.text("sentence"), data.names("label"), name)
+    return classification(sentences, int(options["folds"]), name)
 
 
-def _clustering(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    data = labelled(held.text("sentence"), held.names("label"), name)
-    return clustering(data, int(options["clusters"]), name)
+def _clustering(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    sentences = labelled(data.text("sentence"), data.names("label"), name)
+    return clustering(sentences, int(options["clusters"]), name)
 
 
-def _judgements(held: Sheet) -> dict[str, dict[str, bool]]:
-    """For each query its candidates; one that is judged twice is relevant if one judgement says so."""
-    found: dict[str, dict[str, bool]] = {}
+def _judgements(data: Sheet) -> dict[str, dict[str, bool]]:
+    """Return the candidates of each query; with several judgements, one suffices for relevance."""
+    candidates: dict[str, dict[str, bool]] = {}
     for query, document, value in zip(
-        held.text("query"), held.text("document"), held.numbers("relevance"), strict=True
+        data.text("query"), data.text("document"), data.numbers("relevance"), strict=True
     ):
-        known = found.setdefault(query, {})
-        known[document] = known.get(document, False) or value > 0
-    return found
+        relevance = candidates.setdefault(query, {})
+        relevance[document] = relevance.get(document, False) or value > 0
+    return candidates
 
 
-def _retrieval(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+def _retrieval(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     folds = int(options["folds"])
-    if "relevance" not in held.parts:
-        return faq(held.text("query"), held.text("document"), name=name, folds=folds)
-    found = _judgements(held)
-    places = {text: place for place, text in enumerate(dict.fromkeys(held.text("document")))}
-    relevant = [[places[text] for text, good in each.items() if good] for each in found.values()]
-    return judged([(query, query) for query in found], list(places), relevant, name=name, folds=folds)
+    if "relevance" not in data.parts:
+        return faq(data.text("query"), data.text("document"), name=name, folds=folds)
+    judgements = _judgements(data)
+    places = {text: place for place, text in enumerate(dict.fromkeys(data.text("document")))}
+    relevant = [[places[text] for text, good in each.items() if good] for each in judgements.values()]
+    return judged([(query, query) for query in judgements], list(places), relevant, name=name, folds=folds)
 
 
-def _reranking(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    return reranking(_judgements(held), name=name)
+def _reranking(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    return reranking(_judgements(data), name=name)
 
 
-def _pair_classification(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    left, right, classes = held.text("first"), held.text("second"), held.classes("yes or no")
+def _pair_classification(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    left, right, classes = data.text("first"), data.text("second"), data.classes("yes or no")
     return pair_classification(left, right, classes, int(options["folds"]), name)
 
 
-def _triplets(held: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    return Triplets(held.text("anchor"), held.text("positive"), held.text("negative"))
+def _triplets(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    return Triplets(data.text("anchor"), data.text("positive"), data.text("negative"))
 
 
 def _shape(measure: Name) -> Callable[[Sheet, Mapping[str, float], str], Loaded]:
-    return lambda held, options, name: shape(measure, _rated(held), options.get("above", ABOVE), name)
+    return lambda data, options, name: shape(measure, _rated(data), options.get("above", ABOVE), name)
 
 
 LOADERS: Mapping[str, Callable[[Sheet, Mapping[str, float], str], Loaded]] = {
@@ -218,5 +218,5 @@ LOADERS: Mapping[str, Callable[[Sheet, Mapping[str, float], str], Loaded]] = {
 
 
 def _safe(name: str) -> str:
-    """A name that can stand in a record: letters, digits, dots, hyphens."""
+    """Return a name for records: letters, digits, dots, hyphens."""
     return re.sub(r"[^\w.-]", "_", name)

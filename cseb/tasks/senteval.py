@@ -1,8 +1,8 @@
-"""Rated pairs from files in SentEval's layout: a folder that holds STS/ and SICK/.
+"""Rated pairs from files in SentEval's layout: a folder with STS/ and SICK/.
 
 Source: Conneau & Kiela 2018, as the evaluation of Gao et al. 2021 reads them. Both sentences are split at white space
-and joined by single blanks; nothing else about the text is changed. Row counts are checked before anything is scored:
-shortened copies of these files have put wrong numbers into published tables. The counts are those of the manifest.
+and joined by single spaces; the text is not changed otherwise. Row counts are compared with the manifest, because
+shortened copies of these files have led to wrong numbers in published tables.
 """
 
 from __future__ import annotations
@@ -24,24 +24,26 @@ LONGEST = 64 * MIB  # bytes of a file; the largest of the toolkit has 10
 
 
 class Rows(NamedTuple):
-    """How many rows a file must have, and how many of them people rated; the others are dropped."""
+    """The numbers of rated rows and of all rows of a file; rows without a rating are dropped."""
 
     rated: int
     total: int
 
 
 def _year(year: str) -> Mapping[str, Rows]:
-    """The subsets of a year by name, in the order in which they are put together."""
-    rated = {Path(one.file).stem.removeprefix("STS.gs."): one for one in files_of(f"sts{year}").values() if one.rated}
-    return {name: Rows(one.rated or 0, one.rows) for name, one in rated.items()}
+    """Return the subsets of a year by name, in the order of concatenation."""
+    rated = {
+        Path(file.file).stem.removeprefix("STS.gs."): file for file in files_of(f"sts{year}").values() if file.rated
+    }
+    return {name: Rows(file.rated or 0, file.rows) for name, file in rated.items()}
 
 
-# The fourth subset of STS13, SMT, may not be passed on and is left out by everybody.
+# SMT, the fourth subset of STS13, may not be redistributed and is commonly left out.
 YEARS: Mapping[str, Mapping[str, Rows]] = {year: _year(year) for year in ("12", "13", "14", "15", "16")}
 
 
 class Table(NamedTuple):
-    """One file with both sentences and their score: its rows, and which columns, from 0, these are."""
+    """A file with both sentences and their score: its rows, and the columns of these, from 0."""
 
     file: str
     rows: int
@@ -53,8 +55,8 @@ class Table(NamedTuple):
 
 
 def _table(data: str, file: str, left: int, right: int, gold: int, columns: int) -> Table:
-    known = files_of(data)[file]
-    return Table(file, known.rows, left, right, gold, columns, known.header)
+    manifest = files_of(data)[file]
+    return Table(file, manifest.rows, left, right, gold, columns, manifest.header)
 
 
 STSB_TRAIN = _table("stsb", "STS/STSBenchmark/sts-train.csv", left=5, right=6, gold=4, columns=7)
@@ -66,13 +68,13 @@ SICK_TEST = _table("sick", "SICK/SICK_test_annotated.txt", left=1, right=2, gold
 
 
 def read_year(year: str, root: Path) -> tuple[Pairs, ...]:
-    """The subsets of STS12 to STS16, in the order in which they are put together. Raises: BadData."""
+    """Return the subsets of STS12 to STS16, in the order of concatenation. Raises: BadData."""
     folder = root / f"STS/STS{year}-en-test"
     return tuple(_read_subset(folder, name, rows) for name, rows in YEARS[year].items())
 
 
 def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
-    """STS-B or SICK-R, one split of it: a single subset. Quotation marks are text. Raises: BadData."""
+    """Return one split of STS-B or SICK-R as a single subset. Quotation marks are text. Raises: BadData."""
     path = root / table.file
     rows = lines(path)[table.header :]
     check(path, len(rows), table.rows, "rows")
@@ -102,32 +104,32 @@ def _read_subset(folder: Path, name: str, rows: Rows) -> Pairs:
     left, right, gold = [], [], []
     for number, (line, rating) in enumerate(zip(pairs, ratings, strict=True), 1):
         if rating.strip():
-            one, other = cells(line, 2, texts, number)
-            left.append(normal(one))
-            right.append(normal(other))
+            first, second = cells(line, 2, texts, number)
+            left.append(normal(first))
+            right.append(normal(second))
             gold.append(_score(rating, scores, number))
     check(scores, len(gold), rows.rated, "scores")
     return Pairs(name, left, right, gold)
 
 
 def lines(path: Path, encoding: str = "utf-8") -> list[str]:
-    """Lines end at a line feed alone; what follows the last one is no line. Raises: BadData."""
+    """Return the lines of a file, which end at line feeds only. Raises: BadData."""
     try:
-        found = read_bytes(path, LONGEST).decode(encoding).split("\n")
+        rows = read_bytes(path, LONGEST).decode(encoding).split("\n")
     except BadData as error:
         _, _, reason = str(error).partition(" cannot be read: ")
         raise BadData(f"{path} cannot be read ({reason}); {WANTED}" if reason else f"{error}; {WANTED}") from None
     except UnicodeDecodeError as error:
         raise BadData(f"{path} is not UTF-8 at byte {error.start}; use an unmodified copy") from None
-    return found if found[-1] else found[:-1]
+    return rows if rows[-1] else rows[:-1]
 
 
 def cells(line: str, columns: int, path: Path, number: int) -> list[str]:
-    """What stands between the tabs of a line. Raises: BadData."""
-    found = line.split("\t")
-    if len(found) != columns:
-        raise BadData(f"{path}, line {number}: tab-separated columns: {len(found)}, expected {columns}")
-    return found
+    """Return the tab-separated cells of a line. Raises: BadData."""
+    parts = line.split("\t")
+    if len(parts) != columns:
+        raise BadData(f"{path}, line {number}: tab-separated columns: {len(parts)}, expected {columns}")
+    return parts
 
 
 def _score(cell: str, path: Path, number: int) -> float:
@@ -141,11 +143,11 @@ def _score(cell: str, path: Path, number: int) -> float:
 
 
 def normal(sentence: str) -> str:
-    """Single blanks for all white space."""
+    """Return the sentence with single spaces for white space."""
     return " ".join(sentence.split())
 
 
-def check(path: Path, found: int, expected: int, what: str) -> None:
-    """Raises: BadData unless a file has as many rows, scores, ... as it must."""
-    if found != expected:
-        raise BadData(f"{path} has {found} {what}, expected {expected}; use an unmodified copy")
+def check(path: Path, count: int, expected: int, what: str) -> None:
+    """Compare a number of rows or scores with that of the unmodified file. Raises: BadData."""
+    if count != expected:
+        raise BadData(f"{path} has {count} {what}, expected {expected}; use an unmodified copy")

@@ -1,4 +1,4 @@
-"""STS12 to STS16, STS-B and SICK-R, unsupervised: nothing is trained, cosines are ranked against ratings."""
+"""STS12 to STS16, STS-B and SICK-R, unsupervised: rank correlation of cosines and ratings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class STS:
     """Pairs rated by humans, read from a folder in SentEval's layout.
 
     Source: SemEval 2012 to 2017 and Marelli et al. 2014, in the setting of Gao et al. 2021, appendix B: the test split
-    alone, subsets of a year ranked together. The supervised tasks of the original SentEval are something else.
+    only, subsets of a year ranked together. These are not the supervised tasks of the original SentEval.
     """
 
     name: str
@@ -23,7 +23,7 @@ class STS:
     protocol: str = "simcse-sts@1"
 
     def load(self, data_dir: Path | None) -> RatedPairs:
-        """Read and check the files; without `data_dir`, fetch the same ones from the hub. Raises: BadData."""
+        """Return the checked files; without `data_dir`, fetch the same ones from the hub. Raises: BadData."""
         return RatedPairs(READERS[self.name](data_root(data_dir)))
 
 
