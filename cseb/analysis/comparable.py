@@ -12,23 +12,27 @@ Identity = Callable[[Record], object]
 Shown = Callable[[Record], str]
 # What no table mixes: its name, how two records are distinguished, and how the difference is shown.
 INPUTS: tuple[tuple[str, Identity, Shown], ...] = (
-    ("encoder", lambda one: one.encoder.sha256, lambda one: tag(one.encoder)),
-    ("corpus", lambda one: one.corpus.sha256, lambda one: tag(one.corpus)),
+    ("encoder", lambda record: record.encoder.sha256, lambda record: tag(record.encoder)),
+    ("corpus", lambda record: record.corpus.sha256, lambda record: tag(record.corpus)),
     ("what the seed decides", lambda record: record.vary, lambda record: record.vary),
 )
 # What a table mixes only when it is asked to, and then says so.
 CONDITIONS: tuple[tuple[str, Identity, Shown], ...] = (
-    ("tasks", lambda one: one.protocol.tasks, lambda one: ", ".join(one.protocol.tasks)),
-    ("task data", lambda one: one.protocol.data, lambda one: one.protocol.data[:8]),
-    ("dev set", lambda one: (one.protocol.dev, one.protocol.dev_pairs), lambda one: one.protocol.dev or "none"),
-    ("device", lambda one: one.protocol.device, lambda one: one.protocol.device),
-    ("number of threads", lambda one: one.protocol.threads, lambda one: str(one.protocol.threads)),
-    ("number of processes", lambda one: one.protocol.processes, lambda one: str(one.protocol.processes)),
-    ("dtype", lambda one: one.origin.dtype, lambda one: one.origin.dtype),
+    ("tasks", lambda record: record.protocol.tasks, lambda record: ", ".join(record.protocol.tasks)),
+    ("task data", lambda record: record.protocol.data, lambda record: record.protocol.data[:8]),
+    (
+        "dev set",
+        lambda record: (record.protocol.dev, record.protocol.dev_pairs),
+        lambda record: record.protocol.dev or "none",
+    ),
+    ("device", lambda record: record.protocol.device, lambda record: record.protocol.device),
+    ("number of threads", lambda record: record.protocol.threads, lambda record: str(record.protocol.threads)),
+    ("number of processes", lambda record: record.protocol.processes, lambda record: str(record.protocol.processes)),
+    ("dtype", lambda record: record.origin.dtype, lambda record: record.origin.dtype),
     (
         "version of torch",
-        lambda one: one.origin.versions.get("torch", ""),
-        lambda one: one.origin.versions.get("torch", "unknown"),
+        lambda record: record.origin.versions.get("torch", ""),
+        lambda record: record.origin.versions.get("torch", "unknown"),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Per-item scores of records and the data of their tasks, loaded when a comparison needs them."""
+"""Scores per example of records and the data of their tasks, loaded when a comparison needs them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class Data(Protocol):
 
 @dataclass(slots=True, eq=False)
 class ItemScores:
-    """Items and task data of comparable records; both are read once and kept.
+    """Scores per example and task data of comparable records; both are read once.
 
-    read: key of a record to its items, such as Store.read_items. load: name of a task, without its version, to its
-    data. Either raises CsebError for what cannot be had.
+    read: returns the scores per example of a key, such as Store.read_items. load: returns the data of a task by its
+    name without version. Both raise CsebError for missing data.
     """
 
     read: Callable[[str], Mapping[str, Items]]
@@ -51,36 +51,36 @@ class ItemScores:
     def contributions(
         self, runs: Mapping[int, Record], tasks: Sequence[str], select: Select
     ) -> tuple[dict[int, Floats], str]:
-        """By seed, what each cluster of items contributes to the average of `tasks`; or {}, and why not in one line.
+        """Return the contributions of clusters of examples to the average of `tasks` by seed; or {} and the reason.
 
-        runs: seed to record, none of them failed or collapsed.
+        runs: records by seed, none of them failed or collapsed.
         """
         for protocol in {record.protocol for record in runs.values()}:
             if doubt := self._doubt(protocol):
                 return {}, doubt
-        found = {}
+        contributions = {}
         for seed, record in runs.items():
             try:
-                found[seed] = average([self._of(record, task, select) for task in tasks])
+                contributions[seed] = average([self._of(record, task, select) for task in tasks])
             except CsebError as error:
                 return {}, plain(str(error))
-        return found, ""
+        return contributions, ""
 
     def _of(self, record: Record, task: str, select: Select) -> Floats:
         place = (record.key, task, select)
         if place not in self._contributions:
             self._read(record, select)
         if place not in self._contributions:
-            raise BadResults(f"items/{record.key}.npz does not hold {task}/{select}")
+            raise BadResults(f"items/{record.key}.npz does not contain {task}/{select}")
         return self._contributions[place]
 
     def _read(self, record: Record, select: Select) -> None:
-        """All tasks of a record at once: its items are one file."""
-        held = self.read(record.key)
+        """Read all tasks of a record at once: they are in one file."""
+        scores = self.read(record.key)
         for task in record.protocol.tasks:
-            if (name := f"{task}/{select}") not in held:
+            if (name := f"{task}/{select}") not in scores:
                 continue
-            items, data = held[name], self.load(_bare(task))
+            items, data = scores[name], self.load(_bare(task))
             if task not in self.clusters:
                 self.clusters[task] = Clusters.of(data.clusters())
             clusters = self.clusters[task]
@@ -95,7 +95,7 @@ class ItemScores:
             )
 
     def _doubt(self, protocol: Measured) -> str:
-        """Why the data at hand cannot be used, or "": they must be those that the records were made with."""
+        """Return why the task data cannot be used, or "": they must be those of the records."""
         if protocol not in self._doubts:
             named = [*protocol.tasks, *filter(None, [protocol.dev])]
             try:
@@ -109,16 +109,16 @@ class ItemScores:
 
 
 def _influence(data: Data, items: Items, whose: str) -> Floats:
-    """Of each item, (N,) and finite. Raises: BadResults for items of another task."""
+    """Return the influence of each example, (N,) and finite. Raises: BadResults for scores of another task."""
     try:
-        found = np.asarray(data.influence(items), dtype=np.float64)
+        influence = np.asarray(data.influence(items), dtype=np.float64)
     except (ValueError, IndexError, TypeError) as error:
         raise BadResults(f"{whose} does not fit its task: {error}") from None
-    if found.shape != (len(items),) or not np.isfinite(found).all():
+    if influence.shape != (len(items),) or not np.isfinite(influence).all():
         raise BadResults(f"{whose} does not fit its task: no finite influence of each item")
-    return found
+    return influence
 
 
 def _bare(task: str) -> str:
-    """`sts12@1` without its version, which `stale` has checked."""
+    """Return the name of a task without its version, which `stale` has checked."""
     return task.rpartition("@")[0]

@@ -1,8 +1,7 @@
-"""Methods of a study against each other: differences paired by seed, on the same test items.
+"""Paired comparisons of methods: differences by seed, on the same test examples.
 
-A sample is one method at one size: points by seed, and what each cluster of test items contributes to them. Every
-comparison is worked out from two samples, so that a single task, an average over tasks and the area under a curve over
-sizes are compared in the same way.
+A sample is one method at one size: scores by seed, and the contribution of each cluster of test examples to them. A
+single task, an average over tasks and the area under a curve over sizes are compared in the same way.
 """
 
 from __future__ import annotations
@@ -87,8 +86,8 @@ class Family:
 def samples(
     study: Study, size: int, tasks: Sequence[str], select: Select, item_scores: ItemScores | None = None
 ) -> list[Sample]:
-    """Every method that has points at this size, in the order of the study, tasks averaged within a seed."""
-    found = []
+    """Return a sample of every method with scores at this size; tasks are averaged within a seed."""
+    scored_methods = []
     what = f"reading methods at {size:,} sentences"
     for method in counted(study.methods, what, len(study.methods)):
         runs = study.runs.get((method, size), {})
@@ -100,8 +99,8 @@ def samples(
         lacking = "no items were asked for"
         if item_scores is not None:
             contributions, lacking = item_scores.contributions({seed: runs[seed] for seed in points}, tasks, select)
-        found.append(Sample(method, points, contributions, lacking))
-    return found
+        scored_methods.append(Sample(method, points, contributions, lacking))
+    return scored_methods
 
 
 def curve(sizes: Sequence[int], by_size: Sequence[Sequence[Sample]]) -> list[Sample]:
@@ -125,20 +124,20 @@ def curve(sizes: Sequence[int], by_size: Sequence[Sequence[Sample]]) -> list[Sam
 
 
 def against(baseline: str, found: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
-    """Every other method beside the baseline, which comes first in each pair."""
+    """Return pairs of the baseline and every other method."""
     [first] = [one for one in found if one.method == baseline]
     return [(first, one) for one in found if one is not first]
 
 
 def all_pairs(found: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
-    """Every two methods once, in the order of the study."""
+    """Return every pair of methods once, in the order of the study."""
     return list(combinations(found, 2))
 
 
 def family(
     pairs: Iterable[tuple[Sample, Sample]], margin: float = MARGIN, correct: Callable[[Floats], Floats] = holm
 ) -> Family:
-    """Compare and correct. Pairs with no seed in common are left out."""
+    """Compare pairs and correct their p-values together. Pairs without a common seed are left out."""
     shared = [(a, b, sorted(set(a.points) & set(b.points))) for a, b in pairs]
     pairs_compared = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
     raw = [found.p for *_, found in counted(pairs_compared, "comparing methods", len(pairs_compared))]
@@ -153,7 +152,7 @@ def family(
 
 
 def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
-    """The comparison of two samples at these seeds; its item part is None unless both have theirs at all of them."""
+    """Return the comparison of two samples at these seeds; without example variance unless both have contributions."""
     first, second = (np.array([one.points[seed] for seed in seeds]) for one in (a, b))
     items = None
     if all(seed in one.contributions for one in (a, b) for seed in seeds):
@@ -164,9 +163,9 @@ def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
 def best_methods(
     study: Study, size: int, tasks: Sequence[str], select: Select, item_scores: ItemScores | None = None
 ) -> tuple[str, ...]:
-    """Methods of one column to print in bold: the highest mean, and all tested and not significantly different from it.
+    """Return the methods of one column to print in bold: the best, and those not significantly different from it.
 
-    A method with too few seeds for a verdict is not among them; all are returned where that holds of the highest mean.
+    A method with too few seeds for a test is left out; all are returned if that holds for the best one.
     """
     found = sorted(samples(study, size, tasks, select, item_scores), key=lambda one: -one.mean)
     names = [one.method for one in found]

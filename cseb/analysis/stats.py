@@ -17,11 +17,11 @@ Spread = Literal["std", "ci95", "sem", "range"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One method at one size, over the seeds that were planned; or its difference to another, seed by seed.
+    """One method at one size over the planned seeds, or its difference to another cell, seed by seed.
 
     mean: points, None when no seed contributes. sd: sample standard deviation (ddof = 1), None below two seeds.
     values: seed to points. absent: seed to the reason why it contributes nothing. keys: seed to the record behind it.
-    best: whether nothing beside it is better beyond doubt, None where nobody has asked.
+    best: whether no other cell is significantly better; None if this was not tested.
     """
 
     mean: float | None
@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The lowest and the highest seed, None below two seeds."""
+        """Lowest and highest value; None below two seeds."""
         return (min(self.values.values()), max(self.values.values())) if self.n > 1 else None
 
     @property
@@ -92,33 +92,33 @@ class Cell:
 
 
 def cell(runs: Mapping[int, Record], seeds: Sequence[int], tasks: Sequence[str], select: Select) -> Cell:
-    """The cell of one method at one size. runs: seed to record; seeds: those planned; tasks: those averaged."""
+    """Return the cell of one method at one size. runs: records by seed; seeds: those planned; tasks: to average."""
     scores = {seed: score(runs.get(seed), tasks, select) for seed in seeds}
     return _over(scores, {seed: runs[seed].key for seed in seeds if seed in runs})
 
 
-def difference(one: Cell, other: Cell) -> Cell:
-    """`one` less `other` under the same seed, hence on the same sentences in the same order.
+def difference(cell: Cell, other: Cell) -> Cell:
+    """Return the difference of two cells under the same seeds, hence on the same sentences in the same order.
 
-    A seed that lacks either drops out, for the reason that `one` gives first.
+    A seed that is missing in either is absent, for the reason of `cell` first.
     """
     scores: dict[int, float | Absent] = {}
-    for seed in sorted({*one.values, *one.absent}):
-        if seed in one.values and seed in other.values:
-            scores[seed] = one.values[seed] - other.values[seed]
+    for seed in sorted({*cell.values, *cell.absent}):
+        if seed in cell.values and seed in other.values:
+            scores[seed] = cell.values[seed] - other.values[seed]
         else:
-            scores[seed] = one.absent.get(seed) or other.absent.get(seed) or "missing"
-    return _over(scores, one.keys)
+            scores[seed] = cell.absent.get(seed) or other.absent.get(seed) or "missing"
+    return _over(scores, cell.keys)
 
 
 def score(record: Record | None, tasks: Sequence[str], select: Select) -> float | Absent:
-    """Points of one run, averaged over `tasks`, or why there are none: an average never leaves a task out."""
+    """Return the score of one run, averaged over all of `tasks`, or why there is none."""
     if record is None:
         return "missing"
     if record.status == "failed":
         return "failed"
-    found = record.points(select)
-    values = [found[task] for task in tasks if task in found]
+    by_task = record.points(select)
+    values = [by_task[task] for task in tasks if task in by_task]
     points = [value for value in values if value is not None]
     if len(points) < len(values):
         return "collapsed"
@@ -139,14 +139,14 @@ def _over(scores: Mapping[int, float | Absent], keys: Mapping[int, str]) -> Cell
     )
 
 
-# What numpy's own functions say, to the bit, in a tenth of their time: of ten thousand short lists that is most of it.
+# Equal bits to numpy's own functions, in a tenth of their time for short lists.
 def _average(points: Sequence[float] | npt.NDArray[np.float64]) -> float:
-    """As np.mean."""
+    """Return the same as np.mean."""
     return float(np.add.reduce(points) / len(points))
 
 
 def _deviation(points: npt.NDArray[np.float64]) -> float:
-    """As np.std with ddof=1."""
+    """Return the same as np.std with ddof=1."""
     return float(np.sqrt(np.add.reduce((points - _average(points)) ** 2) / (len(points) - 1)))
 
 

@@ -62,7 +62,7 @@ class Study:
         return "" if self.untrained else tag(self.records[0].corpus)
 
     def chosen(self, tasks: Sequence[str] = ()) -> tuple[str, ...]:
-        """Tasks to average: those asked for, or those that share the first task's protocol. Raises: BadResults."""
+        """Return the tasks to average: those named, or those of the first task's protocol. Raises: BadResults."""
         main = next(iter(self.tasks.values()))
         found = self.named(tasks) or tuple(task for task, measure in self.tasks.items() if measure == main)
         if len(measures := sorted({self.tasks[task] for task in found})) > 1:
@@ -70,7 +70,7 @@ class Study:
         return found
 
     def named(self, tasks: Sequence[str]) -> tuple[str, ...]:
-        """Tasks as typed, with or without their version, as the records call them, each once. Raises: BadResults."""
+        """Return tasks, typed with or without version, by their names in the records. Raises: BadResults."""
         full = {task.rpartition("@")[0]: task for task in self.tasks} | {task: task for task in self.tasks}
         for task in tasks:
             if task not in full:
@@ -85,7 +85,7 @@ def choose(
     fractions: Sequence[float] = (),
     sizes: Sequence[int] = (),
 ) -> list[Record]:
-    """The records of these methods and of these fractions or sizes of the corpus; all where none is named.
+    """Return the records of these methods and of these fractions or sizes of the corpus; all where none is named.
 
     Raises: BadResults on one that no record has.
     """
@@ -170,7 +170,7 @@ def _ordered(planned: Sequence[str], rows: Sequence[str], older: Sequence[str]) 
 
 
 def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
-    """Seeds of one cell share all options, and there is one record for each; True for a second one that is allowed."""
+    """Refuse other options within a cell, and two records of one seed; return True for an allowed second one."""
     if other is None or (record.resolved == other.resolved and record.seed != other.seed):
         return False
     where = f"{plain(record.method)} on {quantity(record.subset.size, 'sentence')}"
@@ -193,7 +193,7 @@ def _method(record: Record) -> str:
 
 
 def _encoder_rows(records: list[Record]) -> Callable[[Record], str]:
-    """Names of encoders, with their hash where two share a name, and with the method where there are several."""
+    """Return a function that names rows by encoder, with hash or method where needed to distinguish them."""
     names: dict[str, set[str]] = {}
     for record in records:
         names.setdefault(_bare(record.encoder), set()).add(record.encoder.sha256)
@@ -221,7 +221,7 @@ def _ages(records: Sequence[Record]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _bare(source: Source) -> str:
-    """The last part of a path or hub name."""
+    """Return the last part of a path or hub name."""
     return plain(source.name.rstrip("/").rpartition("/")[2])
 
 
@@ -230,7 +230,7 @@ def _listed(numbers: Iterable[float]) -> str:
 
 
 def _measures(records: list[Record]) -> dict[str, str]:
-    """Task to the protocol of its score; a task that nobody has scored is taken to belong to the first one's."""
+    """Return the protocol of each task; a task without any score is assigned the first one's."""
     found: dict[str, str] = {}
     for heads in dict.fromkeys(record.measured() for record in records):  # of a grid, one for all
         for task, protocol, _ in heads:

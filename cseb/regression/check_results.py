@@ -23,9 +23,9 @@ QUESTIONS: dict[Question, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """One cell under one question. ok: None where it cannot be checked; text then says why.
+    """The result of one check of one cell.
 
-    moved: whether the numbers compared are not the same, in whichever digit.
+    ok: None if it cannot be checked; text then says why. moved: whether the numbers differ in any digit.
     """
 
     question: Question
@@ -36,30 +36,31 @@ class CheckResult:
 
     @property
     def word(self) -> str:
-        """How lines begin."""
+        """The beginning of its line."""
         return {True: "ok ", False: "BAD", None: "-- "}[self.ok]
 
 
 def terminal(results: Sequence[CheckResult]) -> str:
-    """For each question its outcome, and under it every cell that is not exactly as it was."""
-    found = []
-    for question, asked in QUESTIONS.items():
-        held = [one for one in results if one.question == question]
-        if held:
-            found.append(f"{question}: {asked} {_count(held)}")
-            shown = [one for one in held if one.ok is not True or one.moved]
-            found += [f"  {line}" for line in aligned((f"{one.word} {one.cell}", one.text) for one in shown)]
-    if any(one.ok is False and one.question != "paper" for one in results):
-        found.append(ADVICE)
-    return "\n".join([*found, ""])
+    """Return the outcome of each kind of check, and below it every cell that is not identical."""
+    lines = []
+    for question, words in QUESTIONS.items():
+        answers = [result for result in results if result.question == question]
+        if answers:
+            lines.append(f"{question}: {words} {_count(answers)}")
+            shown = [result for result in answers if result.ok is not True or result.moved]
+            rows = aligned((f"{result.word} {result.cell}", result.text) for result in shown)
+            lines += [f"  {row}" for row in rows]
+    if any(result.ok is False and result.question != "paper" for result in results):
+        lines.append(ADVICE)
+    return "\n".join([*lines, ""])
 
 
-def _count(held: Sequence[CheckResult]) -> str:
-    asked = [one for one in held if one.ok is not None]
-    if not asked:
+def _count(results: Sequence[CheckResult]) -> str:
+    checked = [result for result in results if result.ok is not None]
+    if not checked:
         return "not checked"
-    bad = sum(one.ok is False for one in asked)
-    moved = sum(one.moved for one in asked)
-    summary = f"{'YES' if bad else 'no'}" if held[0].question != "paper" else f"{'not all' if bad else 'yes'}"
-    aside = "" if held[0].question == "paper" else f", {len(asked) - moved} of them identical to the last bit"
-    return f"{summary}; {len(asked) - bad} of {quantity(len(asked), 'cell')} as expected{aside}"
+    bad = sum(result.ok is False for result in checked)
+    moved = sum(result.moved for result in checked)
+    summary = f"{'YES' if bad else 'no'}" if results[0].question != "paper" else f"{'not all' if bad else 'yes'}"
+    aside = "" if results[0].question == "paper" else f", {len(checked) - moved} of them identical to the last bit"
+    return f"{summary}; {len(checked) - bad} of {quantity(len(checked), 'cell')} as expected{aside}"

@@ -1,4 +1,4 @@
-"""Did training drift? Fresh records against expected ones, cell by cell; no number is adjusted."""
+"""Compare the scores of fresh and expected records, cell by cell, within a tolerance."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ Place = tuple[str, int, int, str, str]  # method as typed, sentences, seed, sha2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriftCheck:
-    """One method, size, seed and checkpoint: what was found, what was expected, in points averaged over the tasks.
+    """Found and expected score of one method, size, seed and checkpoint, averaged over the tasks.
 
-    difference: found minus expected. worst: the task that moved most, and by how much. reason: why there is nothing to
-    compare, or "".
+    worst: the task that changed most, and by how much. reason: why there is nothing to compare, or "".
     """
 
     method: str
@@ -41,17 +40,17 @@ class DriftCheck:
 
     @property
     def difference(self) -> float | None:
-        """Found minus expected, or None when one of them is lacking."""
+        """Found minus expected; None if one is missing."""
         return None if self.found is None or self.expected is None else self.found - self.expected
 
     @property
     def ok(self) -> bool:
-        """Whether both are there and no further apart than allowed."""
+        """Whether both scores are there and differ by no more than allowed."""
         return not self.reason and self.difference is not None and abs(self.difference) <= self.allowed + ROUNDING
 
     @property
     def result(self) -> CheckResult:
-        """This check among the results of `cseb check`."""
+        """This check as a result of `cseb check`."""
         text = f"{_points(self.found)}, expected {_points(self.expected)}"
         if self.difference:
             text += f", moved by {self.difference:+.4g}"
@@ -67,28 +66,38 @@ class DriftCheck:
 def compare(
     fresh: Iterable[Record], expected: Iterable[Record], tolerance: float, limits: Mapping[str, float] = NONE
 ) -> list[DriftCheck]:
-    """One check for each cell, seed and checkpoint on either side; missing, failed and extra ones are not ok.
+    """Return a check for each cell, seed and checkpoint on either side; missing, failed and extra ones are not ok.
 
-    tolerance: points that an average over tasks may differ by, in either direction; limits: the same for single methods
-    by name, which win. Raises: BadResults when a side has two records for one cell and seed; BadSpec when one of them
-    is not a number from 0 to 100.
+    Args:
+        fresh: The new records.
+        expected: The expected records.
+        tolerance: Largest difference of an average over tasks, in points.
+        limits: The same for single methods, which take precedence.
+
+    Raises:
+        BadResults: A side has two records for one cell and seed.
+        BadSpec: A tolerance is not a number from 0 to 100.
     """
     for allowed in (tolerance, *limits.values()):
         between(0, 100, allowed, "tolerance")
     found, wanted = _by_place(fresh), _by_place(expected)
     checks = []
     for place in sorted({*found, *wanted}):
-        here, there = found.get(place), wanted.get(place)
-        twin = _twin(place, found if here is None else wanted)
+        new, old = found.get(place), wanted.get(place)
+        twin = _twin(place, found if new is None else wanted)
         allowed = limits.get(place[0], tolerance)
-        checks += [_check(here, there, twin, select, allowed) for select in _selects(here, there)]
+        checks += [_check(new, old, twin, select, allowed) for select in _selects(new, old)]
     return checks
 
 
 def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]:
-    """Make these records what is expected; others of the same method, size and seed go. Scores per item are not kept.
+    """Store records as expected ones, in place of others of the same method, size and seed; without scores per example.
 
-    Returns the keys written and the keys removed. Raises: BadResults, before anything is written, on a failed job.
+    Returns:
+        The keys written and the keys removed.
+
+    Raises:
+        BadResults: A record is of a failed job; then nothing is written.
     """
     records = {(record.method, record.subset.size, record.seed): record for record in _by_place(fresh).values()}
     for record in records.values():
@@ -98,7 +107,7 @@ def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]
     store.prepare()
     old, _ = store.load()
     written = {record.key for record in records.values()}
-    outdated = {one.key for one in old if (one.method, one.subset.size, one.seed) in records} - written
+    outdated = {record.key for record in old if (record.method, record.subset.size, record.seed) in records} - written
     for record in records.values():
         store.write(record, {})
     for key in outdated:
@@ -107,68 +116,66 @@ def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]
 
 
 def _by_place(records: Iterable[Record]) -> dict[Place, Record]:
-    found: dict[Place, Record] = {}
-    for one in records:
-        place = (one.method, one.subset.size, one.seed, one.encoder.sha256, one.corpus.sha256)
-        if (other := found.setdefault(place, one)) is not one:
-            raise BadResults(f"{_named(one)} has two records, {other.key}.json and {one.key}.json; remove one")
-    return found
+    by_place: dict[Place, Record] = {}
+    for record in records:
+        place = (record.method, record.subset.size, record.seed, record.encoder.sha256, record.corpus.sha256)
+        if (other := by_place.setdefault(place, record)) is not record:
+            raise BadResults(f"{_named(record)} has two records, {other.key}.json and {record.key}.json; remove one")
+    return by_place
 
 
 def _twin(place: Place, others: Mapping[Place, Record]) -> Record | None:
-    """The record of the same method, size and seed on another encoder or corpus."""
-    return next((one for other, one in others.items() if other[:3] == place[:3]), None)
+    """Return the record of the same method, size and seed on another encoder or corpus."""
+    return next((record for other, record in others.items() if other[:3] == place[:3]), None)
 
 
 def _selects(*records: Record | None) -> list[Select]:
-    """Checkpoints that either side has scored; the last one when neither has a score at all."""
+    """Return the checkpoints that either side has scored; the last one if neither has a score."""
     return sorted({score.select for record in records if record for score in record.scores}) or ["last"]
 
 
-def _check(
-    here: Record | None, there: Record | None, twin: Record | None, select: Select, allowed: float
-) -> DriftCheck:
-    some = here or there
-    assert some is not None, "a place comes from a record"
-    found, expected = (score(one, some.protocol.tasks, select) for one in (here, there))
+def _check(new: Record | None, old: Record | None, twin: Record | None, select: Select, allowed: float) -> DriftCheck:
+    record = new or old
+    assert record is not None, "a place comes from a record"
+    found, expected = (score(run, record.protocol.tasks, select) for run in (new, old))
     return DriftCheck(
-        method=some.method,
-        fraction=some.subset.fraction,
-        size=some.subset.size,
-        seed=some.seed,
+        method=record.method,
+        fraction=record.subset.fraction,
+        size=record.subset.size,
+        seed=record.seed,
         select=select,
         found=None if isinstance(found, str) else found,
         expected=None if isinstance(expected, str) else expected,
         allowed=allowed,
-        worst=_worst(here, there, select),
-        reason=_reason(here, there, twin, found, expected),
+        worst=_worst(new, old, select),
+        reason=_reason(new, old, twin, found, expected),
     )
 
 
 def _reason(
-    here: Record | None, there: Record | None, twin: Record | None, found: float | str, expected: float | str
+    new: Record | None, old: Record | None, twin: Record | None, found: float | str, expected: float | str
 ) -> str:
-    if here is None or there is None:
-        some = here or there
-        if twin is not None and some is not None:
-            return f"made with {_inputs(some)}, the other side with {_inputs(twin)}"
-        return "no record" if here is None else "not expected"
-    if here.protocol.tasks != there.protocol.tasks:
-        return f"tasks are {', '.join(here.protocol.tasks)}, expected {', '.join(there.protocol.tasks)}"
+    if new is None or old is None:
+        record = new or old
+        if twin is not None and record is not None:
+            return f"made with {_inputs(record)}, the other side with {_inputs(twin)}"
+        return "no record" if new is None else "not expected"
+    if new.protocol.tasks != old.protocol.tasks:
+        return f"tasks are {', '.join(new.protocol.tasks)}, expected {', '.join(old.protocol.tasks)}"
     if isinstance(found, str):
-        return f"failed: {plain(here.failure.reason)}" if here.failure else found
+        return f"failed: {plain(new.failure.reason)}" if new.failure else found
     return f"the expectation itself is {expected}" if isinstance(expected, str) else ""
 
 
-def _worst(here: Record | None, there: Record | None, select: Select) -> tuple[str, float] | None:
-    if here is None or there is None:
+def _worst(new: Record | None, old: Record | None, select: Select) -> tuple[str, float] | None:
+    if new is None or old is None:
         return None
     found, expected = (
-        {one.task: one.value for one in record.scores if one.select == select and one.value is not None}
-        for record in (here, there)
+        {score.task: score.value for score in record.scores if score.select == select and score.value is not None}
+        for record in (new, old)
     )
-    moved = [(task, found[task] - expected[task]) for task in found if task in expected]
-    return max(moved, key=lambda one: abs(one[1]), default=None)
+    changes = [(task, found[task] - expected[task]) for task in found if task in expected]
+    return max(changes, key=lambda change: abs(change[1]), default=None)
 
 
 def _named(record: Record) -> str:

@@ -1,4 +1,4 @@
-"""Fresh records against the ones that a benchmark is expected to give: by our code, and by drift."""
+"""Compare fresh records with the expected ones of a benchmark: bit by bit, and within tolerances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cseb.regression.reference import Reference, Repeatability
 
 
 def expected_records(expected: Store, benchmark: str) -> list[Record]:
-    """What is expected. Raises: BadResults where nothing is."""
+    """Return the expected records. Raises: BadResults if there are none."""
     records = expected.load()[0] if expected.exists() else []
     if not records:
         raise BadResults(f"nothing is expected in {expected.folder}; make it with: cseb check {benchmark} --update")
@@ -25,9 +25,9 @@ def expected_records(expected: Store, benchmark: str) -> list[Record]:
 def against_expected(
     tolerance: float | None, fresh: Store, records: Sequence[Record], expected: Store, name: str
 ) -> list[CheckResult]:
-    """Whether every bit came back, and whether averages stay within their limits.
+    """Return whether every bit is equal, and whether averages stay within their limits.
 
-    tolerance: of the benchmark's file, in points; name: of the benchmark as typed. Raises: BadBenchmark, BadResults.
+    tolerance: of the benchmark's file, in points. name: of the benchmark as typed. Raises: BadBenchmark, BadResults.
     """
     reference, wanted = references.read(expected.folder), expected_records(expected, name)
     checks = drift.compare(records, wanted, *_limits(tolerance, reference.repeatability, wanted, name))
@@ -35,10 +35,13 @@ def against_expected(
 
 
 def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[int, int, str]:
-    """Make fresh records what is expected.
+    """Store fresh records as the expected ones.
 
-    Returns how many were written and how many removed, and what differs from the machine that repeatability was
-    measured on, "" for nothing. Raises: BadResults.
+    Returns:
+        How many were written, how many removed, and what differs from the machine on which repeatability was measured.
+
+    Raises:
+        BadResults: A record is of a failed job, or the folders are the same.
     """
     if expected.folder.resolve() == fresh.folder.resolve():
         raise BadResults(f"{expected.folder} cannot be updated from itself")
@@ -48,7 +51,7 @@ def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[in
     kept = {
         name: digest for name, digest in old.items.items() if name.partition("/")[0] in expected.keys() - {*written}
     }
-    new = {name: each for key in written for name, each in references.digests(key, fresh.read_items(key)).items()}
+    new = {name: digest for key in written for name, digest in references.digests(key, fresh.read_items(key)).items()}
     references.write(expected.folder, old.model_copy(update={"conditions": conditions, "items": kept | new}))
     why = references.condition_difference(conditions, old.repeatability.conditions) if old.repeatability else ""
     return len(written), len(removed), why
@@ -59,27 +62,28 @@ def _by_code(
 ) -> list[CheckResult]:
     here = references.conditions(records)
     if not reference.conditions:
-        why = "it is not known on what the expected records were made; --update writes it down"
+        why = "the machine of the expected records is unknown; --update stores it"
     elif not (why := references.condition_difference(here, reference.conditions)):
         digests: dict[str, str] = {}
-        for one in records:
-            digests |= references.digests(one.key, fresh.read_items(one.key)) if one.status == "done" else {}
+        for record in records:
+            if record.status == "done":
+                digests |= references.digests(record.key, fresh.read_items(record.key))
         return unchanged(records, wanted, digests, reference.items)
-    return [CheckResult(question="code", cell="all", ok=None, text=f"other bits are to be expected: {why}")]
+    return [CheckResult(question="code", cell="all", ok=None, text=f"bits may differ: {why}")]
 
 
 def _limits(
     tolerance: float | None, measured: Repeatability | None, wanted: Sequence[Record], name: str
 ) -> tuple[float, Mapping[str, float]]:
-    """The tolerance of the benchmark's file, and what was measured for single methods, which wins.
+    """Return the tolerance of the benchmark's file, and the measured ones of single methods, which take precedence.
 
-    Where repeats moved by more than the floor, predictions turn, and no limit is below what one of them moves.
+    If repeats vary by more than FLOOR, predictions change, and no limit is below the effect of one prediction.
     """
-    cells = sum(len({score.select for score in one.scores}) for one in wanted)
-    names = {one.method for one in wanted}
-    least = max((references.one_prediction(one) for one in wanted), default=0.0)
-    limits = {one: limit for one in names if measured and (limit := measured.limit(one, cells)) is not None}
-    limits = {one: max(limit, least) if limit > references.FLOOR else limit for one, limit in limits.items()}
+    cells = sum(len({score.select for score in record.scores}) for record in wanted)
+    names = {record.method for record in wanted}
+    least = max((references.one_prediction(record) for record in wanted), default=0.0)
+    limits = {method: limit for method in names if measured and (limit := measured.limit(method, cells)) is not None}
+    limits = {method: max(limit, least) if limit > references.FLOOR else limit for method, limit in limits.items()}
     if tolerance is None and (missing := sorted(names - set(limits))):
         raise BadBenchmark(
             f"the benchmark {name} has no limit for {missing[0]}; add a tolerance in points to its file, such as "

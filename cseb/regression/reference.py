@@ -1,4 +1,4 @@
-"""What lies beside expected records: under what they were made, digests of their items, and how far repeats scatter.
+"""The file beside expected records: their conditions, digests of their scores per example, and repeatability.
 
 Repeatability: two runs of the same job under conditions nobody controls are expected to lie no further apart than 2.8
 standard deviations of such repeats in 95 of 100 cases (ISO 5725-6, section 4.1). That is 1.96 sqrt(2) for one pair;
@@ -27,13 +27,13 @@ from cseb.records.record import Record
 FILE = "reference.json"
 RISK = 0.05  # of calling one of all cells drifted when none is
 FLOOR = 0.01  # points: 1e-4 of a correlation, which sums in another order can move without any training
-LEAST = 5  # repeats from which a deviation is estimated
+LEAST = 5  # repeats needed to estimate a standard deviation
 
 Conditions = dict[str, str]  # such as {"cpu": "...", "torch": "2.9.0"}
 
 
 class Repeatability(BaseModel):
-    """How repeats of pinned cells scatter. sd: points, by method. varied: what was not the same in them."""
+    """Variation of repeated cells. sd: points, by method. varied: what differed between the repeats."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -44,7 +44,7 @@ class Repeatability(BaseModel):
     sd: dict[str, Annotated[FiniteFloat, Field(ge=0)]]
 
     def limit(self, method: str, cells: int = 1) -> float | None:
-        """Points that each of so many averages may move from its reference; None for a method that was not repeated."""
+        """Return the points that each of `cells` averages may change by; None for a method that was not repeated."""
         if method not in self.sd:
             return None
         factor = sqrt(2) * NormalDist().inv_cdf(1 - RISK / (2 * max(cells, 1)))
@@ -52,7 +52,7 @@ class Repeatability(BaseModel):
 
 
 class Reference(BaseModel):
-    """items: key of a record and checkpoint ("KEY/best") to the digest of all its items."""
+    """The content of the file. items: digests of scores per example by key and checkpoint, such as "KEY/best"."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -62,7 +62,7 @@ class Reference(BaseModel):
 
 
 def one_prediction(record: Record) -> float:
-    """Points that the average over tasks moves by when one prediction turns; 0 where no score counts predictions.
+    """Return the points by which one changed prediction changes the average over tasks; 0 without accuracies.
 
     Accuracies are rounded to two decimals, so that one of them may move by 0.01 more.
     """
@@ -72,7 +72,7 @@ def one_prediction(record: Record) -> float:
 
 
 def read(folder: Path) -> Reference:
-    """What lies in the folder of expected records; an empty reference where there is none. Raises: BadResults."""
+    """Return the reference of a folder of expected records; an empty one if it has none. Raises: BadResults."""
     path = folder / FILE
     try:
         return Reference.model_validate_json(read_bytes(path, 64 * MIB)) if path.exists() else Reference()
@@ -83,7 +83,7 @@ def read(folder: Path) -> Reference:
 
 
 def write(folder: Path, reference: Reference) -> None:
-    """Store it beside the records. Raises: BadResults."""
+    """Store a reference beside the records. Raises: BadResults."""
     try:
         write_whole(folder / FILE, [reference.model_dump_json(indent=1).encode() + b"\n"])
     except OSError as error:
@@ -91,29 +91,31 @@ def write(folder: Path, reference: Reference) -> None:
 
 
 def conditions(records: Iterable[Record]) -> Conditions:
-    """What decides how sums are rounded: processor, device, threads, number format, libraries."""
-    origins = {(one.origin.machine, one.origin.device, one.origin.dtype, one.protocol.threads) for one in records}
-    machine, device, dtype, threads = ("/".join(sorted({str(each[place]) for each in origins})) for place in range(4))
-    versions = {name: held for one in records for name, held in one.origin.versions.items()}
+    """Return what changes the rounding of sums: processor, device, threads, number format, libraries."""
+    origins = {(run.origin.machine, run.origin.device, run.origin.dtype, run.protocol.threads) for run in records}
+    machine, device, dtype, threads = (
+        "/".join(sorted({str(origin[place]) for origin in origins})) for place in range(4)
+    )
+    versions = {name: version for record in records for name, version in record.origin.versions.items()}
     found = {"cpu": processor(), "machine": machine, "device": device, "dtype": dtype, "threads": threads}
-    linear = "/".join(sorted({one.origin.linear for one in records} - {""}))
+    linear = "/".join(sorted({record.origin.linear for record in records} - {""}))
     return found | versions | ({"linear": linear} if linear else {})
 
 
 def differing(here: Conditions, there: Conditions) -> list[str]:
-    """Names of the conditions in which two runs differ."""
+    """Return the names of the conditions in which two runs differ."""
     return [name for name in {**there, **here} if here.get(name) != there.get(name)]
 
 
 def condition_difference(here: Conditions, there: Conditions) -> str:
-    """In which conditions two runs differ, and what they are, or ""."""
+    """Return the conditions in which two runs differ, with both values; "" if there are none."""
     return ", ".join(
         f"{name} is {here.get(name, 'none')} here, {there.get(name, 'none')} there" for name in differing(here, there)
     )
 
 
 def digests(key: str, items: Mapping[str, Items]) -> dict[str, str]:
-    """One digest of all items of a record for each of its checkpoints: equal only if every bit is."""
+    """Return a digest of all scores per example for each checkpoint of a record."""
     found = {}
     for select in sorted({name.rpartition("/")[2] for name in items}):
         digest = hashlib.sha256()

@@ -72,7 +72,7 @@ def test_items_of_another_length_or_checkpoint_are_refused() -> None:
     world.items[records[-1].key] = {"one@1/best": np.zeros(200)}
     first, second = samples(gather(records), 100, TASKS, "last", world.item_scores())
     assert "has 199 items, the task 200" in first.lacking
-    assert "does not hold one@1/last" in second.lacking
+    assert "does not contain one@1/last" in second.lacking
 
 
 def test_a_family_is_corrected_together_and_says_its_size() -> None:
