@@ -81,10 +81,10 @@ def test_a_higher_rate_moves_vectors_further(tiny: Tiny) -> None:
 
 
 def test_the_two_views_of_scd_have_their_own_rates(tiny: Tiny) -> None:
-    settled = "scd+none+recipe(steps=1,batch_size=8,warmup=0)+multi_dropout(rates={})"
+    template = "scd+none+recipe(steps=1,batch_size=8,warmup=0)+multi_dropout(rates={})"
 
     def loss(rates: str) -> float:
-        built = build(parse_method(settled.format(rates) + "-cross_correlation").at(1.0), tiny("bert"), 0)
+        built = build(parse_method(template.format(rates) + "-cross_correlation").at(1.0), tiny("bert"), 0)
         return train(built, SENTENCES, 0, "cpu", None, lambda look: None).curve[0][1]
 
     assert loss("(0.0,0.0)") == pytest.approx(20, abs=1e-4)

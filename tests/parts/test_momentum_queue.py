@@ -29,8 +29,8 @@ def test_push_puts_the_newest_first_and_drops_the_oldest() -> None:
 
 def queue_of(tiny: Callable[[str], Path], sentences: int, **options: object) -> tuple[Queue, object]:
     built = build(parse_method("simcse+recipe(steps=2)").at(1.0), tiny("bert"), seed=0)
-    settled = {"size": 3, "momentum": 0.9, "dropout": 0.0, "mask_self": "auto", **options}
-    queue = Queue(**settled)  # type: ignore[arg-type]
+    defaults = {"size": 3, "momentum": 0.9, "dropout": 0.0, "mask_self": "auto", **options}
+    queue = Queue(**defaults)  # type: ignore[arg-type]
     queue.start(built.encoder, sentences)
     return queue, built.encoder
 

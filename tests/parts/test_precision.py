@@ -46,9 +46,9 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "jsd_local_global": lambda left, right: jsd_local_global(torch.stack([left, right], dim=1), torch.ones(8, 2), left),
     "spearman": lambda left, right: spearman(cosines(left, right)),
     "nt_xent_knn": lambda left, right: nt_xent_knn(left, right, NEAR, 0.05),
-    "told_from_neighbours": lambda left, right: neighbour_nce(left, right, NEAR, 0.05),
+    "neighbour_nce": lambda left, right: neighbour_nce(left, right, NEAR, 0.05),
     "smoothed": lambda left, right: smoothed(left, right[NEAR], torch.ones(8, 3, dtype=torch.bool), 2.0),
-    "group_whitened": lambda left, right: whiten_groups(left, torch.arange(16), 8, 1e-5),
+    "whiten_groups": lambda left, right: whiten_groups(left, torch.arange(16), 8, 1e-5),
 }
 
 

@@ -56,14 +56,14 @@ def step(left: torch.Tensor, right: torch.Tensor, mask: list[list[int]], seed: i
 
 
 def term(**options: object) -> AMI:
-    settled = {
+    defaults = {
         "layers": (0, 1),
         "slicing": "layer_stride",
         "valid": "positive",
         "samples": 150,
         "scale_by_valid": False,
     }
-    return AMI(**{**settled, **options}, shape=SHAPE)  # type: ignore[arg-type]
+    return AMI(**{**defaults, **options}, shape=SHAPE)  # type: ignore[arg-type]
 
 
 def test_mutual_information_of_two_vectors() -> None:

@@ -15,18 +15,18 @@ Term = Callable[[LossInputs], torch.Tensor]
 
 
 def smooth(**options: object) -> Smooth:
-    settled = {"size": 3, "neighbours": 2, "attention": 2.0, "temperature": 0.5, "exclude_same": False, **options}
-    return Smooth(**settled)  # type: ignore[arg-type]
+    defaults = {"size": 3, "neighbours": 2, "attention": 2.0, "temperature": 0.5, "exclude_same": False, **options}
+    return Smooth(**defaults)  # type: ignore[arg-type]
 
 
 def debiased(**options: object) -> DebiasedNCE:
-    settled = {"temperature": 0.5, "threshold": 0.3, "ascents": 0, "size": 0.1, "form": "released", **options}
-    return DebiasedNCE(**settled)  # type: ignore[arg-type]
+    defaults = {"temperature": 0.5, "threshold": 0.3, "ascents": 0, "size": 0.1, "form": "released", **options}
+    return DebiasedNCE(**defaults)  # type: ignore[arg-type]
 
 
 def virtual(**options: object) -> VirtualNTXent:
-    settled = {"temperature": 0.5, "neighbours": 2, "reach": 1.5, "detach": False, **options}
-    return VirtualNTXent(**settled)  # type: ignore[arg-type]
+    defaults = {"temperature": 0.5, "neighbours": 2, "reach": 1.5, "detach": False, **options}
+    return VirtualNTXent(**defaults)  # type: ignore[arg-type]
 
 
 def rank_mse() -> RankMSE:
