@@ -27,32 +27,32 @@ def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None, mirror: Pat
     with tempfile.TemporaryDirectory() as scratch:
         found = _on_hub(data, files) if mirror is None else _in_folder(data, files, mirror, Path(scratch))
         if to is not None:
-            for one, origin in found:
-                _copy(origin, to / one.file)
+            for data_file, origin in found:
+                _copy(origin, to / data_file.file)
 
 
 def _on_hub(data: DataSet, files: Sequence[DataFile]) -> list[tuple[DataFile, Path]]:
     if data.hub is None:
         raise BadData(f"{data.name} is not on the hub: {how_to_get(data)}, such as {files[0].file}")
     try:
-        held = hub_file(data.hub.repository, data.hub.file)
+        download = hub_file(data.hub.repository, data.hub.file)
     except BadData as error:
         raise BadData(f"{error}, or give its folder with `source`") from error
     if not data.hub.archive:
-        return [(one, held) for one in files]
-    return _all_below(unpacked(held, unpacked_at(held)), data, files, data.hub.file)
+        return [(data_file, download) for data_file in files]
+    return _all_below(unpacked(download, unpacked_at(download)), data, files, data.hub.file)
 
 
 def _in_folder(data: DataSet, files: Sequence[DataFile], mirror: Path, scratch: Path) -> list[tuple[DataFile, Path]]:
     archive = mirror / data.hub.file if data.hub and data.hub.archive else None
-    if archive is not None and archive.is_file() and not all(below(mirror, data, one) for one in files):
+    if archive is not None and archive.is_file() and not all(below(mirror, data, data_file) for data_file in files):
         return _all_below(unpacked(archive, scratch / "unpacked"), data, files, str(archive))
     return _all_below(mirror, data, files, str(mirror))
 
 
 def _all_below(folder: Path, data: DataSet, files: Sequence[DataFile], name: str) -> list[tuple[DataFile, Path]]:
-    found = [(one, below(folder, data, one) or folder / Path(one.file).name) for one in files]
-    if absent := [one.file for one, path in found if not path.is_file()]:
+    found = [(data_file, below(folder, data, data_file) or folder / Path(data_file.file).name) for data_file in files]
+    if absent := [data_file.file for data_file, path in found if not path.is_file()]:
         raise BadData(f"{name} lacks {', '.join(absent[:3])}{', ...' if absent[3:] else ''}; nothing was copied")
     return found
 

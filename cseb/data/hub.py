@@ -107,7 +107,7 @@ def _split_rows(ref: str, column: str, **where: Any) -> Iterator[str]:
             _reach(where["path"], where["revision"])
         for batch in _opened(where).iter(_BATCH):
             columns = columns.found(list(batch), ref)
-            for row in zip(*(batch[one] for one in columns.names), strict=True):
+            for row in zip(*(batch[column_name] for column_name in columns.names), strict=True):
                 number += 1
                 text = columns.line(row, ref, number)
                 length += len(text)

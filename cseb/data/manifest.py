@@ -84,13 +84,13 @@ class DataSet:
     @property
     def rows(self) -> int:
         """Rows of the data set: pairs, sentences, judgements, ..., each counted once."""
-        return sum(one.rows for one in self.files if not one.beside)
+        return sum(data_file.rows for data_file in self.files if not data_file.beside)
 
     @property
     def rated(self) -> int | None:
         """How many of the rows hold a rating, where that is not all that matters."""
-        known = [one.rated for one in self.files if one.rated is not None]
-        return sum(known) if known else None
+        ratings = [data_file.rated for data_file in self.files if data_file.rated is not None]
+        return sum(ratings) if ratings else None
 
 
 @cache
@@ -110,7 +110,7 @@ def on_hub(name: str) -> OnHub:
 
 def files_of(name: str) -> Mapping[str, DataFile]:
     """The files of a data set by their names. Raises: KeyError."""
-    return {one.file: one for one in data_sets()[name].files}
+    return {data_file.file: data_file for data_file in data_sets()[name].files}
 
 
 def named(names: Sequence[str]) -> dict[DataSet, list[DataFile]]:
@@ -125,7 +125,7 @@ def named(names: Sequence[str]) -> dict[DataSet, list[DataFile]]:
         if not matches:
             raise UnknownName("data set or file", name, _names())
         for match, hits in matches.items():
-            found.setdefault(match, {}).update((one.file, one) for one in hits)
+            found.setdefault(match, {}).update((data_file.file, data_file) for data_file in hits)
     return {each: list(found[name].values()) for name, each in data_sets().items() if name in found}
 
 
@@ -134,7 +134,7 @@ def _matching(name: str, data: DataSet) -> list[DataFile]:
     archive = data.hub.archive if data.hub else ""
     if name in {data.name, archive} - {""} or any(map(data.serves, tasks)):
         return list(data.files)
-    return [one for one in data.files if name in (one.file, Path(one.file).name)]
+    return [data_file for data_file in data.files if name in (data_file.file, Path(data_file.file).name)]
 
 
 def _names() -> set[str]:
@@ -142,7 +142,7 @@ def _names() -> set[str]:
     names = {name for name in TASKS if any(data.serves(name) for data in _all())}
     names |= {group for group, tasks in TASK_GROUPS.items() if names & set(tasks)}
     for data in _all():
-        names |= {data.name, *(Path(one.file).name for one in data.files)}
+        names |= {data.name, *(Path(data_file.file).name for data_file in data.files)}
         names |= {data.hub.archive} - {""} if data.hub else set()
     return names
 
@@ -152,11 +152,11 @@ def _all() -> Sequence[DataSet]:
 
 
 def _data_set(name: str, fields: dict[str, Any]) -> DataSet:
-    files = [_data_file(one) for one in fields.pop("files")]
+    files = [_data_file(entry) for entry in fields.pop("files")]
     hub = OnHub(**fields.pop("hub")) if "hub" in fields else None
     return DataSet(name=name, files=tuple(files), hub=hub, **fields)
 
 
 def _data_file(fields: dict[str, Any]) -> DataFile:
-    broken = tuple(Broken(**one) for one in fields.pop("broken", ()))
+    broken = tuple(Broken(**entry) for entry in fields.pop("broken", ()))
     return DataFile(broken=broken, **fields)

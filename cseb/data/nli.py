@@ -23,10 +23,10 @@ def read_nli(path: Path) -> Iterator[Row]:
     """Rows of a file as SNLI and MultiNLI publish them (.jsonl, .tsv, .csv, also .gz). Raises: BadData."""
     table = read_table(path)
     if missing := [name for name in COLUMNS if name not in table.columns]:
-        found = ", ".join(repr(name[:40]) for name in table.columns[:20]) or "none"
+        columns = ", ".join(repr(name[:40]) for name in table.columns[:20]) or "none"
         raise BadData(
             f"{path} has no column {missing[0]!r}; sentence pairs as SNLI and MultiNLI publish them have "
-            f"{', '.join(COLUMNS)}; found: {found}"
+            f"{', '.join(COLUMNS)}; found: {columns}"
         )
     for line, row in zip(table.lines, zip(*map(table.column, COLUMNS), strict=True), strict=True):
         label, premise, hypothesis = row
@@ -43,14 +43,14 @@ def nli_triples(rows: Iterable[Row], seed: int) -> list[str]:
     Where a premise has several of a kind the seed chooses one, whatever other premises there are. Runs of white space
     become one blank. Source: Gao et al. 2021, table 4; which one they took is not documented.
     """
-    found: dict[str, dict[str, list[str]]] = {}
+    by_premise: dict[str, dict[str, list[str]]] = {}
     for label, premise, hypothesis in rows:
-        kinds = found.setdefault(" ".join(premise.split()), {ENTAILMENT: [], CONTRADICTION: []})
+        kinds = by_premise.setdefault(" ".join(premise.split()), {ENTAILMENT: [], CONTRADICTION: []})
         if label in kinds and hypothesis.strip():
             kinds[label].append(" ".join(hypothesis.split()))
     return [
         "\t".join([premise, *(_chosen(seed, premise, label, kinds[label]) for label in (ENTAILMENT, CONTRADICTION))])
-        for premise, kinds in found.items()
+        for premise, kinds in by_premise.items()
         if premise and all(kinds.values())
     ]
 

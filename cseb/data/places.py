@@ -20,29 +20,29 @@ def existing(folder: Path) -> Path:
     return folder
 
 
-def below(folder: Path, data: DataSet, one: DataFile) -> Path | None:
+def below(folder: Path, data: DataSet, data_file: DataFile) -> Path | None:
     """The file below a data folder or one of the folders in it where it is looked for; None if it is not there."""
-    paths = [folder / root / one.file for root in ROOTS]
-    paths += [folder / other / Path(one.file).name for other in data.also]
+    paths = [folder / root / data_file.file for root in ROOTS]
+    paths += [folder / other / Path(data_file.file).name for other in data.also]
     return next((path for path in paths if path.is_file()), None)
 
 
-def locate(data: DataSet, one: DataFile, data_dir: Path | None) -> Path | None:
+def locate(data: DataSet, data_file: DataFile, data_dir: Path | None) -> Path | None:
     """Where a file is read from: below `data_dir`, or without one in the caches; None if it is not there."""
     if data_dir is not None:
-        return below(data_dir, data, one)
-    held = cached(data.hub) if data.hub else None
-    if held is None or data.hub is None or not data.hub.archive:
-        return held
-    return below(unpacked_at(held), data, one)
+        return below(data_dir, data, data_file)
+    archive = cached(data.hub) if data.hub else None
+    if archive is None or data.hub is None or not data.hub.archive:
+        return archive
+    return below(unpacked_at(archive), data, data_file)
 
 
 def here(name: str, data_dir: Path | None) -> Path:
     """The file of this name in the manifest, as far as it is on this machine. Raises: BadData, UnknownName."""
     found = named([name])
     for data, files in found.items():
-        for one in files:
-            if (path := locate(data, one, data_dir)) is not None:
+        for data_file in files:
+            if (path := locate(data, data_file, data_dir)) is not None:
                 return path
     data = next(iter(found))
     where = f"below {data_dir}" if data_dir is not None else "in the caches, and no data folder is given"
@@ -58,8 +58,10 @@ def absent(names: Iterable[str], data_dir: str) -> str:
     missing: dict[str, DataSet] = {}
     for name in names:
         for data in data_sets().values():
-            wanted = data.serves(name) or any(name in (one.file, Path(one.file).name) for one in data.files)
-            if wanted and all(locate(data, one, folder) is None for one in data.files):
+            wanted = data.serves(name) or any(
+                name in (data_file.file, Path(data_file.file).name) for data_file in data.files
+            )
+            if wanted and all(locate(data, data_file, folder) is None for data_file in data.files):
                 missing[data.name] = data
     if not missing:
         return ""

@@ -62,14 +62,14 @@ def _provenance(ref: str, place: str) -> Provenance | None:
 
 def _wikipedia(ref: str) -> Corpus:
     """`wikipedia[:COUNT]`: the sentences of Wikipedia that come with cseb, or the first so many. Raises: BadData."""
-    held = open_data.lines("corpora/wikipedia.txt")
-    asked = re.fullmatch(r"wikipedia(?::(\d{1,9}))?", ref, re.ASCII)
-    count = int(asked[1] or len(held)) if asked else 0
-    if not 1 <= count <= len(held):
+    sentences = open_data.lines("corpora/wikipedia.txt")
+    match = re.fullmatch(r"wikipedia(?::(\d{1,9}))?", ref, re.ASCII)
+    count = int(match[1] or len(sentences)) if match else 0
+    if not 1 <= count <= len(sentences):
         raise BadData(
-            f"{ref!r} is not of the form wikipedia[:COUNT] with a COUNT from 1 to {len(held)}, such as wikipedia:1000"
+            f"{ref!r} is not of the form wikipedia[:COUNT] with a COUNT from 1 to {len(sentences)}, such as wikipedia:1000"
         )
-    return pack(ref, held[:count])
+    return pack(ref, sentences[:count])
 
 
 # Corpora without a file of the user's, by what their names begin with.

@@ -42,22 +42,22 @@ def _opened(name: str) -> Embed:
     sentences, vectors = _read(name)
     rows = {sentence: row for row, sentence in reversed(list(enumerate(sentences)))}  # of equal ones, the first
 
-    def embed(asked: Sequence[str]) -> Vectors:
-        lacking = [sentence for sentence in asked if sentence not in rows]
+    def embed(wanted: Sequence[str]) -> Vectors:
+        lacking = [sentence for sentence in wanted if sentence not in rows]
         if lacking:
             raise BadData(
-                f"{name} lacks vectors of {len(lacking)} of {quantity(len(asked), 'sentence')}, such as "
+                f"{name} lacks vectors of {len(lacking)} of {quantity(len(wanted), 'sentence')}, such as "
                 f"{lacking[0][:60]!r}; add them to the file"
             )
-        return vectors[[rows[sentence] for sentence in asked]]
+        return vectors[[rows[sentence] for sentence in wanted]]
 
     return embed
 
 
 def _read(name: str) -> tuple[list[str], npt.NDArray[np.float32]]:
     try:
-        with np.load(name, allow_pickle=False) as held:
-            sentences, vectors = held["sentences"], held["vectors"]
+        with np.load(name, allow_pickle=False) as arrays:
+            sentences, vectors = arrays["sentences"], arrays["vectors"]
     except KeyError as error:
         raise BadData(f"sentence vectors {name} lack the array {first_line(error)}; {HOW}") from None
     except Exception as error:  # damaged bytes are answered with half a dozen different exceptions
