@@ -98,7 +98,7 @@ def first_line(error: BaseException) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The nearest known names, whatever their capitals, or all of them when none is near."""
+    """Return the nearest known names, whatever their capitals, or all of them when none is near."""
     names = sorted(known)
     lower = {one.lower(): one for one in names}
     near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3)]

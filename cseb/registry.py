@@ -49,7 +49,7 @@ def offered() -> tuple[Offer, ...]:
 
 
 def left_out() -> tuple[str, ...]:
-    """A line for each name that installed packages offer and that cannot be used, with the reason."""
+    """Return a line for each name that installed packages offer and that cannot be used, with the reason."""
     return tuple(str(one) for one in offered() if one.fault)
 
 
@@ -454,7 +454,7 @@ SCALES: Mapping[str, str] = {
 
 
 def part_names() -> set[str]:
-    """Every name that may stand behind a +."""
+    """Return every name that may stand behind a +."""
     return {*PRESETS, *(known for registry in SLOTS.values() for known in registry)}
 
 
@@ -464,7 +464,7 @@ def is_part(name: str) -> bool:
 
 
 def slot_of(name: str) -> str:
-    """The slot a part of this name goes into; our own are found without asking other packages.
+    """Return the slot a part of this name goes into; our own are found without asking other packages.
 
     Raises: UnknownName, and BadSpec for the name of a method.
     """

@@ -38,7 +38,7 @@ def shown(text: str) -> str:
 
 
 def message(text: str) -> str:
-    """A message of ours on one line, with what it repeats of others cut to 200 characters and made harmless."""
+    """Return a message of ours on one line, with what it repeats of others cut to 200 characters and made harmless."""
     line = shown(" ".join(text.split()))
     line = WORD.sub(lambda found: shortened(found[0]), QUOTED.sub(lambda found: _quoted(found[0]), line))
     return line if len(line) <= MESSAGE else f"{line[: MESSAGE // 2]} ... {line[-MESSAGE // 2 :]}"
@@ -50,7 +50,7 @@ def shortened(text: str, longest: int = LINE) -> str:
 
 
 def csv_row(cells: Mapping[str, object]) -> dict[str, object]:
-    """A row of a CSV file: text that a spreadsheet would compute has an apostrophe before it.
+    """Return a row of a CSV file: text that a spreadsheet would compute has an apostrophe before it.
 
     Numbers are left alone, also several with spaces between them. Source: OWASP, "CSV Injection".
     """

@@ -42,7 +42,7 @@ def folder_of(folder: Path, files: Iterable[Path]) -> Path:
 
 
 def _write(folder: Path, config: str, links: dict[str, Path]) -> None:
-    """The folder appears complete or not at all. Raises: BadData."""
+    """Write the folder: it appears complete or not at all. Raises: BadData."""
     try:
         with whole_folder(folder) as part:
             (part / CONFIG).write_text(config, encoding="utf-8")

@@ -41,7 +41,7 @@ def open_regular(path: Path) -> BufferedReader:
 
 
 def read_bytes(path: Path, limit: int = MIB) -> bytes:
-    """All bytes of a regular file of at most `limit` bytes. Raises: BadData."""
+    """Return all bytes of a regular file of at most `limit` bytes. Raises: BadData."""
     try:
         with open_regular(path) as file:
             content = file.read(limit + 1)
@@ -53,12 +53,12 @@ def read_bytes(path: Path, limit: int = MIB) -> bytes:
 
 
 def read_text(path: Path, limit: int = MIB) -> str:
-    """The text of a regular file in UTF-8 of at most `limit` bytes. Raises: BadData."""
+    """Return the text of a regular file in UTF-8 of at most `limit` bytes. Raises: BadData."""
     return _decoded(path, read_bytes(path, limit))
 
 
 def read_lines(path: Path, limit: int = LARGEST) -> list[str]:
-    """The lines of a text file, however they end; after the last end there is an empty one. Raises: BadData."""
+    """Return the lines of a text file, however they end; after the last end there is an empty one. Raises: BadData."""
     try:
         text = read_bytes(path, limit).decode("utf-8")
     except UnicodeDecodeError as error:
@@ -99,23 +99,23 @@ def parse_json(content: bytes, name: str) -> Any:
 
 
 def shown(path: Path) -> str:
-    """A path as messages show it: on one line, shortened."""
+    """Return a path as messages show it: on one line, shortened."""
     text = str(path)
     return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}…{text[-SHOWN // 2 :]}"
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether the path is a file or a link to one; an overlong name is False, not an error."""
+    """Return whether the path is a file or a link to one; an overlong name is False, not an error."""
     return os.path.isfile(path)  # noqa: PTH113 (Path's own raises on such names)
 
 
 def is_dir(path: str | Path) -> bool:
-    """Whether the path is a folder or a link to one; an overlong name is False, not an error."""
+    """Return whether the path is a folder or a link to one; an overlong name is False, not an error."""
     return os.path.isdir(path)  # noqa: PTH112
 
 
 def kind_of(value: object) -> str:
-    """The JSON type of a value, for messages."""
+    """Return the JSON type of a value, for messages."""
     kinds: dict[type, str] = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     return "nothing" if value is None else kinds.get(type(value), "a number")
 

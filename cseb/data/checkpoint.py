@@ -46,7 +46,7 @@ def check(folder: Path, trust_remote_code: bool = False) -> None:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that transformers opens for weights, which are never pickles. Raises: BadData."""
+    """Return the files that transformers opens for weights, which are never pickles. Raises: BadData."""
     if (folder / WHOLE).is_file():
         return [folder / WHOLE]
     if not (folder / INDEX).is_file():
@@ -119,7 +119,7 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
 
 
 def _walk(value: object, key: str = "") -> Iterator[tuple[str, object]]:
-    """Every key with its value, however deep; members of a list stand under the list's key."""
+    """Yield every key with its value, however deep; members of a list stand under the list's key."""
     yield key, value
     if isinstance(value, dict):
         for name, inner in value.items():

@@ -44,7 +44,7 @@ class Columns:
         return cls(form, tuple(names[role] for role in form))
 
     def found(self, header: Sequence[str], where: str) -> Self:
-        """The same with names that are in this header. Raises: BadData with the columns that are there."""
+        """Return the same with names that are in this header. Raises: BadData with the columns that are there."""
         if not self.roles:
             return type(self)((), (pick_column(self.names[0], header, where),))
         for role, name in zip(self.roles, self.names, strict=True):
@@ -55,7 +55,7 @@ class Columns:
         return self
 
     def line(self, cells: Iterable[object], where: str, number: int) -> str:
-        """A row as a line of the corpus: its text, or its texts joined by TABs; "" for a blank row.
+        """Return a row as a line of the corpus: its text, or its texts joined by TABs; "" for a blank row.
 
         cells: those of `names`, in their order. Raises: BadData with the number of the row.
         """
@@ -93,7 +93,7 @@ def pick_column(column: str, found: Sequence[str], name: str) -> str:
 
 
 def as_text(value: object, name: str, number: int, column: str) -> str:
-    """A cell as text, a missing one as a blank. Raises: BadData with the number of the row."""
+    """Return a cell as text, a missing one as a blank. Raises: BadData with the number of the row."""
     if isinstance(value, str):
         return value
     if value is None:

@@ -54,7 +54,7 @@ class Corpus:
         return 1 + np.diff(np.searchsorted(tabs, self.starts))
 
     def take(self, indices: Iterable[int]) -> list[str]:
-        """The sentences at these places, in the order asked for."""
+        """Return the sentences at these places, in the order asked for."""
         return [self[index] for index in indices]
 
     def repeats(self) -> int:
@@ -74,7 +74,7 @@ class Corpus:
         return [f"{self.name}: {'; '.join(lines)}"] if lines else []
 
     def texts(self, indices: Iterable[int], wanted: Sequence[str]) -> list[str]:
-        """The same, and of lines with roles only the texts that are `wanted`; the first one where none is.
+        """Return the same, and of lines with roles only the texts that are `wanted`; the first one where none is.
 
         Raises: BadData if the corpus has no such role.
         """
@@ -97,7 +97,7 @@ def repeats(sentences: Iterable[str]) -> int:
 
 
 def pack(name: str, rows: Iterable[str], roles: tuple[str, ...] = ()) -> Corpus:
-    """The corpus of these rows, blank ones left out. roles: see Corpus. Raises: BadData."""
+    """Return the corpus of these rows, blank ones left out. roles: see Corpus. Raises: BadData."""
     text, starts, blank = bytearray(), array("q", [0]), 0
     try:
         for row in rows:

@@ -58,7 +58,7 @@ def write_beside(path: Path, content: bytes) -> None:
 
 
 def regular(path: Path) -> bool:
-    """Whether `write_whole` leaves a file of this name, beside which others may lie."""
+    """Return whether `write_whole` leaves a file of this name, beside which others may lie."""
     try:
         descriptor, target = _followed(path)
         return descriptor is None and (not target.exists() or target.is_file())
@@ -67,7 +67,7 @@ def regular(path: Path) -> bool:
 
 
 def _followed(path: Path) -> tuple[int | None, Path]:
-    """The descriptor of this process that a path stands for, if it does; and where links lead. Raises: OSError.
+    """Return the descriptor of this process that a path stands for, if it does; and where links lead. Raises: OSError.
 
     Link by link: what /proc calls a descriptor's file may be gone or have another name, and is not what a shell has
     opened for us.

@@ -45,7 +45,7 @@ class _Bounded(io.RawIOBase):
 
 
 def open_unpacked(path: Path) -> io.BufferedIOBase:
-    """The bytes of a regular file, unpacked if its name ends in .gz. Raises: BadData, also while it is read."""
+    """Return the bytes of a regular file, unpacked if its name ends in .gz. Raises: BadData, also while it is read."""
     file = open_regular(path)
     if not path.name.lower().endswith(".gz"):
         return file

@@ -24,7 +24,7 @@ SAVED = ("state.json", "dataset_dict.json")  # written by `save_to_disk` of a da
 
 
 def hub_rows(place: str, column: str) -> Iterator[str]:
-    """The text of every row of the `train` split of a data set, or of one of its files.
+    """Return the text of every row of the `train` split of a data set, or of one of its files.
 
     place: what follows `hub:` in the name of a corpus, one of
     FOLDER (of .parquet, .jsonl, .csv, ... files, or written by `save_to_disk`),

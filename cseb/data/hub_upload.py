@@ -17,7 +17,7 @@ ADVICE: Final = {
 
 
 def check(name: str) -> None:
-    """Whether a push to this repository can be tried: before anything that takes time.
+    """Check that a push to this repository can be tried, before anything that takes time.
 
     Raises: BadSpec for what is no OWNER/NAME; BadResults where nobody is logged in, or the hub is switched off.
     """

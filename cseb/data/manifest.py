@@ -78,7 +78,7 @@ class DataSet:
     note: str = ""
 
     def serves(self, task: str) -> bool:
-        """Whether this task reads these files."""
+        """Return whether this task reads these files."""
         return any(task == base or task.startswith(f"{base}-") for base in self.tasks)
 
     @property
@@ -95,7 +95,7 @@ class DataSet:
 
 @cache
 def data_sets() -> Mapping[str, DataSet]:
-    """Every data set by name, in the order of the list."""
+    """Return every data set by name, in the order of the list."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast
     listed = yaml.load(_LIST.read_bytes(), loader)  # noqa: S506  both loaders are safe
     return {name: _data_set(name, fields) for name, fields in listed["sets"].items()}
@@ -109,12 +109,12 @@ def on_hub(name: str) -> OnHub:
 
 
 def files_of(name: str) -> Mapping[str, DataFile]:
-    """The files of a data set by their names. Raises: KeyError."""
+    """Return the files of a data set by their names. Raises: KeyError."""
     return {data_file.file: data_file for data_file in data_sets()[name].files}
 
 
 def named(names: Sequence[str]) -> dict[DataSet, list[DataFile]]:
-    """The named data sets with the selected files of each; all of them without names.
+    """Return the named data sets with the selected files of each; all of them without names.
 
     A name is that of a data set, of a task or group of tasks (`stsb-dev`, `sts`), of an archive (`senteval`) or of a
     file, with or without its folders. Raises: UnknownName.
@@ -138,7 +138,7 @@ def _matching(name: str, data: DataSet) -> list[DataFile]:
 
 
 def _names() -> set[str]:
-    """Every name that `named` accepts, paths excepted."""
+    """Return every name that `named` accepts, paths excepted."""
     names = {name for name in TASKS if any(data.serves(name) for data in _all())}
     names |= {group for group, tasks in TASK_GROUPS.items() if names & set(tasks)}
     for data in _all():

@@ -13,7 +13,7 @@ CONTENT = (".json", ".safetensors", ".txt", ".model", ".py")
 
 
 def locate(name: str) -> Path:
-    """The folder of this name, or what the hub has under it. Raises: BadData."""
+    """Return the folder of this name, or what the hub has under it. Raises: BadData."""
     if bounded.is_dir(name) or not HUB_NAME.fullmatch(name):
         if not bounded.is_dir(name):
             raise BadData(f"{name[:100]}: no such folder")

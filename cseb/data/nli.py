@@ -56,7 +56,7 @@ def nli_triples(rows: Iterable[Row], seed: int) -> list[str]:
 
 
 def write_triples(pairs: Sequence[Path], out: Path, seed: int) -> int:
-    """The triples of these files as a corpus in one file; how many there are. Raises: BadBenchmark, BadData."""
+    """Write the triples of these files as a corpus; return how many there are. Raises: BadBenchmark, BadData."""
     if any(out.exists() and path.exists() and out.samefile(path) for path in pairs):
         raise BadBenchmark(
             f"{out} is one of the files to read, which the triples would replace; give `out` another name"

@@ -59,7 +59,7 @@ def find(name: str) -> tuple[str, int, Callable[[], LookUp]]:
 
 
 def table(name: str) -> tuple[list[str], Vectors]:
-    """All words of one of PACKAGES and their vectors (N, D), mapped and not read. Raises: BadData."""
+    """Return all words of one of PACKAGES and their vectors (N, D), mapped and not read. Raises: BadData."""
     package = PACKAGES[name]
     root = _root(package, name)
     return _matching(root / package.vectors, root / package.words)
@@ -86,7 +86,7 @@ def _sha256(path: Path) -> str:
 
 
 def _array(path: Path) -> Vectors:
-    """The vectors (N, D), mapped and not read. Raises: BadData."""
+    """Return the vectors (N, D), mapped and not read. Raises: BadData."""
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # damaged bytes are answered with half a dozen different exceptions
@@ -97,7 +97,7 @@ def _array(path: Path) -> Vectors:
 
 
 def _words(path: Path) -> list[str]:
-    """The words, in the order of the rows. Raises: BadData."""
+    """Return the words, in the order of the rows. Raises: BadData."""
     import pyarrow.parquet
 
     try:

@@ -14,7 +14,7 @@ ROOTS = (".", "senteval", "downstream", "data/downstream")  # where STS/, SICK/,
 
 
 def existing(folder: Path) -> Path:
-    """The folder, if there is one. Raises: BadData."""
+    """Return the folder if it exists. Raises: BadData."""
     if not folder.is_dir():
         raise BadData(f"no folder {folder}; give the folder that contains the data files (STS/, SICK/, ...)")
     return folder
@@ -38,7 +38,7 @@ def locate(data: DataSet, data_file: DataFile, data_dir: Path | None) -> Path | 
 
 
 def here(name: str, data_dir: Path | None) -> Path:
-    """The file of this name in the manifest, as far as it is on this machine. Raises: BadData, UnknownName."""
+    """Return the file of this name in the manifest, as far as it is on this machine. Raises: BadData, UnknownName."""
     found = named([name])
     for data, files in found.items():
         for data_file in files:
@@ -70,7 +70,7 @@ def absent(names: Iterable[str], data_dir: str) -> str:
 
 
 def cached(place: OnHub) -> Path | None:
-    """The hub's file in its cache on this machine, if it is there."""
+    """Return the hub's file in its cache on this machine, if it is there."""
     from huggingface_hub import try_to_load_from_cache
 
     found = try_to_load_from_cache(place.repository, place.file, repo_type="dataset")
@@ -78,7 +78,7 @@ def cached(place: OnHub) -> Path | None:
 
 
 def unpacked_at(archive: Path) -> Path:
-    """The folder an archive of the hub is unpacked into; its cache calls a file by the hash of its content."""
+    """Return the folder an archive of the hub is unpacked into; its cache calls a file by the hash of its content."""
     return user_cache_path("cseb") / f"senteval-{archive.resolve().name[:16]}"
 
 

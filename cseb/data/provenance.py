@@ -53,7 +53,7 @@ class Provenance:
 
 
 def sidecar(path: Path) -> Path:
-    """The file that says where a corpus is from: a.provenance.yaml for a.jsonl and a.jsonl.gz."""
+    """Return the file that says where a corpus is from: a.provenance.yaml for a.jsonl and a.jsonl.gz."""
     name = re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE)
     return path.with_name(name[: len(name) - len(ending(path))] + SUFFIX)
 
@@ -71,7 +71,7 @@ def provenance_of(path: Path, needed: bool = False) -> Provenance | None:
 
 
 def read_provenance(path: Path) -> Provenance:
-    """A file of provenance. Raises: BadData, one line that names the field."""
+    """Read a file of provenance. Raises: BadData, one line that names the field."""
     found = read_yaml(path)
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
         raise BadData(f"{path} holds no fields; {FORM}")

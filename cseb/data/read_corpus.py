@@ -41,7 +41,7 @@ def read_corpus(ref: str, column: str = "", data_dir: str = "") -> Corpus:
 
 
 def beginning(ref: str, column: str, count: int, data_dir: str = "") -> Corpus:
-    """The first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
+    """Return the first so many sentences of a corpus, without reading the rest of a file. Raises: BadData."""
     if ref.partition(":")[0] in EMBEDDED:
         return read_corpus(ref, column)  # the whole one is in the package
     return pack(ref, islice(_rows(_place(ref, data_dir), column), count), Columns.of(column).roles)
@@ -67,7 +67,7 @@ def _wikipedia(ref: str) -> Corpus:
     count = int(match[1] or len(sentences)) if match else 0
     if not 1 <= count <= len(sentences):
         raise BadData(
-            f"{ref!r} is not of the form wikipedia[:COUNT] with a COUNT from 1 to {len(sentences)}, such as wikipedia:1000"
+            f"{ref!r} is not wikipedia[:COUNT] with a COUNT from 1 to {len(sentences)}, such as wikipedia:1000"
         )
     return pack(ref, sentences[:count])
 
@@ -82,7 +82,7 @@ def _rows(ref: str, column: str) -> Iterator[str]:
 
 
 def _told(ref: str, rows: Iterator[str]) -> Iterator[str]:
-    """The rows; how many there are likely to be is worked out from the size of a file of plain text."""
+    """Yield the rows; how many there are likely to be is worked out from the size of a file of plain text."""
     path, characters = Path(ref), 0
     plain = ending(path) == ".txt" and path.suffix.lower() == ".txt"  # not packed
     for number, row in enumerate(rows, 1):

@@ -38,7 +38,7 @@ Reader = Callable[[BufferedIOBase, str, Columns], Iterator[str]]  # file, its na
 
 
 def file_rows(path: Path, column: str) -> Iterator[str]:
-    """The text of every row of a file, or its texts joined by TABs. column: see `Columns`. Raises: BadData."""
+    """Yield the text of every row of a file, or its texts joined by TABs. column: see `Columns`. Raises: BadData."""
     columns = Columns.of(column)
     reader = FORMATS.get(ending(path))
     if reader is None and not path.is_dir():
@@ -128,7 +128,7 @@ def cells(
 
 
 def _check_header(header: Sequence[str], name: str, columns: Columns) -> None:
-    """A sentence must not be lost by being taken for the name of the only column. Raises: BadData."""
+    """Check that a header is not a sentence taken for the name of the only column. Raises: BadData."""
     if not header:
         raise BadData(f"{name} is empty; a header line and at least one row are needed")
     if twice := [each for each in {*DEFAULT_COLUMNS, *columns.names} if each and header.count(each) > 1]:

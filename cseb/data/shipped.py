@@ -38,7 +38,7 @@ ENCODERS: Mapping[str, ShippedEncoder] = {
 
 
 def benchmarks() -> Path:
-    """The folder of built-in benchmarks: inside an installed package, beside it in a checkout."""
+    """Return the folder of built-in benchmarks: inside an installed package, beside it in a checkout."""
     inside = _PACKAGE / "benchmarks"
     return inside if inside.is_dir() else _PACKAGE.parent / "benchmarks"
 

@@ -58,7 +58,7 @@ Locate = Callable[[str], Path]  # the folder of an encoder by its name
 
 
 def folder_of(source: str, locate: Locate) -> Path:
-    """The folder made of SOURCE, see above. locate: finds the folder of another encoder. Raises: BadData."""
+    """Return the folder made of SOURCE, see above. locate: finds the folder of another encoder. Raises: BadData."""
     table, tokenizer = _read(source, locate)
     digest = hashlib.sha256(f"{FORMAT} {table.shape}".encode())
     digest.update(table.data)
@@ -116,7 +116,7 @@ def _words(name: str) -> tuple[Table, dict[str, Any]]:
 
 
 def _folder(folder: Path) -> tuple[Table, dict[str, Any]]:
-    """The table of a folder of any of three kinds."""
+    """Return the table of a folder of any of three kinds."""
     place = next((folder / below for below in BELOW if (folder / below / WHOLE).is_file()), folder)
     for file in checkpoint.weight_files(place):
         held = tensors.stored(file)
@@ -177,7 +177,7 @@ def _rows(tokenizer: dict[str, Any]) -> int:
 
 
 def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:
-    """All files of the folder, complete or not at all. Raises: BadData."""
+    """Write all files of the folder, complete or not at all. Raises: BadData."""
     config = {
         "model_type": MODEL_TYPE,
         "architectures": ["StaticEmbedding"],

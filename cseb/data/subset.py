@@ -18,7 +18,7 @@ from cseb.seeds import SUBSET, Seed, stream_seed
 
 
 def order(count: int, seed: Seed) -> npt.NDArray[np.int64]:
-    """A permutation of 0 to count - 1, the same on every machine and in every version of numpy: (count,).
+    """Return a permutation of 0 to count - 1, the same on every machine and in every version of numpy: (count,).
 
     Place i is sorted by the i-th number of the generator splitmix64.
     Source: Steele, Lea & Flood, OOPSLA 2014, with the constants of java.util.SplittableRandom.
@@ -39,7 +39,7 @@ def draw(count: int, size: int, seed: Seed) -> npt.NDArray[np.int64]:
 
 
 def size_of(fraction: float, count: int) -> int:
-    """The number of sentences in this fraction of a corpus; halves are rounded up, in decimal: 0.29 of 50 is 15.
+    """Return the number of sentences in this fraction of a corpus; halves are rounded up, in decimal: 0.29 of 50 is 15.
 
     Raises: BadBenchmark if the fraction is not in (0, 1], or too small for one sentence.
     """
@@ -54,7 +54,7 @@ def size_of(fraction: float, count: int) -> int:
 
 
 def subset_sha256(sentences: Iterable[str]) -> str:
-    """The sha256 of a corpus of exactly these sentences in this order."""
+    """Return the sha256 of a corpus of exactly these sentences in this order."""
     return hashlib.sha256("".join(f"{sentence}\n" for sentence in sentences).encode()).hexdigest()
 
 

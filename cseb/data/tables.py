@@ -31,18 +31,18 @@ class Table:
     lines: tuple[int, ...]
 
     def headless(self) -> Table:
-        """The same with the first row as a row, and columns called 1, 2, ..."""
+        """Return the same with the first row as a row, and columns called 1, 2, ..."""
         columns = tuple(str(number) for number in range(1, len(self.columns) + 1))
         return Table(self.path, columns, (self.columns, *self.rows), (1, *self.lines))
 
     def column(self, name: str) -> list[object]:
-        """The cells of one column."""
+        """Return the cells of one column."""
         place = self.columns.index(name)
         return [row[place] for row in self.rows]
 
 
 def read_table(path: Path) -> Table:
-    """All columns of a file. In JSON the first row says which there are, and others may leave some out.
+    """Return all columns of a file. In JSON the first row says which there are, and others may leave some out.
 
     Raises: BadData.
     """

@@ -44,7 +44,7 @@ class Tokens:
         return np.diff(self.starts)
 
     def batch(self, rows: npt.NDArray[np.int64], length: int = 0) -> Padded:
-        """The sentences `rows` (B,), padded to their longest, or to `length` if that is more."""
+        """Return the sentences `rows` (B,), padded to their longest, or to `length` if that is more."""
         sizes = self.starts[rows + 1] - self.starts[rows]
         columns = np.arange(max(int(sizes.max()), length))
         mask = columns < sizes[:, None]  # (B, T)
@@ -60,5 +60,5 @@ class Tokens:
         )
 
     def own(self, row: int) -> npt.NDArray[np.int32]:
-        """A window on the ids of one sentence's own tokens; writing to it changes them."""
+        """Return a window on the ids of one sentence's own tokens; writing to it changes them."""
         return self.flat[self.starts[row] + self.prefix : self.starts[row + 1] - self.suffix]

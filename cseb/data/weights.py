@@ -26,7 +26,7 @@ BLOCK = 1 << 20  # bytes read at a time
 
 
 def find_encoder(name: str) -> tuple[Path, str]:
-    """The folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
+    """Return the folder of an encoder, and the sha256 of what decides its vectors: configuration, tokenizer, weights.
 
     name: a folder, one that comes with cseb, a hub name such as org/model or org/model@revision, a table of token
     vectors such as static:glove:6b-50d, or a decoder that is to attend to both sides, bidirectional:org/model. Raises:
@@ -77,7 +77,7 @@ def locate(name: str) -> Path:
 
 @lru_cache(maxsize=16)  # the hub is asked once, and all jobs of a process read the same revision
 def _download(name: str) -> Path:
-    """A hub snapshot, from the local cache when HF_HUB_OFFLINE is set or the files are there already."""
+    """Return a hub snapshot, from the local cache when HF_HUB_OFFLINE is set or the files are there already."""
     from huggingface_hub import snapshot_download
 
     repository, _, revision = name.partition("@")
@@ -125,7 +125,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=64)
 def _sha256(stamped: tuple[tuple[Path, tuple[int, int, int]], ...]) -> str:
-    """The length keeps one file from running into the next."""
+    """Return the hash of names, lengths and bytes; the length keeps one file from running into the next."""
     total = hashlib.sha256()
     for path, (_, size, _) in stamped:
         with _readable(path), path.open("rb") as stream:

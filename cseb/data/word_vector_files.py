@@ -34,7 +34,7 @@ def look_up(path: Path, width: int, wanted: set[str]) -> dict[str, Vectors]:
 
 
 def table(path: Path, keep: Callable[[str], bool]) -> tuple[list[str], Vectors]:
-    """The words of a file that `keep` says and their vectors (N, D), in its order. Raises: BadData."""
+    """Return the words of a file that `keep` says and their vectors (N, D), in its order. Raises: BadData."""
     found = _chosen(path, width := width_of(path), keep)
     return list(found), np.stack(list(found.values())) if found else np.zeros((0, width), dtype=np.float32)
 

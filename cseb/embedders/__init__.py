@@ -14,7 +14,7 @@ from cseb.tasks.task import Embed as Embed
 
 
 def find(name: str, how: EncoderOptions) -> Embedder:
-    """The encoder a user names; its files are hashed, its weights are not loaded yet.
+    """Return the encoder a user names; its files are hashed, its weights are not loaded yet.
 
     name, in the order in which it is tried: `st:FOLDER` (sentence-transformers), `static:SOURCE` (a table of token
     vectors), `glove:FILE` (word vectors), `words:tf-idf` or `words:random`, `module:function`, the key of a record

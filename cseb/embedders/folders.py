@@ -35,7 +35,7 @@ LONGEST = 10_000  # characters of a method written out
 
 
 def find(name: str, how: EncoderOptions) -> Embedder:
-    """A saved run, a folder or a hub name. Without a pooler the folder's own files decide, or the family.
+    """Find a saved run, a folder or a hub name. Without a pooler the folder's own files decide, or the family.
 
     Raises: CsebError.
     """
@@ -58,7 +58,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
 
 
 def _saved(key: str, models: Path) -> Path:
-    """The one saved model whose run's key begins like this. Raises: BadResults."""
+    """Return the one saved model whose run's key begins like this. Raises: BadResults."""
     fits = sorted(path for path in models.glob(f"{key}*") if KEY.fullmatch(path.name))
     if not fits:
         raise BadResults(f"no model of the run {key} in {models}; `cseb run --save-models` saves them")
@@ -81,7 +81,7 @@ def _untrained(pooler: str) -> Method:
 
 
 def _run(path: str, how: EncoderOptions) -> Embedder:
-    """A folder that `--save-models` wrote: it says its own method and pooler."""
+    """Find a folder that `--save-models` wrote: it says its own method and pooler."""
     folder, sha256 = find_encoder(path)
     about = _about(folder / OURS)
     try:
@@ -102,7 +102,7 @@ def _run(path: str, how: EncoderOptions) -> Embedder:
 
 
 def saved_encoder(folder: Path) -> Encoder:
-    """The encoder in a folder that `--save-models` wrote, as it was scored. Raises: BadData."""
+    """Return the encoder in a folder that `--save-models` wrote, as it was scored. Raises: BadData."""
     about = _about(folder / OURS)
     parts = [about.get("pooler"), about.get("head") if about.get("head_at_test") else None, about.get("post")]
     method = _at_test(folder, [str(one) for one in parts if one])

@@ -52,7 +52,7 @@ class Module:
 
 
 def check(folder: Path, trust_remote_code: bool = False) -> tuple[Module, ...]:
-    """The modules of a folder in order, after a look at each file that the library would open. Raises: BadData.
+    """Return the modules of a folder in order, after a look at each file that the library would open. Raises: BadData.
 
     trust_remote_code: let code of the folder's own pass; pickles never do.
     """
@@ -203,7 +203,7 @@ def _switch(key: str, value: object) -> bool:
 
 
 def _reads_text(value: object) -> bool:
-    """Whether text goes through the model's `forward`, as it was saved."""
+    """Return whether text goes through the model's `forward`, as it was saved."""
     return isinstance(value, dict) and all(
         isinstance(how, dict) and how.get("method") == "forward" for how in value.values()
     )

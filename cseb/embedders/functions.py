@@ -26,7 +26,7 @@ PROBE = ("A man is playing a guitar.", "Where can I buy a ticket for the train t
 
 
 def find(name: str) -> Embedder:
-    """The function, imported from the current directory or from what is installed. Raises: BadSpec.
+    """Return the function, imported from the current directory or from what is installed. Raises: BadSpec.
 
     Nobody can hash what a function does, so its sha256 is that of its module's file and of the vectors it gives for
     three sentences: weights that it loads from elsewhere are noticed when they change.
@@ -96,6 +96,6 @@ def _call(function: Callable[[list[str]], Any], name: str, sentences: Sequence[s
 
 
 def _where(error: BaseException) -> str:
-    """The error with the place in the stranger's code that it came from."""
+    """Return the error with the place in the stranger's code that it came from."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{type(error).__name__}: {first_line(error)} ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"

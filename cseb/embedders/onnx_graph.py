@@ -28,7 +28,7 @@ PACKAGES: Final = ("onnx", "onnxruntime", "onnxscript")
 
 
 def check() -> None:
-    """Whether the packages are there. Raises: BadSpec."""
+    """Check that the packages are installed. Raises: BadSpec."""
     if lacking := [name for name in PACKAGES if find_spec(name) is None]:
         raise BadSpec(f"ONNX needs {', '.join(lacking)}, not installed here; pip install 'cseb[onnx]'")
 
@@ -64,7 +64,7 @@ def write(encoder: Encoder, folder: Path, form: str) -> Path:
 
 
 def through(encoder: Encoder, file: Path, threads: int = 1) -> Encoder:
-    """A copy of the encoder whose states are computed by onnxruntime from a file that `write` has written."""
+    """Return a copy of the encoder whose states are computed by onnxruntime from a file that `write` has written."""
     found = copy.copy(encoder)
     found._modules = dict(encoder._modules)  # a copy shares it, and the backbone of the other one stays
     found.backbone = _Graph(file, threads)

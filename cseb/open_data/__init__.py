@@ -23,7 +23,7 @@ __all__ = ["AGAIN", "ENCODERS", "FOLDER", "lines", "table"]
 
 
 def table(name: str, columns: int) -> list[list[str]]:
-    """The rows of `tasks/NAME.tsv`, each of so many texts. Raises: BadData."""
+    """Return the rows of `tasks/NAME.tsv`, each of so many texts. Raises: BadData."""
     return [line.split("\t", columns - 1) for line in lines(f"tasks/{name}.tsv")]
 
 
