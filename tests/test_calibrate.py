@@ -14,7 +14,7 @@ from benchmarks.calibrate import Turn, calibrate, scatter
 from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.regression import reference as references
-from tests import command_line
+from tests import command_line, world  # noqa: F401 (its tasks)
 from tests.conftest import SENTENCES
 from tests.factory import record
 
