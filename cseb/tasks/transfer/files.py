@@ -1,8 +1,8 @@
-"""Labelled sentences from files in SentEval's layout, in the order that decides on folds and minibatches.
+"""Labelled sentences from files in SentEval's layout, in the order that determines folds and minibatches.
 
 Source: Conneau & Kiela 2018, as the evaluation of Gao et al. 2021 reads them. Each part is sorted by the number of
-tokens and the label, and no row is left out, empty and repeated ones included. Shortened copies of MR and SUBJ have put
-wrong numbers into published tables; here they are refused.
+tokens and the label, and no row is left out, empty and repeated ones included. Shortened copies of MR and SUBJ, which
+have led to wrong numbers in published tables, are refused.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Parts = tuple[Examples, ...]  # one for nested cross-validation; train and test;
 
 
 def _files(task: str, *names: str) -> tuple[File, ...]:
-    known = files_of(task)
-    return tuple(File(name, known[name].rows) for name in names)
+    manifest = files_of(task)
+    return tuple(File(name, manifest[name].rows) for name in names)
 
 
 BINARY: Mapping[str, tuple[File, ...]] = {  # the file of class 1, then that of class 0
@@ -54,30 +54,30 @@ QUESTIONS = ("ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM")  # coarse classes of T
 
 
 def read(name: str, root: Path) -> Parts:
-    """The parts of one task. Raises: BadData."""
+    """Return the parts of a task. Raises: BadData."""
     if name in BINARY:
         positive, negative = BINARY[name]
-        return (ordered([*_one(root, positive, 1), *_one(root, negative, 0)]),)
+        return (ordered([*_labelled_lines(root, positive, 1), *_labelled_lines(root, negative, 0)]),)
     files, reader = TABLES[name]
     return tuple(ordered(reader(root, file)) for file in files)
 
 
-def _one(root: Path, file: File, label: int) -> list[Row]:
+def _labelled_lines(root: Path, file: File, label: int) -> list[Row]:
     return [((normal(line),), label) for line in _rows(root / file.name, file.rows, "latin-1")]
 
 
 def _sst(root: Path, file: File) -> list[Row]:
     path = root / file.name
-    found: list[Row] = []
+    examples: list[Row] = []
     for number, line in enumerate(_rows(path, file.rows, "utf-8"), 1):
         sentence, label = cells(line.strip(), 2, path, number)
-        found.append(((normal(sentence),), _label(label, path, number)))
-    return found
+        examples.append(((normal(sentence),), _label(label, path, number)))
+    return examples
 
 
 def _trec(root: Path, file: File) -> list[Row]:
     path = root / file.name
-    found: list[Row] = []
+    examples: list[Row] = []
     for number, line in enumerate(_rows(path, file.rows, "latin-1"), 1):
         coarse, _, rest = line.strip().partition(":")
         if coarse not in QUESTIONS:
@@ -86,17 +86,17 @@ def _trec(root: Path, file: File) -> list[Row]:
             raise BadData(
                 f"{path}, line {number} has a quotation mark, which unmodified copies do not contain; use one"
             )
-        found.append(((normal(rest.partition(" ")[2]),), QUESTIONS.index(coarse)))
-    return found
+        examples.append(((normal(rest.partition(" ")[2]),), QUESTIONS.index(coarse)))
+    return examples
 
 
 def _mrpc(root: Path, file: File) -> list[Row]:
     path = root / file.name
-    found: list[Row] = []
+    examples: list[Row] = []
     for number, line in enumerate(_rows(path, file.rows, "utf-8", header=1), 2):
         label, _, _, left, right = cells(line.strip(), 5, path, number)  # quotation marks are text
-        found.append(((normal(left), normal(right)), _label(label, path, number)))
-    return found
+        examples.append(((normal(left), normal(right)), _label(label, path, number)))
+    return examples
 
 
 TABLES: Mapping[str, tuple[Sequence[File], Callable[[Path, File], list[Row]]]] = {
@@ -121,7 +121,7 @@ def _label(cell: str, path: Path, number: int) -> int:
 
 
 def ordered(rows: Sequence[Row]) -> Examples:
-    """By the tokens of each sentence, then the label; rows equal in both keep the order of the file."""
+    """Return the rows sorted by number of tokens of each sentence, then label; others keep the order of the file."""
     placed = sorted(rows, key=lambda row: (*(len(text.split()) for text in row[0]), row[1]))
     texts, labels = zip(*placed, strict=True)
     return Examples(texts, labels)

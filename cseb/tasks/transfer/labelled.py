@@ -23,10 +23,9 @@ from cseb.tasks.transfer.schemes import fixed, folds, nested, on_train
 class LabelledTexts:
     """The examples of a task in memory: one part (nested cross-validation), train and test, or train, dev and test.
 
-    `items` (N, 2) hold the predicted class of each scored example, by a classifier that has not seen it, and the dev
-    accuracy of its regularisation; NaN if the encoder gives anything but finite numbers. The score is the test
-    accuracy, worked out with the protocol's rounding; `detail` has it as `accuracy`, the dev accuracy as `dev` and, for
-    pairs of sentences, `f1` of class 1.
+    `items` (N, 2) are the predicted class of each scored example, by a classifier trained on other examples, and the
+    dev accuracy of its regularisation; NaN if the embeddings are not finite. The score is the test accuracy with the
+    protocol's rounding; `detail` contains `accuracy`, the dev accuracy `dev` and, for pairs, `f1` of class 1.
     """
 
     parts: Parts
@@ -34,11 +33,11 @@ class LabelledTexts:
     recipe: Recipe
 
     def sentences(self) -> list[str]:
-        """Of all parts, both sides of pairs."""
+        """Return the sentences of all parts, both sides of pairs."""
         return [text for part in self.parts for texts in part.texts for text in texts]
 
     def sha256(self) -> str:
-        """Of sentences and labels, part by part, in order."""
+        """Return the hash of sentences and labels, part by part, in order."""
         rows = [
             "\t".join([str(place), str(label), *texts]) + "\n"
             for place, part in enumerate(self.parts)
@@ -47,7 +46,7 @@ class LabelledTexts:
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Train and predict."""
+        """Train classifiers and return predicted classes and dev accuracies."""
         features = features_of([texts for part in self.parts for texts in part.texts], embed)
         if not np.isfinite(features).all():
             return np.full((len(self.scored.labels), 2), np.nan, dtype=np.float32)
@@ -63,7 +62,7 @@ class LabelledTexts:
         return np.column_stack([guess.predicted, guess.dev]).astype(np.float32)
 
     def outcome(self, items: Items) -> Outcome:
-        """Accuracies are rounded to two decimals, those of single folds too, as the protocol has it."""
+        """Return accuracies, rounded to two decimals in each fold and in the mean, as in the protocol."""
         pairs = len(self.scored.texts[0]) == 2
         if not np.isfinite(items).all():
             return Outcome(None, dict.fromkeys(["accuracy", "dev", *(["f1"] if pairs else [])]))
@@ -80,30 +79,30 @@ class LabelledTexts:
         return Outcome(detail["accuracy"], detail)
 
     def influence(self, items: Items) -> Influence:
-        """Of each example on the accuracy; folds differ by one example at most, so they weigh the same."""
+        """Return the influence of each example on the accuracy; folds have equal weights, their sizes differ by 1."""
         if not np.isfinite(items).all():
             return np.full(len(items), np.nan)
         return mean_influence(100 * self.right(items).astype(np.float64))
 
     def clusters(self) -> Labels:
-        """Examples joined by a chain of shared sentences carry the same label."""
+        """Return equal labels for examples joined by a chain of shared sentences."""
         return connected(self.scored.texts)
 
     @property
     def scored(self) -> Examples:
-        """The examples that count."""
+        """Return the scored examples."""
         return self.parts[-1]
 
     def right(self, items: Items) -> Labels:
-        """1 where the predicted class is the right one, 0 elsewhere: (N,)."""
+        """Return 1 where the predicted class is correct, else 0: (N,)."""
         right: Labels = (items[:, 0] == np.asarray(self.scored.labels)).astype(np.int64)
         return right
 
 
 def features_of(texts: Sequence[tuple[str, ...]], embed: Embed) -> Vectors:
-    """N single sentences to their embeddings (N, D); N pairs u, v to |u - v| and u * v side by side (N, 2 D).
+    """Return embeddings (N, D) of N sentences, or |u - v| and u * v side by side (N, 2 D) of N pairs u, v.
 
-    Nothing is centred, scaled or normalised.
+    Features are not centred, scaled or normalised.
     """
     sides = [embed(side) for side in zip(*texts, strict=True)]
     if len(sides) == 1:
@@ -113,7 +112,7 @@ def features_of(texts: Sequence[tuple[str, ...]], embed: Embed) -> Vectors:
 
 
 def mean(points: Sequence[float]) -> float:
-    """Rounded by numpy, as in the protocol; Python rounds some halves the other way."""
+    """Return the mean, rounded by numpy as in the protocol; Python rounds some halves differently."""
     return float(np.round(np.mean(points), 2))
 
 
@@ -123,8 +122,8 @@ class Transfer:
 
     Source: Conneau & Kiela 2018, table 1. senteval-transfer@1 has the settings behind the papers' tables (the `test`
     mode of Gao et al. 2021), senteval-fast@1 those of their `fasttest` mode. logreg@2 is our own: converged logistic
-    regression, five folds; of C = 0.1, 1, 10 and 100 the one that gives the labels of one fifth of the training rows
-    (SST2: of the dev set) the highest probability.
+    regression, five folds; of C = 0.1, 1, 10 and 100 the one with the highest probability of the labels of one fifth of
+    the training rows (SST2: of the dev set).
     """
 
     name: str
@@ -134,7 +133,7 @@ class Transfer:
     version: int = 1
 
     def load(self, data_dir: Path | None) -> LabelledTexts:
-        """Read and check the files; without `data_dir`, fetch them from the hub. Raises: BadData."""
+        """Return the checked files; without `data_dir`, fetch them from the hub. Raises: BadData."""
         return LabelledTexts(files.read(self.data, data_root(data_dir)), files.CLASSES[self.data], self.recipe)
 
 

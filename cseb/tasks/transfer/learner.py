@@ -1,4 +1,4 @@
-"""The contract between learners (how classifiers are trained) and schemes (on which rows)."""
+"""Interface between learners (how classifiers are trained) and schemes (on which rows)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ import numpy.typing as npt
 from cseb.tasks.influence import Labels
 from cseb.tasks.task import Vectors
 
-Rows = npt.NDArray[np.intp]  # places in the features
+Rows = npt.NDArray[np.intp]  # indices of features
 
 
 class Problem(NamedTuple):
     """Classifiers to be trained on the same rows, one for each value of the regularisation.
 
-    held: the rows that say when to stop, or None, where the learner sets some of `train` aside if it needs them.
+    held_out: the rows for early stopping; if None, the learner holds out some of `train` if it needs them.
     """
 
     train: Rows
-    held: Rows | None
+    held_out: Rows | None
     values: Sequence[float]
 
 
 class Trained(NamedTuple):
-    """accuracy: on the held rows. predict: M rows to their classes (M,).
+    """A trained classifier. accuracy: on the held-out rows. predict: returns the classes (M,) of M rows.
 
-    criterion: what the regularisation is chosen by, the higher the better; None if by the accuracy, as in SentEval.
+    criterion: selects the regularisation, higher is better; None for the accuracy, as in SentEval.
     """
 
     accuracy: float
@@ -38,18 +38,18 @@ class Trained(NamedTuple):
 
 
 class Learner(Protocol):
-    """Trains classifiers on rows of features that it has been given."""
+    """Trains classifiers on rows of its features."""
 
     def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
-        """For each problem one classifier for each of its values, in their order."""
+        """Return for each problem one classifier for each of its values, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How the classifiers of a protocol are trained.
 
-    learner: makes one from features (N, D), labels (N,) and the number of classes. folds: k of every cross-validation.
-    grid: values of the regularisation, the one that wins ties first. inner: how many of the k inner folds are used.
+    learner: creates one from features (N, D), labels (N,) and the number of classes. folds: k of cross-validation.
+    grid: values of the regularisation; the first wins ties. inner: how many of the k inner folds are used.
     """
 
     learner: Callable[[Vectors, Labels, int], Learner]

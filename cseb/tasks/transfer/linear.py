@@ -1,8 +1,8 @@
 """Multinomial logistic regression the way SentEval trains it: minibatches, early stopping, one start for all.
 
 Source: Conneau & Kiela 2018, their classifier without hidden units. All values of L2 that share their training rows
-see the same minibatches in the same order, and are trained in one program, those of several folds side by side. Sums
-are associated differently from those of one fit after the other, so single weights differ by rounding.
+see the same minibatches in the same order, and are trained together, as are those of several folds. Sums are computed
+in another order than in separate fits, so weights differ by rounding.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from cseb.tasks.transfer.learner import Problem, Rows, Trained
 from cseb.tasks.transfer.optimisers import OPTIMISERS, Optimiser
 
 SEED = 1111
-GROUP = 5  # problems trained together; their arrays still fit a cache
-HELD = 0.05  # fraction of the rows used for early stopping, if there is no dev set
+GROUP = 5  # problems trained together; their arrays fit into the cache
+HELD_OUT = 0.05  # fraction of the rows for early stopping without a dev set
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,9 @@ FAST = Settings("rmsprop", learning_rate=1e-2, batch=128, tenacity=3, passes=2)
 
 
 class Batched:
-    """Trains up to GROUP problems with equally many rows together.
+    """Trains up to GROUP problems with equal numbers of rows together.
 
-    A step for one problem is some twenty operations on arrays so small that Python takes longer to begin each than the
-    processor to do it.
+    The arrays of one problem are so small that the overhead of Python would dominate.
     """
 
     def __init__(self, settings: Settings, features: Vectors, labels: Labels, classes: int) -> None:
@@ -56,23 +55,20 @@ class Batched:
         self.start = np.column_stack(initial(features.shape[1], classes))  # (C, D + 1)
 
     def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
-        """As in `Learner`.
-
-        One thread: two that take Python from each other after every operation need twice as long as one.
-        """
+        """Return classifiers as in `Learner`, in one thread: with such small arrays two need twice as long."""
         from threadpoolctl import threadpool_limits
 
-        found: list[list[Trained]] = [[] for _ in problems]
+        classifiers: list[list[Trained]] = [[] for _ in problems]
         with threadpool_limits(1):
             for group in _groups(problems):
-                for place, one in zip(group, self.fit([problems[place] for place in group]), strict=True):
-                    found[place] = one
-        return found
+                for place, trained in zip(group, self.fit([problems[place] for place in group]), strict=True):
+                    classifiers[place] = trained
+        return classifiers
 
     def fit(self, problems: Sequence[Problem]) -> list[list[Trained]]:
-        """P problems with equally many rows and values: L classifiers of each."""
+        """Return L classifiers of each of P problems with equal numbers of rows and values."""
         stream = np.random.RandomState(SEED)
-        if problems[0].held is None:  # the stream is one for all problems, which are dealt the same places
+        if problems[0].held_out is None:  # all problems hold out the same positions
             state = stream.get_state()
             sides = []
             for problem in problems:
@@ -82,12 +78,12 @@ class Batched:
             sides = [(train, held) for train, held, _ in problems if held is not None]
         rows = np.stack([train for train, _ in sides])  # (P, n)
         training = _Training(self, np.asarray([problem.values for problem in problems]), [held for _, held in sides])
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a wild encoder, not our fault
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # extreme embeddings
             for _ in range(rounds(self.settings)):
                 for _ in range(self.settings.passes):
                     order = stream.permutation(rows.shape[1])
-                    training.go_through(rows[training.live][:, order])
-                if not training.look():
+                    training.train_pass(rows[training.active][:, order])
+                if not training.evaluate():
                     break
         return [
             [
@@ -99,7 +95,7 @@ class Batched:
 
 
 def _groups(problems: Sequence[Problem]) -> Iterator[list[int]]:
-    """Places of problems that can be trained together."""
+    """Yield positions of problems that can be trained together."""
     alike: dict[tuple[int, bool, int], list[int]] = {}
     for place, (train, held, values) in enumerate(problems):
         alike.setdefault((len(train), held is None, len(values)), []).append(place)
@@ -109,9 +105,9 @@ def _groups(problems: Sequence[Problem]) -> Iterator[list[int]]:
 
 
 class _Training:
-    """The L classifiers of P problems; `weights` (P', L, C, D + 1) are those of the problems `live`, still in training.
+    """The L classifiers of P problems; `weights` (P', L, C, D + 1) are those of the `active` problems.
 
-    values: (P, L), of L2. held: the rows of each problem that say when to stop.
+    values: (P, L), of L2. held: the rows of each problem for early stopping.
     """
 
     def __init__(self, owner: Batched, values: Vectors, held: Sequence[Rows]) -> None:
@@ -121,14 +117,14 @@ class _Training:
         self.decay = values.astype(np.float32)[:, :, None, None]
         self.optimiser: Optimiser = OPTIMISERS[settings.optimiser](settings.learning_rate, self.weights)
         self.buffer = np.empty((len(values) * settings.batch, owner.x.shape[1]), dtype=np.float32)
-        self.live = np.arange(len(values))
+        self.active = np.arange(len(values))
         self.best = self.weights.copy()
-        # right answers, whole numbers: a float32 fraction would turn ties into gains
+        # counts of correct predictions: rounding of fractions would turn ties into gains
         self.most = np.full(values.shape, -1)
         self.failures = np.zeros(values.shape, dtype=int)
 
-    def go_through(self, rows: Rows) -> None:
-        """One pass over the training rows (P', n) of the problems in training, in this order."""
+    def train_pass(self, rows: Rows) -> None:
+        """Train on one pass over the rows (P', n) of the active problems, in this order."""
         owner, size = self.owner, self.owner.settings.batch
         problems, values, classes, width = self.weights.shape
         flat = self.weights.reshape(problems, values * classes, width)
@@ -143,28 +139,28 @@ class _Training:
             slope += self.decay * self.weights
             self.optimiser.move(self.weights, slope)
 
-    def look(self) -> bool:
-        """Score on the held rows, keep what has gained, let go of problems whose values have all failed too often.
+    def evaluate(self) -> bool:
+        """Score on the held-out rows, keep the best weights, and return whether a problem is still active.
 
-        False: none is left. A value that has failed too often goes on with the others of its problem, unheeded.
+        A problem ends when all of its values have failed too often; until then, those that have are ignored.
         """
         tenacity = self.owner.settings.tenacity
-        for problem, weights in zip(self.live, self.weights, strict=True):
+        for problem, weights in zip(self.active, self.weights, strict=True):
             guesses = (weights.reshape(-1, weights.shape[-1]) @ self.held[problem].T).reshape(*weights.shape[:2], -1)
             counts = (guesses.argmax(axis=1) == self.right[problem]).sum(axis=1)  # (L,)
-            heeded = self.failures[problem] <= tenacity
-            gained = heeded & (counts > self.most[problem])
+            counting = self.failures[problem] <= tenacity
+            gained = counting & (counts > self.most[problem])
             self.most[problem, gained], self.best[problem, gained] = counts[gained], weights[gained]
-            self.failures[problem, heeded & ~gained] += 1  # in all, not in a row
-        stays = np.asarray((self.failures[self.live] <= tenacity).any(axis=1))
+            self.failures[problem, counting & ~gained] += 1  # in all, not in a row
+        stays = np.asarray((self.failures[self.active] <= tenacity).any(axis=1))
         if not stays.all():
-            self.live, self.weights, self.decay = self.live[stays], self.weights[stays], self.decay[stays]
+            self.active, self.weights, self.decay = self.active[stays], self.weights[stays], self.decay[stays]
             self.optimiser.keep(stays)
         return bool(stays.any())
 
 
 def softmax(z: Vectors, axis: int = 1) -> Vectors:
-    """Over one axis, in place."""
+    """Return the softmax over one axis, computed in place."""
     z -= z.max(axis=axis, keepdims=True)
     np.exp(z, out=z)
     z /= z.sum(axis=axis, keepdims=True)
@@ -172,25 +168,25 @@ def softmax(z: Vectors, axis: int = 1) -> Vectors:
 
 
 def set_aside(rows: Rows, stream: np.random.RandomState) -> tuple[Rows, Rows]:
-    """Rows to train on and rows to stop by."""
+    """Return rows for training and for early stopping."""
     order = stream.permutation(len(rows))
-    cut = int(HELD * len(rows))
+    cut = int(HELD_OUT * len(rows))
     return rows[order[cut:]], rows[order[:cut]]
 
 
 def rounds(settings: Settings) -> int:
-    """How many rounds begin at most."""
+    """Return the largest number of rounds."""
     return settings.most // settings.passes + 1
 
 
 def initial(width: int, classes: int) -> tuple[Vectors, Vectors]:
-    """Weights (C, D) and biases (C,) of a linear layer as PyTorch makes it after `torch.manual_seed(1111)`.
+    """Return weights (C, D) and biases (C,) of a linear layer as PyTorch makes them after `torch.manual_seed(1111)`.
 
     Both are uniform in +-1/sqrt(D). PyTorch takes the low 24 bits of each number of the same Mersenne Twister.
     """
     raw: npt.NDArray[np.uint32] = np.random.RandomState(SEED).randint(0, 2**32, classes * (width + 1), dtype=np.uint32)
     unit = (raw & 0xFFFFFF) * 2.0**-24
-    # the two bounds are worked out differently there, which may matter in the last bit
+    # PyTorch computes the two bounds differently, which may change the last bit
     of_weights, of_biases = np.float32(math.sqrt(3) * (math.sqrt(2 / 6) / math.sqrt(width))), np.float32(width**-0.5)
     bound = np.repeat([of_weights, of_biases], [classes * width, classes]).astype(np.float64)
     drawn = (unit * (2 * bound) - bound).astype(np.float32)

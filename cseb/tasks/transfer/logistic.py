@@ -1,4 +1,4 @@
-"""Logistic regression trained to convergence: another estimator than SentEval's, and one that nothing stops early."""
+"""Logistic regression trained to convergence, unlike SentEval's classifier, which stops early."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from cseb.tasks.transfer.learner import Problem, Rows, Trained
 
 Points = npt.NDArray[np.float64]
 
-STEPS = 10_000  # far more than are needed here: a warning would say that it has not converged
-TO_CHOOSE, TO_PREDICT = 1e-4, 1e-6  # largest slope left; with a fixed dev set the classifier that is chosen predicts
+STEPS = 10_000  # far more than needed; scikit-learn warns if they do not suffice
+TO_CHOOSE, TO_PREDICT = 1e-4, 1e-6  # tolerances; with a fixed dev set the chosen classifier predicts
 
 
 class Converged:
     """scikit-learn's LogisticRegression with its default penalty, L2; a value of the grid is its C.
 
-    It takes the features as they are, so an encoder with short vectors wants a larger C, which is chosen by the mean
-    log probability of the held labels: on a hundred held rows the accuracies of two values are often equal or one row
-    apart, so that rounding on another processor would choose. Newton steps in double precision for the same reason:
-    scikit-learn's own choices stop where the seventh digit of an embedding still decides classes.
+    Features are not scaled, so embeddings of small norm need a larger C. It is chosen by the mean log probability of
+    held-out labels: accuracies of two values are often equal or one row apart, so that rounding would decide. Newton
+    steps in double precision for the same reason: with scikit-learn's defaults the seventh digit of an embedding
+    changes predictions.
     """
 
     def __init__(self, features: Vectors, labels: Labels, classes: int) -> None:
         self.features, self.labels = features.astype(np.float64), labels
 
     def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
-        """As in `Learner`; rows need not be set aside, nothing is stopped.
+        """Return classifiers as in `Learner`; there is no early stopping.
 
-        One thread: on matrices as small as these several wait for one another, for a minute where one takes a second.
+        One thread: with small matrices several threads take a minute where one takes a second.
         """
         from threadpoolctl import threadpool_limits
 
@@ -41,10 +41,10 @@ class Converged:
             return [[self.fit(problem, value) for value in problem.values] for problem in problems]
 
     def fit(self, problem: Problem, value: float) -> Trained:
-        """One classifier."""
+        """Return one classifier."""
         from sklearn.linear_model import LogisticRegression
 
-        held = problem.held
+        held = problem.held_out
         tolerance = TO_PREDICT if held is None else TO_CHOOSE
         model: Any = LogisticRegression(C=value, solver="newton-cg", tol=tolerance, max_iter=STEPS)
         model.fit(self.features[problem.train], self.labels[problem.train])
@@ -60,7 +60,7 @@ class Converged:
 
 
 def _log_probability(model: Any, features: Points, labels: Labels) -> float:
-    """Mean over the rows whose label the model knows; no logarithm of a probability that has become 0."""
+    """Return the mean over the rows whose label the model knows."""
     from scipy.special import log_softmax
 
     logits = model.decision_function(features)

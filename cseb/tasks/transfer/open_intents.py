@@ -27,7 +27,7 @@ class Banking77:
     protocol: str = "intents(shots=10)@2"
 
     def load(self, data_dir: Path | None) -> LabelledTexts:
-        """Read the file that comes with cseb; `data_dir` is not used. Raises: BadData."""
+        """Return the data from the file that comes with cseb; `data_dir` is not used. Raises: BadData."""
         rows = open_data.table(self.name, 3)
         intents = {intent: number for number, intent in enumerate(sorted({intent for _, intent, _ in rows}))}
         train, test = (

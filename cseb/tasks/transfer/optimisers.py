@@ -1,4 +1,4 @@
-"""Adam and RMSprop on arrays, as PyTorch defines them, in place and without scratch memory at every step."""
+"""Adam and RMSprop on arrays, as PyTorch defines them, in place and without allocation at each step."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""STS-B and SICK-R, supervised: a linear layer on two embeddings is trained to give the ratings.
+"""STS-B and SICK-R, supervised: a linear layer on two embeddings is trained to predict the ratings.
 
-Not what tables since 2021 call STS-B and SICK-R, where nothing is trained; in older tables it is.
+Tables since 2021 report the unsupervised tasks of these names, older tables the supervised ones.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ FAILURES = 4  # in all: this many rounds without a gain end training
 class RatedSplits:
     """Train, dev and test pairs of a task in memory.
 
-    `items` (N, 2) hold the predicted rating of each test pair and the dev Spearman, in points, that chose the weights;
-    NaN if the encoder gives anything but finite numbers. The score is 100 x Spearman's rho of predictions and ratings;
+    `items` (N, 2) are the predicted rating of each test pair and the dev Spearman x 100 that selected the weights; NaN
+    if the embeddings are not finite. The score is 100 x Spearman's rho of predictions and ratings;
     `detail` has it as `spearman`, and `pearson` (in points), `mse` (in squared ratings) and `dev`.
     """
 
@@ -51,11 +51,11 @@ class RatedSplits:
     test: Pairs
 
     def sentences(self) -> list[str]:
-        """Left and right sentences of the three parts."""
+        """Return left and right sentences of the three parts."""
         return [text for part in (self.train, self.dev, self.test) for side in (part.left, part.right) for text in side]
 
     def sha256(self) -> str:
-        """Of sentences and ratings, part by part, in order."""
+        """Return the hash of sentences and ratings, part by part, in order."""
         rows = [
             f"{place}\t{a}\t{b}\t{g!r}\n"
             for place, part in enumerate((self.train, self.dev, self.test))
@@ -64,20 +64,20 @@ class RatedSplits:
         return hashlib.sha256("".join(rows).encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Train, choose and predict."""
+        """Train, select and return predictions."""
         train, dev, test = (
             features_of(list(zip(part.left, part.right, strict=True)), embed)
             for part in (self.train, self.dev, self.test)
         )
         if not all(np.isfinite(each).all() for each in (train, dev, test)):
             return np.full((len(test), 2), np.nan, dtype=np.float32)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a wild encoder, not our fault
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # extreme embeddings
             weights, score = fit(train, grades(self.train.gold), dev, self.dev.gold)
             predicted = expected(test, weights)
         return np.column_stack([predicted, np.full(len(predicted), score)]).astype(np.float32)
 
     def outcome(self, items: Items) -> Outcome:
-        """None where a correlation is not defined."""
+        """Return correlations and squared error, None where undefined."""
         predicted, gold = items[:, 0], self.test.gold
         error = float(((predicted.astype(np.float64) - gold) ** 2).mean())
         detail = {name: correlation(name, predicted, gold) for name in ("spearman", "pearson")}
@@ -87,27 +87,27 @@ class RatedSplits:
         )
 
     def influence(self, items: Items) -> Influence:
-        """Of each test pair on Spearman's rho."""
+        """Return the influence of each test pair on Spearman's rho."""
         gold = np.asarray(self.test.gold)
         return spearman_influence(items[:, 0], gold, np.zeros(len(gold), dtype=np.int64))
 
     def clusters(self) -> Labels:
-        """Pairs joined by a chain of shared sentences carry the same label."""
+        """Return equal labels for pairs joined by a chain of shared sentences."""
         return connected(list(zip(self.test.left, self.test.right, strict=True)))
 
 
 def grades(ratings: Sequence[float]) -> Vectors:
-    """N ratings to weights of the grades 1 to 5 (N, 5) whose mean is the rating: 3.2 is 0.8 of a 3 and 0.2 of a 4.
+    """Return weights (N, 5) of the grades 1 to 5 whose mean is the rating: 3.2 is 0.8 of a 3 and 0.2 of a 4.
 
     Below 1 weight is missing, as in the reference. Source: Tai et al. 2015, section 4.2.
     """
-    near = 1 - np.abs(np.asarray(ratings)[:, None] - np.arange(1, GRADES + 1))
-    shares: Vectors = np.maximum(near, 0).astype(np.float32)
-    return shares
+    closeness = 1 - np.abs(np.asarray(ratings)[:, None] - np.arange(1, GRADES + 1))
+    weights: Vectors = np.maximum(closeness, 0).astype(np.float32)
+    return weights
 
 
 def fit(train: Vectors, targets: Vectors, dev: Vectors, ratings: Sequence[float]) -> tuple[Vectors, float]:
-    """Weights (5, D + 1), the last column being the bias, and their dev Spearman in points.
+    """Return weights (5, D + 1), the last column being the bias, and their dev Spearman in points.
 
     Squared error of the softmax, Adam, no L2; after every round of passes the weights with the best dev score are kept.
     """
@@ -126,7 +126,9 @@ def fit(train: Vectors, targets: Vectors, dev: Vectors, ratings: Sequence[float]
                 error = 2 / shares.size * (shares - targets[rows])
                 error = shares * (error - (shares * error).sum(axis=1, keepdims=True))  # through the softmax
                 optimiser.move(weights, error.T @ batch)
-        score = correlation("spearman", expected(dev, weights), ratings) or 0.0  # one answer for all pairs is worth 0
+        score = (
+            correlation("spearman", expected(dev, weights), ratings) or 0.0
+        )  # equal predictions for all pairs score 0
         if score > best:
             kept, best = weights.copy(), score
         else:
@@ -137,13 +139,13 @@ def fit(train: Vectors, targets: Vectors, dev: Vectors, ratings: Sequence[float]
 
 
 def expected(features: Vectors, weights: Vectors) -> Vectors:
-    """The mean grade of each row (N, D), worked out in float64: (N,)."""
+    """Return the mean grade of each row (N, D), computed in float64: (N,)."""
     shares = softmax(with_ones(features) @ weights.T)
     return shares @ np.arange(1.0, GRADES + 1)
 
 
 def with_ones(features: Vectors) -> Vectors:
-    """A column of ones at the end, which makes the bias a weight like others."""
+    """Return the features with a column of ones, whose weight is the bias."""
     return np.column_stack([features, np.ones(len(features), dtype=np.float32)])
 
 
@@ -161,13 +163,13 @@ class Relatedness:
     protocol: str = "senteval-relatedness@1"
 
     def load(self, data_dir: Path | None) -> RatedSplits:
-        """Read and check the files; without `data_dir`, fetch them from the hub. Raises: BadData."""
+        """Return the checked files; without `data_dir`, fetch them from the hub. Raises: BadData."""
         root = data_root(data_dir)
         return RatedSplits(*(_ordered(*read_table(table, root)) for table in self.tables))
 
 
 def _ordered(part: Pairs) -> Pairs:
-    """By the tokens of both sentences and the rating: minibatches depend on the order."""
+    """Return the pairs sorted by tokens of both sentences and rating; minibatches depend on the order."""
     rows = sorted(
         zip(part.left, part.right, part.gold, strict=True), key=lambda row: (*(len(t.split()) for t in row[:2]), row[2])
     )

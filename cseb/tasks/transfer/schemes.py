@@ -1,7 +1,7 @@
-"""Which rows a classifier is trained on, how its regularisation is chosen, and which rows it is scored on.
+"""Rows on which a classifier is trained and scored, and the selection of its regularisation.
 
 Source: Conneau & Kiela 2018: nested cross-validation, cross-validation on the training set, or a fixed dev set.
-Folds are those of scikit-learn since 0.22; older versions deal rows out differently.
+Folds are those of scikit-learn since 0.22; older versions assign rows differently.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ Points = npt.NDArray[np.float64]
 
 
 class Guess(NamedTuple):
-    """predicted: the class of each scored row (N,). dev: the dev accuracy of the value chosen for this row."""
+    """The predicted class of each scored row (N,), and the dev accuracy of the value chosen for this row (N,)."""
 
     predicted: Labels
     dev: Points
 
 
 def folds(labels: Labels, k: int) -> list[tuple[Rows, Rows]]:
-    """K times the rows to train on and the rows left out, every class in the same proportion."""
+    """Return k stratified pairs of rows to train on and rows left out."""
     from sklearn.model_selection import StratifiedKFold
 
     return list(StratifiedKFold(k, shuffle=True, random_state=SEED).split(np.zeros(len(labels)), labels))
 
 
 def nested(learner: Learner, recipe: Recipe, labels: Labels) -> Guess:
-    """Every row is scored by the classifier of the outer fold that leaves it out."""
+    """Return predictions of nested cross-validation."""
     outer = folds(labels, recipe.folds)
     inner = [problem for train, _ in outer for problem in searches(recipe, train, labels)]
-    found = learner.fit_all(inner)
+    trained = learner.fit_all(inner)
     width = len(inner) // len(outer)
-    chosen = [best(recipe, found[width * fold : width * (fold + 1)]) for fold in range(len(outer))]
+    chosen = [best(recipe, trained[width * fold : width * (fold + 1)]) for fold in range(len(outer))]
     finals = learner.fit_all(
         [Problem(train, None, (value,)) for (train, _), (value, _) in zip(outer, chosen, strict=True)]
     )
@@ -50,7 +50,7 @@ def nested(learner: Learner, recipe: Recipe, labels: Labels) -> Guess:
 
 
 def on_train(learner: Learner, recipe: Recipe, labels: Labels, train: int) -> Guess:
-    """The first `train` rows choose and train the classifier, the others are scored."""
+    """Select and train on the first `train` rows, and return predictions of the others."""
     rows = np.arange(train)
     value, dev = best(recipe, learner.fit_all(searches(recipe, rows, labels)))
     [[final]] = learner.fit_all([Problem(rows, None, (value,))])
@@ -58,30 +58,30 @@ def on_train(learner: Learner, recipe: Recipe, labels: Labels, train: int) -> Gu
 
 
 def fixed(learner: Learner, recipe: Recipe, labels: Labels, train: int, dev: int) -> Guess:
-    """First `train` rows, then `dev` rows that choose; the others are scored, by the very classifier that was chosen.
+    """Train on the first `train` rows, select on the next `dev` rows, and return predictions of the others.
 
-    The reference trains that one again on the same rows from the same start, which gives the same classifier.
+    The reference trains the selected classifier again from the same start, which gives the same classifier.
     """
-    [found] = learner.fit_all([Problem(np.arange(train), np.arange(train, train + dev), recipe.grid)])
-    value, score = best(recipe, [found])
-    return _on_the_rest(found[recipe.grid.index(value)], score, labels, train + dev)
+    [trained] = learner.fit_all([Problem(np.arange(train), np.arange(train, train + dev), recipe.grid)])
+    value, score = best(recipe, [trained])
+    return _on_the_rest(trained[recipe.grid.index(value)], score, labels, train + dev)
 
 
 def searches(recipe: Recipe, rows: Rows, labels: Labels) -> list[Problem]:
-    """The problems whose scores choose the regularisation for these rows."""
+    """Return the problems whose scores select the regularisation for these rows."""
     inner = folds(labels[rows], recipe.folds)[: recipe.inner]
-    return [Problem(rows[train], rows[held], recipe.grid) for train, held in inner]
+    return [Problem(rows[train], rows[held_out], recipe.grid) for train, held_out in inner]
 
 
-def best(recipe: Recipe, found: Sequence[Sequence[Trained]]) -> tuple[float, float]:
-    """The value with the best mean over folds, rounded, the first of equals, and the mean accuracy it has."""
-    each = list(zip(*found, strict=True))  # by value, then by fold
-    place = int(np.argmax([_percent([_criterion(one) for one in ones]) for ones in each]))
-    return recipe.grid[place], _percent([one.accuracy for one in each[place]])
+def best(recipe: Recipe, trained: Sequence[Sequence[Trained]]) -> tuple[float, float]:
+    """Return the value with the best rounded mean over folds, the first of equals, and its mean accuracy."""
+    by_value = list(zip(*trained, strict=True))  # then by fold
+    place = int(np.argmax([_percent([_criterion(each) for each in folds]) for folds in by_value]))
+    return recipe.grid[place], _percent([each.accuracy for each in by_value[place]])
 
 
-def _criterion(one: Trained) -> float:
-    return one.accuracy if one.criterion is None else one.criterion
+def _criterion(trained: Trained) -> float:
+    return trained.accuracy if trained.criterion is None else trained.criterion
 
 
 def _percent(parts: Sequence[float]) -> float:

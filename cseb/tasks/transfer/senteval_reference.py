@@ -1,7 +1,7 @@
 """Reference implementation of SentEval's transfer tasks in plain PyTorch, with equal accuracies.
 
-Slower by an order of magnitude than `cseb.tasks.transfer`, which trains several classifiers at once in numpy. It is
-what that one is compared with, and lives outside `cseb.tasks`, which works without torch.
+It is an order of magnitude slower than the other files of this package, which train several classifiers at once in
+numpy and are tested against it.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Exact:
         self.x, self.y = torch.from_numpy(features), torch.from_numpy(labels)
 
     def fit_all(self, problems: Sequence[Problem]) -> list[list[Trained]]:
-        """As in `Learner`."""
+        """Return classifiers as in `Learner`."""
         import torch
 
         with torch.random.fork_rng(devices=[]):
             return [[self.fit(problem, value) for value in problem.values] for problem in problems]
 
     def fit(self, problem: Problem, value: float) -> Trained:
-        """One classifier; its start depends on torch's generator, which is seeded here."""
+        """Return one classifier; torch's generator is seeded first."""
         import torch
         from torch import nn
 
@@ -51,7 +51,7 @@ class Exact:
         layer = nn.Linear(self.x.shape[1], self.classes)
         make = {"adam": torch.optim.Adam, "rmsprop": torch.optim.RMSprop}[self.settings.optimiser]
         optimiser = make(layer.parameters(), lr=self.settings.learning_rate, weight_decay=value)
-        train, held = problem.train, problem.held
+        train, held = problem.train, problem.held_out
         if held is None:
             train, held = set_aside(train, stream)
         x, y = self.x[train], self.y[train]
@@ -74,7 +74,7 @@ class Exact:
         return Trained(most / len(held), lambda rows: self.classify(kept, rows).numpy())
 
     def classify(self, layer: nn.Linear, rows: Rows) -> Tensor:
-        """Classes (M,) of M rows, in minibatches like those of training."""
+        """Return the classes (M,) of M rows, in minibatches as in training."""
         import torch
 
         x, size = self.x[rows], self.settings.batch
@@ -83,7 +83,7 @@ class Exact:
 
 
 def exactly(task: Transfer) -> Transfer:
-    """The same protocol and data, trained by `Exact`."""
+    """Return the task with the same protocol and data, trained by `Exact`."""
     return replace(task, name=f"{task.data}-exact", recipe=replace(task.recipe, learner=partial(Exact, TEST)))
 
 

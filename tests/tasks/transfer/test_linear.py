@@ -97,8 +97,8 @@ def test_weights_agree_to_rounding_after_many_steps() -> None:
     one = linear._Training(learner, np.asarray([[1e-3]]), [HALF[1]])
     for seed in range(20):
         order = np.random.RandomState(seed).permutation(150)
-        training.go_through(np.stack([order, order]))
-        one.go_through(order[None])
+        training.train_pass(np.stack([order, order]))
+        one.train_pass(order[None])
     assert training.weights[0, 2] == pytest.approx(one.weights[0, 0], abs=1e-5)
     assert training.weights[1, 1] == pytest.approx(one.weights[0, 0], abs=1e-5)
     assert training.weights[0, 2] != pytest.approx(training.weights[0, 3], abs=1e-3)  # another L2, other weights
@@ -110,7 +110,7 @@ def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
 ) -> None:
     x, y = noisy(240, 8, 2)
     seen: dict[int, list[int]] = {value: [] for value in range(4)}
-    look = linear._Training.look
+    look = linear._Training.evaluate
 
     def spy(self: linear._Training) -> bool:
         for value, weights in enumerate(self.weights[0]):
@@ -118,7 +118,7 @@ def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
                 seen[value].append(int(((self.held[0] @ weights.T).argmax(1) == self.right[0]).sum()))
         return look(self)
 
-    monkeypatch.setattr(linear._Training, "look", spy)
+    monkeypatch.setattr(linear._Training, "evaluate", spy)
     [found] = Batched(settings, x, y, 2).fit_all([Problem(*HALF, L2)])
     for value, decay in enumerate(L2):
         counts = seen[value]
@@ -137,12 +137,12 @@ def test_no_round_begins_after_two_hundred_passes() -> None:
     x, y = noisy(240, 8, 2)
     calls = []
     learner = Batched(rising, x, y, 2)
-    whole = linear._Training.go_through
-    linear._Training.go_through = lambda self, rows: calls.append(rows.shape[1])  # type: ignore[method-assign]
+    whole = linear._Training.train_pass
+    linear._Training.train_pass = lambda self, rows: calls.append(rows.shape[1])  # type: ignore[method-assign]
     try:
         learner.fit([Problem(*HALF, (0.0,))])
     finally:
-        linear._Training.go_through = whole  # type: ignore[method-assign]
+        linear._Training.train_pass = whole  # type: ignore[method-assign]
     assert calls == [150] * 204
 
 

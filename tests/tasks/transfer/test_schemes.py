@@ -58,7 +58,7 @@ def test_nested_cross_validation(recipe: Recipe, count: int) -> None:
     assert sorted(np.concatenate([rows for _, rows in notes.asked]).tolist()) == list(range(120))
     for number, rows in notes.asked:
         final = notes.problems[number]
-        assert final.held is None
+        assert final.held_out is None
         assert final.values == (recipe.grid[1],)  # the smaller of two that are equally good
         assert not set(final.train) & set(rows)
         assert len(final.train) + len(rows) == 120
@@ -67,8 +67,8 @@ def test_nested_cross_validation(recipe: Recipe, count: int) -> None:
     per_fold = len(searches) // recipe.folds
     for number, search in enumerate(searches):
         outer = set(notes.problems[len(searches) + number // per_fold].train)
-        assert set(search.train) | set(search.held) == outer  # nothing of the outer test part is looked at
-        assert not set(search.train) & set(search.held)
+        assert set(search.train) | set(search.held_out) == outer  # nothing of the outer test part is looked at
+        assert not set(search.train) & set(search.held_out)
     assert (guess.dev == 75).all()
 
 
@@ -78,8 +78,8 @@ def test_cross_validation_on_the_training_part(recipe: Recipe, count: int) -> No
     guess = on_train(notes, recipe, LABELS, train=90)
     assert fits(notes) == count
     *searches, final = notes.problems
-    assert all(max(*search.train, *search.held) < 90 for search in searches)
-    assert (final.train.tolist(), final.held, final.values) == (list(range(90)), None, (recipe.grid[1],))
+    assert all(max(*search.train, *search.held_out) < 90 for search in searches)
+    assert (final.train.tolist(), final.held_out, final.values) == (list(range(90)), None, (recipe.grid[1],))
     [(_, rows)] = notes.asked
     assert rows.tolist() == list(range(90, 120))
     assert (len(guess.predicted), set(guess.dev)) == (30, {75.0})
@@ -89,7 +89,7 @@ def test_a_fixed_dev_part_needs_no_second_training() -> None:
     notes = Notes((0.5, 0.25, 0.9, 0.1))
     guess = fixed(notes, TEST_RECIPE, LABELS, train=80, dev=30)
     [problem] = notes.problems
-    assert (problem.train.tolist(), problem.held.tolist()) == (list(range(80)), list(range(80, 110)))
+    assert (problem.train.tolist(), problem.held_out.tolist()) == (list(range(80)), list(range(80, 110)))
     assert problem.values == L2
     [(_, rows)] = notes.asked
     assert rows.tolist() == list(range(110, 120))
