@@ -25,7 +25,10 @@ def listing(grid: Grid) -> str:
         cost = "unknown" if expected is None else duration(expected)
         state = (record.status if record else "none", cost if key in todo else "-")
         rows.append((key, job.label, percent(job.fraction), str(job.size), str(job.seed), *state))
-    return "\n".join([*aligned(rows), *_replaced(grid), *outlook(grid), *_power(grid.benchmark.seeds)])
+    note = ["Whether the parts of a method go together and with the encoder is checked when the run starts."]
+    return "\n".join(
+        [*aligned(rows), *_replaced(grid), *outlook(grid), *(note if todo else []), *_power(grid.benchmark.seeds)]
+    )
 
 
 def outlook(grid: Grid) -> list[str]:

@@ -212,8 +212,6 @@ def run_on_screen(
     chosen = planned.grid.benchmark
     for line in [] if quiet else interpretations(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
-    with telling(quiet):  # until the jobs begin, which have a display of their own
-        planned.grid.check()
     if dry_run:
         say(listing(planned.grid))
         return

@@ -140,20 +140,25 @@ class Benchmark(BaseModel):
         return self
 
 
-def load(ref: str, run: bool = True) -> Benchmark:
-    """The built-in benchmark of this name, or the one in this YAML file. Raises: BadBenchmark, UnknownName.
+def load(ref: str) -> Benchmark:
+    """Return the built-in benchmark of this name, or the one in this YAML file.
 
-    run: whether it is to be run; else it says how records were made, and the packages of its methods may be gone.
+    Its methods are read and not looked up, which `plan` does: a benchmark also says how records were made, and the
+    packages of its methods may be gone.
+
+    Raises:
+        BadBenchmark: the file is missing or not a benchmark.
+        UnknownName: no built-in benchmark has this name.
     """
     if ref in shipped.benchmark_names():
         path = shipped.benchmarks() / f"{ref}.yaml"
-        return _checked(_mapping(path), str(path), run)
+        return _checked(_mapping(path), str(path))
     try:
         found = Path(ref).exists() and not Path(ref).is_dir()
     except OSError:  # such as a name longer than any file system takes
         found = False
     if found:  # what is no regular file either is named by the reader
-        return _checked(_mapping(Path(ref)), ref, run)
+        return _checked(_mapping(Path(ref)), ref)
     if Path(ref).suffix in (".yaml", ".yml") or len(Path(ref).parts) > 1:
         raise BadBenchmark(f"benchmark file {ref[:200]!r}: no such file")
     raise UnknownName("benchmark", ref[:200], shipped.benchmark_names())
@@ -232,18 +237,18 @@ def _mapping(path: Path) -> dict[str, Any]:
     return found
 
 
-def _checked(values: dict[str, Any], where: str, run: bool = True) -> Benchmark:
+def _checked(values: dict[str, Any], where: str) -> Benchmark:
     """Fields, then the two that have a grammar of their own."""
     try:
         benchmark = Benchmark.model_validate(values)
     except ValidationError as error:
         first, *others = (_explained(detail) for detail in error.errors(include_url=False))
         raise BadBenchmark(f"{where}: {first}{f' (and {len(others)} more)' if others else ''}") from None
-    for field, parse in (("methods", parse_methods), ("elsewhere", parse_methods), ("scale", parse_scale)):
+    for field, read in (("methods", labels), ("elsewhere", labels), ("scale", parse_scale)):
         if not getattr(benchmark, field):
             continue
         try:
-            (parse if run or field == "scale" else labels)(getattr(benchmark, field))
+            read(getattr(benchmark, field))
         except CsebError as error:
             raise BadBenchmark(f"{where}: {field}: {error}") from error
     for method, options in benchmark.per_method.items():

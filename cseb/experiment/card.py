@@ -126,9 +126,9 @@ def command(record: Record) -> str:
     """
     name, _, stage = record.benchmark.partition("-on-")
     try:
-        loaded = benchmarks.load(name, run=False)
+        loaded = benchmarks.load(name)
         if stage:
-            loaded = benchmarks.moved(loaded, benchmarks.load(stage, run=False))
+            loaded = benchmarks.moved(loaded, benchmarks.load(stage))
         method = parse_method(record.method)
         steps = [None] if record.trace is None else [None, record.trace.steps]
         for count in steps:

@@ -60,7 +60,6 @@ class Grid:
         records = {record.key: record for record in held}
         again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
         if models is not None:
-            _check_saved(jobs)
             again |= {record.key for record in held if record.status == "done" and not (models / record.key).is_dir()}
         todo = [job for job in jobs if job.key not in records or job.key in again]
         if sealed := [job.key for job in todo if job.key in records and store.is_archived(job.key)]:
@@ -77,17 +76,19 @@ class Grid:
         return {key for key in kept if self.records[key].status == "failed"}
 
     def prepare(self, models: Path | None = None) -> None:
-        """Make the folders and leave the plan there. What a user can fix is said here, before anything trains.
+        """Check the parts of each method, make the folders, and write the plan there; nothing is trained.
 
-        Raises: CsebError.
+        Args:
+            models: the folder that shall have a trained encoder for each job, None if none is kept.
+
+        Raises:
+            CsebError: parts do not go together or with the encoder, or a file cannot be written.
         """
+        if models is not None:
+            _check_saved(self.jobs)
         _check_parts(self.todo)
         self.store.prepare(*[models] if models else [])
         self._leave_plan()
-
-    def check(self) -> None:
-        """Refuse what a run would refuse, without touching the folder. Raises: CsebError."""
-        _check_parts(self.todo)
 
     @cached_property
     def seconds(self) -> dict[str, float | None]:
@@ -141,7 +142,7 @@ def _check_saved(jobs: Sequence[Job]) -> None:
 
 
 def _check_parts(jobs: Sequence[Job]) -> None:
-    """Build the parts of each method once, without weights: what does not fit the encoder is said now."""
+    """Construct the parts of each method and check them against its encoder. Raises: BadSpec, BadData."""
     distinct = {(job.method.resolved(), job.folder, job.size): job for job in jobs}
     if distinct:
         tell("loading PyTorch")

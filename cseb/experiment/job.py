@@ -77,7 +77,7 @@ class Job:
     @property
     def recipe(self) -> Recipe:
         """Return how this job is trained. Raises: BadSpec."""
-        return recipe_of(self.method)
+        return Recipe(**dict(self.method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
 
 
 @lru_cache(maxsize=16)  # the jobs of a grid share one
@@ -94,8 +94,3 @@ def foreign(method: Method, protocol: Protocol) -> tuple[Foreign, ...]:
     """Return the third-party parts and tasks of a job, each with package, version and code. Raises: BadSpec."""
     sources = third_party.sources((part.name for part in method.parts()), (*protocol.tasks, protocol.dev))
     return tuple(Foreign(**source._asdict()) for source in sources)
-
-
-def recipe_of(method: Method) -> Recipe:
-    """Return how a resolved method is trained. Raises: BadSpec."""
-    return Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself

@@ -29,4 +29,4 @@ def load_item_scores(store: Store, records: Iterable[Record], data_dir: str) -> 
 def as_it_was_run(folder: Path, name: str) -> Benchmark | None:
     """The benchmark as it was run, beside its records; None where it is gone. Raises: BadBenchmark."""
     path = folder / f"benchmark-{name}.yaml"
-    return benchmarks.load(str(path), run=False) if path.is_file() else None
+    return benchmarks.load(str(path)) if path.is_file() else None

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from cseb.data.corpus import Corpus
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.corpus_checks import check_corpus
-from cseb.experiment.job import Job, external_inputs, foreign, recipe_of
+from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.methods.grammar import parse_methods, parse_scale
-from cseb.methods.spec import Edit, Method, part
+from cseb.methods.spec import Method
 from cseb.progress import counted, remark
 from cseb.records.record import Protocol, Source, Vary
-from cseb.registry import scale_of, slot_of
+from cseb.registry import scale_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
@@ -86,9 +87,7 @@ def plan(
         for seed in range(benchmark.seeds)
         for size, fraction, method, resolved, read, others in cells
     ]
-    check_jobs(jobs, count)
-    for method in methods:
-        check_corpus(replace(method.at(1.0), edits=method.edits), corpus)
+    check_jobs(jobs, corpus)
     return jobs
 
 
@@ -133,37 +132,32 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
 def scaled(benchmark: Benchmark, method: Method, fraction: float) -> Method:
     """Return the method as this benchmark trains it at this fraction. Raises: BadSpec, UnknownName."""
     scale = (*parse_scale(benchmark.scale), *parse_scale(benchmark.per_method.get(str(method), "")))
-    return resolved_method(method, fraction, scale, benchmark.steps)
+    return method.at(fraction, scale, benchmark.steps)
 
 
-def resolved_method(method: Method, fraction: float, scale: Sequence[Edit], steps: int | None) -> Method:
-    """Return the method at this fraction. The scale does not change methods without training."""
-    typed = method.at(fraction)
-    if not typed.terms:
-        scale = [edit for edit in scale if slot_of(edit.part.name) == "post"]
-    elif steps is not None:
-        own = recipe_of(replace(method, edits=()).at(fraction, scale))
-        warmup = own.warmup * steps // max(own.steps, 1)
-        scale = (*scale, Edit("~", part("recipe", steps=steps, warmup=warmup)))
-    if steps is not None:  # the models trained first, and what is fitted by steps of its own afterwards
-        others = (held for held in (typed.stages if steps else None, typed.post) if held is not None)
-        scale = (*scale, *(Edit("~", part(held.name, steps=steps)) for held in others if "steps" in dict(held.options)))
-    return method.at(fraction, scale)
+def check_jobs(jobs: Sequence[Job], corpus: Corpus) -> None:
+    """Refuse jobs that cannot run, or would run twice, as far as this is known without PyTorch.
 
-
-def check_jobs(jobs: Sequence[Job], count: int) -> None:
-    """Refuse jobs that cannot run, or would run twice, before anything is trained.
+    Options have the types that parts allow, and the corpus has what methods read. Whether the parts go together and
+    with the encoder is checked when a run starts, where they are constructed: see `Grid.prepare`.
 
     An untrained method needs no batch. It is planned for every fraction and seed like any other, although its scores
     are equal. That costs one evaluation each, and tables and paired comparisons need no special case.
+
+    Raises:
+        CsebError: a job cannot run.
     """
+    count = len(corpus)
     seen: dict[str, Job] = {}
     for job in jobs:
         if (other := seen.setdefault(job.key, job)) is not job:
             raise BadBenchmark(
                 f"fractions {other.fraction:g} and {job.fraction:g} are both {quantity(job.size, 'sentence')}; keep one"
             )
-    for job in (job for job in jobs if job.seed == jobs[0].seed):  # the others are like it
+    first_seed = [job for job in jobs if job.seed == jobs[0].seed]  # those of other seeds differ in nothing else
+    for job in {job.method.resolved(): job for job in first_seed}.values():
+        job.method.check()
+    for job in first_seed:
         recipe, cell = job.recipe, f"{job.label} at fraction {job.fraction:g}"
         if recipe.steps and not job.method.terms:
             raise BadBenchmark(
@@ -177,3 +171,5 @@ def check_jobs(jobs: Sequence[Job], count: int) -> None:
                 else f"{cell} has {quantity(job.size, 'sentence')} and the corpus {count}, fewer than one batch of "
                 f"{recipe.batch_size}; try {job.label}+recipe(batch_size={max(job.size, 1)}) or a larger corpus"
             )
+    for job in {(job.label, job.method.views): job for job in first_seed}.values():
+        check_corpus(job.label, job.method, corpus)

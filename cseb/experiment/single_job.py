@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from cseb.data.corpus import Corpus
 from cseb.data.weights import find_encoder
-from cseb.experiment.corpus_checks import check_corpus
 from cseb.experiment.job import Job, external_inputs, foreign
-from cseb.experiment.plan import check_jobs, protocol_of, resolved_method
+from cseb.experiment.plan import check_jobs, protocol_of
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.records.record import Source
 
@@ -30,7 +27,7 @@ def single_job(
 ) -> Job:
     """The job of this method on all sentences of a corpus, checked as a grid's jobs are. Raises: CsebError."""
     method = parse_method(text)
-    resolved = resolved_method(method, 1.0, parse_scale(scale), steps)
+    resolved = method.at(1.0, parse_scale(scale), steps)
     protocol = protocol_of("", dev, data_dir, threads, device)
     folder, weights = find_encoder(encoder)
     job = Job(
@@ -52,6 +49,5 @@ def single_job(
         foreign=foreign(resolved, protocol),
         linear=linear,
     )
-    check_jobs([job], len(corpus))
-    check_corpus(replace(method.at(1.0), edits=method.edits), corpus)
+    check_jobs([job], corpus)
     return job

@@ -21,36 +21,34 @@ LARGEST = 2**63  # of a whole number: what arrays and random generators can hold
 
 
 def parse_methods(text: str) -> list[Method]:
-    """`simcse,micse+recipe(steps=500)` as methods. Raises: BadSpec, UnknownName."""
+    """Return the methods of a text such as `simcse,micse+recipe(steps=500)`. Raises: BadSpec, UnknownName."""
     tree = _tree(text)
-    nodes = tree.elts if isinstance(tree, ast.Tuple) else [tree]
-    methods = [_method(node, text) for node in nodes]
-    names = [str(method) for method in methods]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise BadSpec(f"method {twice[0]!r} is asked for twice in {text!r}; name each once")
+    methods = [_method(node, text) for node in (tree.elts if isinstance(tree, ast.Tuple) else [tree])]
+    _refuse_repeated([str(method) for method in methods], text)
     return methods
 
 
 def parse_method(text: str) -> Method:
-    """One method. Raises: BadSpec, UnknownName."""
+    """Return one method. Raises: BadSpec, UnknownName."""
     return _method(_tree(text), text)
 
 
 def labels(text: str) -> list[str]:
-    """Methods as `str(method)` has them, looked up nowhere: the packages of their names need not be there.
+    """Return the names of methods as `str(method)` writes them. Names are not looked up: their packages may be gone.
 
     Raises: BadSpec.
     """
     tree = _tree(text)
-    found = []
+    names = []
     for node in tree.elts if isinstance(tree, ast.Tuple) else [tree]:
         (_, first), *others = _flat(node, text)
-        found.append(_name(first, text) + "".join(str(Edit(sign, _part(piece, text))) for sign, piece in others))
-    return found
+        names.append(_name(first, text) + "".join(str(Edit(sign, _part(piece, text))) for sign, piece in others))
+    _refuse_repeated(names, text)
+    return names
 
 
 def parse_part(text: str) -> Part:
-    """One part with its options, as `str(part)` writes it. Raises: BadSpec."""
+    """Return one part with its options, as `str(part)` writes it. Raises: BadSpec."""
     return _part(_tree(text), text)
 
 
@@ -99,10 +97,17 @@ def _method(node: ast.expr, text: str) -> Method:
         raise _no_method("-".join([name, *_hyphened(signed[1:])]))
     method = method_named(name)
     edits = tuple(Edit(sign, _part(piece, text)) for sign, piece in signed[taken:])
-    method = replace(method, edits=edits)
+    if not edits:
+        return method
     _refuse_replaced(edits)
-    method.at(1.0)  # a wrong name or option is answered here, whatever the fraction
+    method = replace(method, edits=edits)
+    method.at(1.0)  # refuses a wrong name or option, whatever the fraction
     return method
+
+
+def _refuse_repeated(names: Sequence[str], text: str) -> None:
+    if repeated := [name for name, count in Counter(names).items() if count > 1]:
+        raise BadSpec(f"method {repeated[0]!r} is asked for twice in {text!r}; name each once")
 
 
 def _refuse_replaced(edits: Sequence[Edit]) -> None:

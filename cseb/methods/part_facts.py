@@ -8,6 +8,7 @@ A part, built in or of another package, is a class with these class attributes, 
     own = {"generator": "self"}    values of these options with which it uses nothing but the subset
     columns = (2, 3)               texts that a line of the corpus may hold, joined by TABs
     roles = ("anchor", "positive") what these are, where the corpus has named columns
+    line_check = "module:function" refuses lines of a corpus that it cannot read; of a module without torch
     requires = "a decoder"         what it asks for besides sentences and one encoder, in words
     preset = {"scale": 20.0}       what `+name` puts in, where that is not the constructor's own default
 """
@@ -28,7 +29,7 @@ from cseb.methods import option_types as allowed
 from cseb.registry import SLOTS, package_of, slot_of
 
 TOLD = ("shape", "needs", "run_steps", "run_seed")  # what a constructor is told when it asks by name
-STATED = ("version", "data_seen", "external", "own", "columns", "roles", "requires", "preset")
+STATED = ("version", "data_seen", "external", "own", "columns", "roles", "line_check", "requires", "preset")
 KINDS = ("file", "model", "encoder", "embedder")
 SEEN = ("external", "labels", "generated", "subset")
 TABLE = Path(__file__).with_name("facts.json")  # of the built-in parts, so that listing them does not import torch
@@ -78,6 +79,7 @@ class Facts:
     own: Mapping[str, Any] = field(default_factory=dict)
     columns: tuple[int, ...] = ()
     roles: tuple[str, ...] = ()
+    line_check: str = ""
     requires: str = ""
     preset: Mapping[str, Any] = field(default_factory=dict)
 

@@ -97,19 +97,44 @@ class Method:
             held = getattr(self, slot)
             yield from held if slot in SEVERAL else [held] if held is not None else []
 
-    def at(self, fraction: float, scale: Sequence[Edit] = ()) -> Method:
+    def at(self, fraction: float, scale: Sequence[Edit] = (), steps: int | None = None) -> Method:
         """Return the method as trained on this fraction of the corpus, with every option resolved.
 
-        Order: the spec, its own per_fraction, the parts a user put in or took away, the benchmark's `scale` of what is
-        then there, and once more the options a user typed: they win over everything. Raises: BadSpec.
+        Order: the spec, its own per_fraction, the parts that a user added or removed, the benchmark's `scale` and
+        `steps` for the parts that are then there, and once more the options that a user typed, which win.
+
+        Args:
+            fraction: of the corpus.
+            scale: options for parts that the method has. Of a method without terms only `post` is changed.
+            steps: of the training, of the models trained first, and of what is fitted afterwards; the warm-up keeps
+                its share of the steps.
+
+        Raises:
+            BadSpec: a part or an option does not exist, or a part cannot be removed.
         """
-        tuned = next((parts for bound, parts in self.per_fraction if fraction <= bound), ())
-        typed = (Edit("~", edit.part) for edit in self.edits if edit.sign == "+")
-        edits = (*(Edit("~", part) for part in tuned), *self.edits, *scale, *typed)
+        tuned = [Edit("~", part) for part in next((parts for top, parts in self.per_fraction if fraction <= top), ())]
         method = _stated(replace(self, per_fraction=(), edits=()))
-        for edit in edits:
+        for edit in (*tuned, *self.edits):
+            method = _apply(method, edit)
+        if not method.terms:
+            scale = [edit for edit in scale if slot_of(edit.part.name) == "post"]
+        if steps is not None:
+            scale = (*scale, *self._shortened(method, (*tuned, *scale), steps))
+        for edit in (*scale, *(Edit("~", edit.part) for edit in self.edits if edit.sign == "+")):
             method = _apply(method, edit)
         return method
+
+    def _shortened(self, method: Method, scale: Sequence[Edit], steps: int) -> Iterator[Edit]:
+        """Yield the edits that give every part of `method` that has steps this number of them."""
+        if method.terms:
+            recipe = self.recipe
+            for edit in scale:
+                recipe = recipe.updated(edit.part) if edit.part.name == recipe.name else recipe
+            own: dict[str, Any] = dict(recipe.options)
+            yield Edit("~", part("recipe", steps=steps, warmup=own["warmup"] * steps // max(own["steps"], 1)))
+        for stage in (method.stages if steps else None, method.post):
+            if stage is not None and "steps" in dict(stage.options):
+                yield Edit("~", part(stage.name, steps=steps))
 
     def resolved(self) -> str:
         """Return every part with every option and version, as a text that belongs to the identity of a job."""

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from cseb.errors import BadData
-
-
-def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[list[str]]:
-    """Split lines into columns, none empty; `allowed` numbers of columns of a line. Raises: BadData."""
-    rows = [[text.strip() for text in line.split("\t")] for line in lines]
-    invalid = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]
-    if invalid:
-        shown = invalid[0] if len(invalid[0]) <= 60 else f"{invalid[0][:57]}..."
-        raise BadData(
-            f"lines that are not {needed}: {len(invalid)} of {len(lines)}, such as {shown!r}; take another corpus"
-        )
-    return [list(column) for column in zip(*(row[: min(allowed)] for row in rows), strict=True)]
+from cseb.data.lines import columns
 
 
 class Triples:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
-from cseb.errors import BadData
-from cseb.parts.labelled_views import columns
+from cseb.data.lines import rated_pairs
 
 
 class RatedPairs:
@@ -20,6 +18,7 @@ class RatedPairs:
     columns: ClassVar[tuple[int, ...]] = (3,)
     roles: ClassVar[tuple[str, ...]] = ("left", "right", "score")
     requires: ClassVar[str] = "rated pairs"
+    line_check: ClassVar[str] = "cseb.data.lines:check_ratings"
     views = 2
 
     def __init__(self) -> None:
@@ -27,25 +26,5 @@ class RatedPairs:
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """Return N left and N right texts; store their ratings in `scores`."""
-        left, right, scores = columns(sentences, (3,), "rated pairs (left TAB right TAB score)")
-        self.scores = [rating(score, line) for score, line in zip(scores, sentences, strict=True)]
+        left, right, self.scores = rated_pairs(sentences)
         return left, right
-
-    @staticmethod
-    def check_lines(lines: Sequence[str], options: Mapping[str, object]) -> None:
-        """Raise BadData if a line is no rated pair."""
-        RatedPairs()(lines)
-
-
-def rating(score: str, line: str) -> float:
-    """Return the number at the end of a line. Raises: BadData."""
-    try:
-        value = float(score)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        shown = line if len(line) <= 60 else f"{line[:57]}..."
-        raise BadData(
-            f"a rated pair ends in {score[:30]!r}, which is no number: {shown!r}; take a corpus of rated pairs"
-        )
-    return value

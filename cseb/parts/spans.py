@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ class Spans:
 
     preset: ClassVar = {"anchors": 2, "positives": 2, "shortest": 32, "longest": 512, "place": "any"}  # DeCLUTR release
     requires: ClassVar[str] = "documents"
+    line_check: ClassVar[str] = "cseb.data.lines:check_documents"
 
     def __init__(self, anchors: Count, positives: Count, shortest: Count, longest: Count, place: Place) -> None:
         if shortest > longest:
@@ -38,19 +39,6 @@ class Spans:
         self.spans = (anchors, positives)
         self.views = anchors * (1 + positives)
         self.shortest, self.longest, self.place = shortest, longest, place
-
-    @staticmethod
-    def check_lines(lines: Sequence[str], options: Mapping[str, object]) -> None:
-        """Raise BadData for lines that are too short for documents."""
-        anchors, shortest = options["anchors"], options["shortest"]
-        assert isinstance(anchors, int) and isinstance(shortest, int)
-        needed = 2 * anchors * shortest
-        if short := sum(len(line.split(maxsplit=needed)) < needed for line in lines):
-            raise BadData(
-                f"spans are drawn from documents, one a line; {short:,} of {quantity(len(lines), 'line')} hold fewer "
-                f"than {needed} words (2 x {anchors} anchors x {shortest} tokens); take longer texts, a smaller "
-                "+spans(shortest=...), or declutr-sentence for sentences"
-            )
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """Return the list of N documents once: all views are drawn in its place."""

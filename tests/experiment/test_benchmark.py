@@ -68,7 +68,7 @@ def test_lists_and_single_values_and_yaml_s_small_numbers_are_read(tmp_path: Pat
         ({"fractions": ...}, ["fractions or sizes", "one of them"]),
         ({"sizes": [100]}, ["fractions or sizes", "not both"]),
         ({"fractions": ..., "sizes": [2.5]}, ["sizes.0", "2.5"]),
-        ({"methods": "simcs"}, ["methods", "did you mean simcse"]),
+        ({"methods": "simcse("}, ["methods", "'simcse(' is not a spec"]),
         ({"methods": "simcse,simcse"}, ["methods", "twice"]),
         ({"methods": []}, ["methods"]),
         ({"scale": "recipe(stepz=3)"}, ["scale", "did you mean steps"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,8 @@ def test_the_protocol_names_tasks_with_versions_and_counts_labels(make: Make) ->
         ({"fractions": (), "sizes": [1001]}, ["1001", "1000"]),
         ({"fractions": [0.1, 0.1001]}, ["0.1 and 0.1001", "both 100 sentences"]),
         ({"methods": "simcse-infonce"}, ["simcse-infonce", "steps", "no term"]),
+        ({"methods": "simcs"}, ["no method", "'simcs'", "did you mean simcse"]),
+        ({"methods": "simcse+ami(samples=1)"}, ["ami: samples is 1"]),
         ({"dev": "toy-mixed"}, ["dev 'toy-mixed'", "also a test task"]),
         ({"dev": "sts"}, ["one task"]),
         ({"tasks": "toy-caption"}, ["did you mean toy-captions"]),
@@ -143,3 +147,16 @@ def test_views_that_were_put_in_or_replaced_decide_what_a_line_must_hold(tmp_pat
 def test_geometry_does_not_choose_a_checkpoint(make: Make) -> None:
     with pytest.raises(BadBenchmark, match="whose figure is 0 to 4, lower is better; a task in points"):
         plan(make(dev="toy-alignment"))
+
+
+def test_a_dry_run_of_built_in_methods_works_without_torch(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "sys.modules |= dict.fromkeys(('torch', 'transformers', 'accelerate'))  # importing them fails\n"
+        f"sys.argv = ['cseb', 'run', 'demo', '--dry-run', '--results', {str(tmp_path)!r}]\n"
+        "from cseb.commands.application import main\n"
+        "main()\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "is checked when the run starts" in ran.stdout

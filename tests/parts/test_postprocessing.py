@@ -10,7 +10,6 @@ from scipy.stats import rankdata, spearmanr
 
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
-from cseb.experiment.plan import resolved_method
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.parts.postprocessing import RankMix, Whiten, average_ranks, whitening
 from cseb.training.build import build, check
@@ -96,7 +95,7 @@ def test_whitening_sees_the_subset_and_a_benchmark_may_scale_it() -> None:
     assert method.at(1.0).data_seen() == ("subset",)
     assert parse_method("first_last").at(1.0).data_seen() == ()
     assert method.at(1.0).resolved() != parse_method("first_last").at(1.0).resolved()
-    scaled = resolved_method(method, 1.0, parse_scale("whiten(dimensions=9), recipe(steps=50)"), 7)
+    scaled = method.at(1.0, parse_scale("whiten(dimensions=9), recipe(steps=50)"), 7)
     assert "whiten(dimensions=9" in scaled.resolved()
     assert "steps=0" in scaled.resolved()
     bare = parse_method("bert-whitening-whiten").at(1.0)

@@ -1,0 +1,73 @@
+"""Lines of a corpus that hold several texts or a document: split and checked, without torch.
+
+A view maker names its check by `line_check`; it is made while a grid is planned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from cseb.errors import BadData
+from cseb.text import quantity
+
+
+def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[list[str]]:
+    """Return the columns of lines that are joined by TABs.
+
+    Args:
+        lines: of a corpus.
+        allowed: how many columns a line may have; the fewest are returned.
+        needed: what the lines should be, for messages.
+
+    Raises:
+        BadData: a line has another number of columns, or an empty one.
+    """
+    rows = [[text.strip() for text in line.split("\t")] for line in lines]
+    wrong = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]
+    if wrong:
+        raise BadData(
+            f"lines that are not {needed}: {len(wrong)} of {len(lines)}, such as {_short(wrong[0])!r}; take another "
+            "corpus"
+        )
+    return [list(column) for column in zip(*(row[: min(allowed)] for row in rows), strict=True)]
+
+
+def rated_pairs(lines: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
+    """Return left texts, right texts and ratings. Raises: BadData."""
+    left, right, scores = columns(lines, (3,), "rated pairs (left TAB right TAB score)")
+    return left, right, [_rating(score, line) for score, line in zip(scores, lines, strict=True)]
+
+
+def check_ratings(lines: Sequence[str], options: Mapping[str, object]) -> None:
+    """Raise BadData if a line is no rated pair."""
+    rated_pairs(lines)
+
+
+def check_documents(lines: Sequence[str], options: Mapping[str, object]) -> None:
+    """Raise BadData if a line is too short for the spans that are drawn from it."""
+    anchors, shortest = options["anchors"], options["shortest"]
+    assert isinstance(anchors, int) and isinstance(shortest, int)
+    needed = 2 * anchors * shortest
+    if short := sum(len(line.split(maxsplit=needed)) < needed for line in lines):
+        raise BadData(
+            f"spans are drawn from documents, one a line; {short:,} of {quantity(len(lines), 'line')} hold fewer "
+            f"than {needed} words (2 x {anchors} anchors x {shortest} tokens); take longer texts, a smaller "
+            "+spans(shortest=...), or declutr-sentence for sentences"
+        )
+
+
+def _rating(score: str, line: str) -> float:
+    try:
+        number = float(score)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise BadData(
+            f"a rated pair ends in {score[:30]!r}, which is no number: {_short(line)!r}; take a corpus of rated pairs"
+        )
+    return number
+
+
+def _short(line: str) -> str:
+    return line if len(line) <= 60 else f"{line[:57]}..."
