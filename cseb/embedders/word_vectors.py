@@ -29,7 +29,7 @@ from cseb.text import quantity
 SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
 PIECES = regex.compile(r"[\w\p{M}\p{N}]+|[^\w\p{M}\p{N}\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
-VERSIONS = {"tf-idf": 2, "random": 1}  # 1 of TF-IDF counted over the tasks of all protocols together
+VERSIONS = {"tf-idf": 3, "random": 2}  # the last ones split words in all scripts; see cseb.words
 
 LookUp = Callable[[set[str]], Mapping[str, Vectors]]  # of these words, the vectors of those that are known, each (D,)
 
