@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OLDEST := .venv-oldest
-CORE := tests/test_cli.py tests/commands/test_mistakes.py tests/commands/test_data.py tests/test_report.py tests/test_eval.py \
+CORE := tests/commands/test_run.py tests/commands/test_mistakes.py tests/commands/test_data.py tests/commands/test_report.py \
+	tests/commands/test_eval.py \
 	tests/embedders/test_modules.py tests/methods tests/encoder/test_encoder.py \
 	tests/training/test_every_method.py tests/training/test_batches.py tests/training/test_schedule.py tests/training/test_loop.py \
 	tests/experiment/test_benchmark.py tests/plots tests/records tests/analysis tests/reports tests/statistics tests/data \

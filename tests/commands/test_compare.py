@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+import cseb
 from cseb.commands.grid_text import _power
+from cseb.errors import BadResults
 from cseb.records.store import Store
 from cseb.tasks.evaluate import load_task
 from tests.command_line import call
@@ -108,6 +110,19 @@ def test_what_cannot_be_compared_is_one_line_and_2(results: Path, options: list[
     assert found.stdout == ""
     assert len(without_progress(found.stderr)) == 1
     assert words in found.stderr
+
+
+def test_versions_are_mixed_when_asked_and_the_page_says_so(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.prepare()
+    for seed in range(3):
+        store.write(record("simcse", seed=seed, values=(70.0 + seed, 60.0, 50.0)), {})
+        store.write(
+            record("micse", seed=seed, values=(72.0 + 2 * seed, 61.0, 50.0), torch="2.8.0" if seed else "2.7.0"), {}
+        )
+    with pytest.raises(BadResults, match="`mixed`"):
+        cseb.compare(tmp_path, baseline="simcse")
+    assert "Mixed (--mixed): version of torch" in str(cseb.compare(tmp_path, baseline="simcse", mixed=True))
 
 
 def test_too_few_seeds_are_said_before_they_are_run() -> None:

@@ -21,7 +21,7 @@ from tests import standin_jobs
 from tests.launchers.running import files, leave_claim_of_killed_process, shown
 from tests.stderr_lines import without_progress
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_done_failed_and_waiting_jobs_are_counted_by_the_plan(store: Store) -> None:

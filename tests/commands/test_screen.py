@@ -26,7 +26,7 @@ from tests.forked import TOGETHER, forked
 from tests.stderr_lines import without_progress
 
 pytestmark = TOGETHER
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HOSTILE = "\x1b[31m\x1b]0;owned\x07red\u202egnp.exe\x9b2J"
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -171,7 +171,7 @@ def test_a_sample_is_exact_in_a_pipe_and_harmless_on_a_terminal(tmp_path: Path) 
 
 def test_every_command_prints_through_the_door() -> None:
     """A plain echo or print would let codes through, and turn a full disk into a traceback."""
-    for path in (ROOT / "cseb/cli").glob("*.py"):
+    for path in (ROOT / "cseb/commands").glob("*.py"):
         if path.name != "screen.py":
             assert not re.search(
                 r"typer\.echo\(|(?<!console\.)(?<!errors\.)(?<!out\.)\bprint\(|sys\.stdout\.write", path.read_text()

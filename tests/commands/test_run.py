@@ -24,7 +24,7 @@ from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
 from tests.world import WORLD
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def process(*arguments: object) -> subprocess.CompletedProcess[str]:

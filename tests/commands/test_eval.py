@@ -274,7 +274,7 @@ def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks
 def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
     import shutil
 
-    shutil.copytree(Path(__file__).parents[1] / "benchmarks" / "expected" / "demo", "results")
+    shutil.copytree(Path(__file__).parents[2] / "benchmarks" / "expected" / "demo", "results")
     assert call("words:tf-idf", tasks="clinc150").exit_code == 0
     shown = command_line.call("report")
     assert shown.exit_code == 0, shown.output

@@ -46,7 +46,7 @@ def test_a_launcher_is_made_from_its_options(monkeypatch: pytest.MonkeyPatch) ->
     assert made("ray", None, "head:6379") == Ray("head:6379", None)
     options = {"partition": "a,b", "time": "1:00:00", "cpus-per-task": "8"}
     assert made("slurm", None, "", "partition=a,b,time=1:00:00", "cpus-per-task=8") == Slurm(options)
-    monkeypatch.setitem(LAUNCHERS.targets, "mine", "tests.test_hosts:Mine")
+    monkeypatch.setitem(LAUNCHERS.targets, "mine", "tests.commands.test_hosts:Mine")
     assert type(made("mine")).__name__ == "Mine"
 
 
