@@ -205,7 +205,7 @@ def test_a_task_file_is_said_aloud_and_a_bad_one_is_one_line(tiny: Callable[[str
     assert "my.tsv" in found.stdout
     path.write_text("a man\tthe dog\t1\na cat\tthe park\ttwo\n")
     bad = call("eval", tiny("bert"), "--tasks", path, "--results", tmp_path / "results")
-    assert bad.exit_code == 1
+    assert bad.exit_code == 2
     assert bad.stderr.splitlines()[-1].startswith("cseb: ")
     assert "my.tsv, line 2: column '3' holds 'two'; a number is needed" in bad.stderr
 
