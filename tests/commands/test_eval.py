@@ -276,7 +276,7 @@ def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
 
     shutil.copytree(Path(__file__).parents[2] / "benchmarks" / "expected" / "demo", "results")
     assert call("words:tf-idf", tasks="clinc150").exit_code == 0
-    shown = command_line.call("report")
+    shown = command_line.call("report", "--detail")
     assert shown.exit_code == 0, shown.output
     assert "Scores by fraction of the corpus" in shown.stdout
     assert "Baseline words:tf-idf, average over these tasks: 39.69." in shown.stdout
