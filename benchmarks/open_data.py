@@ -3,10 +3,10 @@
     git clone https://github.com/PolyAI-LDN/task-specific-datasets   # banking_data/ at 57ec275
     git clone https://github.com/clinc/oos-eval                      # data/ at 828f809
     python -m benchmarks.open_data --snli SNLI --banking task-specific-datasets/banking_data --clinc oos-eval/data \
-        --wikipedia runs/tiny --against senteval wiki1m.txt --out cseb/open_data
+        --wikipedia runs/text --against senteval wiki1m.txt --out cseb/open_data
 
 SNLI is a folder with s1, s2 and labels of dev and test as SentEval's script prepares them: tokenised, pairs without an
-agreed label left out. --wikipedia is the folder of a pre-training run, see `benchmarks/pretrain`. Every source must
+agreed label left out. --wikipedia is the prepared text of `benchmarks/pretrain`. Every source must
 have the sha256 written here; --against names files and folders whose sentences must not be in the corpus.
 """
 

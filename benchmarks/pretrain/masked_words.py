@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import BertConfig, BertForPreTraining, PreTrainedTokenizerFast
 
 from benchmarks.pretrain.objective import INITIAL, Card, Objective
-from benchmarks.pretrain.rows import LONG, SHORT, UNRELATED, Rows, rows_of_pass
+from benchmarks.pretrain.rows import LONG, SHORT, UNRELATED, Rows, draw_rows
 from benchmarks.pretrain.text import POSITIONS
 
 SPECIAL = 5  # tokens that are neither masked nor put in the place of another
@@ -73,7 +73,7 @@ class Bert(Objective):
     learner: ClassVar = BertForPreTraining
     short: ClassVar = SHORT
     long: ClassVar = LONG
-    rows_of_pass = staticmethod(rows_of_pass)
+    draw_rows = staticmethod(draw_rows)
     card: ClassVar = Card(
         what="BERT",
         learned="BERT's two losses (masked words, next sentence)",

@@ -18,22 +18,21 @@ from benchmarks.pretrain.rows import CLS, SEP, Ids, TokenisedText
 from benchmarks.pretrain.text import POSITIONS
 
 START, END = "[CLS]", "[SEP]"  # names of the vocabulary, which is BERT's, for where a text starts and ends
-SHORT, LONG = 33, 129  # tokens of a row, in the first seven tenths of a run and then; the last is only asked for
-ASKED = 0.25  # of the words of a row: scores of all words cost four times what the rest of so small a model does
+SHORT, LONG = {33: 1.0}, {129: 1.0}  # tokens of a row, at first and later; the last one is only predicted
+ASKED = 0.25  # fraction of the words of a row that are predicted: all of them would make a step three times as long
 
 
-def rows_of_pass(text: TokenisedText, length: int, seed: int, number: int) -> list[Ids]:
-    """Every document once, in an order of its own, [SEP] behind each; cut into rows (R, T) that start with [CLS].
-
-    A row goes on from one document to the next. Cuts are elsewhere in every pass.
-    """
-    rng = np.random.default_rng([seed, number])
+def draw_rows(text: TokenisedText, length: int, count: int, rng: np.random.Generator) -> Ids:
+    """Return rows (R, T) that start with [CLS]: documents drawn by weight, [SEP] after each, cut anywhere."""
     bounds = text.sentences[text.documents]  # (D + 1,)
-    end = np.array([SEP], dtype=np.uint16)
-    documents = [text.ids[bounds[one] : bounds[one + 1]] for one in rng.permutation(len(text.linked))]
-    stream = np.concatenate([part for one in documents for part in (one, end)])[rng.integers(length) :]
-    rows = stream[: len(stream) // (length - 1) * (length - 1)].reshape(-1, length - 1)
-    return [np.pad(rows, ((0, 0), (1, 0)), constant_values=CLS)] if len(rows) else []
+    parts, tokens, wanted = [], 0, count * (length - 1)
+    for document in text.draw(rng):
+        parts += [text.ids[bounds[document] : bounds[document + 1]], np.array([SEP], dtype=np.uint16)]
+        tokens += len(parts[-2]) + 1
+        if tokens >= wanted:
+            break
+    rows = np.concatenate(parts)[:wanted].reshape(count, length - 1)
+    return np.pad(rows, ((0, 0), (1, 0)), constant_values=CLS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class Decoder(Objective):
     learner: ClassVar = LlamaForCausalLM
     short: ClassVar = SHORT
     long: ClassVar = LONG
-    rows_of_pass = staticmethod(rows_of_pass)
+    draw_rows = staticmethod(draw_rows)
     card: ClassVar = Card(
         what="decoder in the architecture of Llama",
         learned="the loss of the next word",

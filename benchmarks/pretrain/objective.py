@@ -1,14 +1,12 @@
-"""What a model that is pre-trained is made of and learns, as the loop of `train` asks for it."""
+"""The interface between the training loop and a kind of model: its rows, its batches and its losses."""
 
 from __future__ import annotations
 
 import argparse
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,13 +17,14 @@ from transformers import PreTrainedTokenizerFast
 from benchmarks.pretrain.rows import TokenisedText
 from benchmarks.pretrain.sources import BadText
 
-HELD_OUT_TOKENS, LOOK_BATCH = 200_000, 1024  # on which loss and accuracy are measured, and so many at a time
-INITIAL = 0.05  # of new weights: narrower layers need larger ones than BERT's 0.02 for sums of the same size
+HELD_OUT_TOKENS, HELD_OUT_BATCH = 200_000, 1024  # tokens on which loss and accuracy are measured; tokens per batch
+INITIAL = 0.05  # standard deviation of new weights; narrow layers need more than BERT's 0.02
+CHUNK = 1000  # steps whose rows are drawn together; a resumed run draws at most one chunk again
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a model card says of the kind of model. columns: of the held-out figures, the loss first, then shares."""
+    """Wording of the model card. columns: names of the held-out figures, the loss first, then fractions."""
 
     what: str
     learned: str
@@ -37,105 +36,92 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Objective(ABC):
-    """A kind of model of so many layers, so wide, with so many heads, and what it learns from."""
+    """A kind of model with so many layers, width and attention heads, and its training objective."""
 
     layers: int
     width: int
     heads: int
 
     card: ClassVar[Card]
-    learner: ClassVar[type[Any]]  # class of the library that has all heads
-    short: ClassVar[Any]  # lengths of rows in the first seven tenths of a run, as `rows_of_pass` takes them
-    long: ClassVar[Any]  # and then
+    learner: ClassVar[type[Any]]  # class of transformers with all heads
+    short: ClassVar[Mapping[int, float]]  # lengths of rows at first: fraction of the batches
+    long: ClassVar[Mapping[int, float]]  # lengths of rows later
 
     @abstractmethod
     def model(self, options: argparse.Namespace, pieces: int) -> Any:
-        """New weights, drawn from the seed."""
+        """Return a model with random weights, drawn from the seed."""
 
     @abstractmethod
     def losses(self, model: Any) -> nn.Module:
-        """Of a batch: what is minimised, what is printed, and what `figures` asks for."""
+        """Return a module that maps a batch to: loss to minimise, loss to print, and the inputs of `figures`."""
 
     @staticmethod
     @abstractmethod
-    def rows_of_pass(text: TokenisedText, lengths: Any, seed: int, number: int, /) -> Sequence[Any]:
-        """All rows of a pass in groups of one length: what `len` counts and slices share out."""
+    def draw_rows(text: TokenisedText, length: int, count: int, rng: np.random.Generator, /) -> Any:
+        """Return `count` rows of `length` tokens; the result has a length and can be indexed by arrays."""
 
     @abstractmethod
     def batch(self, rows: Any, pieces: int, rng: np.random.Generator) -> Any:
-        """What the losses are of."""
+        """Return the input of the losses."""
 
     @abstractmethod
-    def figures(self, batch: Any, found: Any) -> Sequence[tuple[float, float]]:
-        """The card's columns for a batch and its losses: a sum, and over how many it is taken."""
+    def figures(self, batch: Any, outputs: Any) -> Sequence[tuple[float, float]]:
+        """Return, for each column of the card, a sum over the batch and the number of its terms."""
 
     @abstractmethod
     def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
-        """As it belongs to the model."""
+        """Return the tokenizer that is exported with the model."""
 
     @abstractmethod
     def likeliest(self, model: Any, tokenizer: PreTrainedTokenizerFast, prompt: str) -> torch.Tensor:
-        """Scores (V,) of the word that a prompt asks for."""
+        """Return the scores (V,) of the word that a prompt asks for."""
 
     @abstractmethod
     def finished(self, model: Any) -> None:
-        """Settle what training on should begin with."""
+        """Set the configuration with which fine-tuning begins."""
 
-    def rows(self, text: TokenisedText, options: argparse.Namespace, steps: int, done: int) -> Iterator[Any]:
-        """Batches of a run from step `done` on: the last three tenths have long rows too.
+    def rows(self, text: TokenisedText, options: argparse.Namespace, done: int) -> Iterator[Any]:
+        """Yield the rows of each step from step `done` on.
 
-        A model so small learns nothing from context for thousands of steps where rows are longer (TRIALS.md); BERT took
-        the longest ones for its last tenth.
+        The rows of a step are a function of the seed and the number of the step. Rows are short for the first
+        `options.short_rows` million tokens: with long rows, models this small learn nothing from context for thousands
+        of steps (TRIALS.md).
         """
-        long = steps * 7 // 10
-        yield from islice(self._of(self.short, text, options, options.tokens, done), max(0, long - done))
-        yield from self._of(self.long, text, options, options.tokens, max(0, done - long))
+        number, skipped = divmod(done, CHUNK)
+        while True:
+            lengths = self.short if number * CHUNK * options.tokens < options.short_rows * 1e6 else self.long
+            rng = np.random.default_rng([options.seed, number])
+            yield from self._batches(text, lengths, options.tokens, CHUNK, rng)[skipped:]
+            number, skipped = number + 1, 0
 
     @torch.no_grad()
     def held_out(self, losses: nn.Module, text: TokenisedText, options: argparse.Namespace, pieces: int) -> list[float]:
-        """The card's columns, measured without dropout on the same long rows each time."""
+        """Return the card's columns, measured without dropout on the same long rows each time."""
         losses.eval()
-        totals = np.zeros((len(self.card.columns), 2))
-        rng, source = np.random.default_rng([options.seed, 3]), self._of(self.long, text, options, LOOK_BATCH)
-        for _ in range(max(1, min(len(text.ids), HELD_OUT_TOKENS) // LOOK_BATCH)):
-            batch = self.batch(next(source), pieces, rng)
+        totals, rng = np.zeros((len(self.card.columns), 2)), np.random.default_rng(3)
+        count = max(len(self.long), min(len(text.ids), HELD_OUT_TOKENS) // HELD_OUT_BATCH)
+        for rows in self._batches(text, self.long, HELD_OUT_BATCH, count, rng):
+            batch = self.batch(rows, pieces, rng)
             with precision(options):
-                found = losses(batch)
-            totals += self.figures(batch, found)
+                outputs = losses(batch)
+            totals += self.figures(batch, outputs)
         losses.train()
         return [float(total / max(count, 1)) for total, count in totals]
 
-    def _of(
-        self, lengths: Any, text: TokenisedText, options: argparse.Namespace, tokens: int, start: int = 0
-    ) -> Iterator[Any]:
-        return batches(partial(self.rows_of_pass, text, lengths, options.seed), text, options.seed, tokens, start)
-
-
-def batches(
-    rows_of_pass: Callable[[int], Sequence[Any]], text: TokenisedText, seed: int, tokens: int, start: int = 0
-) -> Iterator[Any]:
-    """Endless batches of `tokens` tokens, from batch number `start` on; batches of a pass in random order.
-
-    rows_of_pass: all rows of a pass, by its number, in groups of one length. Raises: BadText where there is no row.
-    """
-    number, passed = 0, 0
-    while True:
-        groups = []
-        for rows in rows_of_pass(number):
-            at_once = min(tokens // rows.shape[1], len(rows))
-            order = np.random.default_rng([seed, number, 1]).permutation(len(rows))
-            for first in range(0, len(order) - at_once + 1, at_once):
-                groups.append((rows, order[first : first + at_once]))
-        if not groups:
-            raise BadText(f"{len(text.ids)} tokens of text do not fill one row; give more text")
-        for which in np.random.default_rng([seed, number, 2]).permutation(len(groups)):
-            if passed >= start:
-                rows, chosen = groups[which]
-                yield rows[chosen]
-            passed += 1
-        number += 1
+    def _batches(
+        self, text: TokenisedText, lengths: Mapping[int, float], tokens: int, steps: int, rng: np.random.Generator
+    ) -> list[Any]:
+        """Return the rows of `steps` batches of about `tokens` tokens each, in random order."""
+        if len(text.ids) < max(lengths):
+            raise BadText(f"The text has {len(text.ids)} tokens, but a row has {max(lengths)}. Add more text.")
+        batches = []
+        for length, fraction in lengths.items():
+            count, at_once = round(fraction * steps), max(1, tokens // length)
+            rows = self.draw_rows(text, length, count * at_once, rng)
+            batches += [rows[which] for which in rng.permutation(len(rows)).reshape(count, at_once)]
+        return [batches[number] for number in rng.permutation(len(batches))]
 
 
 def precision(options: argparse.Namespace) -> AbstractContextManager[Any]:
-    """What products are computed in."""
+    """Return the context in which matrix products are computed."""
     return torch.autocast("cpu", dtype=torch.bfloat16) if options.precision == "bf16" else nullcontext()

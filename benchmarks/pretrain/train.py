@@ -1,167 +1,200 @@
-"""Pre-train a small BERT or a small decoder on text of open licences.
+"""Pre-train a small BERT or a small decoder on text under open licences.
 
-    python -m benchmarks.pretrain.train --text FOLDER --out RUN --size tiny
-    torchrun --nproc-per-node 2 -m benchmarks.pretrain.train ...        # the batch shared by two processes
+    python -m benchmarks.pretrain.train --text TEXT --out RUN --size tiny --until 1800
+    python -m benchmarks.pretrain.train --text TEXT --out RUN-2000 --size tiny --decay-from RUN
 
-A run that was stopped, at any time and in any way, goes on with the same command, and ends with the same bits as one
-that was never stopped: whatever is random is a function of the seed and the number of the step. The result is
-`RUN/encoder`; `RUN/log.csv` has held-out loss and accuracy by step.
+The first command trains with a constant learning rate. The second decays the rate from there and writes
+`RUN-2000/encoder`. The same command resumes a run that was stopped, and gives the bits of an uninterrupted run.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
-import os
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 
+from benchmarks.pretrain import stage
 from benchmarks.pretrain.checkpoints import Checkpoints, OtherRun, State
 from benchmarks.pretrain.masked_words import Bert
 from benchmarks.pretrain.next_words import Decoder
 from benchmarks.pretrain.objective import Objective, precision
-from benchmarks.pretrain.sources import LISTED, BadText
-from benchmarks.pretrain.text import prepare
+from benchmarks.pretrain.sources import BadText
+from benchmarks.pretrain.text import load
 
 SIZES: Mapping[str, Objective] = {  # layers, width, heads
     "tiny": Bert(2, 128, 2),
     "mini": Bert(4, 256, 4),
     "tiny-decoder": Decoder(2, 128, 2),
 }
-ELSEWHERE = ("text", "sources", "out", "stop_after", "save_every")  # options that change no number
-SAY_EVERY = 30.0  # seconds
+NO_IDENTITY = ("text", "out", "until", "decay_from", "restart", "save_every")  # may differ when a run is resumed
+WARMUP = 1000  # steps in which the learning rate rises, at the start and after a restart
+DECAYED = 9  # a decay has one step per so many steps before it: a tenth of all tokens
+PROGRESS_EVERY = 30.0  # seconds
 
 
-def rate(step: int, steps: int, highest: float) -> float:
-    """Learning rate of a step: a ramp over a twentieth of all, then linearly to zero."""
-    warmup = max(1, steps // 20)
-    return highest * min((step + 1) / warmup, (steps - step) / max(1, steps - warmup))
+def rate(step: int, state: State, highest: float) -> float:
+    """Return the learning rate of a step: a linear rise, then constant, then the decay 1 - sqrt (Hägele et al. 2024).
+
+    Args:
+        step: Number of the step.
+        state: Where the rise and the decay begin.
+        highest: The constant learning rate.
+    """
+    rise = min(1.0, (step - state.warmed_from + 1) / WARMUP)
+    decay = (step - state.decay_from) / decay_steps(state) if state.decay_from else 0.0
+    return float(highest * rise * (1 - decay**0.5))
+
+
+def decay_steps(state: State) -> int:
+    """Return the number of steps of a decay."""
+    return max(1, state.decay_from // DECAYED)
 
 
 def optimizer_of(model: torch.nn.Module, highest: float) -> torch.optim.Optimizer:
-    """AdamW; biases and norms do not decay."""
+    """Return AdamW, without weight decay of biases and norms."""
     decayed = [weight for weight in model.parameters() if weight.dim() > 1]
     others = [weight for weight in model.parameters() if weight.dim() <= 1]
     groups = [{"params": decayed, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=highest, betas=(0.9, 0.98), fused=True)
 
 
-def train(options: argparse.Namespace, rank: int, world: int) -> None:
-    """The whole run, or what is left of it."""
-    if rank == 0:
-        prepare(options.text, options.out, options.pieces, options.sources)
-    if world > 1:
-        dist.barrier()
-    tokenizer, text, unseen = prepare(options.text, options.out, options.pieces, options.sources)
+def train(options: argparse.Namespace) -> bool:
+    """Train from the last checkpoint on; return whether the run reached its end.
+
+    Raises:
+        BadText: The text is not prepared or too short.
+        OtherRun: A checkpoint has other options.
+    """
+    tokenizer, text, unseen, made = load(options.text)
     objective = SIZES[options.size]
-    steps = int(options.passes * len(text.ids)) // options.tokens
     model = objective.model(options, len(tokenizer)).train()
     losses, optimizer = objective.losses(model), optimizer_of(model, options.rate)
-    identity = {name: value for name, value in vars(options).items() if name not in ELSEWHERE}
-    identity |= json.loads((options.out / "text.json").read_text("utf-8"))["made_of"]
-    checkpoints = Checkpoints(options.out, identity | {"processes": world, "threads": torch.get_num_threads()})
-    state = checkpoints.read(model, optimizer) or State()
-    done, log = state.step, state.log
-    shared: Any = torch.nn.parallel.DistributedDataParallel(losses) if world > 1 else losses
-    source = objective.rows(text, options, steps, done)
-    began = saved = said = time.monotonic()
+    identity = {name: value for name, value in vars(options).items() if name not in NO_IDENTITY}
+    identity |= made["made_of"] | {"threads": torch.get_num_threads()}
+    checkpoints = Checkpoints(options.out, identity)
+    state = checkpoints.read(model, optimizer) or _first_state(options, identity, model, optimizer)
+    options.out.mkdir(parents=True, exist_ok=True)
+    objective.tokenizer(tokenizer).save_pretrained(options.out / "tokenizer")
+    (options.out / "text.json").write_bytes((options.text / "text.json").read_bytes())
+    last = state.decay_from + decay_steps(state) if state.decay_from else int(options.until * 1e6) // options.tokens
+    step_losses = torch.compile(losses, dynamic=False) if options.compile else losses
+    source, log = objective.rows(text, options, state.step), list(state.log)
+    stop = _stop_on_signal()
+    began = saved = reported = time.monotonic()
     computing = time.process_time()
-    last = min(steps, options.stop_after or steps)
-    for step in range(done, last):
-        rows = next(source)
-        own = rows[rank * len(rows) // world : (rank + 1) * len(rows) // world]
-        batch = objective.batch(own, len(tokenizer), np.random.default_rng([options.seed, step, rank, 4]))
-        torch.manual_seed((options.seed * 1_000_003 + step) * 64 + rank)  # dropout
+    for step in range(state.step, last):
+        batch = objective.batch(next(source), len(tokenizer), np.random.default_rng([options.seed, step, 4]))
+        torch.manual_seed(options.seed * 1_000_003 + step)  # dropout
         for group in optimizer.param_groups:
-            group["lr"] = rate(step, steps, options.rate)
+            group["lr"] = rate(step, state, options.rate)
         with precision(options):
-            loss, words, *_ = shared(batch)
+            loss, words, *_ = step_losses(batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         now = time.monotonic()
-        if rank:
-            continue
-        if (step + 1) % options.look_every == 0 or step + 1 == steps:
-            log.append(
-                [step + 1, (step + 1) * options.tokens, *objective.held_out(losses, unseen, options, len(tokenizer))]
-            )
-            say_held_out(options.out / "log.csv", objective.card.columns, log)
-        if now - saved >= options.save_every or step + 1 == last:
+        if (step + 1) % options.look_every == 0 or step + 1 == last:
+            figures = objective.held_out(losses, unseen, options, len(tokenizer))
+            log.append([step + 1, (step + 1) * options.tokens, *figures])
+            write_log(options.out / "log.csv", objective.card.columns, log)
+        if now - saved >= options.save_every or step + 1 == last or stop:
             hours = (state.hours[0] + (now - began) / 3600, state.hours[1] + (time.process_time() - computing) / 3600)
-            checkpoints.write(State(step + 1, log, hours), model, optimizer)
-            saved = time.monotonic()
-        if now - said > SAY_EVERY:
-            say_progress(step + 1, steps, float(words.detach()), (step + 1 - done) / (now - began), options.tokens)
-            said = now
-    if rank == 0 and last == steps:
+            checkpoints.write(replace(state, step=step + 1, log=log, hours=hours), model, optimizer)
+            saved = now
+        if now - reported > PROGRESS_EVERY:
+            speed = (step + 1 - state.step) / (now - began)
+            print_progress(step + 1, last, float(words.detach()), speed, options.tokens)
+            reported = now
+        if stop:
+            return False
+    if state.decay_from:
         objective.finished(model)
         model.save_pretrained(options.out / "encoder")
         objective.tokenizer(tokenizer).save_pretrained(options.out / "encoder")
+    return True
 
 
-def say_progress(step: int, steps: int, loss: float, speed: float, tokens: int) -> None:
-    """How far a run is; speed in steps a second, `tokens` of a step."""
-    left = (steps - step) / speed / 60
+def _first_state(
+    options: argparse.Namespace, identity: dict[str, Any], model: torch.nn.Module, optimizer: torch.optim.Optimizer
+) -> State:
+    if options.decay_from:
+        state = Checkpoints(options.decay_from, identity).read(model, optimizer)
+        if state is None:
+            raise OtherRun(f"{options.decay_from} has no checkpoint. Give the --out of a run with a constant rate.")
+        return replace(state, decay_from=state.step)
+    if options.restart:
+        return stage.read(options.restart, identity, model)
+    return State()
+
+
+def _stop_on_signal() -> list[int]:
+    """Return a list that becomes non-empty when the process is asked to end."""
+    received: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: received.append(number))
+    return received
+
+
+def print_progress(step: int, steps: int, loss: float, speed: float, tokens: int) -> None:
+    """Print the progress of a run; speed: steps per second; tokens: per step."""
+    left = (steps - step) / speed / 3600
     print(
-        f"step {step} of {steps}, loss {loss:.3f}, {speed * tokens:,.0f} tokens a second, {left:.0f} min left",
+        f"step {step:,} of {steps:,}, loss {loss:.3f}, {speed * tokens:,.0f} tokens per second, {left:.1f} h left",
         flush=True,
     )
 
 
-def say_held_out(path: Path, columns: Sequence[str], log: list[list[float]]) -> None:
-    """Write held-out figures by step, and print the last of them."""
+def write_log(path: Path, columns: Sequence[str], log: list[list[float]]) -> None:
+    """Write the held-out figures by step, and print the last of them."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["step", "tokens", *columns])
         writer.writerows(log)
-    step, tokens, *found = log[-1]
-    shown = ", ".join(f"{name} {value:.4f}" for name, value in zip(columns, found, strict=True))
-    print(f"step {step:.0f}, {tokens:.3g} tokens: held-out {shown}", flush=True)
+    step, tokens, *figures = log[-1]
+    shown = ", ".join(f"{name} {value:.4f}" for name, value in zip(columns, figures, strict=True))
+    print(f"step {step:,.0f}, {tokens / 1e6:,.1f} million tokens: held-out {shown}", flush=True)
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--text", type=Path, required=True, help="folder of the files that sources.yaml names")
-    parser.add_argument("--sources", type=Path, default=LISTED, help="which files there are, as sources.yaml says it")
+    """Return the parsed command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--text", type=Path, required=True, help="folder that benchmarks.pretrain.text made")
     parser.add_argument("--out", type=Path, required=True, help="folder of this run")
     parser.add_argument("--size", choices=sorted(SIZES), required=True)
-    parser.add_argument("--passes", type=float, default=2.0, help="over the text")
-    parser.add_argument("--tokens", type=int, default=4096, help="of a batch, over all processes")
-    parser.add_argument("--rate", type=float, default=2e-3, help="highest learning rate")
-    parser.add_argument("--pieces", type=int, default=8192, help="size of the vocabulary, at most 65,536")
+    length = parser.add_mutually_exclusive_group(required=True)
+    length.add_argument("--until", type=float, help="million tokens at which a run with a constant rate ends")
+    length.add_argument("--decay-from", type=Path, help="--out of a run: continue with a decaying rate to an encoder")
+    parser.add_argument("--restart", type=Path, help="restart point to begin with, if --out has no checkpoint")
+    parser.add_argument("--tokens", type=int, default=4096, help="per step")
+    parser.add_argument("--short-rows", type=float, default=40.0, help="million tokens that are read in short rows")
+    parser.add_argument("--rate", type=float, default=1e-3, help="constant learning rate")
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--compile", action="store_true", help="use torch.compile: faster steps, other last bits")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--look-every", type=int, default=500, help="steps between two measurements on held-out text")
+    parser.add_argument("--look-every", type=int, default=500, help="steps between measurements on held-out text")
     parser.add_argument("--save-every", type=float, default=120.0, help="seconds between checkpoints")
-    parser.add_argument("--stop-after", type=int, default=0, help="steps, to be continued later")
     return parser.parse_args()
 
 
 def main() -> None:
-    """Train alone, or as one of the processes that torchrun started."""
-    options, world = arguments(), int(os.environ.get("WORLD_SIZE", "1"))
-    if world > 1:
-        dist.init_process_group("gloo")
+    """Run the command line. Exit code 1: stopped by a signal, with a checkpoint."""
     try:
-        train(options, dist.get_rank() if world > 1 else 0, world)
+        complete = train(arguments())
     except (BadText, OtherRun) as error:
         print(f"pretrain: {error}", file=sys.stderr)
         sys.exit(2)
-    if world > 1:
-        dist.barrier()
-        dist.destroy_process_group()
+    sys.exit(0 if complete else 1)
 
 
 if __name__ == "__main__":

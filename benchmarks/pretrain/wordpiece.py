@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections import Counter
 from collections.abc import Iterable
 
 import tokenizers
@@ -11,11 +12,22 @@ from transformers import PreTrainedTokenizerFast
 
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 CLS, SEP = 2, 3
+RARE = 1e-6  # fraction of all characters
 
 
 def train_tokenizer(texts: Iterable[str], pieces: int, positions: int) -> PreTrainedTokenizerFast:
-    """An uncased WordPiece tokenizer with at most `pieces` pieces, the five special ones first."""
-    names, texts = list(SPECIAL.values()), list(texts)
+    """Return an uncased WordPiece tokenizer with at most `pieces` pieces, the five special ones first.
+
+    Words with rare characters become [UNK]. Otherwise a large text fills half of a small vocabulary with characters of
+    other scripts.
+    """
+    names, characters = list(SPECIAL.values()), Counter[str]()
+    texts = list(texts)
+    for text in texts:
+        characters.update(text)
+    fewest = RARE * characters.total()
+    rare = {ord(letter): " " for letter, count in characters.items() if count < fewest}
+    texts = [text.translate(rare) for text in texts]
     scratch = tokenizers.Tokenizer(models.WordPiece(unk_token=SPECIAL["unk"]))
     scratch.normalizer = normalizers.BertNormalizer(lowercase=True)
     scratch.pre_tokenizer = pre_tokenizers.BertPreTokenizer()

@@ -1,4 +1,4 @@
-"""What a small decoder is pre-trained on: its rows, the words that are asked for, and the encoder that comes of it."""
+"""Tests of pre-training a decoder: its rows, its loss, and the exported encoder."""
 
 import argparse
 import hashlib
@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from benchmarks.pretrain.next_words import ASKED, Batch, Decoder, rows_of_pass
+from benchmarks.pretrain.next_words import ASKED, Batch, Decoder, draw_rows
 from benchmarks.pretrain.rows import CLS, SEP, TokenisedText
 from benchmarks.pretrain.wordpiece import train_tokenizer
 from cseb import open_data
@@ -25,28 +25,31 @@ PIECES = 300
 
 @pytest.fixture(scope="module")
 def text() -> TokenisedText:
-    """30 documents of four sentences; every token is its place, so that rows tell where they are from."""
+    """30 documents of four sentences; a token is the place where it stands, so that rows show where they are from."""
     sentences = np.concatenate([[0], np.cumsum(np.random.default_rng(0).integers(3, 30, 120))])
     return TokenisedText(
-        (5 + np.arange(sentences[-1])).astype(np.uint16), sentences, np.arange(0, 121, 4), np.ones(30, dtype=bool)
+        (5 + np.arange(sentences[-1])).astype(np.uint16),
+        sentences,
+        np.arange(0, 121, 4),
+        np.ones(30, dtype=bool),
+        np.ones(30),
     )
 
 
 @pytest.mark.parametrize("length", [9, 33])
-def test_a_pass_is_every_document_once_with_an_end_behind_it(text: TokenisedText, length: int) -> None:
-    (rows,) = rows_of_pass(text, length, 0, 0)
-    assert rows.shape[1] == length and (rows[:, 0] == CLS).all()
+def test_rows_are_running_text_with_an_end_after_each_document(text: TokenisedText, length: int) -> None:
+    rows = draw_rows(text, length, 50, np.random.default_rng(0))
+    assert rows.shape == (50, length) and (rows[:, 0] == CLS).all()
     stream = rows[:, 1:].flatten()
-    words = stream[stream != SEP]
-    assert len(words) == len(set(words.tolist())) >= len(text.ids) - 2 * length
     ends = set(text.ids[text.sentences[text.documents[1:]] - 1].tolist())
+    starts = set(text.ids[text.sentences[text.documents[:-1]]].tolist())
+    assert stream[0] in starts
     for word, following in zip(stream[:-1].tolist(), stream[1:].tolist(), strict=True):
-        assert (following == SEP) if word in ends else word == SEP or following == word + 1
-
-
-def test_passes_differ_and_come_back(text: TokenisedText) -> None:
-    (one,), (again,), (other,) = (rows_of_pass(text, 33, 0, number) for number in (0, 0, 1))
-    assert np.array_equal(one, again) and not np.array_equal(one[: len(other)], other[: len(one)])
+        if word == SEP:
+            assert following in starts
+        else:
+            assert following == (SEP if word in ends else word + 1)
+    assert np.array_equal(rows, draw_rows(text, length, 50, np.random.default_rng(0)))
 
 
 @torch.no_grad()
@@ -74,41 +77,45 @@ def test_the_loss_is_that_of_the_words_behind_a_quarter_of_the_tokens() -> None:
 
 def test_a_text_begins_with_its_mark_and_nothing_is_appended() -> None:
     tokenizer = train_tokenizer(["a man walks", "a dog sleeps"], 200, 64)
-    found = Decoder(2, 16, 2).tokenizer(tokenizer)
-    bare = found("a man walks", add_special_tokens=False)["input_ids"]
-    assert found("a man walks")["input_ids"] == [CLS, *bare]
-    assert (found.bos_token_id, found.eos_token_id, found.pad_token_id, found.mask_token_id) == (CLS, SEP, 0, None)
+    changed = Decoder(2, 16, 2).tokenizer(tokenizer)
+    bare = changed("a man walks", add_special_tokens=False)["input_ids"]
+    assert changed("a man walks")["input_ids"] == [CLS, *bare]
+    assert (changed.bos_token_id, changed.eos_token_id, changed.pad_token_id, changed.mask_token_id) == (
+        CLS,
+        SEP,
+        0,
+        None,
+    )
 
 
 @pytest.mark.slow
-def test_a_decoder_is_trained_killed_or_not_and_exported(tmp_path: Path) -> None:
+def test_a_decoder_is_trained_and_exported(tmp_path: Path) -> None:
     content = "".join(f"{line}\n" for line in open_data.lines("corpora/wikipedia.txt")[:4000]).encode()
     (tmp_path / "wiki_all.txt").write_bytes(content)
     listed = tmp_path / "list.yaml"
     listed.write_text(f"wiki_all: {{text: running, used: true, sha256: {hashlib.sha256(content).hexdigest()}}}\n")
-    sources = ["--text", str(tmp_path), "--sources", str(listed)]
-    options = ["--size", "tiny-decoder", "--pieces", "600", "--tokens", "1024", "--look-every", "20"]
-    train = [sys.executable, "-m", "benchmarks.pretrain.train", *sources, *options]
-    for folder, stops in (("whole", ["0"]), ("parts", ["7", "25", "0"])):
-        for stop in stops:
-            command = [*train, "--out", str(tmp_path / folder), "--stop-after", stop]
-            subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    whole, parts = (tmp_path / name / "encoder" / "model.safetensors" for name in ("whole", "parts"))
-    assert whole.read_bytes() == parts.read_bytes()
-    log = (tmp_path / "whole" / "log.csv").read_text().splitlines()
+    sources = ["--sources-folder", tmp_path, "--sources", listed]
+    run("text", *sources, "--out", tmp_path / "text", "--pieces", 600)
+    options = ["--text", tmp_path / "text", "--size", "tiny-decoder", "--tokens", 1024, "--look-every", 20]
+    run("train", *options, "--out", tmp_path / "run", "--until", 0.05)
+    run("train", *options, "--out", tmp_path / "decayed", "--decay-from", tmp_path / "run")
+    log = (tmp_path / "decayed" / "log.csv").read_text().splitlines()
     assert log[0] == 'step,tokens,next-word loss,"next words, accuracy"'
     assert float(log[-1].split(",")[2]) < float(log[1].split(",")[2])
     (tmp_path / "data" / "STS").mkdir(parents=True)
     shipped = tmp_path / "our-decoder"
-    export = [sys.executable, "-m", "benchmarks.pretrain.export", str(tmp_path / "whole"), *sources]
-    export += ["--evaluation", str(tmp_path / "data"), "--to", str(shipped)]
-    subprocess.run(export, cwd=ROOT, check=True, capture_output=True)
+    run("export", tmp_path / "decayed", *sources, "--evaluation", tmp_path / "data", "--to", shipped)
     card = (shipped / "README.md").read_text()
     assert "A decoder in the architecture of Llama of 2 layers x 128" in card and "| likeliest next words |" in card
     model, tokenizer = AutoModelForCausalLM.from_pretrained(shipped), AutoTokenizer.from_pretrained(shipped)
     ids = tokenizer(["the man"], return_tensors="pt")["input_ids"]
     assert model.config.vocab_size == len(tokenizer) == 600 and model(input_ids=ids).logits.isfinite().all()
-    found, _ = find_encoder(str(shipped))
-    encoder = build(parse_method("mean+last").at(1.0), found, seed=0).encoder
+    weights, _ = find_encoder(str(shipped))
+    encoder = build(parse_method("mean+last").at(1.0), weights, seed=0).encoder
     state = model.model(input_ids=ids).last_hidden_state[0, -1].detach().numpy()
     assert np.allclose(encoder.embed(["the man"])[0], state, atol=1e-5)
+
+
+def run(module: str, *arguments: object) -> None:
+    command = [sys.executable, "-m", f"benchmarks.pretrain.{module}", *map(str, arguments)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

@@ -1,77 +1,82 @@
-"""Rows to pre-train on: what stands in them, and that a pass is a function of seed and number alone."""
+"""Tests of the rows that models are pre-trained on."""
 
 from argparse import Namespace
 from collections.abc import Iterator
-from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
-from benchmarks.pretrain.masked_words import MASK, MASKED, SPECIAL, Bert, masked
-from benchmarks.pretrain.objective import batches
-from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, Rows, TokenisedText, rows_of_pass
-from benchmarks.pretrain.sources import BadText, sentences_of
-from benchmarks.pretrain.train import rate
+from benchmarks.pretrain.masked_words import MASK, MASKED, SPECIAL, Batch, Bert, masked
+from benchmarks.pretrain.objective import CHUNK
+from benchmarks.pretrain.rows import CLS, LONG, SEP, SHORT, UNRELATED, Rows, TokenisedText, draw_rows
+from benchmarks.pretrain.sources import LISTED, BadText
 
 PIECES = 5000
+LINKED = 150  # of 200 documents
 
 
 @pytest.fixture(scope="module")
 def text() -> TokenisedText:
-    """200 documents of 40 sentences; every token is its place, so that rows tell where they are from."""
+    """200 documents of 40 sentences; a token is the place where it stands, so that rows show where they are from."""
     rng = np.random.default_rng(0)
     sentences = np.concatenate([[0], np.cumsum(rng.integers(3, 30, 200 * 40))])
     ids = (SPECIAL + np.arange(sentences[-1]) % (PIECES - SPECIAL)).astype(np.uint16)
-    return TokenisedText(ids, sentences, np.arange(0, 200 * 40 + 1, 40), np.arange(200) < 150)
+    return TokenisedText(ids, sentences, np.arange(0, 200 * 40 + 1, 40), np.arange(200) < LINKED, np.ones(200))
 
 
-def long_rows(text: TokenisedText, start: int = 0) -> Iterator[Rows]:
-    return batches(partial(rows_of_pass, text, LONG, 0), text, 0, 1024, start)
+def batches(text: TokenisedText, done: int = 0, short_rows: float = 0.0) -> Iterator[Rows]:
+    return Bert(2, 8, 2).rows(text, Namespace(seed=0, tokens=256, short_rows=short_rows), done)
 
 
-def test_a_second_segment_follows_the_first_as_its_label_says(text: TokenisedText) -> None:
-    seen = {0: 0, 1: 0, UNRELATED: 0}
-    for rows in rows_of_pass(text, LONG, 0, 0):
-        assert rows.ids.shape[1] in LONG
-        for ids, first, follows in zip(rows.ids, rows.first, rows.follows, strict=True):
-            assert (ids[0], ids[first - 1], ids[-1]) == (CLS, SEP, SEP)
-            assert (ids[1 : first - 1] >= SPECIAL).all()
-            assert (ids[first:-1] >= SPECIAL).all()
-            assert 0.75 * (len(ids) - 3) >= first - 2 > 0
-            steps = (int(ids[first]) - int(ids[first - 2])) % (PIECES - SPECIAL)
-            assert follows == UNRELATED or (steps == 1) == (follows == 1)
-            seen[int(follows)] += 1
-    assert 0.4 < seen[1] / (seen[0] + seen[1]) < 0.55
-    assert 0.2 < seen[UNRELATED] / sum(seen.values()) < 0.3
+@pytest.mark.parametrize("length", sorted(LONG))
+def test_a_second_segment_follows_the_first_as_its_label_says(text: TokenisedText, length: int) -> None:
+    rows = draw_rows(text, length, 6000, np.random.default_rng(0))
+    assert rows.ids.shape == (6000, length)
+    labels, by_chance = {0: 0, 1: 0, UNRELATED: 0}, 0
+    for ids, first, follows in zip(rows.ids, rows.first, rows.follows, strict=True):
+        assert (ids[0], ids[first - 1], ids[-1]) == (CLS, SEP, SEP)
+        assert (ids[1 : first - 1] >= SPECIAL).all()
+        assert (ids[first:-1] >= SPECIAL).all()
+        assert 0.75 * (length - 3) >= first - 2 > 0
+        distance = (int(ids[first]) - int(ids[first - 2])) % (PIECES - SPECIAL)
+        assert follows != 1 or distance == 1
+        by_chance += follows == 0 and distance == 1  # tokens stand at several places
+        labels[int(follows)] += 1
+    assert by_chance < 5
+    assert 0.4 < labels[1] / (labels[0] + labels[1]) < 0.55
+    assert 0.15 < labels[UNRELATED] / sum(labels.values()) < 0.35
 
 
-def test_passes_differ_and_come_back(text: TokenisedText) -> None:
-    one, again, other = (rows_of_pass(text, LONG, 0, number) for number in (0, 0, 1))
-    assert all(np.array_equal(a.ids, b.ids) for a, b in zip(one, again, strict=True))
-    assert not all(np.array_equal(a.ids, b.ids) for a, b in zip(one, other, strict=True))
+def test_documents_are_drawn_as_often_as_their_weights_say(text: TokenisedText) -> None:
+    weights = np.where(np.arange(200) < LINKED, 1.0, 9.0)
+    weighted = TokenisedText(text.ids, text.sentences, text.documents, text.linked, weights)
+    drawn = weighted.draw(np.random.default_rng(0))
+    heavy = np.mean([next(drawn) >= LINKED for _ in range(4000)])
+    assert heavy == pytest.approx(9 * 50 / (9 * 50 + 150), abs=0.03)
 
 
-def test_batches_go_on_where_they_were(text: TokenisedText) -> None:
-    whole, rest = long_rows(text), long_rows(text, start=150)  # more than a pass
-    for _ in range(150):
-        next(whole)
-    for _ in range(5):
-        assert np.array_equal(next(whole).ids, next(rest).ids)
+def test_a_run_has_short_rows_first_and_is_resumed_with_the_same_rows(text: TokenisedText) -> None:
+    short = 2 * CHUNK * 256 / 1e6
+    whole = [rows.ids for rows, _ in zip(batches(text, 0, short), range(3 * CHUNK), strict=False)]
+    assert {ids.shape[1] for ids in whole[: 2 * CHUNK]} == set(SHORT)
+    assert {ids.shape[1] for ids in whole[2 * CHUNK :]} == set(LONG)
+    for done in (100, CHUNK - 1, CHUNK, 2 * CHUNK + 7):
+        rest = batches(text, done, short)
+        assert all(np.array_equal(next(rest).ids, ids) for ids in whole[done : done + CHUNK // 2])
+    assert not np.array_equal(whole[0], whole[CHUNK]), "each chunk draws anew"
 
 
-def test_a_run_has_short_rows_first_and_goes_on_where_it_was(text: TokenisedText) -> None:
-    bert, options = Bert(2, 8, 2), Namespace(seed=0, tokens=1024)
-    whole = [rows.ids for rows, _ in zip(bert.rows(text, options, 200, 0), range(200), strict=False)]
-    assert {ids.shape[1] for ids in whole[:140]} == set(SHORT)
-    assert {ids.shape[1] for ids in whole[140:]} == set(LONG)
-    for done in (100, 150):
-        rest = bert.rows(text, options, 200, done)
-        assert all(np.array_equal(next(rest).ids, ids) for ids in whole[done:])
+def test_each_length_has_its_fraction_of_the_batches(text: TokenisedText) -> None:
+    lengths = [rows.ids.shape[1] for rows, _ in zip(batches(text), range(CHUNK), strict=False)]
+    assert {length: lengths.count(length) / CHUNK for length in LONG} == LONG
+    assert all(rows.ids.size == 256 for rows, _ in zip(batches(text), range(20), strict=False))
 
 
-def test_fifteen_of_a_hundred_tokens_are_hidden_and_four_fifths_of_them_shown_as_mask(text: TokenisedText) -> None:
-    (rows, *_) = rows_of_pass(text, LONG, 0, 0)
-    batch = masked(rows, PIECES, np.random.default_rng(0))
+def test_fifteen_percent_of_the_tokens_are_predicted_and_four_fifths_of_them_masked(text: TokenisedText) -> None:
+    rows = draw_rows(text, 64, 4000, np.random.default_rng(0))
+    batch: Batch = masked(rows, PIECES, np.random.default_rng(0))
     ids, places, words = batch.ids.numpy(), batch.places.numpy(), batch.words.numpy()
     assert places.shape[1] == round(MASKED * ids.shape[1])
     hidden = np.take_along_axis(rows.ids.astype(np.int64), places, 1)
@@ -86,29 +91,23 @@ def test_fifteen_of_a_hundred_tokens_are_hidden_and_four_fifths_of_them_shown_as
     assert np.array_equal(batch.segments.numpy().sum(1), ids.shape[1] - rows.first)
 
 
-def test_the_rate_climbs_and_falls_to_nothing() -> None:
-    assert [rate(step, 100, 1.0) for step in (0, 4, 5, 99)] == pytest.approx([0.2, 1.0, 1.0, 1 / 95])
+def test_one_document_is_enough_and_too_few_tokens_are_refused(text: TokenisedText) -> None:
+    ids, sentences = text.ids[: text.sentences[40]], text.sentences[:41]
+    document = TokenisedText(ids, sentences, text.documents[:2], text.linked[:1], text.weights[:1])
+    assert next(batches(document)).ids.size
+    few = TokenisedText(text.ids[:20], text.sentences[:2], np.array([0, 1]), text.linked[:1], text.weights[:1])
+    with pytest.raises(BadText, match="The text has 20 tokens, but a row has 128"):
+        next(batches(few))
 
 
-@pytest.mark.parametrize(
-    ("paragraph", "found"),
-    [
-        ("He paused. He turned.", ["He paused.", "He turned."]),
-        ('"Go!" she cried. "Why?" He left.', ['"Go!" she cried.', '"Why?"', "He left."]),
-        (
-            "Mr. Blood met J. A. Cuddon, i.e. Him. Then 3.5 of No. 7 fell.",
-            ["Mr. Blood met J. A. Cuddon, i.e. Him.", "Then 3.5 of No. 7 fell."],
-        ),
-        ("no end", ["no end"]),
-    ],
-)
-def test_sentences_end_where_a_reader_says(paragraph: str, found: list[str]) -> None:
-    assert sentences_of(paragraph) == found
+def test_a_saved_text_is_read_back(text: TokenisedText, tmp_path: Path) -> None:
+    text.save(tmp_path / "text.npz")
+    again = TokenisedText.load(tmp_path / "text.npz")
+    for name in TokenisedText.__slots__:
+        assert np.array_equal(getattr(text, name), getattr(again, name))
 
 
-def test_little_text_is_enough_or_said_to_be_too_little(text: TokenisedText) -> None:
-    one = TokenisedText(text.ids[: text.sentences[40]], text.sentences[:41], text.documents[:2], text.linked[:1])
-    assert next(long_rows(one)).ids.size
-    none = TokenisedText(text.ids[:20], text.sentences[:2], np.array([0, 1]), text.linked[:1])
-    with pytest.raises(BadText, match="20 tokens of text do not fill one row"):
-        next(long_rows(none))
+def test_sources_with_uncertain_terms_are_not_listed() -> None:
+    listed = yaml.safe_load(LISTED.read_text("utf-8"))
+    assert not {"gcide_definitions", "debian_docs", "foldoc_definitions", "wordnet_glosses"} & listed.keys()
+    assert all(facts["genre"] and facts["licence"] for facts in listed.values())

@@ -1,6 +1,7 @@
-"""Pre-training as a person starts it: killed and continued, its bits are those of a run that was never stopped."""
+"""Tests of pre-training runs as a user starts them."""
 
 import hashlib
+import json
 import signal
 import subprocess
 import sys
@@ -10,114 +11,125 @@ import pytest
 import torch
 from transformers import AutoModelForPreTraining, AutoTokenizer
 
+from benchmarks.pretrain.checkpoints import State
+from benchmarks.pretrain.train import WARMUP, rate
 from cseb import open_data
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """Two small files and their list, as options."""
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with two small files, their list, and the prepared text."""
     folder, listed = tmp_path_factory.mktemp("text"), []
-    sentences = list(open_data.lines("corpora/wikipedia.txt")[:6000])
+    sentences = list(open_data.lines("corpora/wikipedia.txt")[:12000])
     for name, kind, lines in (("wiki_all", "running", sentences[:4000]), ("talk", "lines", sentences[4000:])):
         content = "".join(f"{line}\n" for line in lines).encode()
         (folder / f"{name}.txt").write_bytes(content)
-        listed.append(f"{name}: {{text: {kind}, used: true, sha256: {hashlib.sha256(content).hexdigest()}}}\n")
+        facts = f"text: {kind}, used: true, genre: {kind}, sha256: {hashlib.sha256(content).hexdigest()}"
+        listed.append(f"{name}: {{{facts}}}\n")
     (folder / "list.yaml").write_text("".join(listed))
-    return ["--text", str(folder), "--sources", str(folder / "list.yaml"), "--pieces", "600"]
+    command = ["--sources-folder", folder, "--sources", folder / "list.yaml", "--out", folder / "text", "--pieces", 600]
+    finish(start("text", *command))
+    return folder
 
 
-def start(sources: list[str], out: Path, *more: str, processes: int = 1) -> subprocess.Popen[str]:
-    launcher = ["-m", "torch.distributed.run", "--nproc-per-node", str(processes)] if processes > 1 else []
-    command = [
-        sys.executable,
-        *launcher,
-        "-m",
-        "benchmarks.pretrain.train",
-        *sources,
-        "--out",
-        str(out),
-        "--size",
-        "tiny",
-    ]
-    options = ["--tokens", "1024", "--passes", "0.5", "--look-every", "20", "--save-every", "0", *more]
-    return subprocess.Popen([*command, *options], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+def start(module: str, *arguments: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", f"benchmarks.pretrain.{module}", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def finished(process: subprocess.Popen[str]) -> str:
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    return out
+def train(sources: Path, out: Path, *more: object) -> subprocess.Popen[str]:
+    options = ["--tokens", 1024, "--short-rows", 0, "--look-every", 20, "--save-every", 0, "--size", "tiny"]
+    return start("train", "--text", sources / "text", "--out", out, *options, *more)
 
 
-def killed_after_the_next_look(process: subprocess.Popen[str]) -> None:
+def finish(process: subprocess.Popen[str], code: int = 0) -> str:
+    """Wait for a process and return its standard error."""
+    _, err = process.communicate(timeout=240)
+    assert process.returncode == code, err
+    return err
+
+
+def interrupt(process: subprocess.Popen[str], number: int) -> None:
+    """Send a signal after the next held-out figures."""
     assert process.stdout is not None
-    for line in process.stdout:
-        if "held-out masked-word loss" in line:
-            break
-    else:
-        raise AssertionError(process.communicate()[1])
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=30)
+    assert any("held-out masked-word loss" in line for line in process.stdout), process.communicate()[1]
+    process.send_signal(number)
+    process.communicate(timeout=60)
+
+
+def weights(run: Path) -> bytes:
+    return (run / "encoder" / "model.safetensors").read_bytes()
+
+
+def test_the_rate_rises_stays_and_decays() -> None:
+    stable, decaying = State(), State(step=9 * WARMUP, decay_from=9 * WARMUP)
+    steps = (0, WARMUP // 2 - 1, WARMUP - 1, 50 * WARMUP)
+    assert [rate(step, stable, 2.0) for step in steps] == pytest.approx([2 / WARMUP, 1.0, 2.0, 2.0])
+    steps = (9 * WARMUP, 9 * WARMUP + WARMUP // 4, 10 * WARMUP)
+    assert [rate(step, decaying, 2.0) for step in steps] == pytest.approx([2.0, 1.0, 0.0])
+    restarted = State(step=70 * WARMUP, warmed_from=70 * WARMUP)
+    assert rate(70 * WARMUP, restarted, 2.0) == pytest.approx(2 / WARMUP)
 
 
 @pytest.mark.slow
-def test_a_run_killed_three_times_ends_with_the_bits_of_one_that_was_not(sources: list[str], tmp_path: Path) -> None:
-    finished(start(sources, tmp_path / "whole"))
-    for _ in range(2):
-        killed_after_the_next_look(start(sources, tmp_path / "killed"))
-    newest = tmp_path / "killed" / "checkpoint.pt"
+def test_an_interrupted_run_and_its_decay_end_with_the_bits_of_an_uninterrupted_one(
+    sources: Path, tmp_path: Path
+) -> None:
+    whole, parts, until = tmp_path / "whole", tmp_path / "parts", ("--until", 0.1)
+    finish(train(sources, whole, *until))
+    interrupt(train(sources, parts, *until), signal.SIGKILL)
+    newest = parts / "checkpoint.pt"
     newest.write_bytes(newest.read_bytes()[:-1000])  # as if the disk had been full: the one before it is used
-    killed_after_the_next_look(start(sources, tmp_path / "killed"))
-    finished(start(sources, tmp_path / "killed"))
-    for name in ("encoder/model.safetensors", "log.csv"):
-        assert (tmp_path / "killed" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
-    log = (tmp_path / "whole" / "log.csv").read_text().splitlines()
-    losses = [float(line.split(",")[2]) for line in log[1:]]
-    assert len(losses) >= 3
+    process = train(sources, parts, *until)
+    interrupt(process, signal.SIGTERM)
+    assert process.returncode == 1
+    finish(train(sources, parts, *until))
+    decay = ("--decay-from", whole)
+    finish(train(sources, tmp_path / "whole-decayed", *decay))
+    finish(train(sources, tmp_path / "parts-decayed", "--decay-from", parts))
+    assert weights(tmp_path / "whole-decayed") == weights(tmp_path / "parts-decayed")
+    log = (tmp_path / "whole-decayed" / "log.csv").read_text().splitlines()
+    assert log == (tmp_path / "parts-decayed" / "log.csv").read_text().splitlines()
+    steps, losses = [int(line.split(",")[0]) for line in log[1:]], [float(line.split(",")[2]) for line in log[1:]]
+    assert steps[-1] == 97 + 97 // 9
     assert losses[-1] < losses[0]
-    model = AutoModelForPreTraining.from_pretrained(tmp_path / "whole" / "encoder")
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "whole" / "encoder")
-    assert model.config.vocab_size == len(tokenizer) == 600
+    assert "rate 0.001, now 0.0001" in finish(train(sources, parts, *until, "--rate", "1e-4"), 2)
+    check_export(sources, tmp_path / "whole-decayed", tmp_path)
+
+
+def check_export(sources: Path, run: Path, folder: Path) -> None:
+    model = AutoModelForPreTraining.from_pretrained(run / "encoder")
+    assert model.config.vocab_size == len(AutoTokenizer.from_pretrained(run / "encoder")) == 600
     assert model.config.hidden_dropout_prob == 0.1
-    shipped, data = tmp_path / "our-bert", tmp_path / "data" / "STS"
+    shipped, data = folder / "our-bert", folder / "data" / "STS"
     data.mkdir(parents=True)
-    first = (Path(sources[1]) / "wiki_all.txt").read_text().splitlines()[-1]
-    (data / "pairs.txt").write_text(f"4.0\t{first}\tNobody has ever written this sentence down.\n")
-    export = [
-        "-m",
-        "benchmarks.pretrain.export",
-        str(tmp_path / "whole"),
-        *sources[:4],
-        "--evaluation",
-        str(data.parent),
-    ]
-    subprocess.run([sys.executable, *export, "--to", str(shipped)], cwd=ROOT, check=True, capture_output=True)
+    sentence = (sources / "talk.txt").read_text().splitlines()[0]
+    (data / "pairs.txt").write_text(f"4.0\t{sentence}\tNobody has ever written this sentence down.\n")
+    listed = ("--sources-folder", sources, "--sources", sources / "list.yaml")
+    finish(start("export", run, *listed, "--evaluation", data.parent, "--to", shipped))
     card = (shipped / "README.md").read_text()
-    assert "| STS | 1 | 2 |" in card
+    assert "| STS | 2 | 1 |" in card
     assert hashlib.sha256((shipped / "model.safetensors").read_bytes()).hexdigest() in card
-    assert f"| {float(log[-1].split(',')[2]):.3f} |" in card
     half = AutoModelForPreTraining.from_pretrained(shipped)
     assert half.dtype == torch.float32
     assert torch.equal(half.bert.pooler.dense.weight, model.bert.pooler.dense.weight.half().float())
-    other = start(sources, tmp_path / "whole", "--rate", "1e-4")
-    assert "is of other options" in other.communicate(timeout=60)[1]
-    assert other.returncode == 2
 
 
 @pytest.mark.slow
-def test_two_processes_go_on_too(sources: list[str], tmp_path: Path) -> None:
-    finished(start(sources, tmp_path / "whole", processes=2))
-    finished(start(sources, tmp_path / "parts", "--stop-after", "25", processes=2))
-    finished(start(sources, tmp_path / "parts", processes=2))
-    one, other = (tmp_path / name / "encoder" / "model.safetensors" for name in ("whole", "parts"))
-    assert one.read_bytes() == other.read_bytes()
-
-
-def test_text_of_another_version_is_named(sources: list[str], tmp_path: Path) -> None:
-    listed = tmp_path / "list.yaml"
-    listed.write_text(f"talk: {{text: lines, used: true, sha256: {'0' * 64}}}\n")
-    process = start([*sources[:2], "--sources", str(listed)], tmp_path / "out")
-    assert "talk.txt has sha256" in process.communicate(timeout=60)[1]
-    assert process.returncode == 2
+def test_a_run_restarts_from_a_small_restart_point(sources: Path, tmp_path: Path) -> None:
+    run, stage, again = tmp_path / "run", tmp_path / "stage", tmp_path / "again"
+    finish(train(sources, run, "--until", 0.05))
+    finish(start("stage", run, stage))
+    assert sum(path.stat().st_size for path in stage.iterdir()) < (run / "checkpoint.pt").stat().st_size / 4
+    finish(train(sources, again, "--until", 0.06, "--restart", stage))
+    log = [line.split(",") for line in (again / "log.csv").read_text().splitlines()]
+    assert [line[0] for line in log[1:]] == ["20", "40", "48", "58"]
+    assert float(log[-1][2]) == pytest.approx(float(log[-2][2]), abs=0.2), "weights were kept"
+    facts = json.loads((stage / "stage.json").read_text())
+    assert facts["state"]["step"] == 48
+    other = train(sources, tmp_path / "other", "--until", 0.06, "--restart", stage, "--seed", 1)
+    assert "seed 0, now 1" in finish(other, 2)
+    none = train(sources, tmp_path / "other", "--until", 0.06, "--restart", tmp_path)
+    assert "has no stage.json" in finish(none, 2)

@@ -1,0 +1,78 @@
+"""Write and read a restart point: a run's weights in half precision, small enough to be committed.
+
+    python -m benchmarks.pretrain.stage RUN benchmarks/pretrain/stages/tiny
+
+The optimizer's moments are not stored. A run that starts from a restart point raises its learning rate from zero again,
+and the moments are rebuilt in that time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import PreTrainedTokenizerFast
+
+from benchmarks.pretrain.checkpoints import OtherRun, State, refuse_other, state_of
+
+FILE = "stage.json"
+PER_MACHINE = ("compile", "threads", "look_every")  # options that may differ after a restart
+
+
+def write(run: Path, to: Path) -> None:
+    """Write weights, tokenizer and progress of the newest checkpoint of a run.
+
+    Raises:
+        OtherRun: The run has no checkpoint.
+    """
+    if not (run / "checkpoint.pt").is_file():
+        raise OtherRun(f"{run} has no checkpoint. Give the --out of benchmarks.pretrain.train.")
+    from benchmarks.pretrain.train import SIZES  # `train` imports this module
+
+    checkpoint = torch.load(run / "checkpoint.pt", weights_only=True)
+    identity = json.loads(checkpoint["identity"])
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(run / "tokenizer")
+    model = SIZES[identity["size"]].model(argparse.Namespace(**identity), len(tokenizer))
+    model.load_state_dict(checkpoint["model"])
+    model.half().save_pretrained(to)
+    tokenizer.save_pretrained(to)
+    facts = json.dumps({"identity": identity, "state": checkpoint["state"]}, indent=1)
+    (to / FILE).write_text(facts + "\n", encoding="utf-8")
+
+
+def read(folder: Path, identity: dict[str, Any], model: Any) -> State:
+    """Load the weights of a restart point into a model, and return the progress.
+
+    Raises:
+        OtherRun: There is no restart point, or it was made with other options or another text.
+    """
+    if not (folder / FILE).is_file():
+        raise OtherRun(f"{folder} has no {FILE}. Make a restart point with python -m benchmarks.pretrain.stage.")
+    facts = json.loads((folder / FILE).read_text("utf-8"))
+    ours, theirs = ({k: v for k, v in it.items() if k not in PER_MACHINE} for it in (identity, facts["identity"]))
+    refuse_other(folder, json.dumps(theirs), json.dumps(ours))
+    model.load_state_dict(type(model).from_pretrained(folder, dtype=torch.float32).state_dict())
+    state = state_of(facts["state"])
+    return replace(state, warmed_from=state.step)
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("run", type=Path, help="folder of a run")
+    parser.add_argument("to", type=Path, help="folder of the restart point; its files are replaced")
+    options = parser.parse_args()
+    try:
+        write(options.run, options.to)
+    except OtherRun as error:
+        print(f"pretrain: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
