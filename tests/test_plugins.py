@@ -189,4 +189,4 @@ def test_records_of_different_third_party_code_are_not_mixed_silently(kit: Kit, 
         found = kit.call(command, kit.folder / "results")
         assert found.returncode == 2, command
         assert "records differ in the code of cosent" in found.stderr
-    assert "the code of cosent" in kit.call("report", kit.folder / "results", "--mixed").stdout
+    assert "the code of cosent" in kit.call("report", kit.folder / "results", "--mixed", "--detail").stdout
