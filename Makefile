@@ -20,7 +20,7 @@ COVERAGE := $(MEASURED:%=--cov=cseb/%) --cov-report=term:skip-covered --cov-fail
 BENCHMARKS ?= $(notdir $(wildcard benchmarks/expected/*))
 check: export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
 
-.PHONY: demo test unit slow lint check docs oldest clean
+.PHONY: demo test unit core slow lint check docs oldest clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cseb needs Python 3.11 or newer: make PYTHON=...")'
@@ -45,6 +45,9 @@ test: $(READY)  ## style, types, import rules and all tests but the slow ones, s
 unit: $(READY)
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" --ignore=tests/simulated_gpu $(COVERAGE)
 	$(BIN)/pytest -n 2 tests/simulated_gpu  # PyTorch takes one simulated device in a process, for good
+
+core: $(READY)  ## the core tests alone, such as on another Python: make core PYTHON=python3.13 VENV=.venv-newer
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" $(CORE)
 
 $(VENV)/.onnx: $(READY)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[onnx]'
