@@ -137,5 +137,5 @@ def test_vary_on_the_command_line(tmp_path: Path, tiny: Callable[[str], Path]) -
     assert "3 jobs done" in printed("run", *grid, "--seeds", "3", "--seed-scope", "subset")
     assert "all 3 jobs have records" in printed("run", *grid, "--seeds", "3", "--seed-scope", "subset")
     report = printed("report", tmp_path / "results")
-    assert report.count("n = 3") == 2
+    assert report.count("over 3 seeds") == 2
     assert "The seed decides the subset only" in report

@@ -14,7 +14,7 @@ from cseb.commands.arguments import methods_of, names
 from cseb.commands.command_line import Call, Out
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import write
-from cseb.errors import BadResults
+from cseb.errors import BadResults, one_of
 from cseb.parameters import (
     CHECKPOINT_HELP,
     DATA_DIR,
@@ -105,7 +105,7 @@ def report(
     from cseb.reports.formats import FORMATS
     from cseb.reports.learning_curve import NAME, no_learning_curve
 
-    form = FORMATS[format]
+    form = FORMATS[one_of(FORMATS, format, "`format`")]
     ask = query(methods, fractions, sizes, tasks, checkpoint, by=by, spread=spread, mixed=mixed)
     folder = results_of(results)
     records, grid = list(folder.records), planned_as(folder.folder, benchmark) if benchmark else None

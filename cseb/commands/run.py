@@ -215,10 +215,15 @@ def run_on_screen(
     if dry_run:
         say(listing(planned.grid))
         return
-    for line in [] if quiet or not planned.grid.todo else outlook(planned.grid):
-        say(line, err=True)
+
+    def begin(grid: Grid) -> AbstractContextManager[Watch]:
+        """Print how long the grid will take once nothing is refused, and return the display."""
+        for line in [] if quiet or not grid.todo else outlook(grid):
+            say(line, err=True)
+        return watching(grid, quiet)
+
     with telling(quiet):
-        summary = planned.run(lambda grid: watching(grid, quiet))
+        summary = planned.run(begin)
     if not quiet or summary.stopped:
         with suppress(OSError):  # a full disk or a closed pipe; the records are there
             say(ending(planned.grid, summary, "fresh" in call.settings), err=quiet)

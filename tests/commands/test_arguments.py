@@ -24,14 +24,16 @@ def test_names_lose_blanks_and_empty_ones_go(given: str | list[str]) -> None:
     assert names(given) == ("a", "b")
 
 
-def test_methods_keep_their_options_and_count_once() -> None:
-    assert methods_of("simcse,micse+recipe(steps=5,batch_size=8),simcse") == (
+def test_methods_keep_their_options_and_are_named_once() -> None:
+    assert methods_of("simcse,micse+recipe(steps=5,batch_size=8)") == (
         "simcse",
         "micse+recipe(steps=5,batch_size=8)",
     )
     assert methods_of("") == methods_of([]) == ()
     with pytest.raises(BadSpec):
         methods_of("simcse+recipe(steps=5")
+    with pytest.raises(BadSpec, match="name each once"):
+        methods_of("simcse,micse,simcse")
 
 
 def test_one_number_is_a_list_of_one() -> None:

@@ -16,7 +16,7 @@ from cseb.encoder.loading import shape_of
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import ALL, LossInputs
-from cseb.parts.terms.masked_next_token import MNTP, before
+from cseb.parts.terms.masked_next_token import MNTP, states_before
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 from tests.encoder.test_decoders import FAMILIES, Decoder, decoder, encoder
@@ -70,7 +70,7 @@ def test_every_token_sees_those_behind_it_with_and_without_padding(decoder: Deco
 def test_states_in_front_of_the_selected() -> None:
     states = torch.arange(8.0).view(2, 4, 1)
     selected = torch.tensor([[False, True, False, True], [False, False, True, False]])
-    assert before(states, selected).flatten().tolist() == [0.0, 2.0, 5.0]
+    assert states_before(states, selected).flatten().tolist() == [0.0, 2.0, 5.0]
 
 
 @pytest.mark.parametrize("family", ["llama", "opt"])  # an output layer of its own, and the word embeddings

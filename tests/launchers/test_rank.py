@@ -27,7 +27,7 @@ def _place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """This process as rank 1 of a launcher; what it changes of signals is put back."""
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", str(os.getppid()))
     monkeypatch.setenv("RANK", "1")
-    monkeypatch.setattr(rank, "_leave_with", lambda _: None)  # asked alone, below: its thread would outlive the test
+    monkeypatch.setattr(rank, "_exit_with", lambda _: None)  # asked alone, below: its thread would outlive the test
     before = signal.set_wakeup_fd(-1)
     signal.set_wakeup_fd(before)
     yield
@@ -96,5 +96,5 @@ def test_a_process_ends_when_its_parent_is_gone(monkeypatch: pytest.MonkeyPatch,
 
     monkeypatch.setattr(rank.os, "_exit", leave)
     with pytest.raises(SystemExit) as end:
-        rank._leave_with(7)
+        rank._exit_with(7)
     assert (end.value.code, waited) == (1, [1, 1])
