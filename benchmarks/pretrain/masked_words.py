@@ -1,4 +1,4 @@
-"""What a small BERT learns: masked words and next sentence (Devlin et al. 2019, section 3.1)."""
+"""The objective of a BERT: masked words and next sentence (Devlin et al. 2019, section 3.1)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Batch:
 
 
 def masked(rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
-    """Hide 15 % of the tokens of each row: 80 % as [MASK], 10 % as a random token, 10 % as they are."""
+    """Return a batch in which 15 % of the tokens are predicted: 80 % of them [MASK], 10 % random, 10 % unchanged."""
     ids = rows.ids.astype(np.int64)
     count = round(MASKED * ids.shape[1])
     draw = np.where(ids < SPECIAL, 2.0, rng.random(ids.shape))
@@ -47,22 +47,22 @@ def masked(rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
 
 
 class Losses(torch.nn.Module):
-    """Both losses of a batch, so that several processes can share the gradients of one call."""
+    """Both losses of a batch."""
 
     def __init__(self, model: BertForPreTraining) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Sum of both losses, the masked-word loss, scores (R * M, V) of the masked words and (R, 2) of the pairs."""
-        found = self.model.bert(input_ids=batch.ids, token_type_ids=batch.segments, return_dict=True)
-        states = found.last_hidden_state
+        """Return both losses summed, the masked-word loss, scores (R * M, V) of masked words and (R, 2) of pairs."""
+        outputs = self.model.bert(input_ids=batch.ids, token_type_ids=batch.segments, return_dict=True)
+        states = outputs.last_hidden_state
         states = torch.gather(states, 1, batch.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         scores = self.model.cls.predictions(states.flatten(0, 1)).float()
         words = F.cross_entropy(scores, batch.words.flatten())
-        pair = self.model.cls.seq_relationship(found.pooler_output).float()
-        known = batch.follows != UNRELATED
-        follows = F.cross_entropy(pair, batch.follows, ignore_index=UNRELATED, reduction="sum") / known.sum().clamp(1)
+        pair = self.model.cls.seq_relationship(outputs.pooler_output).float()
+        count = (batch.follows != UNRELATED).sum().clamp(1)
+        follows = F.cross_entropy(pair, batch.follows, ignore_index=UNRELATED, reduction="sum") / count
         return words + follows, words, scores, pair
 
 
@@ -91,7 +91,7 @@ class Bert(Objective):
     )
 
     def model(self, options: argparse.Namespace, pieces: int) -> BertForPreTraining:
-        """With both heads and weights drawn from the seed."""
+        """Return a BERT with both heads and weights drawn from the seed."""
         torch.manual_seed(options.seed)
         model = BertForPreTraining(
             BertConfig(
@@ -111,31 +111,31 @@ class Bert(Objective):
         return model
 
     def losses(self, model: BertForPreTraining) -> Losses:
-        """Both."""
+        """Return the module of both losses."""
         return Losses(model)
 
     def batch(self, rows: Rows, pieces: int, rng: np.random.Generator) -> Batch:
-        """With words hidden."""
+        """Return rows with masked words."""
         return masked(rows, pieces, rng)
 
-    def figures(self, batch: Batch, found: tuple[Tensor, Tensor, Tensor, Tensor]) -> list[tuple[float, float]]:
-        """Masked-word loss, accuracy of masked words, and of next sentence."""
-        _, mean, scores, pair = found
-        words, known = batch.words.numel(), batch.follows != UNRELATED
+    def figures(self, batch: Batch, outputs: tuple[Tensor, Tensor, Tensor, Tensor]) -> list[tuple[float, float]]:
+        """Return masked-word loss, accuracy of masked words, and accuracy of next sentence."""
+        _, mean, scores, pair = outputs
+        words, labelled = batch.words.numel(), batch.follows != UNRELATED
         right = (scores.argmax(-1) == batch.words.flatten()).sum()
-        same = (pair.argmax(-1) == batch.follows)[known].sum()
-        return [(float(mean) * words, words), (float(right), words), (float(same), float(known.sum()))]
+        same = (pair.argmax(-1) == batch.follows)[labelled].sum()
+        return [(float(mean) * words, words), (float(right), words), (float(same), float(labelled.sum()))]
 
     def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
-        """As it is."""
+        """Return the tokenizer unchanged."""
         return tokenizer
 
     def likeliest(self, model: BertForPreTraining, tokenizer: PreTrainedTokenizerFast, prompt: str) -> Tensor:
-        """Scores (V,) in the place of [MASK]."""
+        """Return the scores (V,) of the masked word."""
         batch = tokenizer(prompt, return_tensors="pt")
         scores: Tensor = model(**batch).prediction_logits[0, batch["input_ids"][0] == tokenizer.mask_token_id]
         return scores[0]
 
     def finished(self, model: BertForPreTraining) -> None:
-        """BERT's dropout, for training on."""
+        """Set BERT's dropout, for fine-tuning."""
         model.config.hidden_dropout_prob = model.config.attention_probs_dropout_prob = 0.1

@@ -1,4 +1,4 @@
-"""What a small decoder learns: the next word of running text (Radford et al. 2019), in the architecture of Llama."""
+"""The objective of a decoder: the next word of running text (Radford et al. 2019), in the architecture of Llama."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.pretrain.objective import INITIAL, Card, Objective
 from benchmarks.pretrain.rows import CLS, SEP, Ids, TokenisedText
 from benchmarks.pretrain.text import POSITIONS
 
-START, END = "[CLS]", "[SEP]"  # names of the vocabulary, which is BERT's, for where a text starts and ends
+START, END = "[CLS]", "[SEP]"  # tokens at the start and end of a text; the vocabulary is BERT's
 SHORT, LONG = {33: 1.0}, {129: 1.0}  # tokens of a row, at first and later; the last one is only predicted
 ASKED = 0.25  # fraction of the words of a row that are predicted: all of them would make a step three times as long
 
@@ -37,21 +37,21 @@ def draw_rows(text: TokenisedText, length: int, count: int, rng: np.random.Gener
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """R rows of T tokens. ids: (R, T); places: (R, M), of the tokens whose next one is asked for."""
+    """R rows of T tokens. ids: (R, T); places: (R, M), the tokens whose next token is predicted."""
 
     ids: Tensor
     places: Tensor
 
 
 class Losses(torch.nn.Module):
-    """The loss of a batch, so that several processes can share the gradients of one call."""
+    """The loss of a batch."""
 
     def __init__(self, model: LlamaForCausalLM) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Mean loss, the same again, scores (R * M, V) of the words that are asked for, and these words (R * M,)."""
+        """Return the mean loss twice, scores (R * M, V) of the predicted words, and these words (R * M,)."""
         states = self.model.model(input_ids=batch.ids[:, :-1], use_cache=False).last_hidden_state
         states = torch.gather(states, 1, batch.places.unsqueeze(-1).expand(-1, -1, states.shape[-1]))
         scores = self.model.lm_head(states.flatten(0, 1)).float()
@@ -85,7 +85,7 @@ class Decoder(Objective):
     )
 
     def model(self, options: argparse.Namespace, pieces: int) -> LlamaForCausalLM:
-        """Weights drawn from the seed."""
+        """Return a decoder with weights drawn from the seed."""
         torch.manual_seed(options.seed)
         config = LlamaConfig(
             vocab_size=pieces,
@@ -106,23 +106,23 @@ class Decoder(Objective):
         return model
 
     def losses(self, model: LlamaForCausalLM) -> Losses:
-        """Of the next word."""
+        """Return the module of the loss."""
         return Losses(model)
 
     def batch(self, rows: Ids, pieces: int, rng: np.random.Generator) -> Batch:
-        """A quarter of the words of each row is asked for."""
+        """Return rows with a quarter of the words to predict."""
         count = round(ASKED * (rows.shape[1] - 1))
         places = np.argpartition(rng.random((len(rows), rows.shape[1] - 1)), count, axis=1)[:, :count]
         return Batch(torch.from_numpy(rows.astype(np.int64)), torch.from_numpy(np.sort(places, axis=1)))
 
-    def figures(self, batch: Batch, found: tuple[Tensor, Tensor, Tensor, Tensor]) -> list[tuple[float, float]]:
-        """Loss and accuracy of the next word."""
-        mean, _, scores, asked = found
-        right = (scores.argmax(-1) == asked).sum()
-        return [(float(mean) * len(asked), len(asked)), (float(right), len(asked))]
+    def figures(self, batch: Batch, outputs: tuple[Tensor, Tensor, Tensor, Tensor]) -> list[tuple[float, float]]:
+        """Return loss and accuracy of the next word."""
+        mean, _, scores, words = outputs
+        right = (scores.argmax(-1) == words).sum()
+        return [(float(mean) * len(words), len(words)), (float(right), len(words))]
 
     def tokenizer(self, tokenizer: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
-        """A text begins with [CLS], and nothing is appended: its end is not known before it is there."""
+        """Return a tokenizer that puts [CLS] before a text and nothing after it."""
         core = tokenizer.backend_tokenizer
         core.post_processor = TemplateProcessing(single=f"{START} $A", special_tokens=[(START, CLS)])
         return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
@@ -131,11 +131,11 @@ class Decoder(Objective):
         )  # fmt: skip
 
     def likeliest(self, model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, prompt: str) -> Tensor:
-        """Scores (V,) of what follows the prompt."""
+        """Return the scores (V,) of the word after the prompt."""
         ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
         scores: Tensor = model(input_ids=ids).logits[0, -1]
         return scores
 
     def finished(self, model: LlamaForCausalLM) -> None:
-        """No dropout, as in its family."""
+        """Set no dropout, as in Llama."""
         model.config.attention_dropout = 0.0

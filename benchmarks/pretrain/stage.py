@@ -28,13 +28,15 @@ def write(run: Path, to: Path) -> None:
     """Write weights, tokenizer and progress of the newest checkpoint of a run.
 
     Raises:
-        OtherRun: The run has no checkpoint.
+        OtherRun: The run has no checkpoint, or its learning rate has decayed.
     """
     if not (run / "checkpoint.pt").is_file():
         raise OtherRun(f"{run} has no checkpoint. Give the --out of benchmarks.pretrain.train.")
     from benchmarks.pretrain.train import SIZES  # `train` imports this module
 
     checkpoint = torch.load(run / "checkpoint.pt", weights_only=True)
+    if checkpoint["state"]["decay_from"]:
+        raise OtherRun(f"The learning rate of {run} has decayed. Give the run with the constant rate.")
     identity = json.loads(checkpoint["identity"])
     tokenizer = PreTrainedTokenizerFast.from_pretrained(run / "tokenizer")
     model = SIZES[identity["size"]].model(argparse.Namespace(**identity), len(tokenizer))

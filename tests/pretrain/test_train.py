@@ -95,6 +95,7 @@ def test_an_interrupted_run_and_its_decay_end_with_the_bits_of_an_uninterrupted_
     steps, losses = [int(line.split(",")[0]) for line in log[1:]], [float(line.split(",")[2]) for line in log[1:]]
     assert steps[-1] == 97 + 97 // 9
     assert losses[-1] < losses[0]
+    assert "has decayed" in finish(start("stage", tmp_path / "whole-decayed", tmp_path / "stage"), 2)
     assert "rate 0.001, now 0.0001" in finish(train(sources, parts, *until, "--rate", "1e-4"), 2)
     check_export(sources, tmp_path / "whole-decayed", tmp_path)
 
