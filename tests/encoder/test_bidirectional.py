@@ -115,7 +115,7 @@ def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Decoder, monkeypatch
         with pytest.raises(BadData, match=r"its family is .*; attention can be switched .* leave 'bidirectional:' out"):
             find_encoder(f"bidirectional:{name}")
     for folder, edit, message in (
-        (locate(llama), "", r"those before them alone; take --encoder bidirectional:ENCODER"),
+        (locate(llama), "", r"those before them alone; take `encoder` bidirectional:ENCODER"),
         (tiny("bert"), "", r"is no decoder; take \+mlm"),
         (locate(f"bidirectional:{llama}"), "+mntp(blank=_)", "blank is '_', 1 known tokens"),
         (locate(f"bidirectional:{llama}"), "+mntp(blank='a man')", "blank is 'a man', 2 known tokens"),
