@@ -132,9 +132,10 @@ def test_as_typed(tmp_path: Path) -> None:
     assert found.returncode == 0, found.stderr
     assert found.stdout.splitlines()[1].split() == list(TASKS)
     assert "No average: the tasks have different protocols (" in found.stdout
-    report = " ".join(call(tmp_path, "report").stdout.split())
-    for task in TASKS:
-        assert f"Baselines without training, {task}: TF-IDF " in report
+    assert call(tmp_path, "eval", "words:tf-idf", "--tasks", "open").returncode == 0
+    report = call(tmp_path, "report").stdout
+    assert report.splitlines()[2].split() == ["encoder", *TASKS]
+    assert "words:tf-idf" in report
 
 
 def test_names_as_typed(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)))
 MARKERS = "osD^vPX*"
 FORMATS = (".png", ".svg", ".pdf")
 LABEL = 48  # characters; most methods have fewer than 40
+END_LABEL = 32  # behind the end of a line, where it takes room from the axes
 SETTINGS: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -106,7 +107,7 @@ def label_lines(axes: Axes, ends: Sequence[tuple[float, str, str]], inches: floa
     for cluster in clusters:
         for place, (_, text, colour) in enumerate(cluster):
             axes.annotate(
-                short(text),
+                short(text, END_LABEL),
                 (1, _middle(cluster) + gap * (place - (len(cluster) - 1) / 2)),
                 xycoords=("axes fraction", "data"),
                 xytext=(6, 0),
@@ -130,9 +131,9 @@ def panels(columns: int, rows: int = 1, *, width: float = 0.0, height: float = 2
     return figure, [list(line) for line in axes]
 
 
-def short(label: str) -> str:
-    """A name as a figure has room for it: at most LABEL characters."""
-    return label if len(label) <= LABEL else f"{label[: LABEL - 1]}…"
+def short(label: str, longest: int = LABEL) -> str:
+    """Return a name as a figure has room for it: at most `longest` characters."""
+    return label if len(label) <= longest else f"{label[: longest - 1]}…"
 
 
 def legend(figure: Figure, axes: Axes, names: int) -> None:

@@ -73,7 +73,7 @@ def test_odd_folders_are_drawn(store: Store, tmp_path: Path, name: str) -> None:
     pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
     for one in STORES[name]():
         store.write(one, {})
-    for kind in ("curves", "gain", "profile", "geometry", "training", "seeds", "sensitivity", "cd"):
+    for kind in ("curves", "gain", "geometry", "training", "seeds", "sensitivity"):
         found = call("plot", str(store.folder), "--kind", kind, "--out", str(tmp_path / "p.svg"))
         assert found.exception is None or isinstance(found.exception, SystemExit), (kind, found.exception)
         assert found.exit_code == 0 or (found.exit_code, len(without_progress(found.stderr))) == (2, 1), kind
