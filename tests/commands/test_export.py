@@ -16,9 +16,12 @@ from cseb.errors import BadData, BadSpec
 from cseb.experiment.onnx_export import Drift, change, export_onnx, section
 from cseb.records.record import Record
 from cseb.records.store import Store
+from cseb.tasks.evaluate import score_all
+from cseb.tasks.task import Embed
 from tests.command_line import call
 from tests.conftest import SENTENCES
 from tests.hub_server import serving
+from tests.world.toy_world import Toy, pairs
 
 pytestmark = pytest.mark.xdist_group("api")  # in one process, so that their grid is run once
 
@@ -113,6 +116,13 @@ def test_the_card_says_what_an_onnx_file_costs() -> None:
     assert "`onnx/model_int8.onnx`: the backbone, weights and activations in 8 bits" in said
 
 
+def cosines(embed: Embed, name: str) -> np.ndarray:
+    """Return the cosine of each pair of a toy task, (200,)."""
+    texts = pairs(name)
+    left, right = (vectors.astype(np.float64) for vectors in (embed(texts.left), embed(texts.right)))
+    return (left * right).sum(axis=1) / np.linalg.norm(left, axis=1) / np.linalg.norm(right, axis=1)
+
+
 @pytest.fixture(scope="module")
 def with_onnx(saved: Saved, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in onnx_graph.PACKAGES:
@@ -135,11 +145,17 @@ def test_vectors_of_the_onnx_file_are_those_of_the_model(with_onnx: Path) -> Non
     np.testing.assert_array_equal(encoder.embed(SENTENCES), expected)  # which is as it was
     short = onnx_graph.through(encoder, with_onnx / "onnx-int8" / onnx_graph.FILES["onnx-int8"]).embed(SENTENCES)
     assert 1e-5 < np.abs(short - expected).max() < 0.2 * np.abs(expected).max()
-    drifts = {
-        form: np.abs(json.loads((with_onnx / form / "drifts.json").read_text())).max() for form in ("onnx", "onnx-int8")
-    }
-    assert drifts["onnx"] < drifts["onnx-int8"] / 10  # near ties of the tiny encoder change places by rounding
-    assert drifts["onnx-int8"] < 10
+    through = onnx_graph.through(encoder, with_onnx / "onnx" / onnx_graph.FILES["onnx"])
+    for name in ("toy-captions", "toy-relations"):
+        mine, theirs = (cosines(each.embed, name) for each in (encoder, through))
+        # Only pairs that vectors within 1e-5 cannot tell from each other may change places.
+        order = np.sign(mine[:, None] - mine) == np.sign(theirs[:, None] - theirs)
+        assert order[np.abs(mine[:, None] - mine) > 4e-5].all()
+    drifts = json.loads((with_onnx / "onnx" / "drifts.json").read_text())
+    tasks = [(task, task.load(None)) for task in (Toy("toy-captions"), Toy("toy-relations"))]
+    own, other = ([outcome.value for outcome, _ in score_all(tasks, each.embed)] for each in (encoder, through))
+    assert drifts == pytest.approx(np.subtract(other, own), abs=1e-9)
+    assert np.abs(json.loads((with_onnx / "onnx-int8" / "drifts.json").read_text())).max() < 10
 
 
 @pytest.mark.slow
