@@ -25,11 +25,11 @@ from cseb.records.record import Source
 from cseb.tasks import words
 from cseb.tasks.task import Embed, Vectors
 from cseb.text import quantity
+from cseb.version import WORD_VERSIONS
 
 SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
 PIECES = regex.compile(r"[\w\p{M}\p{N}]+|[^\w\p{M}\p{N}\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
-VERSIONS = {"tf-idf": 3, "random": 2}  # the last ones split words in all scripts; see cseb.words
 
 LookUp = Callable[[set[str]], Mapping[str, Vectors]]  # of these words, the vectors of those that are known, each (D,)
 
@@ -76,7 +76,7 @@ def baseline(name: str) -> Embedder:
     return Embedder(
         source=Source(name=f"words:{name}", sha256=hashlib.sha256(name.encode()).hexdigest()),
         method="words alone",
-        resolved=f"words(count={name!r})@{VERSIONS[name]}",
+        resolved=f"words(count={name!r})@{WORD_VERSIONS[name]}",
         open=lambda: embed,
         alone=name != "tf-idf",
     )

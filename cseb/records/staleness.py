@@ -11,7 +11,7 @@ from cseb.records.method_text import Stated
 from cseb.records.record import Record
 from cseb.registry import TASKS, is_part
 from cseb.text import plain
-from cseb.version import ENCODER_VERSION, TRAINER_VERSION
+from cseb.version import ENCODER_VERSION, TRAINER_VERSION, WORD_VERSIONS
 
 
 def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapping[str, Any] = TASKS) -> str:
@@ -60,6 +60,8 @@ def _version_now(stated: Stated, versions: Mapping[str, int] | None) -> int:
     name = stated.part.name
     if versions is not None:
         return versions.get(name, 1)
+    if name == "words":  # the bag-of-words baselines, which are no parts
+        return WORD_VERSIONS.get(str(stated.options.get("count")), stated.version)
     if not is_part(name):
         return stated.version
     try:

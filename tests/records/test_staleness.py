@@ -11,6 +11,7 @@ from cseb.errors import BadResults
 from cseb.records import staleness
 from cseb.records.record import Subset
 from cseb.records.staleness import stale
+from cseb.version import WORD_VERSIONS
 from tests.factory import record
 
 
@@ -73,3 +74,11 @@ def test_a_table_leaves_records_of_another_trainer_out(monkeypatch: pytest.Monke
     monkeypatch.setattr(staleness, "TRAINER_VERSION", 3)
     with pytest.raises(BadResults, match="all 2 are stale"):
         gather([old, new])
+
+
+def test_a_bag_of_words_baseline_of_another_version_is_an_older_row() -> None:
+    now = record(resolved=f"words(count='tf-idf')@{WORD_VERSIONS['tf-idf']}")
+    before = record(resolved="words(count='tf-idf')@1")
+    assert stale(now) == ""
+    assert stale(before) == f"made with words@1, now words@{WORD_VERSIONS['tf-idf']}"
+    assert staleness.other_versions(before) == ("words@1",)
