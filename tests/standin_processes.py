@@ -11,7 +11,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedDataParallelKwargs
 
 from cseb.encoder.distributed import distributed_context
-from cseb.encoder.random_streams import Choices
+from cseb.encoder.random_streams import TermGenerators
 from cseb.methods.grammar import parse_method
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.training.batches import Feed
@@ -55,7 +55,7 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
     feed = Feed(built.views, built.encoder, built.recipe, sentences, 0, accelerator.device)
     objective = Objective(built, here).train().double()
     model = accelerator.prepare(objective)
-    choices = Choices(7, accelerator.device)
+    generators = TermGenerators(7, accelerator.device)
     torch.manual_seed(11)
     first, second = (batch for _, batch in zip(range(2), feed, strict=False))
     queue = None
@@ -70,7 +70,7 @@ def gradients(built: Built, sentences: list[str]) -> dict[str, torch.Tensor]:
     for weighted in built.terms:
         if isinstance(weighted.term, NeedsPrecomputedTargets):
             weighted.term.precompute_targets(teachers)
-    loss = model(second, queue, choices, [[view[second.rows] for view in views] for views in teachers])
+    loss = model(second, queue, generators, [[view[second.rows] for view in views] for views in teachers])
     accelerator.backward(loss)
     found = {name: weight.grad for name, weight in objective.named_parameters() if weight.grad is not None}
     return {"loss": loss.detach(), **found}

@@ -28,7 +28,7 @@ from cseb.encoder.interface import (
     States,
     Text,
 )
-from cseb.encoder.random_streams import apart
+from cseb.encoder.random_streams import random_stream
 from cseb.encoder.side_by_side import side_by_side
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
@@ -88,7 +88,7 @@ class Encoder(nn.Module):
 
     def project(self, h: Tensor) -> Tensor:
         """Pooled vectors (N, D) through the head: (N, P)."""
-        with apart("head"):
+        with random_stream("head"):
             return self.head(h)
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ class Encoder(nn.Module):
     def _pooled(self, outputs: Any, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         layers = outputs.hidden_states or (outputs.last_hidden_state,)
         pooled = outputs.pooler_output if POOLED in self.needs else None
-        with apart("pooler"):
+        with random_stream("pooler"):
             return self.pooler(States(layers, mask, anchor, pooled, ids))
 
     def tokenise(self, sentences: Sequence[Text], longest: int, template: str = "") -> Tokens:
@@ -183,7 +183,7 @@ class Encoder(nn.Module):
         """Fit the step after the encoder, if there is one, on the vectors of these texts."""
         if self.post is not None:
             vectors = self.vectors(self.tokenise(texts, self.limit()), self.head.keep)
-            with torch.no_grad(), apart("post"):
+            with torch.no_grad(), random_stream("post"):
                 self.post.fit(torch.from_numpy(vectors).to(self.device))
 
     @torch.inference_mode()

@@ -1,4 +1,4 @@
-"""Random numbers of a training run, each part's from a stream of its own: adding one never moves another's draws."""
+"""Random streams of a training run: each part draws from its own, so adding a part changes no other part's numbers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from cseb.seeds import DROPOUT, INIT, TERMS, Seed, stream_seed
 State = tuple[Tensor, ...]  # of torch's own generators: the CPU's, and the device's
 
 
-class Draws:
-    """Set torch's own generators, above all for dropout, to named streams: the stream "dropout", and others.
+class RandomStreams:
+    """Context in which torch's own generators, above all for dropout, follow named streams.
 
-    rank: of this process; no two of them drop the same. `apart` names the streams, and inside another one they are
-    further ones: the head has one for the views, and another for what a term asks of it.
+    The stream "dropout" is active first; `random_stream` switches to another one. Inside a stream, names are relative:
+    the head has one stream for the views and another one for calls by a term.
     """
 
     def __init__(self, seed: Seed, device: torch.device, rank: int = 0) -> None:
+        """rank: of this process; no two processes draw the same numbers."""
         self.seed, self.device, self.rank = seed, device, rank
         self.path = DROPOUT
-        self.held: dict[str, State] = {}
+        self.states: dict[str, State] = {}
 
     def __enter__(self) -> None:
         self.outer, self.token = self._state(), _CURRENT.set(self)
@@ -36,17 +37,17 @@ class Draws:
         self._set(self.outer)
 
     @contextmanager
-    def of(self, name: str) -> Iterator[None]:
-        """The generator of the stream `name`, continued where it was left."""
-        outer, before = self.path, self._state()
-        self.path = f"{outer}/{name}"
-        self._set(self.held.get(self.path) or self._new(self.path))
+    def stream(self, name: str) -> Iterator[None]:
+        """Continue the stream `name` where it was left."""
+        outer_path, outer_state = self.path, self._state()
+        self.path = f"{outer_path}/{name}"
+        self._set(self.states.get(self.path) or self._new(self.path))
         try:
             yield
         finally:
-            self.held[self.path] = self._state()
-            self.path = outer
-            self._set(before)
+            self.states[self.path] = self._state()
+            self.path = outer_path
+            self._set(outer_state)
 
     def _new(self, path: str) -> State:
         seed = stream_seed(self.seed, path) + self.rank
@@ -63,32 +64,32 @@ class Draws:
             torch.get_device_module(self.device).set_rng_state(state[1])
 
 
-_CURRENT: ContextVar[Draws | None] = ContextVar("draws", default=None)
+_CURRENT: ContextVar[RandomStreams | None] = ContextVar("random_streams", default=None)
 
 
-def apart(name: str) -> AbstractContextManager[None]:
-    """Context in which torch's own generators give the stream `name`; without training they are left alone."""
+def random_stream(name: str) -> AbstractContextManager[None]:
+    """Return a context in which torch's own generators follow the stream `name`; outside training, an empty one."""
     current = _CURRENT.get()
-    return nullcontext() if current is None else current.of(name)
+    return nullcontext() if current is None else current.stream(name)
 
 
 @contextmanager
 def new_weights(seed: Seed, name: str) -> Iterator[None]:
-    """Context in which new weights come from the stream of the part `name`; torch's generator is restored after it."""
+    """Draw new weights from the stream of the part `name`; torch's generator is restored afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(stream_seed(seed, f"{INIT}/{name}"))
         yield
 
 
-class Choices:
-    """A generator for every term's own choices."""
+class TermGenerators:
+    """One generator per term, for what it samples itself."""
 
     def __init__(self, seed: Seed, device: torch.device) -> None:
         self.seed, self.device = seed, device
-        self.held: dict[str, Generator] = {}
+        self.generators: dict[str, Generator] = {}
 
     def of(self, name: str) -> Generator:
-        """The generator of the term `name`, continued where it was left."""
-        if name not in self.held:
-            self.held[name] = Generator(self.device).manual_seed(stream_seed(self.seed, f"{TERMS}/{name}"))
-        return self.held[name]
+        """Return the generator of the term `name`, in the state in which it was left."""
+        if name not in self.generators:
+            self.generators[name] = Generator(self.device).manual_seed(stream_seed(self.seed, f"{TERMS}/{name}"))
+        return self.generators[name]

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import EncodedView
-from cseb.encoder.random_streams import apart
+from cseb.encoder.random_streams import random_stream
 
 
 @contextmanager
@@ -106,7 +106,7 @@ class Cutoff:
         return view
 
     def _cut(self, states: Tensor, mask: Tensor) -> Tensor:
-        with apart("views"):
+        with random_stream("views"):
             return self.cut(states, mask, self.rate)
 
 
@@ -118,7 +118,7 @@ class PositionShuffle:
 
     def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
         """Encode B sentences."""
-        with apart("views"):
+        with random_stream("views"):
             places = shuffled_places(mask)
         with positions_at(encoder.backbone, self.first + places):
             view: EncodedView = encoder(ids, mask, content, anchor)

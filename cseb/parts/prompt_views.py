@@ -11,7 +11,7 @@ from torch import Tensor
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import EncodedView, Shape
-from cseb.encoder.random_streams import apart
+from cseb.encoder.random_streams import random_stream
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between
 from cseb.parts import Rendering
@@ -63,7 +63,7 @@ class Denoised:
         around = (mask.bool() & ~content.bool())[first]  # (U, T), as many in every row
         places = around.nonzero()[:, 1].view(len(lengths), -1)  # (U, P)
         alone = (places < anchor[first][:, None]).sum(dim=1)  # where the mask token is then
-        with apart("views"), positions_at(encoder.backbone, self.first + places):
+        with random_stream("views"), positions_at(encoder.backbone, self.first + places):
             vectors = encoder.pool(encoder.backbone, ids[first].gather(1, places), torch.ones_like(places), alone)
         return vectors[which]
 

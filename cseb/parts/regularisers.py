@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from cseb.encoder.interface import Shape
-from cseb.encoder.random_streams import apart
+from cseb.encoder.random_streams import random_stream
 from cseb.errors import BadSpec
 from cseb.methods.option_types import DropoutRate
 
@@ -79,7 +79,7 @@ class DropHead:
             return output
         context, *rest = output  # (B, T, D)
         heads = attention.num_attention_heads
-        with apart("regulariser"):
+        with random_stream("regulariser"):
             kept = surviving_heads(len(context), heads, self.rate, context.device)
         split = context.unflatten(-1, (heads, -1))  # (B, T, H, D/H)
         return drop_heads(split, kept).flatten(2), *rest

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import EncodedView
-from cseb.encoder.random_streams import apart
+from cseb.encoder.random_streams import random_stream
 from cseb.errors import BadSpec
 from cseb.methods.option_types import DropoutRate, Rate
 from cseb.parts.views import Twice
@@ -79,7 +79,7 @@ class NoisedWords:
 
     def noised(self, words: Tensor, spared: Tensor) -> Tensor:
         """Map (B, T, D) to (B, T, D)."""
-        with apart("views"):
+        with random_stream("views"):
             low, high = self.snr
             decibels = torch.randint(low, high + 1, words.shape[:2], device=words.device)
             dropped = nn.functional.dropout(words, self.rate)

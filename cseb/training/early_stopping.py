@@ -9,7 +9,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from cseb.encoder.random_streams import Choices, Draws
+from cseb.encoder.random_streams import RandomStreams, TermGenerators
 from cseb.parts import EarlyStopping
 from cseb.seeds import Seed
 from cseb.training.batches import Batch, Feed
@@ -52,9 +52,9 @@ class EarlyStopper:
         Dropout stays on, which may be all that tells two views apart; its masks are the same at every check.
         """
         total, count = torch.zeros((), device=self.device), 0
-        with Draws(self.seed, self.device):
-            choices = Choices(self.seed, self.device)
+        with RandomStreams(self.seed, self.device):
+            generators = TermGenerators(self.seed, self.device)
             for batch in self.batches:
-                loss = self.objective(batch, None, choices)
+                loss = self.objective(batch, None, generators)
                 total, count = total + loss * len(batch.rows), count + len(batch.rows)
         return total / count

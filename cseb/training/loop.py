@@ -15,7 +15,7 @@ from cseb.data.tokens import Tokens
 from cseb.encoder.distributed import LONGEST_WAIT, DistributedContext, distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Text
-from cseb.encoder.random_streams import Choices, Draws, apart
+from cseb.encoder.random_streams import RandomStreams, TermGenerators, random_stream
 from cseb.errors import DeviceMissing
 from cseb.methods.recipe import Recipe
 from cseb.parts import NeedsPrecomputedTargets
@@ -77,20 +77,20 @@ def train(
     if built.memory is not None:
         built.memory.start(encoder, feed.sentences)
     updates = Updates(accelerator, objective, recipe)
-    choices = Choices(seed, accelerator.device)
+    generators = TermGenerators(seed, accelerator.device)
     patience = None if built.until is None else EarlyStopper(built, objective, held, seed, accelerator.device)
-    with Draws(seed, accelerator.device, here.rank):
+    with RandomStreams(seed, accelerator.device, here.rank):
         encoders = [encoder] if built.second is None else [encoder, built.second]
         watcher = _Watcher(recipe, select, encoders, watch, here, texts)
         for step, batch in enumerate(feed, 1):
-            with apart("memory"):
+            with random_stream("memory"):
                 queue = built.memory.negatives(batch.sids) if built.memory is not None else None
             frozen = [[view[batch.rows].to(accelerator.device) for view in stage] for stage in stages]
-            loss = updates.model(batch, queue, choices, frozen)
+            loss = updates.model(batch, queue, generators, frozen)
             updates.step(loss)
             if built.memory is not None:
                 ids, mask, _, anchor = (field[: len(batch.rows)] for field in batch.fields)
-                with apart("memory"), accelerator.autocast():
+                with random_stream("memory"), accelerator.autocast():
                     built.memory.remember(encoder, ids, mask, anchor, batch.sids, here)
             last = step == recipe.steps or (patience is not None and patience.stops_at(step, loss.detach()))
             watcher.after(step, loss.detach(), last)

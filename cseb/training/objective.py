@@ -14,7 +14,7 @@ from torch import Generator, Tensor, nn
 from cseb.encoder.distributed import SINGLE_PROCESS, DistributedContext
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView
-from cseb.encoder.random_streams import Choices, apart
+from cseb.encoder.random_streams import TermGenerators, random_stream
 from cseb.parts import ALL, EVERYTHING, Hiding, LossInputs, Queued, Reads, Rendering, Term
 from cseb.parts.contract_checks import check_scalar
 from cseb.seeds import distinct
@@ -42,14 +42,14 @@ class Objective(nn.Module):
         self.looked_at: set[str] = set()  # terms whose value has been looked at: they return the same kind every time
 
     def forward(
-        self, batch: Batch, queue: Queued | None, choices: Choices, frozen: Sequence[Sequence[Tensor]] = ()
+        self, batch: Batch, queue: Queued | None, generators: TermGenerators, frozen: Sequence[Sequence[Tensor]] = ()
     ) -> Tensor:
         """The weighted sum of all terms over the views of a batch. queue, frozen: see parts.Step."""
         batch_fields, targets = batch.fields, None
         if self.hiding is not None:
             ids, *others = batch.fields
             name, term = self.hiding
-            ids, targets = term.hide(ids, batch.fields[2], choices.of(name))
+            ids, targets = term.hide(ids, batch.fields[2], generators.of(name))
             batch_fields = (ids, *others)
             targets = targets[: (batch.views - self.edits) * len(batch.rows)]
         language, unset = self.encoder.language, Generator()  # every term is given its own
@@ -58,19 +58,19 @@ class Objective(nn.Module):
         step = self._step(self.encoder, batch_fields, batch.views, inputs)
         peer: LossInputs | None = None
         if self.peer is not None:
-            with apart("peer"):
+            with random_stream("peer"):
                 peer = self._step(self.peer, batch_fields, batch.views, inputs)
             step = replace(step, peer=peer)
-        costs = [self._cost(name, one, replace(step, rng=choices.of(name))) for name, one in self.weighted]
+        costs = [self._cost(name, one, replace(step, rng=generators.of(name))) for name, one in self.weighted]
         if peer is not None:
-            alone = [(name, one) for name, one in self.weighted if getattr(one.term, "networks", 1) == 1]
-            with apart("peer"):
-                costs += [self._cost(name, one, replace(peer, rng=choices.of(f"{name}/peer"))) for name, one in alone]
+            own = [(name, one) for name, one in self.weighted if getattr(one.term, "networks", 1) == 1]
+            with random_stream("peer"):
+                costs += [self._cost(name, one, replace(peer, rng=generators.of(f"{name}/peer"))) for name, one in own]
         return torch.stack(costs).sum()
 
     def _cost(self, name: str, weighted: Weighted, step: LossInputs) -> Tensor:
         """A term's summand of the loss; what it draws of torch's own generators is its own too. Raises: BadSpec."""
-        with apart(f"terms/{name}"):
+        with random_stream(f"terms/{name}"):
             value = weighted.term(step) if self.wrapper is None else self.wrapper(weighted.term, step)
         if name not in self.looked_at:
             self.looked_at.add(name)
@@ -81,7 +81,7 @@ class Objective(nn.Module):
         """`inputs` with what this encoder makes of the batch."""
         encoded = self._encoded(encoder, batch, views)
         if self.compose is not None:
-            with apart("compose"):
+            with random_stream("compose"):
                 encoded = self.compose(encoded, self.groups, encoder.project)
         kept = len(encoded) - self.edits
         return replace(inputs, views=encoded[:kept], edits=encoded[kept:], read=encoder.read, head=encoder.project)
@@ -101,7 +101,7 @@ class Objective(nn.Module):
         renderings = self.renderings or [Encoder.__call__] * views
         found = []
         for rendering, each, block in zip(renderings, encoders, blocks, strict=True):
-            with nullcontext() if each is encoder else apart("second"):
+            with nullcontext() if each is encoder else random_stream("second"):
                 found.append(self._whole(each, partial(rendering, each), block, 1))
         return found
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from cseb.encoder.random_streams import Choices, Draws, apart, new_weights
+from cseb.encoder.random_streams import RandomStreams, TermGenerators, new_weights, random_stream
 from cseb.methods.grammar import parse_method
 from cseb.seeds import SingleStreamSeed, distinct, stream_seed
 from cseb.training.build import build
@@ -25,7 +25,7 @@ SMALL = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=3e-3,eval_every=2,c
 
 
 @dataclass
-class Found:
+class Training:
     """Of one training: the first pass's token states, every term's values, the weights at the end."""
 
     states: Tensor | None = None
@@ -33,8 +33,8 @@ class Found:
     weights: dict[str, Tensor] = field(default_factory=dict)
 
 
-def trained(tiny: Tiny, text: str) -> Found:
-    built, found = build(parse_method(f"{text}+{SMALL}").at(1.0), tiny("bert"), 0), Found()
+def trained(tiny: Tiny, text: str) -> Training:
+    built, found = build(parse_method(f"{text}+{SMALL}").at(1.0), tiny("bert"), 0), Training()
 
     def first(module: Any, inputs: Any, outputs: Any) -> None:
         if found.states is None:
@@ -78,7 +78,7 @@ def trained(tiny: Tiny, text: str) -> Found:
         ("promptbert", "+layer_noise(weight=0)"),
     ],
 )
-def test_what_is_added_moves_nothing_else(tiny: Tiny, base: str, addition: str) -> None:
+def test_adding_a_part_changes_no_other_parts_numbers(tiny: Tiny, base: str, addition: str) -> None:
     alone, more = trained(tiny, base), trained(tiny, base + addition)
     assert alone.states is not None
     assert more.states is not None
@@ -95,7 +95,7 @@ def _of_first(values: list[float]) -> list[float]:
     return values[::2]
 
 
-def test_attention_maps_are_looked_at_without_another_draw(tiny: Tiny) -> None:
+def test_reading_attention_maps_draws_no_further_numbers(tiny: Tiny) -> None:
     """Other kernels return the maps, so that the last digits may differ."""
     alone, more = trained(tiny, "simcse"), trained(tiny, "simcse+ami(layers=(0,1),weight=0)")
     assert alone.states is not None
@@ -104,7 +104,7 @@ def test_attention_maps_are_looked_at_without_another_draw(tiny: Tiny) -> None:
     assert alone.values["infonce"] == pytest.approx(more.values["infonce"], rel=1e-4)
 
 
-def test_the_head_draws_beside_the_encoder(tiny: Tiny) -> None:
+def test_the_head_has_a_stream_of_its_own(tiny: Tiny) -> None:
     plain, shuffled = (trained(tiny, text) for text in ("simcse", "simcse+group_whiten(groups=4)"))
     assert plain.states is not None
     assert shuffled.states is not None
@@ -132,24 +132,24 @@ def test_streams_of_parts_vary_with_their_group() -> None:
     assert stream_seed(0, "init/mlp") != stream_seed(0, "init/linear") != stream_seed(0, "init")
 
 
-def test_a_stream_goes_on_where_it_was_left_and_the_outer_one_too() -> None:
-    with Draws(0, CPU):
+def test_streams_continue_where_they_were_left() -> None:
+    with RandomStreams(0, CPU):
         whole = torch.rand(4)
-        with apart("memory"):
+        with random_stream("memory"):
             queued = torch.rand(4)
     torch.manual_seed(1)
     expected = torch.rand(2)
     torch.manual_seed(1)
-    with Draws(0, CPU):
+    with RandomStreams(0, CPU):
         found = [torch.rand(2)]
-        with apart("memory"):
+        with random_stream("memory"):
             held = [torch.rand(2)]
-            with apart("head"):
+            with random_stream("head"):
                 inner = torch.rand(2)
         found.append(torch.rand(2))
-        with apart("head"):
+        with random_stream("head"):
             outer = torch.rand(2)
-        with pytest.raises(ZeroDivisionError), apart("memory"):
+        with pytest.raises(ZeroDivisionError), random_stream("memory"):
             held.append(torch.rand(2))
             _ = 1 / 0
     assert torch.rand(2).equal(expected)  # as if nothing had been drawn
@@ -161,21 +161,21 @@ def test_a_stream_goes_on_where_it_was_left_and_the_outer_one_too() -> None:
 def test_no_two_processes_drop_the_same_but_all_choose_alike() -> None:
     found = []
     for rank in (0, 1):
-        with Draws(0, CPU, rank):
+        with RandomStreams(0, CPU, rank):
             main = torch.rand(3)
-            with apart("terms/rtd"):
+            with random_stream("terms/rtd"):
                 found.append((main, torch.rand(3)))
     assert not found[0][0].equal(found[1][0])
     assert not found[0][1].equal(found[1][1])
-    drawn = [torch.rand(3, generator=Choices(0, CPU).of("ami")) for _ in range(2)]
+    drawn = [torch.rand(3, generator=TermGenerators(0, CPU).of("ami")) for _ in range(2)]
     assert drawn[0].equal(drawn[1])
 
 
-def test_where_nothing_is_trained_torch_draws_as_ever() -> None:
+def test_outside_training_torchs_generator_is_unchanged() -> None:
     torch.manual_seed(2)
     expected = torch.rand(4)
     torch.manual_seed(2)
-    with apart("head"):
+    with random_stream("head"):
         first = torch.rand(2)
     with new_weights(0, "mlp"):
         torch.rand(7)
@@ -186,7 +186,7 @@ def test_parts_of_one_name_have_streams_of_their_own() -> None:
     assert distinct(["mlm", "ami", "mlm", "mlm"]) == ["mlm", "ami", "mlm#2", "mlm#3"]
 
 
-def test_records_of_before_are_not_taken_for_runs_with_streams_of_parts() -> None:
+def test_records_made_before_streams_of_parts_have_other_versions() -> None:
     """With torch's AdamW a method reads as it did before: what draws has another version."""
     before = parse_method("vascl").at(1.0).resolved()
     assert "relu_mlp(width=128, rate=100.0)@2" in before

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from cseb.encoder.encoder import tensors
-from cseb.encoder.random_streams import Choices
+from cseb.encoder.random_streams import TermGenerators
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
@@ -90,7 +90,7 @@ def test_the_negation_is_an_edit_and_no_candidate_of_the_contrast(tiny: Tiny) ->
 
     looked = replace(one, terms=(replace(one.terms[0], term=Looks()),))
     told = batch(one)
-    Objective(looked)(told, None, Choices(0, torch.device("cpu")))
+    Objective(looked)(told, None, TermGenerators(0, torch.device("cpu")))
     (step,) = seen
     assert (len(step.views), len(step.edits)) == (2, 1)
     edit = step.edits[0]
