@@ -1,7 +1,4 @@
-"""Everything that `cseb eval` can score: anything that maps sentences to vectors, behind one small interface.
-
-No weights are loaded before `open` is called, so that an encoder whose record exists costs nothing.
-"""
+"""Embedders: everything that `cseb eval` can score, behind one interface. Weights are loaded by `Embedder.open`."""
 
 from __future__ import annotations
 
@@ -14,9 +11,9 @@ from cseb.tasks.task import Embed as Embed
 
 
 def find(name: str, how: EncoderOptions) -> Embedder:
-    """Return the encoder a user names; its files are hashed, its weights are not loaded yet.
+    """Return the embedder of this name; its files are hashed, its weights are not loaded yet.
 
-    name, in the order in which it is tried: `st:FOLDER` (sentence-transformers), `static:SOURCE` (a table of token
+    name, in the order of preference: `st:FOLDER` (sentence-transformers), `static:SOURCE` (a table of token
     vectors), `glove:FILE` (word vectors), `words:tf-idf` or `words:random`, `module:function`, the key of a record
     whose model was saved, a file of sentence or of word vectors, a folder or hub name. Raises: CsebError.
     """
@@ -29,20 +26,20 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         return modules.find(rest, how)
     if name.startswith(PREFIX):
         return folders.find(name, how)
-    found: Embedder | None = None
+    embedder: Embedder | None = None
     if kind == "glove" and colon:
-        found = word_vectors.find(rest)
+        embedder = word_vectors.find(rest)
     elif kind == "words" and colon:
-        found = word_vectors.baseline(rest)
+        embedder = word_vectors.baseline(rest)
     elif functions.NAME.fullmatch(name):
-        found = functions.find(name)
+        embedder = functions.find(name)
     elif name.endswith(sentence_vectors.SUFFIX) and is_file(name):
-        found = sentence_vectors.find(name)
+        embedder = sentence_vectors.find(name)
     elif name.endswith(word_vectors.SUFFIXES) and is_file(name):
-        found = word_vectors.find(name)
-    if found is None:
+        embedder = word_vectors.find(name)
+    if embedder is None:
         return folders.find(name, how)
     if how.pooler or how.dtype != "fp32":
-        asked = f"`pooler` {how.pooler}" if how.pooler else f"`dtype` {how.dtype}"
-        raise BadSpec(f"{name} returns sentence vectors itself, so {asked} does not apply; leave it out")
-    return found
+        option = f"`pooler` {how.pooler}" if how.pooler else f"`dtype` {how.dtype}"
+        raise BadSpec(f"{name} returns sentence vectors itself, so {option} does not apply; leave it out")
+    return embedder

@@ -1,4 +1,4 @@
-"""The interface of anything that can be evaluated: it maps sentences to vectors."""
+"""The interface of encoders that can be evaluated: an embedder maps sentences to vectors."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 from cseb.records.record import Source
 from cseb.tasks.task import Embed
 
-BATCH = 1024  # sentences that a foreign encoder gets at a time
+BATCH = 1024  # sentences that a third-party encoder gets at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderOptions:
-    """What a user may set for any encoder. pooler: "" leaves the choice to the encoder's own files.
+    """Options of any encoder.
 
-    results: the folder of records whose `models` are known by their keys.
+    pooler: "" leaves the choice to the encoder's files. results: folder of records, whose saved models have keys.
     """
 
     pooler: str = ""
@@ -28,12 +28,12 @@ class EncoderOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedder:
-    """One encoder to be scored as it is.
+    """An encoder to be scored as it is.
 
-    source: its name as typed and the sha256 of its content. method: what a table says of it, such as `mean`. resolved:
-    all that decides its vectors besides the content, in the form of `Method.resolved`. open: loads it; what comes back
-    maps N sentences to (N, D) float32 vectors. data_seen: as in a record. notes: for the reader of a record. alone:
-    whether the vector of a sentence depends on that sentence only, so that it may be kept for another day.
+    source: name as typed, and sha256 of the content. method: its name in tables, such as `mean`. resolved: everything
+    else that determines its vectors, in the form of `Method.resolved`. open: loads the weights and returns a function
+    from N sentences to (N, D) float32 vectors. data_seen, notes: as in a record. alone: whether a sentence's vector
+    depends on that sentence only, so that it may be cached.
     """
 
     source: Source
@@ -45,4 +45,4 @@ class Embedder:
     alone: bool = True
 
 
-HELD = "cseb.safetensors"
+PART_WEIGHTS = "cseb.safetensors"  # of pooler, head and post-processor in a saved model

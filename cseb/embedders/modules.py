@@ -1,4 +1,4 @@
-"""Models of sentence-transformers: the library loads them and encodes, so that their own modules are respected."""
+"""Models of sentence-transformers, loaded by that library, so that all their modules are applied."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 
 from cseb.data import bounded, module_folders, weights
-from cseb.embedders import foreign_modules as foreign
+from cseb.embedders import module_checks
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.records.record import Source
 from cseb.tasks.task import Embed, Vectors
 
-# Modules that look at no state of padding, and how many sentences they then get at once.
+# Modules that do not read the states of padding, and how many sentences they get at once.
 BLIND = ("Pooling", "Normalize", "Dense", "Dropout", "LayerNorm")
 AT_ONCE = 256
 INSTALL = "sentence-transformers is not installed: pip install 'cseb[st]', or give `pooler` to ignore its modules"
 
 
 def find(name: str, how: EncoderOptions) -> Embedder:
-    """A folder with modules.json, or a hub name. Raises: BadData without the library, or if weights are pickles."""
+    """Return the embedder of a folder with modules.json, or of a hub name. Raises: BadData."""
     if how.pooler:
         raise BadSpec(f"st:{name} is pooled by its own modules, so `pooler` {how.pooler} does not apply; leave out st:")
     folder = module_folders.locate(name)
@@ -31,7 +31,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         raise BadData(
             f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give `pooler`"
         )
-    modules = foreign.check(folder, how.trust_remote_code)
+    modules = module_checks.check(folder, how.trust_remote_code)
     kinds, prompt = tuple(module.kind for module in modules), _prompt(folder / "config_sentence_transformers.json")
     options = f"modules={kinds!r}, normalised={'Normalize' in kinds}, prompt={prompt!r}"
     dtype = "" if how.dtype == "fp32" else f", dtype={how.dtype!r}"
@@ -39,23 +39,23 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         source=Source(name=name, sha256=module_folders.sha256(folder)),
         method="its own modules",
         resolved=f"sentence_transformers({options}{dtype})@1",
-        open=lambda: _load(folder, how),
+        open=lambda: _load(folder, modules, how),
         notes=(f"modules {', '.join(kinds)}" + (f"; prompt {prompt!r}" if prompt else ""),),
     )
 
 
 def _prompt(file: Path) -> str:
-    """What the model puts before every sentence by itself, "" in most. Raises: BadData."""
+    """Return the prompt that the model puts before every sentence, "" for most models. Raises: BadData."""
     if not file.exists():
         return ""
-    held = bounded.read_object(file)
-    prompts, name = held.get("prompts") or {}, held.get("default_prompt_name")
-    if not isinstance(prompts, dict) or not all(isinstance(one, str | None) for one in (name, *prompts.values())):
+    config = bounded.read_object(file)
+    prompts, name = config.get("prompts") or {}, config.get("default_prompt_name")
+    if not isinstance(prompts, dict) or not all(isinstance(text, str | None) for text in (name, *prompts.values())):
         raise BadData(f"{file}: prompts are {prompts!r:.100}; an object of strings is needed, and the name of one")
     return prompts.get(name) or "" if name is not None else ""
 
 
-def _load(folder: Path, how: EncoderOptions) -> Embed:
+def _load(folder: Path, modules: Sequence[module_checks.Module], how: EncoderOptions) -> Embed:
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
@@ -64,7 +64,9 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
 
     from cseb.encoder import architecture, linear
 
-    modules = foreign.check(folder, how.trust_remote_code)  # once more: the folder may have changed since it was named
+    modules = module_checks.check(
+        folder, how.trust_remote_code
+    )  # once more: the folder may have changed since it was named
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -75,10 +77,10 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
                 trust_remote_code=how.trust_remote_code,
                 model_kwargs={"use_safetensors": True, "dtype": torch.float32},
             )
-            model.encode(["a"], show_progress_bar=False)  # what its configuration says may only now prove impossible
+            model.encode(["a"], show_progress_bar=False)  # some impossible configurations fail only here
     except Exception as error:  # the library raises whatever its parsers do
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
-    if modules[0].kind == foreign.TRANSFORMER:
+    if modules[0].kind == module_checks.TRANSFORMER:
         architecture.check_depth(modules[0].folder, model[0].auto_model)
     if how.dtype == "bf16":
         model = model.to(torch.bfloat16)
@@ -89,26 +91,31 @@ def _load(folder: Path, how: EncoderOptions) -> Embed:
     def embed(sentences: Sequence[str]) -> Vectors:
         if not packed:
             with linear.chosen():
-                found = model.encode(list(sentences), **options)
+                vectors = model.encode(list(sentences), **options)
         else:
-            torch.set_num_threads(1)  # what is left to the library is too little to be split
+            torch.set_num_threads(1)  # what the library itself computes is too little to be split
             try:
-                found = model.encode(list(sentences), batch_size=AT_ONCE, **options)
+                vectors = model.encode(list(sentences), batch_size=AT_ONCE, **options)
             finally:
                 torch.set_num_threads(threads)
-        return np.asarray(found.float().cpu().numpy(), dtype=np.float32)
+        return np.asarray(vectors.float().cpu().numpy(), dtype=np.float32)
 
     return embed
 
 
 def _pack(model: Any, threads: int) -> bool:
-    """Let the backbone leave out padding and split batches among threads, if no module behind it reads padding."""
+    """Make the backbone leave out padding and split batches among threads, unless a module reads padding.
+
+    Returns: whether it does.
+    """
     from cseb.encoder import linear, packing
     from cseb.encoder.encoder import TOKENS_PER_BATCH
     from cseb.encoder.side_by_side import side_by_side
 
     first, *others = model.children()
-    if type(first).__name__ != foreign.TRANSFORMER or not {type(one).__name__ for one in others} <= {*BLIND}:
+    if type(first).__name__ != module_checks.TRANSFORMER or not {type(module).__name__ for module in others} <= {
+        *BLIND
+    }:
         return False
     backbone = first.auto_model
     if getattr(backbone.config, "output_hidden_states", False) or not packing.packs(backbone):
@@ -116,12 +123,14 @@ def _pack(model: Any, threads: int) -> bool:
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
-    whole = backbone.forward
+    padded_forward = backbone.forward
 
     def forward(input_ids: Any, attention_mask: Any, token_type_ids: Any = None, **rest: Any) -> Any:
-        second = token_type_ids is not None and bool(token_type_ids.any())
-        if second or rest.keys() - {"return_dict"} or not packing.packs(backbone):
-            return whole(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids, **rest)
+        is_pair = token_type_ids is not None and bool(token_type_ids.any())
+        if is_pair or rest.keys() - {"return_dict"} or not packing.packs(backbone):
+            return padded_forward(
+                input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids, **rest
+            )
 
         def states(rows: Any) -> Any:
             with linear.chosen():
@@ -130,8 +139,8 @@ def _pack(model: Any, threads: int) -> bool:
         count = -(-input_ids.numel() // (TOKENS_PER_BATCH["cpu"] * threads)) * threads
         order = attention_mask.sum(dim=1).argsort(stable=True)  # the library sorts by characters, packing by tokens
         pieces = [rows for rows in order.tensor_split(count) if len(rows)]
-        found = torch.cat(list(side_by_side(states, pieces, threads)))
-        return BaseModelOutput(last_hidden_state=found[order.argsort()])
+        packed = torch.cat(list(side_by_side(states, pieces, threads)))
+        return BaseModelOutput(last_hidden_state=packed[order.argsort()])
 
     backbone.forward = forward
     return True

@@ -20,7 +20,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS, POOLED
 from cseb.errors import BadData, BadSpec, first_line
 
-# Where sentence-transformers looks for them below a model's folder, with the names of inputs and outputs it expects.
+# Places in a model's folder, and names of inputs and outputs, that sentence-transformers expects.
 FILES: Final = {"onnx": "onnx/model.onnx", "onnx-int8": "onnx/model_int8.onnx"}
 INPUTS: Final = ("input_ids", "attention_mask")
 STATES: Final = "last_hidden_state"
@@ -34,12 +34,11 @@ def check() -> None:
 
 
 def write(encoder: Encoder, folder: Path, form: str) -> Path:
-    """Write the backbone below the folder of its model, and return the file.
+    """Write the backbone into the folder of its model, and return the file.
 
-    The graph takes token ids and mask (B, T), any B and T, and gives the last layer's states (B, T, D). form: "onnx",
-    in 32 bits, or "onnx-int8": weights of matrix products in 8 bits, activations too, with a range chosen for each
-    batch (dynamic quantisation). Raises: BadSpec where packages are missing or the pooler reads more than the last
-    layer; BadData for a backbone that cannot be written.
+    The graph maps token ids and mask (B, T) to the last layer's states (B, T, D). form: "onnx" for 32 bits, "onnx-int8"
+    for weights and activations of matrix products in 8 bits (dynamic quantisation). Raises: BadSpec if packages are
+    missing or the pooler reads further layers; BadData if the backbone cannot be written.
     """
     check()
     if more := encoder.needs & {LAYERS, POOLED}:
@@ -50,12 +49,12 @@ def write(encoder: Encoder, folder: Path, form: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     whole = file if form == "onnx" else file.with_name(f".{file.name}.tmp")
     try:
-        with _hushed():
+        with _quiet():
             _write(encoder, whole)
             if whole != file:
                 # unsigned weights: with signed ones, processors without VNNI may overflow 16 bits
                 quantization.quantize_dynamic(whole, file, weight_type=quantization.QuantType.QUInt8)
-    except Exception as error:  # torch and onnx raise whatever a module of theirs stumbles over
+    except Exception as error:  # torch and onnx raise errors of many kinds
         raise BadData(f"{folder} cannot be written as ONNX: {first_line(error)}") from error
     finally:
         if whole != file:
@@ -65,10 +64,10 @@ def write(encoder: Encoder, folder: Path, form: str) -> Path:
 
 def through(encoder: Encoder, file: Path, threads: int = 1) -> Encoder:
     """Return a copy of the encoder whose states are computed by onnxruntime from a file that `write` has written."""
-    found = copy.copy(encoder)
-    found._modules = dict(encoder._modules)  # a copy shares it, and the backbone of the other one stays
-    found.backbone = _Graph(file, threads)
-    return found
+    other = copy.copy(encoder)
+    other._modules = dict(encoder._modules)  # copy.copy shares this dictionary
+    other.backbone = _Graph(file, threads)
+    return other
 
 
 class _States(nn.Module):
@@ -84,7 +83,7 @@ class _States(nn.Module):
 
 
 class _Graph(nn.Module):
-    """In place of a backbone."""
+    """A backbone computed by onnxruntime."""
 
     def __init__(self, file: Path, threads: int) -> None:
         super().__init__()
@@ -94,25 +93,25 @@ class _Graph(nn.Module):
         options.intra_op_num_threads = threads
         self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
         self.config = SimpleNamespace(model_type="onnx")
-        self.place = nn.Parameter(torch.empty(0), requires_grad=False)  # says where the backbone is
+        self.place = nn.Parameter(torch.empty(0), requires_grad=False)  # `Encoder.device` reads it
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, **_: Any) -> BaseModelOutput:
-        given = (input_ids.long().numpy(), attention_mask.long().numpy())
-        (states,) = self.session.run([STATES], dict(zip(INPUTS, given, strict=True)))
+        arrays = (input_ids.long().numpy(), attention_mask.long().numpy())
+        (states,) = self.session.run([STATES], dict(zip(INPUTS, arrays, strict=True)))
         return BaseModelOutput(last_hidden_state=torch.from_numpy(states))
 
 
 def _write(encoder: Encoder, file: Path) -> None:
     ids = torch.ones((2, 3), dtype=torch.int64)
     mask = torch.tensor([[1, 1, 1], [1, 1, 0]])  # where nothing is masked, transformers leaves masks out of the graph
-    anything = torch.export.Dim.DYNAMIC
+    any_size = torch.export.Dim.DYNAMIC
     torch.onnx.export(
         _States(encoder.backbone).eval(),
         kwargs=dict(zip(INPUTS, (ids, mask), strict=True)),
         f=file,
         input_names=list(INPUTS),
         output_names=[STATES],
-        dynamic_shapes={name: {0: anything, 1: anything} for name in INPUTS},
+        dynamic_shapes={name: {0: any_size, 1: any_size} for name in INPUTS},
         external_data=False,
         dynamo=True,
         verbose=False,
@@ -120,8 +119,8 @@ def _write(encoder: Encoder, file: Path) -> None:
 
 
 @contextmanager
-def _hushed() -> Iterator[None]:
-    """Without what the exporters say to those who develop them."""
+def _quiet() -> Iterator[None]:
+    """Silence the exporters' messages to developers."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

@@ -21,35 +21,34 @@ HOW = "write it with np.savez(file, sentences=list_of_strings, vectors=array)"
 
 
 def find(name: str) -> Embedder:
-    """`FILE.npz` with the arrays `sentences` (N,) and `vectors` (N, D). Raises: BadData."""
+    """Return the embedder of `FILE.npz` with arrays `sentences` (N,) and `vectors` (N, D). Raises: BadData."""
     try:
         with open_regular(Path(name)) as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadData(f"sentence vectors {name} cannot be read: {error.strerror}") from None
-    _read(name)  # a bad file is answered now
-
+    embed = _opened(name)
     return Embedder(
         source=Source(name=name, sha256=sha256),
         method="vectors",
         resolved="sentence_vectors()@1",
-        open=lambda: _opened(name),
-        notes=("vectors are those of a file; what made them is not known",),
+        open=lambda: embed,
+        notes=("vectors are those of a file; the model that made them is not known",),
     )
 
 
 def _opened(name: str) -> Embed:
     sentences, vectors = _read(name)
-    rows = {sentence: row for row, sentence in reversed(list(enumerate(sentences)))}  # of equal ones, the first
+    rows = {sentence: row for row, sentence in reversed(list(enumerate(sentences)))}  # the first of equal sentences
 
-    def embed(wanted: Sequence[str]) -> Vectors:
-        lacking = [sentence for sentence in wanted if sentence not in rows]
+    def embed(texts: Sequence[str]) -> Vectors:
+        lacking = [sentence for sentence in texts if sentence not in rows]
         if lacking:
             raise BadData(
-                f"{name} lacks vectors of {len(lacking)} of {quantity(len(wanted), 'sentence')}, such as "
+                f"{name} lacks vectors of {len(lacking)} of {quantity(len(texts), 'sentence')}, such as "
                 f"{lacking[0][:60]!r}; add them to the file"
             )
-        return vectors[[rows[sentence] for sentence in wanted]]
+        return vectors[[rows[sentence] for sentence in texts]]
 
     return embed
 
@@ -60,7 +59,7 @@ def _read(name: str) -> tuple[list[str], npt.NDArray[np.float32]]:
             sentences, vectors = arrays["sentences"], arrays["vectors"]
     except KeyError as error:
         raise BadData(f"sentence vectors {name} lack the array {first_line(error)}; {HOW}") from None
-    except Exception as error:  # damaged bytes are answered with half a dozen different exceptions
+    except Exception as error:  # damaged bytes raise half a dozen different exceptions
         raise BadData(f"sentence vectors {name} cannot be read: {first_line(error)}; {HOW}") from None
     if sentences.dtype.kind != "U" or sentences.ndim != 1:
         raise BadData(f"sentence vectors {name}: sentences are {sentences.dtype}, not strings in one row; {HOW}")
@@ -69,7 +68,7 @@ def _read(name: str) -> tuple[list[str], npt.NDArray[np.float32]]:
             f"sentence vectors {name}: vectors are {vectors.dtype} of shape {vectors.shape} for "
             f"{quantity(len(sentences), 'sentence')}; {HOW}"
         )
-    found = vectors.astype(np.float32)
-    if not np.isfinite(found).all():
+    vectors = vectors.astype(np.float32)
+    if not np.isfinite(vectors).all():
         raise BadData(f"sentence vectors {name}: some numbers are not finite; take these sentences out")
-    return sentences.tolist(), found
+    return sentences.tolist(), vectors

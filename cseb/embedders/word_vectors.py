@@ -2,7 +2,7 @@
 
 Rule: a sentence is lower-cased and split at white space; a token that the file does not have is split once more into
 runs of letters, digits and combining marks, and single signs. Tokens that are still unknown are left out. A sentence
-without a known token, the empty one included, is the zero vector. Source: the bag-of-words baseline of Conneau & Kiela
+without a known token is the zero vector. Source: the bag-of-words baseline of Conneau & Kiela
 2018.
 """
 
@@ -31,13 +31,14 @@ SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
 PIECES = regex.compile(r"[\w\p{M}\p{N}]+|[^\w\p{M}\p{N}\s]")
 BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
 
-LookUp = Callable[[set[str]], Mapping[str, Vectors]]  # of these words, the vectors of those that are known, each (D,)
+LookUp = Callable[[set[str]], Mapping[str, Vectors]]  # words to the vectors (D,) of the known ones
 
 
 def find(name: str) -> Embedder:
-    """A file of word vectors as GloVe or word2vec write text, perhaps gzipped, or those of a package. Raises: BadData.
+    """Return the embedder of word vectors. Raises: BadData.
 
-    name: of the file, or `6b-50d`, the 400,000 words that `cseb[glove]` installs.
+    name: of a file in the text format of GloVe or word2vec, which may be gzipped, or `6b-50d`, the 400,000 words that
+    `cseb[glove]` installs.
     """
     if name in packaged_vectors.PACKAGES and not is_file(name):
         sha256, width, open_package = packaged_vectors.find(name)
@@ -49,7 +50,6 @@ def find(name: str) -> Embedder:
             f"word vectors {name[:200]}: no such file; one of GloVe's or word2vec's text format is needed, "
             f"or {installed}"
         )
-    # First: what is no such file may be of any size, and a hash takes a second for each half GB.
     width = word_vector_files.width_of(path)
     try:
         with open_regular(path) as stream:
@@ -71,7 +71,7 @@ def _averaged(source: Source, width: int, open_vectors: Callable[[], LookUp]) ->
 
 
 def baseline(name: str) -> Embedder:
-    """`words:tf-idf` and `words:random`: bag-of-words baselines. TF-IDF counts over the sentences of one protocol."""
+    """Return the embedder `words:tf-idf` or `words:random`. TF-IDF counts over the sentences of one protocol."""
     embed: Embed = BASELINES[one_of(tuple(BASELINES), name, "words")]
     return Embedder(
         source=Source(name=f"words:{name}", sha256=hashlib.sha256(name.encode()).hexdigest()),
@@ -87,25 +87,25 @@ class WordVectors:
 
     def __init__(self, look_up: LookUp, width: int) -> None:
         self.look_up, self.width = look_up, width
-        self.known: dict[str, Vectors] = {}
-        self.asked: set[str] = set()
+        self.table: dict[str, Vectors] = {}
+        self.looked_up: set[str] = set()
 
     def __call__(self, sentences: Sequence[str]) -> Vectors:
-        """N sentences to (N, width)."""
+        """Return the vectors (N, width) of N sentences."""
         split = [sentence.lower().split() for sentence in sentences]
         self._read({word for token in set(chain.from_iterable(split)) for word in (token, *PIECES.findall(token))})
-        found = np.zeros((len(sentences), self.width), dtype=np.float32)
+        vectors = np.zeros((len(sentences), self.width), dtype=np.float32)
         for row, tokens in enumerate(split):
-            known = [self.known[word] for token in tokens for word in self._pieces(token) if word in self.known]
-            if known:
-                found[row] = np.mean(known, axis=0)
-        return found
+            found = [self.table[word] for token in tokens for word in self._pieces(token) if word in self.table]
+            if found:
+                vectors[row] = np.mean(found, axis=0)
+        return vectors
 
     def _pieces(self, token: str) -> list[str]:
-        return [token] if token in self.known else PIECES.findall(token)
+        return [token] if token in self.table else PIECES.findall(token)
 
-    def _read(self, wanted: set[str]) -> None:
-        """Look for words that nobody has asked for yet."""
-        if missing := wanted - self.asked:
-            self.known |= self.look_up(missing)
-            self.asked |= missing
+    def _read(self, words: set[str]) -> None:
+        """Look up the words that were not looked up before."""
+        if missing := words - self.looked_up:
+            self.table |= self.look_up(missing)
+            self.looked_up |= missing

@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
-from cseb.embedders.interface import HELD
+from cseb.embedders.interface import PART_WEIGHTS
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
 from cseb.errors import BadResults, first_line
@@ -91,7 +91,7 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
         for key, value in module.state_dict().items()
     }
     if held:
-        save_file(held, folder / HELD)
+        save_file(held, folder / PART_WEIGHTS)
     if not loads(encoder, job):
         return
     family = family_of(encoder.config.model_type)

@@ -132,7 +132,7 @@ def test_a_run_of_ours_says_itself_how_it_pools(tiny: Tiny) -> None:
     assert table(second)["toy-captions"] == f"{first.scores[0].value:.2f}"  # not trained yet: the same vectors
     about = json.loads((folder / "cseb.json").read_text())
     (folder / "cseb.json").write_text(json.dumps({**about, "head_at_test": True, "head": "mlp(keep=True)"}))
-    assert "lacks cseb.safetensors; 2 tensors of pooler, head" in call(folder, "--fresh").stderr
+    assert "lacks cseb.safetensors with 2 tensors of pooler, head" in call(folder, "--fresh").stderr
     (folder / "cseb.json").write_text("{")
     assert "cseb.json is not JSON" in call(folder).stderr
     missing = call("0123456789abcdef")
@@ -153,7 +153,7 @@ def test_word_vectors_are_averaged_over_known_words() -> None:
     embed = find("v.txt", EncoderOptions()).open()
     assert isinstance(embed, WordVectors)
     assert embed(["a"]).tolist() == [[1, 0, 0]]
-    assert set(embed.known) == {"a"}  # nothing else was kept
+    assert set(embed.table) == {"a"}  # nothing else was kept
     assert embed(["the a"]).tolist() == [[0.5, 1, 0]]
     found = call("v.txt")  # most pairs have a sentence of which nothing is known: their cosine is 0
     assert found.exit_code == 0, found.output

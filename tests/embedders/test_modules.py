@@ -1,4 +1,4 @@
-"""Models of sentence-transformers: their modules are respected, and padding passes through those alone that read it."""
+"""Models of sentence-transformers: their modules are applied, and padding is left out of the arithmetic."""
 
 from __future__ import annotations
 
@@ -12,15 +12,10 @@ import torch
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from tests.conftest import SENTENCES
-from tests.foreign.folders import Tiny, call
+from tests.embedders.folders import Tiny, call
 
 
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def test_the_modules_of_sentence_transformers_are_respected(tiny: Tiny) -> None:
+def test_the_modules_of_the_folder_are_applied(tiny: Tiny) -> None:
     library = pytest.importorskip("sentence_transformers")
     models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
 
@@ -46,9 +41,7 @@ def test_the_modules_of_sentence_transformers_are_respected(tiny: Tiny) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("mode", ["mean", "max", "cls"])
-def test_padding_does_not_pass_through_modules_that_look_at_none_of_it(
-    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: str, threads: int
-) -> None:
+def test_padding_is_left_out(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: str, threads: int) -> None:
     library = pytest.importorskip("sentence_transformers")
     models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
     from cseb.encoder import packing
@@ -76,20 +69,6 @@ def test_padding_does_not_pass_through_modules_that_look_at_none_of_it(
     assert sum(packed) == int(model.preprocess(SENTENCES)["attention_mask"].sum())
     assert len(packed) == threads
     np.testing.assert_allclose(found, model.encode(SENTENCES), rtol=0, atol=1e-6)
-
-
-def test_modules_that_read_padding_get_it(tiny: Tiny) -> None:
-    library = pytest.importorskip("sentence_transformers")
-    models = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
-
-    transformer = models.Transformer(str(tiny("bert")))
-    convolution = models.CNN(16, 8, kernel_sizes=[3])
-    pooling = models.Pooling(convolution.get_embedding_dimension(), "mean")
-    model = library.SentenceTransformer(modules=[transformer, convolution, pooling], device="cpu")
-    model.save("st")
-    np.testing.assert_allclose(
-        find("st", EncoderOptions()).open()(SENTENCES), model.encode(SENTENCES), rtol=0, atol=1e-6
-    )
 
 
 def test_without_sentence_transformers_one_line_says_what_to_do(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,20 +13,18 @@ import numpy as np
 import pytest
 
 from cseb.data import tensors
-from cseb.embedders import find
-from cseb.embedders import foreign_modules as foreign
+from cseb.embedders import find, module_checks
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import BadData
-from tests.foreign.folders import OLD, Payload, Tiny, change, not_planned, refused, st_folder, with_dense, write
+from tests.embedders.folders import OLD, Payload, Tiny, not_planned, refused, st_folder, with_dense, write
 
 
-@pytest.mark.parametrize("kind", foreign.WITH_WEIGHTS)
+@pytest.mark.parametrize("kind", module_checks.WITH_WEIGHTS)
 def test_a_decoy_beside_a_pickle_does_not_get_it_opened(tiny: Tiny, canary: Path, kind: str) -> None:
     pytest.importorskip("sentence_transformers")
     folder = with_dense(tiny("bert"), Path("st"))
     listed = json.loads((folder / "modules.json").read_text())
     write(folder / "modules.json", [*listed[:2], {**listed[2], "type": OLD + kind}])
-    change(folder / "2_Dense/config.json", tokenizer_class=f"{OLD}tokenizer.WhitespaceTokenizer")
     (folder / "2_Dense/model.safetensors").rename(folder / "2_Dense/decoy.safetensors")
     refused(folder, "has no model.safetensors")
     (folder / "2_Dense/pytorch_model.bin").write_bytes(pickle.dumps(Payload(canary)))

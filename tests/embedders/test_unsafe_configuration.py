@@ -11,7 +11,7 @@ import pytest
 
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
-from tests.foreign.folders import CODE, Tiny, change, not_planned, refused, st_folder, write
+from tests.embedders.folders import CODE, Tiny, change, not_planned, refused, st_folder, write
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,28 @@
 """Safety checks of a sentence-transformers folder before the library loads it: modules, classes and files.
 
-Up to version 5 the library imports whatever module, activation or tokenizer a local folder names, and opens a pickle
-where `model.safetensors` is missing. Here only the library's own modules for text pass, each with the files it reads.
+Up to version 5 the library imports whatever module or activation a local folder names, and opens a pickle where
+`model.safetensors` is missing. Only the library's modules for text pass, each with the files that it reads.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from cseb.data import bounded, checkpoint, tensors
 from cseb.data.bounded import shown
 from cseb.data.checkpoint import INDEX, PICKLES, TRUST, WHOLE
 from cseb.errors import BadData
 
-# Old and new places of the library's modules; a class of theirs stands in a file of its own, or is named without it.
+# Old and new places of the library's modules; a class may be named with the file that defines it.
 OWN = r"sentence_transformers\.(models|base\.modules|sentence_transformer\.modules)"
 MODULE = re.compile(rf"{OWN}(\.[A-Za-z_]+)?\.(?P<kind>[A-Za-z]+)", re.ASCII)
-TOKENIZER = re.compile(rf"{OWN}\.tokenizer(\.[A-Za-z_]+)?\.(Whitespace|Phrase)Tokenizer", re.ASCII)
 ACTIVATION = re.compile(r"torch\.nn(\.modules\.(activation|linear))?\.(?P<kind>[A-Z][A-Za-z0-9]*)", re.ASCII)
 TRANSFORMER = "Transformer"
-BRANCHES = ("Router", "Asym")  # modules that hold modules
-WITH_WEIGHTS = ("Dense", "LayerNorm", "WeightedLayerPooling", "CNN", "LSTM", "WordEmbeddings", "StaticEmbedding")
-WITHOUT = ("Pooling", "Normalize", "Dropout", "WordWeights", "BoW")
-KNOWN = (TRANSFORMER, *BRANCHES, *WITH_WEIGHTS, *WITHOUT)
+WITH_WEIGHTS = ("Dense", "LayerNorm", "StaticEmbedding")
+KINDS = (TRANSFORMER, *WITH_WEIGHTS, "Pooling", "Normalize", "Dropout")
 # How a Transformer module was saved: the library tries these names in turn.
 SETTINGS = tuple(
     f"sentence_{kind}_config.json"
@@ -39,7 +34,6 @@ TEXT_ONLY = {
     "backend": ("torch",),
     "module_output_name": ("token_embeddings", "sentence_embedding"),
 }
-DEEPEST = 3  # routers inside routers
 MOST_MODULES = 100
 
 
@@ -52,9 +46,9 @@ class Module:
 
 
 def check(folder: Path, trust_remote_code: bool = False) -> tuple[Module, ...]:
-    """Return the modules of a folder in order, after a look at each file that the library would open. Raises: BadData.
+    """Return the modules of a folder in order, with each file that the library would open checked. Raises: BadData.
 
-    trust_remote_code: let code of the folder's own pass; pickles never do.
+    trust_remote_code: accept code in the folder; pickles are never accepted.
     """
     _not_shadowed(folder)
     for path in folder.rglob("*"):
@@ -68,14 +62,14 @@ def check(folder: Path, trust_remote_code: bool = False) -> tuple[Module, ...]:
         raise BadData(
             f"{shown(folder / 'modules.json')} lists no modules; a list of objects with type and path is needed"
         )
-    found: list[Module] = []
+    modules: list[Module] = []
     for entry in listed:
         if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
             raise BadData(f"{shown(folder / 'modules.json')} lists a module without a type")
-        found.append(_module(folder, entry["type"], entry.get("path", ""), trust_remote_code))
-    for module in found:
-        _check(module, trust_remote_code, DEEPEST)
-    return tuple(found)
+        modules.append(_module(folder, entry["type"], entry.get("path", ""), trust_remote_code))
+    for module in modules:
+        _check(module, trust_remote_code)
+    return tuple(modules)
 
 
 def _not_shadowed(folder: Path) -> None:
@@ -95,10 +89,10 @@ def _module(root: Path, named: str, path: object, trust_remote_code: bool) -> Mo
     """Raises: BadData if the class is not the library's own, or its folder does not lie under the model's."""
     matched = MODULE.fullmatch(named)
     kind = matched["kind"] if matched else named.rpartition(".")[2]
-    if not trust_remote_code and (matched is None or kind not in KNOWN):
+    if not trust_remote_code and (matched is None or kind not in KINDS):
         raise BadData(
             f"{shown(root)}: its module {named[:100]!r} is not a text module of sentence-transformers "
-            f"({', '.join(KNOWN)}), so custom code would run; {TRUST}"
+            f"({', '.join(KINDS)}), so custom code would run; {TRUST}"
         )
     inside = PurePosixPath(path) if isinstance(path, str) and "\0" not in path and "\\" not in path else None
     if inside is None or inside.is_absolute() or ".." in inside.parts:
@@ -114,8 +108,8 @@ def _module(root: Path, named: str, path: object, trust_remote_code: bool) -> Mo
     return Module(kind if matched else named, folder)
 
 
-def _check(module: Module, trust_remote_code: bool, deepest: int) -> None:
-    """Look at each file that this module's class opens. Raises: BadData."""
+def _check(module: Module, trust_remote_code: bool) -> None:
+    """Check each file that this module's class opens. Raises: BadData."""
     if module.kind == TRANSFORMER:
         checkpoint.check(module.folder, trust_remote_code)
         for file in checkpoint.weight_files(module.folder):
@@ -124,52 +118,25 @@ def _check(module: Module, trust_remote_code: bool, deepest: int) -> None:
             if (module.folder / name).exists():
                 _check_settings(module.folder / name, trust_remote_code)
         return
-    config = _object(module.folder / "config.json")
-    if module.kind in BRANCHES:
-        for inner in _branches(module, config, trust_remote_code, deepest):
-            _check(inner, trust_remote_code, deepest - 1)
-        return
-    if not trust_remote_code:
-        _check_names(module.folder / "config.json", config)
+    file = module.folder / "config.json"
+    activation = (bounded.read_object(file) if file.exists() else {}).get("activation_function")
+    if activation is not None and not trust_remote_code and not _is_activation(activation):
+        raise BadData(f"{shown(file)}: activation_function {str(activation)[:100]!r} is not one of torch.nn's; {TRUST}")
     if (weights := module.folder / WHOLE).is_file():
         tensors.stored(weights)
         tensors.check_finite(weights)
     elif (pickled := sorted(path for pattern in PICKLES for path in module.folder.glob(pattern))) and (
-        module.kind in KNOWN or not (module.folder / INDEX).is_file()  # code of its own may open shards
+        module.kind in KINDS or not (module.folder / INDEX).is_file()  # code in the folder may open shards
     ):
         raise BadData(f"{shown(pickled[0])} is a pickle, which can run code and is never opened; save it as {WHOLE}")
     elif module.kind in WITH_WEIGHTS:
         raise BadData(f"{shown(module.folder)} has no {WHOLE} with the weights of {module.kind}")
-    for name in ("whitespacetokenizer_config.json", "phrasetokenizer_config.json"):
-        _object(module.folder / name, 64 * bounded.MIB)
 
 
-def _branches(module: Module, config: dict[str, Any], trust_remote_code: bool, deepest: int) -> Iterator[Module]:
-    """Modules that a router holds, each in a folder of its own inside the router's. Raises: BadData."""
-    types = (_object(module.folder / "router_config.json") or config).get("types")
-    if deepest == 0 or not isinstance(types, dict) or not 1 <= len(types) <= MOST_MODULES:
-        raise BadData(f"{shown(module.folder)}: {module.kind} names no modules, or too many, or routers in routers")
-    for name, kind in types.items():
-        if not isinstance(kind, str):
-            raise BadData(f"{shown(module.folder)}: {module.kind} names a module without a type")
-        yield _module(module.folder, kind, name, trust_remote_code)
-
-
-def _check_names(file: Path, config: dict[str, Any]) -> None:
-    """Raises: BadData if a module's configuration names a class that is not known to be harmless."""
-    activation, tokenizer = config.get("activation_function"), config.get("tokenizer_class")
-    if activation is not None and not (isinstance(activation, str) and _is_activation(activation)):
-        raise BadData(f"{shown(file)}: activation_function {str(activation)[:100]!r} is not one of torch.nn's; {TRUST}")
-    if tokenizer is not None and not (isinstance(tokenizer, str) and TOKENIZER.fullmatch(tokenizer)):
-        raise BadData(
-            f"{shown(file)}: tokenizer_class {str(tokenizer)[:100]!r} is not one of sentence-transformers'; {TRUST}"
-        )
-
-
-def _is_activation(named: str) -> bool:
+def _is_activation(name: object) -> bool:
     from torch import nn
 
-    matched = ACTIVATION.fullmatch(named)
+    matched = ACTIVATION.fullmatch(name) if isinstance(name, str) else None
     kind = getattr(nn, matched["kind"], None) if matched else None
     return isinstance(kind, type) and issubclass(kind, nn.Module)
 
@@ -207,8 +174,3 @@ def _reads_text(value: object) -> bool:
     return isinstance(value, dict) and all(
         isinstance(how, dict) and how.get("method") == "forward" for how in value.values()
     )
-
-
-def _object(file: Path, limit: int = bounded.MIB) -> dict[str, Any]:
-    """What a JSON file holds, nothing where there is none. Raises: BadData."""
-    return bounded.read_object(file, limit) if file.exists() else {}
