@@ -32,7 +32,7 @@ BUDGET = {  # waits of the host in a step; 1 for the others, transformers' check
     **dict.fromkeys(("clsep-unsup", "consert", "ct", "ct-sbert", "esimcse", "mocose", "scd"), 2),
     **dict.fromkeys(("pt-bert", "pt-bert-released"), 2),
     **dict.fromkeys(("angle", "cosent", "distil-relational", "whitenedcse"), 3),
-    "tsdae": 4,
+    **dict.fromkeys(("retromae", "tsdae"), 4),
     **dict.fromkeys(("dclr", "declutr", "declutr-sentence", "infocse", "informin-cl-mlm", "multicsr"), 5),
     **dict.fromkeys(("diffcse", "l2p-csr", "msse", "msse-literal", "msse-released", "sg-opt"), 6),
     **dict.fromkeys(("isbert", "promptbert"), 8),

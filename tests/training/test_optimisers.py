@@ -116,7 +116,7 @@ OWN = {
     ),
     **dict.fromkeys(("gist", "cosent", "angle", "sbert-regression", "gcse"), "adamw"),
     "declutr": "adamw_uncorrected_matrix_decay",
-    "clsep-unsup": "adamw_hf_matrix_decay",
+    **dict.fromkeys(("clsep-unsup", "retromae"), "adamw_hf_matrix_decay"),
     **dict.fromkeys(("ct", "ct-sbert"), "rmsprop"),
 }
 
