@@ -1,4 +1,4 @@
-"""Export the saved model of a run: a folder with its model card, an ONNX file, the Hugging Face hub."""
+"""Export the saved model of a run, or its scores: a folder with a card, ONNX, the hub, result files of other tools."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cseb.records.record import Record
     from cseb.records.store import Store
 
+RESULT_FORMATS = ("mteb", "eval-results")  # of the scores; they need no saved model
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -31,12 +33,14 @@ class Exported:
         folder: where the model is; "" if it was not copied.
         address: its address on the hub; "" if it was not pushed.
         drifts: for each task of the run, the scores of the ONNX file and of the model; empty without such a file.
+        left_out: for result files, each task that has none, and why.
     """
 
-    card: str
+    card: str = ""
     folder: str = ""
     address: str = ""
     drifts: tuple[Drift, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 @command
@@ -47,9 +51,14 @@ def export(
     to: Annotated[str | Path, option("New folder for the model and its card.")] = "",
     format: Annotated[
         str,
-        option("File format; onnx and onnx-int8 add an ONNX file.", choices=("transformers", "onnx", "onnx-int8")),
+        option(
+            "onnx and onnx-int8 add an ONNX file to the model. mteb and eval-results write only the scores, for mteb's "
+            "result cache or the Hugging Face hub.",
+            choices=("transformers", "onnx", "onnx-int8", *RESULT_FORMATS),
+        ),
     ] = "transformers",
     push: Annotated[str, option("Repository of the Hugging Face hub to push to.", metavar="OWNER/NAME")] = "",
+    name: Annotated[str, option("Name of the model in mteb's files. By default cseb/KEY.", metavar="OWNER/NAME")] = "",
     private: Annotated[bool, option("Make a new repository visible to its owner only.")] = False,
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     license: Annotated[str, option("License as the hub names it, such as apache-2.0. By default the encoder's.")] = "",
@@ -64,7 +73,8 @@ def export(
         The card, where the model is, and the scores of an ONNX file.
 
     Raises:
-        BadResults: if there is no such record or model, the folder exists already, or the hub refuses.
+        BadResults: if there is no such record or model, the folder exists already, the hub refuses, or no score can be
+            written in the format.
         BadBenchmark: if options contradict each other.
         BadSpec: for a bad name of a repository, or if ``cseb[onnx]`` is not installed.
         BadData: if data of a task are missing, or the encoder cannot be written as ONNX.
@@ -72,6 +82,10 @@ def export(
     from cseb.data import hub_upload
     from cseb.records.find import find
 
+    if format in RESULT_FORMATS:
+        return _result_files(str(record), Path(results), format, str(to), name, push)
+    if name:
+        raise BadBenchmark("`name` is about mteb's files; give `format` mteb too")
     if private and not push:
         raise BadBenchmark("`private` is about the hub; give `push` OWNER/NAME too")
     if format != "transformers" and not to and not push:
@@ -109,6 +123,21 @@ def export(
         ) from error
 
 
+def _result_files(key: str, results: Path, format: str, to: str, name: str, push: str) -> Exported:
+    """Write the scores of a record as result files of another tool."""
+    from cseb.exchange import result_files
+    from cseb.records.find import find
+
+    if push or not to:
+        raise BadBenchmark(f"`format` {format} writes result files into a folder; give `to`, and no `push`")
+    _, run = find(key, results)
+    try:
+        written = result_files.FORMATS[format](run, Path(to), name)
+    except OSError as error:
+        raise BadResults(f"{to} cannot be written: {error.strerror}; name another folder") from error
+    return Exported(folder=str(written.folder), left_out=written.left_out)
+
+
 def print_exported(call: Call[Exported]) -> None:
     """Print the scores of an ONNX file and where the model is, or the card of a model that was not written."""
     exported = call()
@@ -125,6 +154,8 @@ def print_exported(call: Call[Exported]) -> None:
         ]
         for line in aligned([("task", "trained", "onnx", "drift"), *rows]):
             say(line)
+    for line in exported.left_out:
+        say(f"left out: {plain(line)}")
     for place in filter(None, (exported.folder, exported.address)):
         say(f"written to {plain(place)}")
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from math import inf
 from pathlib import Path
 from statistics import fmean
-from typing import Final
 
 import numpy as np
 from huggingface_hub import EvalResult, ModelCardData
@@ -17,6 +16,7 @@ from cseb.analysis.item_scores import ItemScores
 from cseb.data.shipped import ENCODERS
 from cseb.data.weights import HUB_NAME
 from cseb.errors import CsebError
+from cseb.exchange.hub_scores import CHECKPOINT, hub_scores
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan import scaled
 from cseb.methods.grammar import parse_method
@@ -26,7 +26,6 @@ from cseb.statistics.intervals import around, t_interval
 from cseb.statistics.items import variance
 from cseb.text import duration, percent, quantity
 
-CHECKPOINT: Final = "best"  # which one is exported; without a dev set it is the last one
 LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license: *([\w.-]+) *\n", re.ASCII)  # in a card's YAML
 LONGEST = 1 << 16  # characters of a card that are looked at
 SCRIPT = """```python
@@ -67,14 +66,16 @@ def model_card(
         eval_results=[
             EvalResult(
                 task_type="sentence-similarity",
-                dataset_type=one.task.partition("@")[0],
-                dataset_name=one.task.partition("@")[0],
-                metric_type=one.protocol.partition("@")[0],
-                metric_name=f"points, protocol {one.protocol}",
-                metric_value=round(one.value, 2),
+                dataset_type=score.dataset or score.task,
+                dataset_name=score.task if score.dataset else f"{score.task}, not on the hub",
+                dataset_config=score.config,
+                dataset_split=score.split,
+                dataset_revision=score.revision,
+                metric_type=score.metric,
+                metric_name=f"points, protocol {score.protocol}",
+                metric_value=round(score.value, 2),
             )
-            for one in record.scores
-            if one.select == CHECKPOINT and one.value is not None
+            for score in hub_scores(record)
         ]
         or None,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from cseb.embedders import onnx_graph
 from cseb.embedders.folders import saved_encoder
 from cseb.errors import BadData
-from cseb.experiment.card import CHECKPOINT
+from cseb.exchange.hub_scores import CHECKPOINT
 from cseb.experiment.plan import versioned
 from cseb.records.record import Record
 from cseb.reports.formats.markdown import code, pipe

@@ -38,11 +38,11 @@ class MTEBTask:
     @property
     def protocol(self) -> str:
         """Return, for example, mteb-classification@1."""
-        return f"mteb-{str(_task(self.name).metadata.type).lower()}@1"
+        return f"mteb-{str(library_task(self.name).metadata.type).lower()}@1"
 
     def load(self, data_dir: Path | None) -> LoadedMTEB:
         """Return the data, fetched or found by the library; `data_dir` is not used. Raises: BadData."""
-        task = _task(self.name)
+        task = library_task(self.name)
         where = str(task.metadata.dataset.get("path", ""))
         if is_dir(where):
             raise BadData(f"{self.name}: the folder {where} here would be read in place of the hub's data; rename it")
@@ -144,7 +144,7 @@ class _Model:
         return pairwise_cos_sim(left, right)
 
 
-def _task(name: str) -> Any:
+def library_task(name: str) -> Any:
     """Return the library's task. Raises: BadData without the library, UnknownName."""
     try:
         with _quiet():

@@ -1,0 +1,151 @@
+"""Write the scores of a record as result files of mteb and of the Hugging Face hub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+from cseb.data.weights import HUB_NAME
+from cseb.errors import BadResults, BadSpec
+from cseb.exchange.hub_scores import CHECKPOINT, hub_scores
+from cseb.records.record import Record, Score
+from cseb.registry import MTEB_PREFIX
+from cseb.tasks.mteb_tasks import library_task
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFiles:
+    """Written files.
+
+    Attributes:
+        folder: of the files of this record.
+        left_out: one line for each task without a file: its name and the reason.
+    """
+
+    folder: Path
+    left_out: tuple[str, ...]
+
+
+def write_mteb(record: Record, to: Path, model_name: str = "") -> ResultFiles:
+    """Write the scores of mteb's tasks as mteb does: ``TO/results/MODEL/REVISION/TASK.json`` and `model_meta.json`.
+
+    ``mteb.ResultCache(TO).load_results()`` reads them. The revision is the key of the record. Only tasks that mteb
+    itself has scored are written: the same data under another protocol give other numbers.
+
+    Args:
+        record: a record with scores.
+        to: folder of a result cache of mteb.
+        model_name: OWNER/NAME of the model; by default cseb/KEY.
+
+    Raises:
+        BadSpec: for a bad name of a model.
+        BadResults: if no task can be written.
+        BadData: if mteb is not installed.
+    """
+    name = model_name or f"cseb/{record.key}"
+    if not HUB_NAME.fullmatch(name) or name.count("/") != 1 or "@" in name:
+        raise BadSpec(f"{name!r} cannot name a model; OWNER/NAME is needed, such as me/my-encoder")
+    results, left_out = [], []
+    for score in _exported(record):
+        try:
+            results.append(_mteb_result(score, record))
+        except _LeftOut as reason:
+            left_out.append(f"{score.task}: {reason}")
+    _refuse_empty(results, left_out, record)
+    from mteb import ResultCache
+    from mteb.models.model_meta import ModelMeta, ScoringFunction
+
+    cosine, framework = ScoringFunction.COSINE, ["PyTorch"]
+    details = {"name": name, "revision": record.key, "similarity_fn_name": cosine, "framework": framework}
+    meta, cache = ModelMeta.create_empty(details), ResultCache(to)
+    for result in results:
+        cache.save_to_cache(result, meta)
+    return ResultFiles(cache.get_task_result_path(results[0].task_name, meta).parent, tuple(left_out))
+
+
+def write_eval_results(record: Record, to: Path, model_name: str = "") -> ResultFiles:
+    """Write the scores with a data set on the Hugging Face hub into ``TO/.eval_results/cseb-KEY.yaml``.
+
+    The file belongs into a model repository of the hub; `huggingface_hub.parse_eval_result_entries` reads it.
+
+    Args:
+        record: a record with scores.
+        to: folder of the model.
+        model_name: not used; the repository names the model.
+
+    Raises:
+        BadResults: if no task has a data set on the hub.
+    """
+    entries, left_out = [], []
+    for score in hub_scores(record):
+        if score.dataset:
+            entries.append(
+                EvalResultEntry(
+                    dataset_id=score.dataset,
+                    task_id=score.task,
+                    value=round(score.value, 5),
+                    dataset_revision=score.revision,
+                    date=record.origin.finished,
+                    notes=f"{score.metric} x 100, protocol {score.protocol} of cseb {record.origin.cseb}",
+                )
+            )
+        else:
+            left_out.append(f"{score.task}: its data set is not on the hub")
+    left_out += [f"{score.task}: the encoder has collapsed" for score in _exported(record) if score.value is None]
+    _refuse_empty(entries, left_out, record)
+    folder = to / ".eval_results"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
+    (folder / f"cseb-{record.key}.yaml").write_text(text, encoding="utf-8")
+    return ResultFiles(folder, tuple(left_out))
+
+
+FORMATS: dict[str, Callable[[Record, Path, str], ResultFiles]] = {
+    "mteb": write_mteb,
+    "eval-results": write_eval_results,
+}
+
+
+class _LeftOut(Exception):
+    """Why a task has no file."""
+
+
+def _exported(record: Record) -> list[Score]:
+    return [score for score in record.scores if score.select == CHECKPOINT]
+
+
+def _refuse_empty(results: list[Any], left_out: list[str], record: Record) -> None:
+    if not results:
+        reasons = "; ".join(left_out) or (record.failure.reason if record.failure else "it has no scores")
+        raise BadResults(f"nothing of the record {record.key} can be written: {reasons}")
+
+
+def _mteb_result(score: Score, record: Record) -> Any:
+    """Return a score as a `TaskResult` of mteb, with subsets and splits. Raises: _LeftOut."""
+    name = score.task.partition("@")[0]
+    if not name.startswith(MTEB_PREFIX):
+        raise _LeftOut(f"its protocol {score.protocol} is not that of mteb; score mteb:NAME instead")
+    if score.value is None:
+        raise _LeftOut("the encoder has collapsed")
+    task = library_task(name)
+    from mteb import TaskResult, __version__
+
+    version = record.origin.versions.get("mteb", "unknown")
+    if version != __version__:
+        raise _LeftOut(f"scored with mteb {version}, and {__version__} is installed; pip install mteb=={version}")
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    for key, figure in score.detail.items():
+        metric, split, subset = key.split("/", 2)
+        value = (figure or 0.0) / 100
+        scores.setdefault(split, {})[subset] = {metric: value, "main_score": value}
+    result = TaskResult.from_task_results(
+        task, scores, evaluation_time=0.0, date=datetime.fromisoformat(record.origin.finished)
+    )
+    # The record has the time of all tasks together, and no energy.
+    return result.model_copy(update={"evaluation_time": None})
