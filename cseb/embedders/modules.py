@@ -110,7 +110,7 @@ def _pack(model: Any, threads: int) -> bool:
     """
     from cseb.encoder import linear, packing
     from cseb.encoder.encoder import TOKENS_PER_BATCH
-    from cseb.encoder.side_by_side import side_by_side
+    from cseb.encoder.parallel import in_parallel
 
     first, *others = model.children()
     if type(first).__name__ != module_checks.TRANSFORMER or not {type(module).__name__ for module in others} <= {
@@ -138,8 +138,8 @@ def _pack(model: Any, threads: int) -> bool:
 
         count = -(-input_ids.numel() // (TOKENS_PER_BATCH["cpu"] * threads)) * threads
         order = attention_mask.sum(dim=1).argsort(stable=True)  # the library sorts by characters, packing by tokens
-        pieces = [rows for rows in order.tensor_split(count) if len(rows)]
-        packed = torch.cat(list(side_by_side(states, pieces, threads)))
+        batches = [rows for rows in order.tensor_split(count) if len(rows)]
+        packed = torch.cat(list(in_parallel(states, batches, threads)))
         return BaseModelOutput(last_hidden_state=packed[order.argsort()])
 
     backbone.forward = forward

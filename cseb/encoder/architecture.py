@@ -1,4 +1,4 @@
-"""Check that configuration, tokenizer and weights of a folder fit together, before anything is loaded.
+"""Check that configuration, tokenizer and weights of a folder fit together, before weights are loaded.
 
 The network is built on PyTorch's `meta` device, where tensors have shapes and no memory.
 """
@@ -26,20 +26,20 @@ from cseb.text import quantity
 
 MOST = {"hidden_size": 1 << 20, "num_hidden_layers": 1000, "num_attention_heads": 1 << 14, "vocab_size": 1 << 24}
 LAYER = re.compile(r"(?P<stack>\D*\.)(?P<number>\d+)\.")  # encoder.layer.3. of encoder.layer.3.output.dense.weight
-SPARE = 10_000_000  # weights that an encoder may have beside those in its files, such as a pooler: they are made anew
+SPARE = 10_000_000  # weights that may be missing from the files, such as those of a pooler
 
 
 def configuration(folder: Path, trust_remote_code: bool = False) -> Any:
-    """The encoder's config.json, as the library reads it. Raises: BadData."""
+    """Return the encoder's configuration, as transformers reads it. Raises: BadData."""
     checkpoint.check(folder, trust_remote_code)
     try:
         return AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
-    except Exception as error:  # transformers raises whatever its parsers do
+    except Exception as error:  # parsers raise errors of all kinds
         raise BadData(f"encoder {folder}: config.json cannot be used: {first_line(error)}") from None
 
 
 def check(folder: Path, trust_remote_code: bool = False) -> None:
-    """Check shapes and sizes before weights are read, again only when a file has changed. Raises: BadData."""
+    """Check shapes and sizes; a folder is checked again only if a file has changed. Raises: BadData."""
     checkpoint.check(folder, trust_remote_code)
     _check(folder, trust_remote_code, checkpoint.stamps(folder))
 
@@ -64,7 +64,7 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
             f"encoder {folder}: its states are projected from {config.hidden_size} numbers to {projected} behind the "
             "last layer, as in opt-350m, which is not supported; take another size of its family"
         )
-    if trust_remote_code:  # its own code may build what it likes
+    if trust_remote_code:  # its code may build another network
         rows = config.vocab_size
     else:
         network = _network(folder, config)
@@ -92,7 +92,7 @@ def _network(folder: Path, config: Any) -> Any:
             warnings.simplefilter("ignore")
             family: Any = AutoModel
             return family.from_config(config, trust_remote_code=False)
-    except Exception as error:  # whatever a family makes of sizes that cannot be
+    except Exception as error:  # impossible sizes raise errors of all kinds
         raise BadData(f"encoder {folder}: its config.json does not define an encoder: {first_line(error)}") from None
 
 

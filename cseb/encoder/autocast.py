@@ -1,4 +1,4 @@
-"""Mixed precision: encoders may compute in half precision, losses are always computed in float32."""
+"""Mixed precision: encoders may compute in half precision; losses are computed in float32."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ R = TypeVar("R")
 
 
 def in_full(function: Callable[P, R]) -> Callable[P, R]:
-    """`function`, computed in float32 or better whatever its tensors are and whatever surrounds it.
+    """Wrap `function` so that it computes in float32 or better, also under autocast.
 
-    A product of float32 matrices would be one of bfloat16 under autocast: a cosine of 0.999 over a temperature of 0.01
-    is then off by a third of a nat, and a sentence's similarity to itself is rounded to that to its neighbour.
+    In bfloat16 a cosine of 0.999 divided by a temperature of 0.01 is wrong by a third of a nat.
     """
 
     @functools.wraps(function)
-    def run(*given: P.args, **named: P.kwargs) -> R:
-        kind = next(value.device.type for value in (*given, *named.values()) if isinstance(value, Tensor))
-        with torch.autocast(kind, enabled=False):
-            return function(*map(_wide, given), **{name: _wide(value) for name, value in named.items()})  # type: ignore[arg-type]
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        device = next(value.device.type for value in (*args, *kwargs.values()) if isinstance(value, Tensor))
+        with torch.autocast(device, enabled=False):
+            return function(*map(_wide, args), **{name: _wide(value) for name, value in kwargs.items()})  # type: ignore[arg-type]
 
     return run
 
@@ -36,5 +35,5 @@ def _wide(value: object) -> object:
 
 @in_full
 def products(left: Tensor, right: Tensor) -> Tensor:
-    """All inner products of rows: (B, D) and (N, D) to (B, N)."""
+    """Return the inner products of all rows: (B, D) and (N, D) to (B, N)."""
     return left @ right.T

@@ -1,7 +1,7 @@
-"""Several processes train one encoder: each encodes its part of a batch's rows, and every loss sees all of them.
+"""Distributed training: each process encodes its part of a batch, and every loss is computed over the whole batch.
 
-The reference trainers let every process see its own negatives alone, or scale gradients wrongly; here loss and
-gradient are those of one process with the whole batch.
+Loss and gradients are those of one process with the whole batch. Reference trainers use the negatives of each process
+alone, or scale gradients wrongly.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import torch.distributed as dist
 from accelerate import PartialState
 from torch import Tensor
 
-# PyTorch's default of 10 minutes (NCCL) or 30 (gloo) is shorter than some tasks take on the process that scores them.
+# PyTorch's default of 10 minutes (NCCL) or 30 (gloo) is shorter than scoring takes on some tasks.
 LONGEST_WAIT = timedelta(days=2)
 
 
 @dataclass(frozen=True, slots=True)
 class DistributedContext:
-    """The place of this process in distributed training: `rank` of `count`. With one process nothing changes."""
+    """Rank of this process and number of processes."""
 
     rank: int = 0
     count: int = 1
@@ -34,9 +34,9 @@ class DistributedContext:
         return self.rank == 0
 
     def own(self, values: Tensor, blocks: int = 1) -> Tensor:
-        """This process's rows of each of `blocks` equal blocks of `values` (blocks B, ...): (blocks ceil(B / P), ...).
+        """Return this process's rows of each of `blocks` equal blocks: (blocks B, ...) to (blocks ceil(B / P), ...).
 
-        Every process gets equally many: the last row is repeated where they do not come out even.
+        All processes get the same number of rows; the last row is repeated if necessary.
         """
         if self.count == 1:
             return values
@@ -46,10 +46,10 @@ class DistributedContext:
         return torch.cat([block[mine] for block in values.chunk(blocks)])
 
     def gather(self, values: Tensor, rows: int, blocks: int = 1) -> Tensor:
-        """The inverse of `own`: every process's rows in order, (blocks rows, ...), repeated ones left out.
+        """Invert `own`: return the rows of all processes in order, (blocks rows, ...), without repeated ones.
 
-        The gradient that reaches a process's rows is the sum of what all processes found: with gradients of weights
-        averaged over processes, that of the mean loss.
+        The gradient of a process's rows is the sum over all processes. As gradients of weights are averaged over
+        processes, this is the gradient of the mean loss.
         """
         if self.count == 1:
             return values
@@ -57,7 +57,7 @@ class DistributedContext:
         return torch.cat([apply(block.contiguous(), self)[:rows] for block in values.chunk(blocks)])
 
     def mean(self, value: Tensor) -> Tensor:
-        """The mean over processes, so that all of them take the same decision."""
+        """Return the mean over processes, so that all of them take the same decision."""
         if self.count > 1:
             value = value.clone()
             dist.all_reduce(value)
@@ -65,7 +65,7 @@ class DistributedContext:
         return value
 
     def others(self, value: float, device: str) -> float:
-        """The sum of what the other processes pass, all of which have to ask; 0 where nothing has connected them."""
+        """Return the sum of the other processes' values; all processes must call this. 0 if they are not connected."""
         if self.count == 1 or not dist.is_initialized():
             return 0.0
         total = torch.tensor(value, dtype=torch.float64, device=device)
@@ -77,25 +77,22 @@ SINGLE_PROCESS = DistributedContext()
 
 
 def distributed_context() -> DistributedContext:
-    """Rank and number of processes, from the variables that `accelerate launch` and torchrun set."""
+    """Return rank and number of processes from the variables that `accelerate launch` and torchrun set."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     return DistributedContext(int(os.environ["RANK"]), count) if count > 1 else SINGLE_PROCESS
 
 
-def agreed(found: list[str], device: str, threads: int) -> list[str]:
-    """Broadcast what the first process found, so that all processes agree; connects them if necessary."""
-    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # else Accelerate sets another number
+def agreed(texts: list[str], device: str, threads: int) -> list[str]:
+    """Return the first process's texts in all processes, which are connected if necessary."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # otherwise Accelerate sets another number
     PartialState(cpu=device == "cpu", timeout=LONGEST_WAIT)
-    objects = [found]
+    objects = [texts]
     dist.broadcast_object_list(objects, src=0)
     return objects[0]
 
 
 class _Gather(torch.autograd.Function):
-    """What torch.distributed.nn.functional.all_gather does, which PyTorch 2.13 deprecates for a private function.
-
-    Loss and gradients of the two are equal; that one is a third slower over gloo.
-    """
+    """Differentiable all_gather, which PyTorch 2.13 deprecates; a third faster over gloo than its version."""
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, of: DistributedContext) -> Tensor:

@@ -1,4 +1,4 @@
-"""Dropout whose masks are cheap to draw on a CPU."""
+"""Dropout with masks that are cheap to draw on a CPU."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ STEPS = 1 << 16  # rates are multiples of 1 / STEPS, so that 16 bits decide: 0.1
 
 
 def dropped(x: Tensor, rate: float, onto: Tensor | None = None) -> Tensor:
-    """`x` with each element at 0 with probability `rate`, the others divided by 1 - rate; then added `onto` another.
+    """Set elements of `x` to 0 with probability `rate`, divide the others by 1 - rate, and add the result to `onto`.
 
-    Four elements share one draw of 64 bits from torch's own generator, where torch.nn.functional.dropout takes as long
-    for every one of them.
+    Four elements share one draw of 64 bits from torch's own generator; torch.nn.functional.dropout draws for each.
     """
     dropped_steps = round(rate * STEPS)
     if dropped_steps == 0:
         return x if onto is None else onto + x
     if x.device.type != "cpu" or dropped_steps == STEPS:
-        found = F.dropout(x, rate)
-        return found if onto is None else onto + found
+        result = F.dropout(x, rate)
+        return result if onto is None else onto + result
     words = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(1 << 63), None)
     kept = torch.empty(x.shape, dtype=x.dtype)
     torch.ge(words.view(torch.int16)[: x.numel()].view(x.shape), dropped_steps - STEPS // 2, out=kept)

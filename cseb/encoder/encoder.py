@@ -1,4 +1,4 @@
-"""Backbone, pooler and head as one encoder; its folder is read in loading.py."""
+"""The encoder: backbone, pooler and head. loading.py reads its folder."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from cseb.encoder.interface import (
     States,
     Text,
 )
+from cseb.encoder.parallel import in_parallel
 from cseb.encoder.random_streams import random_stream
-from cseb.encoder.side_by_side import side_by_side
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
 from cseb.progress import tell
 
-LONGEST = 512  # tokens of a test sentence when neither tokenizer nor configuration names a limit
-# Padded tokens encoded at once when embedding: on a CPU what its cache holds, elsewhere what keeps it busy.
+LONGEST = 512  # tokens of a test sentence if neither tokenizer nor configuration names a limit
+# Padded tokens per batch at test: on a CPU they fit its cache, elsewhere they keep the device busy.
 TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 16_384}
-SMALLER = 4  # times, when memory has run out
+REDUCTION = 4  # of the batch size at test, after memory has run out
 
-# Which entries of a configuration are dropout rates; families spell them differently.
+# Dropout rates in the configurations of all families.
 DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
     "mlp_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop",
@@ -47,7 +47,7 @@ DROPOUTS = (
 
 
 class Encoder(nn.Module):
-    """Sentences to vectors: `encode` in training, `embed` at test."""
+    """Map token ids to encoded views in training (`forward`), and sentences to vectors at test (`embed`)."""
 
     def __init__(
         self,
@@ -64,19 +64,19 @@ class Encoder(nn.Module):
         self.config: Any = backbone.config
         self.needs = needs | pooler.needs
         self.language = language
-        self.language_weights = language_weights  # registered here so that they are trained and moved with the rest
+        self.language_weights = language_weights  # registered, so that they are trained and moved
         self.post: Post | None = None  # fitted on the training sentences, applied at test
-        self.smaller = 1  # times that batches are smaller at test, since memory has run out
+        self.reduction = 1  # of the batch size at test, see REDUCTION
 
     def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
-        """Pooled vectors (B, D) of token ids (B, T) under any copy of the backbone."""
+        """Return the pooled vectors (B, D) of token ids (B, T) under a copy of the backbone."""
         outputs = self._outputs(backbone, ids, mask, self.pooler.needs)
         return self._pooled(outputs, ids, mask, anchor)
 
     def forward(
         self, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor, spared: frozenset[str] = frozenset()
     ) -> EncodedView:
-        """Token ids (B, T) to one encoded view of B sentences. spared: of `needs`, what no term reads of these rows."""
+        """Encode token ids (B, T) as one view of B sentences. spared: the `needs` that no term reads of these rows."""
         needs = self.needs - spared | self.pooler.needs
         outputs = self._outputs(self.backbone, ids, mask, needs)
         h = self._pooled(outputs, ids, mask, anchor)
@@ -87,12 +87,12 @@ class Encoder(nn.Module):
         return EncodedView(h, self.project(h), ids, mask, content, layers, attentions)
 
     def project(self, h: Tensor) -> Tensor:
-        """Pooled vectors (N, D) through the head: (N, P)."""
+        """Apply the head to pooled vectors: (N, D) to (N, P)."""
         with random_stream("head"):
             return self.head(h)
 
     def read(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """Token ids (N, T) to the token states (N, T, D) of the last layer, without pooling."""
+        """Return the token states (N, T, D) of the last layer for token ids (N, T)."""
         states: Tensor = self._outputs(self.backbone, ids, mask, self.needs & {PADDING}).last_hidden_state
         return states
 
@@ -108,38 +108,38 @@ class Encoder(nn.Module):
             return self.pooler(States(layers, mask, anchor, pooled, ids))
 
     def tokenise(self, sentences: Sequence[Text], longest: int, template: str = "") -> Tokens:
-        """Every sentence, text or own ids, cut to `longest` tokens, special ones included; a prompt comes on top.
+        """Tokenise texts, or lists of their token ids, and cut them to `longest` tokens, special tokens included.
 
-        template: of the prompt; the pooler's where there is none.
+        template: of the prompt, which is not counted; "" for the pooler's.
         """
         before, after = self._specials()
         prompt_before, prompt_after, anchor = self._prompt(len(before), len(after), template or self.pooler.template)
         room = max(longest - len(before) - len(after), 1)
         texts = [text for text in sentences if isinstance(text, str)]
-        read = iter(own_ids(self.tokenizer, texts) if texts else [])
-        own = (next(read) if isinstance(text, str) else text for text in sentences)
-        rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in own]
+        text_ids = iter(own_ids(self.tokenizer, texts) if texts else [])
+        all_ids = (next(text_ids) if isinstance(text, str) else text for text in sentences)
+        rows = [[*before, *prompt_before, *ids[:room], *prompt_after, *after] for ids in all_ids]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
         flat = np.fromiter((token for row in rows for token in row), dtype=np.int32, count=int(starts[-1]))
         prefix, suffix = len(before) + len(prompt_before), len(prompt_after) + len(after)
         return Tokens(flat, starts, self.tokenizer.pad_token_id or 0, prefix, suffix, anchor)
 
     def offsets(self, sentences: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """First character and the one behind the last of every token of every sentence's own, uncut."""
-        found = self.tokenizer(list(sentences), add_special_tokens=False, return_offsets_mapping=True, verbose=False)
-        return found["offset_mapping"]  # type: ignore[no-any-return]
+        """Return the first character and the end of every token of every sentence, uncut, without special tokens."""
+        encoded = self.tokenizer(list(sentences), add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return encoded["offset_mapping"]  # type: ignore[no-any-return]
 
     def _specials(self) -> tuple[list[int], list[int]]:
-        """The ids a tokenizer puts before and after a sentence."""
+        """Return the ids that the tokenizer puts before and after a sentence."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         full = self.tokenizer("a")["input_ids"]
         start = next(i for i in range(len(full)) if full[i : i + len(bare)] == bare)
         return full[:start], full[start + len(bare) :]
 
     def _prompt(self, before: int, after: int, template: str) -> tuple[list[int], list[int], int]:
-        """Ids of the prompt before and after the sentence, and where its mask token stands (Tokens.anchor).
+        """Return the prompt's ids before and after the sentence, and the place of its mask token (Tokens.anchor).
 
-        In a template without [MASK] it is its last token that is read.
+        Without [MASK] it is the place of the prompt's last token.
         """
         if not template:
             return [], [], 0
@@ -155,7 +155,7 @@ class Encoder(nn.Module):
         return left, right, before + left.index(mask) if mask in left else right.index(mask) - len(right) - after
 
     def prompt_tokens(self) -> int:
-        """How many tokens the prompt adds to a sentence, 0 without one."""
+        """Return the number of tokens that the prompt adds to a sentence."""
         return sum(len(ids) for ids in self._prompt(0, 0, self.pooler.template)[:2])
 
     def limit(self) -> int:
@@ -166,7 +166,7 @@ class Encoder(nn.Module):
         return int(min(self.tokenizer.model_max_length, positions - offset)) - self.prompt_tokens()
 
     def embed(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
-        """N sentences to (N, D), same order; longer ones than the backbone can place are cut at `limit`."""
+        """Return the vectors (N, D) of N sentences, which are cut at `limit` tokens."""
         vectors = self.vectors(self.tokenise(sentences, self.limit()), self.head.keep)
         if self.post is None:
             return vectors
@@ -174,13 +174,13 @@ class Encoder(nn.Module):
             return self.post(torch.from_numpy(vectors).to(self.device)).cpu().numpy()
 
     def count(self, texts: Sequence[Text]) -> None:
-        """Tell the pooler, if it asks, how often each token stands in these texts."""
+        """Pass the frequency of each token in these texts to the pooler, if it counts tokens."""
         if isinstance(self.pooler, CountsTokens):
             ids = self.tokenise(texts, self.limit()).flat
             self.pooler.count(np.bincount(ids, minlength=self.config.vocab_size))
 
     def fit(self, texts: Sequence[Text]) -> None:
-        """Fit the step after the encoder, if there is one, on the vectors of these texts."""
+        """Fit the post-processor, if there is one, on the vectors of these texts."""
         if self.post is not None:
             vectors = self.vectors(self.tokenise(texts, self.limit()), self.head.keep)
             with torch.no_grad(), random_stream("post"):
@@ -188,56 +188,56 @@ class Encoder(nn.Module):
 
     @torch.inference_mode()
     def vectors(self, tokens: Tokens, with_head: bool) -> npt.NDArray[np.float32]:
-        """N tokenised sentences to (N, D), same order, without dropout.
+        """Return the vectors (N, D) of N tokenised sentences, without dropout.
 
-        When a GPU's memory runs out, smaller batches are tried, once in the life of an encoder: `smaller` says so.
+        When a GPU's memory runs out, batches are reduced once, for good.
         """
         was_training = self.training
         self.eval()
         try:
-            found = self._all(tokens, with_head)
+            batches = self._all(tokens, with_head)
             fits = True
         except torch.OutOfMemoryError:
-            if self.smaller > 1:
+            if self.reduction > 1:
                 raise
             fits = False
-        if not fits:  # behind the except block, whose exception keeps the tensors of the failed batch alive
-            self.smaller = SMALLER
+        if not fits:  # after the except block, whose exception keeps the tensors of the failed batch alive
+            self.reduction = REDUCTION
             if self.device.type != "cpu":
                 torch.get_device_module(self.device).empty_cache()
-            found = self._all(tokens, with_head)
+            batches = self._all(tokens, with_head)
         self.train(was_training)
-        if not found:
+        if not batches:
             return np.zeros((0, self.config.hidden_size), dtype=np.float32)
-        result = np.empty((len(tokens), found[0][1].shape[1]), dtype=np.float32)
-        for rows, vectors in found:
+        result = np.empty((len(tokens), batches[0][1].shape[1]), dtype=np.float32)
+        for rows, vectors in batches:
             result[rows] = vectors
         return result
 
     def _all(self, tokens: Tokens, with_head: bool) -> list[tuple[Rows, npt.NDArray[np.float32]]]:
-        """The batches, as rows of `tokens`, and their vectors."""
+        """Return the rows and vectors of every batch."""
 
-        def one(rows: Rows) -> tuple[Rows, npt.NDArray[np.float32]]:
+        def encode(rows: Rows) -> tuple[Rows, npt.NDArray[np.float32]]:
             return rows, self._some(tokens.batch(rows, self.shortest), with_head)
 
         batches = list(self._batches(tokens))
-        # unknown code may not bear two calls at once
+        # other code may not be safe for parallel calls
         threads = torch.get_num_threads() if packing.packs(self.backbone) else 1
-        found, done = [], 0
-        for rows, vectors in side_by_side(one, batches, threads):
-            found.append((rows, vectors))
+        encoded, done = [], 0
+        for rows, vectors in in_parallel(encode, batches, threads):
+            encoded.append((rows, vectors))
             tell("encoding sentences", done := done + len(rows), len(tokens))
-        return found
+        return encoded
 
     def _batches(self, tokens: Tokens) -> Iterator[Rows]:
-        """Rows of each batch, the longest sentences first."""
-        at_once = TOKENS_PER_BATCH.get(self.device.type, 4096) // self.smaller
+        """Yield the rows of each batch, the longest sentences first."""
+        tokens_per_batch = TOKENS_PER_BATCH.get(self.device.type, 4096) // self.reduction
         lengths = tokens.lengths()
         order = np.argsort(-lengths, kind="stable")
-        at = 0
-        while at < len(order):
-            width = max(int(lengths[order[at]]), self.shortest)
-            yield order[at : (at := at + max(at_once // width, 1))]
+        start = 0
+        while start < len(order):
+            width = max(int(lengths[order[start]]), self.shortest)
+            yield order[start : (start := start + max(tokens_per_batch // width, 1))]
 
     def _some(self, padded: Padded, with_head: bool) -> npt.NDArray[np.float32]:
         ids, mask, _, anchor = tensors(padded, self.device)
@@ -246,20 +246,20 @@ class Encoder(nn.Module):
 
     @property
     def shortest(self) -> int:
-        """Positions that the pooler reads even where a sentence has fewer tokens, perhaps none; 1 for most poolers."""
+        """The least number of positions that the pooler reads; 1 for most poolers."""
         return getattr(self.pooler, "pad_to", 1)
 
     @property
     def device(self) -> torch.device:
-        """Where the weights lie."""
+        """The device of the weights."""
         return next(self.backbone.parameters()).device
 
     def attentions(self) -> list[nn.Module]:
-        """The self-attention modules, first layer first, where `Shape.open_attention` says they can be reached."""
+        """Return the self-attention modules, first layer first (see `Shape.open_attention`)."""
         return [module for module in self.backbone.modules() if type(module).__name__.endswith("SelfAttention")]
 
     def twin(self, dropout: float) -> nn.Module:
-        """A copy of the backbone with its own dropout rate, in training mode, that no gradient reaches."""
+        """Return a copy of the backbone with another dropout rate, in training mode and without gradients."""
         config = copy.deepcopy(self.config)
         for name in DROPOUTS:
             if hasattr(config, name):
@@ -269,23 +269,23 @@ class Encoder(nn.Module):
         twin = twin.to(self.device).train().requires_grad_(False)
         assert all("pooler" in name for name in missing), missing
         if missing:
-            twin.add_module("pooler", None)  # the backbone of a masked-LM model has none
+            twin.add_module("pooler", None)  # the backbone of a masked-LM model has no pooler
         return twin
 
     def sibling(self) -> Encoder:
-        """A second encoder with equal weights of its own, to be trained as well."""
+        """Return a second encoder with copies of all weights, to be trained as well."""
         backbone, pooler, head = copy.deepcopy((self.backbone, self.pooler, self.head))
         sibling = Encoder(backbone, self.tokenizer, pooler, head, self.needs)
         sibling.post = copy.deepcopy(self.post)
         return sibling
 
     def peer(self, pooler: Pooler | None) -> Encoder:
-        """A second encoder with equal weights of its own and the same head, and its own pooler if one is given."""
+        """Return a second encoder with copies of the weights, the same head, and another pooler if one is given."""
         backbone, own = copy.deepcopy((self.backbone, self.pooler))
         return Encoder(backbone, self.tokenizer, pooler or own, self.head, self.needs)
 
     def save(self, folder: Path) -> None:
-        """Write backbone and tokenizer so that AutoModel.from_pretrained(folder) gives the same token states."""
+        """Write backbone and tokenizer to a folder that AutoModel reads."""
         folder.mkdir(parents=True, exist_ok=True)
         backbone: Any = self.backbone
         backbone.save_pretrained(folder)
@@ -293,7 +293,7 @@ class Encoder(nn.Module):
 
 
 def tensors(batch: Padded, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """ids, mask, content, anchor as tensors."""
+    """Return ids, mask, content and anchor of a batch as tensors on the device."""
     fields = (batch.ids, batch.mask, batch.content, batch.anchor)
     ids, mask, content, anchor = (torch.from_numpy(field).to(device, non_blocking=True) for field in fields)
     return ids, mask, content, anchor

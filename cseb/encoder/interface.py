@@ -1,4 +1,4 @@
-"""What parts may know of an encoder and its outputs, and the interfaces of pooler, head and postprocessing.
+"""The encoder as parts see it: its outputs and properties, and the interfaces of pooler, head and post-processor.
 
 Sizes: B sentences, T tokens, D width, L layers, H heads, V words.
 """
@@ -17,23 +17,23 @@ from torch import Tensor
 Rows = npt.NDArray[np.int64]
 
 
-# Costly outputs of the backbone; the union over the parts of a spec decides what is computed.
+# Costly outputs of the backbone; those that no part needs are not computed.
 LAYERS, ATTENTIONS, POOLED, LANGUAGE = "layers", "attentions", "pooled", "language"
-PADDING = "padding"  # states and maps of padding too, which is else left out of all arithmetic and reads 0
+PADDING = "padding"  # states and maps of padding, which are otherwise not computed and read as 0
 
-# Properties that cost nothing: states depend on tokens before, or on both sides; its embedding layer can be reached.
+# Properties without cost: states depend on earlier tokens, or on both sides; the embedding layer is accessible.
 CONTEXT, BOTH_SIDES, EMBEDDINGS = "context", "both_sides", "embeddings"
 GIVEN = frozenset({LAYERS, ATTENTIONS, POOLED, LANGUAGE, PADDING, CONTEXT, BOTH_SIDES, EMBEDDINGS})
 
 FROZEN = "frozen"  # vectors of the batch by the frozen teachers of the first training stage
 
 
-Text = str | Sequence[int]  # a text, or its own token ids where a view maker has cut them
+Text = str | Sequence[int]  # a text, or its token ids if a view maker has cut them
 
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A sentence's own token ids, special ones left out, and the places among them where words start."""
+    """A sentence's token ids without special tokens, and the places where words start."""
 
     ids: list[int]
     starts: list[int]
@@ -41,10 +41,10 @@ class Pieces:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What a family of encoders has.
+    """Properties of a family of encoders.
 
-    gives: which of `GIVEN`. pooler: of an encoder as it stands. what: it is, in messages. layers: whether it has any.
-    module: of sentence-transformers that reads its folder; `pools` if that pools as well, then by the mean.
+    gives: which of `GIVEN`. pooler: the default. what: a description for messages. layers: whether it has layers.
+    module: of sentence-transformers that reads its folder. pools: whether that module pools too, by the mean.
     """
 
     gives: frozenset[str] = GIVEN
@@ -57,7 +57,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Properties of the encoder that a part may ask for before its weights are loaded."""
+    """Properties of an encoder, known before its weights are loaded."""
 
     width: int
     layers: int
@@ -65,23 +65,23 @@ class Shape:
     mask_token: bool
     pooled: bool  # carries the pre-trained pooler of BERT and its family
     dropout: float  # the largest rate anywhere in the backbone
-    open_attention: bool = False  # its self-attention modules can be reached
-    pieces: Callable[[Sequence[str]], Iterator[Pieces]] | None = None  # None if the tokenizer knows of no words
-    mask_id: int = 0  # the mask token, where there is one
+    open_attention: bool = False  # its self-attention modules are accessible
+    pieces: Callable[[Sequence[str]], Iterator[Pieces]] | None = None  # None if the tokenizer does not mark words
+    mask_id: int = 0  # of the mask token, if there is one
     vocabulary: int = 0  # V
     language: bool = False  # carries its pre-trained masked-LM head
-    first_position: int | None = None  # id of a sentence's first position, None where positions cannot be chosen
-    folder: Path | None = None  # where its files lie
+    first_position: int | None = None  # id of the first position, None if positions cannot be set
+    folder: Path | None = None  # of its files
     family: Family = Family()
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Token states of a batch, as a pooler sees them.
+    """Token states of a batch: the input of a pooler.
 
-    layers: tensors (B, T, D); all L + 1 with the embeddings first if a part needs them, else the last one alone.
+    layers: tensors (B, T, D); all L + 1, embeddings first, if a part needs them, otherwise the last one.
     mask: (B, T), 1 = real token. anchor: (B,) position of the prompt's mask token, 0 without a prompt. pooled: (B, D)
-    of the pre-trained pooler, if a part needs it. ids: (B, T), the encoder always gives them.
+    of the pre-trained pooler, if a part needs it. ids: (B, T), always given by the encoder.
     """
 
     layers: Sequence[Tensor]
@@ -95,9 +95,9 @@ class States:
 class EncodedView:
     """One view of the B sentences of a batch, encoded.
 
-    h: (B, D) before the head, z: (B, P) after it; most heads keep the width. ids, mask, content: (B, T); content is 1
-    on the sentence's own tokens, 0 on special tokens, prompt and padding. layers and attentions (L tensors
-    (B, H, T, T), last axis = keys) are empty unless a part needs them, attentions also where no term reads this view's.
+    h: (B, D) before the head, z: (B, P) after it. ids, mask, content: (B, T); content is 1 on the sentence's tokens and
+    0 on special tokens, prompt and padding. layers, and attentions (L tensors (B, H, T, T), last axis = keys), are
+    empty unless a part needs them.
     """
 
     h: Tensor
@@ -110,7 +110,7 @@ class EncodedView:
 
 
 class Pooler(Protocol):
-    """Token states to sentence vectors."""
+    """Map token states to sentence vectors."""
 
     needs: ClassVar[frozenset[str]]
     template: str  # the prompt around [X], or "" for none
@@ -121,10 +121,10 @@ class Pooler(Protocol):
 
 @runtime_checkable
 class CountsTokens(Protocol):
-    """A pooler that has to know how often the subset has each token, before training and test."""
+    """A pooler that needs the frequencies of tokens in the training sentences."""
 
     def count(self, counts: Rows) -> None:
-        """Called once with how often the tokens stand in the texts of the subset: (V,), in the order of their ids."""
+        """Receive, once, the frequency of each token in the training sentences: (V,)."""
 
 
 class Head(Protocol):
@@ -137,16 +137,16 @@ class Head(Protocol):
 
 
 class Post(Protocol):
-    """A module fitted on the subset's vectors at every evaluation of the encoder, and applied to vectors at test.
+    """A post-processor, fitted on the training sentences' vectors at every evaluation step and applied at test.
 
-    It may have `of_encoder_width = True`: it maps vectors of the encoder's width only.
+    `of_encoder_width = True` means that it maps vectors of the encoder's width only.
     """
 
     def fits(self, sentences: int) -> None:
-        """Raise BadSpec if it does not go with a subset of so many sentences."""
+        """Raise BadSpec if it cannot be fitted on this number of sentences."""
 
     def fit(self, vectors: Tensor) -> None:
-        """Learn from the vectors (N, D) of the subset, as they are at test."""
+        """Fit to the vectors (N, D) of the training sentences."""
 
     def __call__(self, vectors: Tensor) -> Tensor:
         """Map (N, D) to (N, P)."""

@@ -1,7 +1,7 @@
-"""Which library computes linear layers here: what was asked for, or the one that is faster on this machine.
+"""Select the library for linear layers: the requested one, or the faster one on this machine.
 
-Both are timed once for each processor, version of PyTorch and number of threads, in a fraction of a second; the answer
-stays in the user's cache folder. No torch here before something has to be timed.
+Both are timed once per processor, version of PyTorch and number of threads, in a fraction of a second; the result is
+stored in the user's cache folder. torch is imported only for timing.
 """
 
 from __future__ import annotations
@@ -26,43 +26,44 @@ if TYPE_CHECKING:
 AUTO = "auto"
 LIBRARIES = ("blas", "onednn")
 SIZES = ((384, 1536), (1536, 384), (768, 768))  # in and out, of layers of common encoders
-ROWS = 256  # tokens; the libraries keep their order from a few hundred tokens on
+ROWS = 256  # tokens; with more of them the order of the libraries is the same
 ROUNDS = 2
-MARGIN = 1.1  # times that oneDNN has to be faster: near a tie the noise of a day must not decide
-KEPT = 64  # answers in the file, the oldest go
+MARGIN = 1.1  # oneDNN must be faster by this factor, so that noise does not decide
 
 
-def resolved(asked: str, threads: int, device: str = "cpu") -> Library:
-    """The library to take with so many threads. Raises: BadSpec if it is unknown, or oneDNN cannot be had here."""
-    one_of((AUTO, *LIBRARIES), asked, "`linear`")
-    if device != "cpu" or asked == "blas":
+def resolved(option: str, threads: int, device: str = "cpu") -> Library:
+    """Return the library for this option. Raises: BadSpec if it is unknown or not available."""
+    one_of((AUTO, *LIBRARIES), option, "`linear`")
+    if device != "cpu" or option == "blas":
         return "blas"
-    if asked == "onednn":
+    if option == "onednn":
         from cseb.encoder.linear import available
 
         if not available():
-            raise BadSpec("`linear` onednn: this PyTorch cannot be told to take oneDNN; take `linear` auto or blas")
+            raise BadSpec(
+                "`linear` onednn: this PyTorch has no oneDNN operator for linear layers; use `linear` auto or blas"
+            )
         return "onednn"
-    place, name = user_cache_path("cseb") / "linear.json", f"{processor()}, torch {version('torch')}, {threads} threads"
-    known = _known(place)
-    if name not in known:
-        known |= {name: _faster(threads)}
-        with contextlib.suppress(OSError):  # the cache saves time and nothing else
-            write_whole(place, [json.dumps(dict(list(known.items())[-KEPT:]), indent=1).encode()])
-    return known[name]
+    file, name = user_cache_path("cseb") / "linear.json", f"{processor()}, torch {version('torch')}, {threads} threads"
+    results = _stored(file)
+    if name not in results:
+        results[name] = _faster(threads)
+        with contextlib.suppress(OSError):
+            write_whole(file, [json.dumps(results, indent=1).encode()])
+    return results[name]
 
 
-def _known(place: Path) -> dict[str, Library]:
-    """Answers of before; none if the file is missing or damaged."""
+def _stored(file: Path) -> dict[str, Library]:
+    """Return the stored results; none if the file is missing or damaged."""
     try:
-        held = read_object(place)
+        content = read_object(file)
     except BadData:
         return {}
-    return {name: cast("Library", found) for name, found in held.items() if found in LIBRARIES}
+    return {name: cast("Library", library) for name, library in content.items() if library in LIBRARIES}
 
 
 def _faster(threads: int) -> Library:
-    """The library that takes less time for layers of common sizes, forward and backward."""
+    """Return the library that is faster for layers of common sizes, forward and backward."""
     import torch
 
     from cseb.encoder.linear import available
@@ -79,24 +80,24 @@ def _faster(threads: int) -> Library:
 
 
 def timed() -> dict[Library, float]:
-    """Seconds of each library for all SIZES, the best of ROUNDS in turn, with the threads that torch has."""
+    """Return the seconds of each library for all SIZES, the best of ROUNDS, with torch's current threads."""
     import torch
     import torch.nn.functional as F
 
     from cseb.encoder.linear import chosen, taking
 
     total: dict[Library, float] = {"blas": 0.0, "onednn": 0.0}
-    draws = torch.Generator().manual_seed(0)  # whoever calls may be in the middle of a stream of random numbers
+    generator = torch.Generator().manual_seed(0)  # the global generator must not change
     for width, out in SIZES:
         shapes = ((ROWS, width), (out, width), (out,))
-        x, weight, bias = (torch.randn(shape, generator=draws).requires_grad_() for shape in shapes)
+        x, weight, bias = (torch.randn(shape, generator=generator).requires_grad_() for shape in shapes)
         best = dict.fromkeys(total, float("inf"))
-        for turn in range(ROUNDS + 1):  # the first one warms up
+        for turn in range(ROUNDS + 1):  # the first round is a warm-up
             for library in total:
                 start = time.perf_counter()
                 with taking(library), chosen():
-                    found = F.linear(x, weight, bias)
-                torch.autograd.grad(found, (x, weight, bias), torch.ones_like(found))
+                    output = F.linear(x, weight, bias)
+                torch.autograd.grad(output, (x, weight, bias), torch.ones_like(output))
                 if turn:
                     best[library] = min(best[library], time.perf_counter() - start)
         total = {library: total[library] + best[library] for library in total}

@@ -1,4 +1,4 @@
-"""Load an encoder's folder: its configuration, its shape, its tokenizer and its weights."""
+"""Load an encoder's folder: configuration, shape, tokenizer and weights."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from cseb.encoder.interface import ATTENTIONS, LANGUAGE, POOLED, Head, Pieces, P
 from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.errors import BadData, first_line
 
-# Weights that do not load are our business (see load); progress bars and reports of others would tear the display.
+# `load` checks the weights itself; the library's messages and progress bars would disturb the display.
 transformers_logging: Any = transformers.utils.logging
 transformers_logging.set_verbosity_error()
 transformers_logging.disable_progress_bar()
 
-SENTENCES_AT_ONCE = 1000  # whose words are looked for together
-# Families whose self-attention modules end in heads side by side, before the output projection mixes them.
+SENTENCES_AT_ONCE = 1000  # per call of the tokenizer
+# Families whose self-attention modules return the heads separately, before the output projection.
 OPEN_ATTENTION = ("bert", "roberta", "xlm-roberta", "camembert", "electra")
-# Families that are told positions from outside, and whether those start behind the padding id.
+# Families that accept position ids, and whether these start after the padding id.
 POSITIONED = {
     "bert": False,
     "electra": False,
@@ -42,7 +42,7 @@ POSITIONED = {
 
 
 def configuration(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Any:
-    """The encoder's config.json, with every dropout rate at `dropout` unless that is "model". Raises: BadData."""
+    """Return the encoder's configuration with all dropout rates set to `dropout`, unless "model". Raises: BadData."""
     config = architecture.configuration(folder, trust_remote_code)
     if dropout != "model":
         for name in DROPOUTS:
@@ -52,7 +52,7 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
 
 
 def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
-    """The `Shape` of an encoder, read from its configuration and tokenizer alone, without weights. Raises: BadData."""
+    """Return the `Shape` of an encoder, without loading its weights. Raises: BadData."""
     architecture.check(folder, trust_remote_code)
     config = configuration(folder, dropout, trust_remote_code)
     tokenizer, weights = tokenizers.read(folder, trust_remote_code), _weight_names(folder)
@@ -84,10 +84,10 @@ def _first_position(config: Any) -> int | None:
 
 
 def word_pieces(tokenizer: Any, sentences: Sequence[str]) -> Iterator[Pieces]:
-    """Own tokens and word starts of every sentence, as its tokenizer pre-tokenises words."""
+    """Yield the tokens and word starts of every sentence, as its tokenizer pre-tokenises words."""
     for start in range(0, len(sentences), SENTENCES_AT_ONCE):
-        some = list(sentences[start : start + SENTENCES_AT_ONCE])
-        encoded = tokenizer(some, add_special_tokens=False, verbose=False)
+        block = list(sentences[start : start + SENTENCES_AT_ONCE])
+        encoded = tokenizer(block, add_special_tokens=False, verbose=False)
         for row, ids in enumerate(encoded["input_ids"]):
             words = encoded.word_ids(row)
             yield Pieces(ids, [place for place in range(len(ids)) if place == 0 or words[place] != words[place - 1]])
@@ -101,18 +101,21 @@ def load(
     dropout: float | str = "model",
     trust_remote_code: bool = False,
 ) -> tuple[Encoder, list[str]]:
-    """An encoder from a folder in Hugging Face's layout, float32, and notes on how it was loaded.
+    """Load an encoder from a folder in Hugging Face's layout, in float32.
 
-    Weights are mapped from their file, which lies in memory once for all workers: far less work than copying kept ones
-    (benchmarks/speed/launch.py, part weights).
+    Weights are memory-mapped, so that all workers of a machine share them.
 
-    Raises: BadData if a weight of the backbone is missing: a number from a half-loaded encoder means nothing.
+    Returns:
+        The encoder, and notes on how it was loaded.
+
+    Raises:
+        BadData: the folder cannot be loaded, or a weight of the backbone is missing.
     """
     needs = needs | pooler.needs
     config = configuration(folder, dropout, trust_remote_code)
     options: dict[str, Any] = {"config": config, "dtype": torch.float32, "trust_remote_code": trust_remote_code}
     if ATTENTIONS in needs:
-        options["attn_implementation"] = "eager"  # the fast kernels return no maps
+        options["attn_implementation"] = "eager"  # other kernels return no maps
     language: Callable[[Tensor], Tensor] | None = None
     weights: nn.Module | None = None
     notes: list[str] = []
@@ -129,7 +132,7 @@ def load(
                 missing = [name for name in missing if "pooler" not in name]
         except MemoryError:
             raise
-        except Exception as error:  # transformers raises whatever its parsers do
+        except Exception as error:  # parsers raise errors of all kinds
             raise BadData(f"encoder {folder} cannot be loaded: {first_line(error)}") from None
     if missing:
         shown = ", ".join(sorted(missing)[:3])

@@ -1,4 +1,4 @@
-"""Masked-LM heads, from token states to vocabulary logits: those of checkpoints, and a tied one as a fallback."""
+"""Masked-LM heads, from token states to vocabulary logits: those of checkpoints, and a tied one as fallback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-# The map from token states to vocabulary logits, where a family of checkpoints keeps it, and a weight only it has.
+# The head in a masked-LM model of each family, and a weight that only checkpoints with the head have.
 LANGUAGE_HEADS: dict[str, Callable[[Any], Callable[[Tensor], Tensor]]] = {
     "bert": lambda model: model.cls,
     "roberta": lambda model: model.lm_head,
@@ -37,7 +37,7 @@ LANGUAGE_MARKS = {
 
 
 class LanguageWeights(nn.Module):
-    """The weights of a masked-LM model that its backbone does not hold."""
+    """The weights of a masked-LM model that are not in its backbone."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class LanguageWeights(nn.Module):
 class TiedOutput(nn.Module):
     """Logits from the word embeddings and a new bias, for checkpoints without a masked-LM head.
 
-    width: of the states; where words have fewer numbers, as in ALBERT, a new linear map comes before.
+    width: of the states; a new linear map comes first if word embeddings are narrower, as in ALBERT.
     """
 
     def __init__(self, words: nn.Embedding, width: int) -> None:
@@ -57,8 +57,8 @@ class TiedOutput(nn.Module):
         own = words.embedding_dim
         self.narrow = nn.Identity() if own == width else nn.Linear(width, own)
         self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
-        self.words = [words]  # in a list: the backbone owns them
+        self.words = [words]  # in a list, because the backbone owns them
 
     def forward(self, states: Tensor) -> Tensor:
-        """(M, D) to (M, V)."""
+        """Map states (M, D) to logits (M, V)."""
         return F.linear(self.narrow(states), self.words[0].weight, self.bias)

@@ -1,12 +1,12 @@
-"""Encoders without arithmetic on padding: the real tokens of a batch end to end, sentences of one length side by side.
+"""Packed batches: the forward pass of an encoder without padding.
 
-In a batch of real sentences padded to the longest, a third of all tokens is padding. Embeddings, linear layers, norms
-and activations treat tokens one by one, so they are given the real ones alone, (N, D); attention looks at one block of
-sentences of equal length after the other, without a mask. States, maps and gradients are those of the padded batch, up
-to rounding and with other draws of dropout; what stands on padding is 0, unless a part reads it: then it is kept.
+In a batch of real sentences a third of all tokens is padding. Embeddings, linear layers, norms and activations act on
+single tokens, so they get the real tokens only, (N, D); attention is computed for one block of sentences of equal
+length after the other, without a mask. States, maps and gradients are those of the padded batch, up to rounding and
+with other dropout masks. States of padding are 0, unless a part reads them: then padding is kept.
 
-The walk through the layers is written out for each family, by the names that its checkpoints have too. Other families,
-a GPU, where so many small blocks cost more than they save, and hooks, which expect (B, T, D), get the padded batch.
+The forward pass is written out for each family. Padded batches are used for other families, on a GPU, where many small
+blocks are slower, and with hooks, which expect (B, T, D).
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from transformers.modeling_outputs import BaseModelOutputWithPooling
 
 from cseb.encoder.dropout import dropped
 
-LOWEST = torch.finfo(torch.bfloat16).min  # a score that is as good as none: exp gives 0, and no row is without a sum
-OF_THE_LIBRARY = "transformers."  # its own hooks collect layers and maps of the padded batch, and change nothing
+LOWEST = torch.finfo(torch.bfloat16).min  # score of a masked position; finite, so that no row of a softmax is NaN
+LIBRARY = "transformers."  # its hooks collect layers and maps, and change nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
     """The N real tokens of B sentences padded to T.
 
-    ids, positions: (N,). spots: (N,) their places in the batch, row by row. rows: (B,) rows of the batch, shortest
-    first, as sentences stand here. blocks: (sentences, tokens of each) of each run of equal lengths. hidden: (B, 1, 1,
-    T), added to scores where padding is among the tokens. maps: of each layer and block, (sentences, H, tokens,
-    tokens), where they are `kept`.
+    ids, positions: (N,). spots: (N,) their places in the batch, row by row. rows: (B,) rows of the batch, in the order
+    of the packed sentences, shortest first. blocks: (sentences, tokens of each) of each run of equal lengths. hidden:
+    (B, 1, 1, T), added to scores if padding is among the tokens. maps: of each layer and block, (sentences, H, tokens,
+    tokens), if `kept`.
     """
 
     ids: Tensor
@@ -48,12 +48,12 @@ class Packed:
     maps: list[list[Tensor]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, ids: Tensor, mask: Tensor, behind: int | None, padding: bool = False, kept: bool = False) -> Packed:
-        """Token ids (B, T), those of mask 0 left out or, as `padding`, attended by none. behind: see `_positions`."""
+    def of(cls, ids: Tensor, mask: Tensor, pad_offset: int | None, padding: bool = False, kept: bool = False) -> Packed:
+        """Pack token ids (B, T). padding: keep tokens of mask 0, unattended. pad_offset: see `_positions`."""
         if padding:
             every, shape = torch.arange(ids.numel()), (len(ids), ids.shape[1])
             hidden = torch.zeros(mask.shape).masked_fill(mask == 0, LOWEST)[:, None, None]
-            positions = _positions(ids, behind).flatten()
+            positions = _positions(ids, pad_offset).flatten()
             return cls(ids.flatten(), positions, every, torch.arange(len(ids)), [shape], shape, kept, hidden)
         lengths, rows = mask.bool().sum(dim=1).sort(stable=True)
         lengths, rows = lengths[lengths > 0], rows[lengths > 0]
@@ -61,28 +61,28 @@ class Packed:
         spots = (rows[:, None] * ids.shape[1] + columns)[mask[rows].bool()]
         tokens, sentences = torch.unique_consecutive(lengths, return_counts=True)
         blocks = list(zip(sentences.tolist(), tokens.tolist(), strict=True))
-        positions = _positions(ids, behind).flatten()[spots]
+        positions = _positions(ids, pad_offset).flatten()[spots]
         return cls(ids.flatten()[spots], positions, spots, rows, blocks, (len(ids), ids.shape[1]), kept)
 
     def padded(self, states: Tensor) -> Tensor:
-        """(N, D) to (B, T, D)."""
+        """Unpack states: (N, D) to (B, T, D)."""
         sentences, tokens = self.shape
-        found = states.new_zeros(sentences * tokens, states.shape[1]).index_copy(0, self.spots, states)
-        return found.view(sentences, tokens, -1)
+        flat = states.new_zeros(sentences * tokens, states.shape[1]).index_copy(0, self.spots, states)
+        return flat.view(sentences, tokens, -1)
 
-    def squares(self) -> tuple[Tensor, ...]:
-        """The maps that were kept: (B, H, T, T) for each layer."""
+    def padded_maps(self) -> tuple[Tensor, ...]:
+        """Unpack the attention maps: (B, H, T, T) for each layer."""
         sentences, tokens = self.shape
-        found = []
+        layers = []
         for blocks in self.maps:
-            wide = torch.cat([F.pad(one, (0, tokens - one.shape[2]) * 2) for one in blocks])
-            found.append(wide.new_zeros(sentences, *wide.shape[1:]).index_copy(0, self.rows, wide))
-        return tuple(found)
+            wide = torch.cat([F.pad(block, (0, tokens - block.shape[2]) * 2) for block in blocks])
+            layers.append(wide.new_zeros(sentences, *wide.shape[1:]).index_copy(0, self.rows, wide))
+        return tuple(layers)
 
     def attended(
         self, heads: int, query: Tensor, key: Tensor, value: Tensor, rate: float, bias: Tensor | None = None
     ) -> Tensor:
-        """Tokens of a sentence attend to one another: (N, D) of each to (N, D).
+        """Compute attention among the tokens of each sentence: (N, D) of each input to (N, D).
 
         rate: of dropout on the maps. bias: (1, H or 1, T, T), added to the scores.
         """
@@ -90,36 +90,36 @@ class Packed:
             bias = self.hidden if bias is None else (bias + self.hidden).clamp(min=LOWEST)
         sizes = [sentences * tokens for sentences, tokens in self.blocks]
         mixed, maps = [], []
-        pieces = (torch.split(one, sizes) for one in (query, key, value))
-        for (sentences, tokens), *parts in zip(self.blocks, *pieces, strict=True):
+        blocks = (torch.split(states, sizes) for states in (query, key, value))
+        for (sentences, tokens), *parts in zip(self.blocks, *blocks, strict=True):
             q, k, v = (part.view(sentences, tokens, heads, -1).transpose(1, 2) for part in parts)
-            near = None if bias is None else bias[..., :tokens, :tokens].to(q.dtype)
+            block_bias = None if bias is None else bias[..., :tokens, :tokens].to(q.dtype)
             if rate or self.kept:
                 scores = (q * q.shape[-1] ** -0.5) @ k.mT
-                maps.append(dropped((scores if near is None else scores + near).softmax(dim=-1), rate))
+                maps.append(dropped((scores if block_bias is None else scores + block_bias).softmax(dim=-1), rate))
                 context = maps[-1] @ v
             else:
-                context = F.scaled_dot_product_attention(q, k, v, near)
+                context = F.scaled_dot_product_attention(q, k, v, block_bias)
             mixed.append(context.transpose(1, 2).reshape(sentences * tokens, -1))
         if self.kept:
             self.maps.append(maps)
         return torch.cat(mixed)
 
 
-def _positions(ids: Tensor, behind: int | None) -> Tensor:
-    """Position ids (B, T). behind: the padding id where positions start behind it and pass over it, as in RoBERTa."""
-    if behind is None:
+def _positions(ids: Tensor, pad_offset: int | None) -> Tensor:
+    """Return position ids (B, T). pad_offset: the padding id, if positions start after it and skip it as in RoBERTa."""
+    if pad_offset is None:
         return torch.arange(ids.shape[1], device=ids.device).expand(ids.shape)
-    real = (ids != behind).long()
-    return real.cumsum(dim=1) * real + behind
+    real = (ids != pad_offset).long()
+    return real.cumsum(dim=1) * real + pad_offset
 
 
 def outputs(
     backbone: Any, ids: Tensor, mask: Tensor, *, padding: bool = False, layers: bool = False, maps: bool = False
 ) -> Any:
-    """What the backbone makes of token ids (B, T), packed if it can be: last_hidden_state (B, T, D) and its like.
+    """Return the backbone's outputs for token ids (B, T), computed on a packed batch if possible.
 
-    padding: whether states and maps on padding are read. layers, maps: whether those of every layer are.
+    padding: whether states and maps of padding are read. layers, maps: whether those of all layers are.
     """
     if not packs(backbone):
         return backbone(
@@ -129,24 +129,24 @@ def outputs(
             output_attentions=maps,
             return_dict=True,
         )
-    packed = Packed.of(ids, mask, _behind(backbone), padding, maps)
-    states = [packed.padded(state) for state in _walked(backbone, packed, layers)]
+    packed = Packed.of(ids, mask, _pad_offset(backbone), padding, maps)
+    states = [packed.padded(state) for state in _forward(backbone, packed, layers)]
     pooler = getattr(backbone, "pooler", None)
     return BaseModelOutputWithPooling(
         last_hidden_state=states[-1],
         pooler_output=None if pooler is None else pooler(states[-1]),
         hidden_states=tuple(states) if layers else None,
-        attentions=packed.squares() if maps else None,
+        attentions=packed.padded_maps() if maps else None,
     )
 
 
-def _walked(backbone: Any, packed: Packed, layers: bool) -> Sequence[Tensor]:
-    """States (N, D) of all layers, embeddings first, or of the last one alone."""
-    states = WALKS[backbone.config.model_type](backbone, packed)
+def _forward(backbone: Any, packed: Packed, layers: bool) -> Sequence[Tensor]:
+    """Return the states (N, D) of all layers, embeddings first, or of the last layer."""
+    states = FORWARDS[backbone.config.model_type](backbone, packed)
     if layers:
         return list(states)
     last = next(states)
-    for last in states:  # noqa: B007  # the others need not be held
+    for last in states:  # noqa: B007  # earlier states are freed
         pass
     return [last]
 
@@ -156,7 +156,7 @@ def _rate(dropout: nn.Module) -> float:
 
 
 def _bert(backbone: Any, packed: Packed) -> Iterator[Tensor]:
-    """BERT, RoBERTa, ELECTRA."""
+    """Yield the states of BERT, RoBERTa and ELECTRA, embeddings first."""
     own = backbone.embeddings
     x = own.word_embeddings(packed.ids) + own.token_type_embeddings.weight[0]
     x = dropped(own.LayerNorm(x + own.position_embeddings(packed.positions)), _rate(own.dropout))
@@ -198,89 +198,89 @@ def _modernbert(backbone: Any, packed: Packed) -> Iterator[Tensor]:
     yield x
     kinds = sorted(set(config.layer_types))
     turns = {kind: backbone.rotary_emb(x[None], packed.positions[None], kind) for kind in kinds}  # (1, N, D / H) twice
-    near = {"full_attention": None, "sliding_attention": _near(packed.shape[1], config.sliding_window, x)}
+    biases = {"full_attention": None, "sliding_attention": _window(packed.shape[1], config.sliding_window, x)}
     for number, layer in enumerate(backbone.layers, 1):
         own, mlp = layer.attn, layer.mlp
         query, key, value = own.Wqkv(layer.attn_norm(x)).view(len(x), 3, -1, own.head_dim).unbind(dim=1)
         cos, sin = (turn[0, :, None] for turn in turns[layer.attention_type])
-        query, key = (_rotated(one, cos, sin) for one in (query, key))
+        query, key = _rotated(query, cos, sin), _rotated(key, cos, sin)
         rate = own.attention_dropout if own.training else 0.0
-        mixed = packed.attended(query.shape[1], query, key, value, rate, near[layer.attention_type])
+        mixed = packed.attended(query.shape[1], query, key, value, rate, biases[layer.attention_type])
         x = dropped(own.Wo(mixed), _rate(own.out_drop), onto=x)
         wide, gate = mlp.Wi(layer.mlp_norm(x)).chunk(2, dim=-1)
         x = x + mlp.Wo(dropped(mlp.act(wide) * gate, _rate(mlp.drop)))
         yield backbone.final_norm(x) if number == len(backbone.layers) else x
 
 
-def _near(tokens: int, reach: int, like: Tensor) -> Tensor | None:
-    """(1, 1, T, T) of 0 for tokens at most `reach` apart and LOWEST for others; None if there are none."""
-    if tokens <= reach + 1:
+def _window(tokens: int, size: int, like: Tensor) -> Tensor | None:
+    """Return (1, 1, T, T), 0 for tokens at a distance of at most `size`, LOWEST for others; None if all are near."""
+    if tokens <= size + 1:
         return None
     places = torch.arange(tokens, device=like.device)
-    far = (places[:, None] - places).abs() > reach
+    far = (places[:, None] - places).abs() > size
     return like.new_zeros(tokens, tokens).masked_fill(far, LOWEST)[None, None]
 
 
 def _rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary positions of queries or keys: (N, H, D / H) to (N, H, D / H)."""
+    """Apply rotary positions to queries or keys (N, H, D / H)."""
     left, right = x.float().chunk(2, dim=-1)
     return (x.float() * cos + torch.cat([-right, left], dim=-1) * sin).to(x.dtype)
 
 
-WALKS: Mapping[str, Callable[[Any, Packed], Iterator[Tensor]]] = {
+FORWARDS: Mapping[str, Callable[[Any, Packed], Iterator[Tensor]]] = {
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "camembert", "electra"), _bert),
     "mpnet": _mpnet,
     "modernbert": _modernbert,
 }
 
 
-def _behind(backbone: Any) -> int | None:
-    found: int | None = getattr(backbone.embeddings, "padding_idx", None)
-    return found
+def _pad_offset(backbone: Any) -> int | None:
+    padding_id: int | None = getattr(backbone.embeddings, "padding_idx", None)
+    return padding_id
 
 
 def packs(backbone: Any) -> bool:
-    """Whether batches of this backbone are packed, where it is now."""
+    """Return whether batches of this backbone are packed on its current device."""
     on_cpu = next(backbone.parameters()).device.type == "cpu"
-    return on_cpu and not _hooked(backbone) and _walkable(backbone)
+    return on_cpu and not _hooked(backbone) and _supported(backbone)
 
 
 def _hooked(backbone: nn.Module) -> bool:
-    """Whether anyone but the library listens to a module, or changes what it is given."""
+    """Return whether a module has hooks other than the library's own."""
     return any(
-        not (getattr(hook, "__module__", "") or "").startswith(OF_THE_LIBRARY)
+        not (getattr(hook, "__module__", "") or "").startswith(LIBRARY)
         for module in backbone.modules()
         for hooks in (module._forward_hooks, module._forward_pre_hooks)
         for hook in hooks.values()
     )
 
 
-_seen: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
+_checked: WeakKeyDictionary[nn.Module, bool] = WeakKeyDictionary()
 
 
-def _walkable(backbone: Any) -> bool:
-    """Whether a walk is known and gives what the backbone's own code gives; looked at once, for libraries change."""
-    if backbone not in _seen:
-        _seen[backbone] = backbone.config.model_type in WALKS and _agrees(backbone)
-    return _seen[backbone]
+def _supported(backbone: Any) -> bool:
+    """Return whether a packed forward pass exists and agrees with the library's; checked once per backbone."""
+    if backbone not in _checked:
+        _checked[backbone] = backbone.config.model_type in FORWARDS and _agrees(backbone)
+    return _checked[backbone]
 
 
 @torch.no_grad()
 def _agrees(backbone: Any) -> bool:
-    """Try two sentences of five and three tokens, without dropout."""
+    """Compare the two passes on sentences of five and three tokens, without dropout."""
     mask = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]])
     ids = torch.arange(10).view(2, 5) % backbone.config.vocab_size
     modes = [(module, module.training) for module in backbone.modules()]
     backbone.eval()
     try:
         with torch.autocast("cpu", enabled=False):
-            theirs = backbone(input_ids=ids, attention_mask=mask, return_dict=True).last_hidden_state
-            packed = Packed.of(ids, mask, _behind(backbone))
-            (ours,) = _walked(backbone, packed, layers=False)
+            expected = backbone(input_ids=ids, attention_mask=mask, return_dict=True).last_hidden_state
+            packed = Packed.of(ids, mask, _pad_offset(backbone))
+            (states,) = _forward(backbone, packed, layers=False)
     except (AttributeError, KeyError, TypeError, ValueError, RuntimeError):  # the library has changed
         return False
     finally:
         for module, mode in modes:
             module.training = mode
-    tolerance = torch.finfo(ours.dtype).eps ** 0.5  # of states around 1, after some hundred roundings
-    return torch.allclose(ours, theirs.flatten(0, 1)[packed.spots], rtol=0, atol=tolerance)
+    tolerance = torch.finfo(states.dtype).eps ** 0.5  # of states around 1, after some hundred roundings
+    return torch.allclose(states, expected.flatten(0, 1)[packed.spots], rtol=0, atol=tolerance)

@@ -1,7 +1,6 @@
-"""A table of token vectors as a backbone: the state of a token is its row, whatever stands around it.
+"""Static embeddings as a backbone: the state of a token is its row in a table, independent of context.
 
-It is a model of transformers like any other: importing this module makes its configuration and class known to
-AutoConfig and AutoModel, and all that loads, trains, saves and hashes encoders works as it is. Its one tensor is called
+Importing this module registers its configuration and class with AutoConfig and AutoModel. Its only tensor is called
 `embedding.weight`, as in sentence-transformers' StaticEmbedding, which can therefore read the same folder.
 """
 
@@ -17,23 +16,20 @@ from cseb.data.static_tables import LONGEST, MODEL_TYPE
 
 
 class StaticEmbeddingConfig(PretrainedConfig):  # type: ignore[no-untyped-call]  # the library's own subclassing
-    """V tokens, width D.
-
-    dropout: rate on the numbers of each token's row, as BERT has it behind its embeddings; 0 unless a recipe says so.
-    """
+    """Configuration: V tokens, width D; dropout: rate on the table's rows, 0 unless a recipe sets it."""
 
     model_type = MODEL_TYPE
 
     def __init__(self, vocab_size: int = 1, hidden_size: int = 1, dropout: float = 0.0, **rest: Any) -> None:
         self.vocab_size, self.hidden_size, self.dropout = vocab_size, hidden_size, dropout
         self.num_hidden_layers = 0
-        self.num_attention_heads = 1  # of networks that parts put beside the encoder
+        self.num_attention_heads = 1  # of networks that parts add
         self.max_position_embeddings = LONGEST
         super().__init__(**rest)
 
 
 class StaticEmbedding(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """Token ids (B, T) to their rows (B, T, D)."""
+    """Map token ids (B, T) to their rows (B, T, D)."""
 
     config_class = StaticEmbeddingConfig
     base_model_prefix = ""
@@ -46,20 +42,20 @@ class StaticEmbedding(PreTrainedModel):  # type: ignore[no-untyped-call]
 
     @property
     def embeddings(self) -> nn.Embedding:
-        """The embedding layer, under the name that other families have."""
+        """Return the embedding layer, under the name that other families use."""
         return self.embedding
 
     def get_input_embeddings(self) -> nn.Module:
-        """The table."""
+        """Return the table."""
         return self.embedding
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Another table."""
+        """Replace the table."""
         assert isinstance(value, nn.Embedding)
         self.embedding = value
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
-        """States (B, T, D); what else may be asked of other families is not there."""
+        """Return the states (B, T, D)."""
         return BaseModelOutput(last_hidden_state=self.dropout(self.embedding(input_ids)))
 
 

@@ -1,4 +1,4 @@
-"""Tokenizers and tokenised sentences, cached between the jobs of a process."""
+"""Tokenizers and token ids, cached between the jobs of a process."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from transformers import AutoTokenizer
 
 from cseb.errors import BadData, first_line
 
-MOST = 20_000  # sentences; of more than that the ids are not kept
-FEWEST = 8  # tokens of a sentence that an encoder has to take, special ones included
+MOST = 20_000  # sentences whose ids are cached
+FEWEST = 8  # tokens that an encoder must accept, special ones included
 Ids = list[list[int]]
 
 
 def read(folder: Path, trust_remote_code: bool) -> Any:
-    """The tokenizer of an encoder, read again only if a file of its folder has changed. Raises: BadData."""
+    """Return the tokenizer of an encoder, cached until a file of its folder changes. Raises: BadData."""
     files = sorted(path for path in folder.glob("*") if path.suffix != ".safetensors" and path.is_file())
     return _read(folder, trust_remote_code, tuple((path.name, path.stat().st_mtime_ns) for path in files))
 
@@ -29,8 +29,8 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
         bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
         limit = tokenizer.model_max_length
         if tokenizer.pad_token is None and tokenizer.eos_token is not None:
-            tokenizer.pad_token = tokenizer.eos_token  # decoders often have none; what stands there is never attended
-    except BaseException as error:  # transformers raises whatever its parsers do, and Rust's panic is no Exception
+            tokenizer.pad_token = tokenizer.eos_token  # many decoders have none; padding is masked
+    except BaseException as error:  # parsers raise errors of all kinds; a Rust panic is no Exception
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise BadData(f"encoder {folder}: its tokenizer cannot be used: {first_line(error)}") from None
@@ -45,22 +45,19 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
 
 
 def own_ids(tokenizer: Any, texts: Sequence[str]) -> Ids:
-    """Ids of each text without special ones, uncut; not to be changed, for they are kept.
-
-    The jobs of a seed train on the same subsets, and all jobs are scored on the same sentences.
-    """
-    return _ids(tokenizer, texts) if len(texts) > MOST else _kept(tokenizer, tuple(texts))
+    """Return the ids of each text, uncut and without special tokens; cached, so they must not be changed."""
+    return _ids(tokenizer, texts) if len(texts) > MOST else _cached_ids(tokenizer, tuple(texts))
 
 
 @functools.lru_cache(maxsize=4)
-def _kept(tokenizer: Any, texts: tuple[str, ...]) -> Ids:
+def _cached_ids(tokenizer: Any, texts: tuple[str, ...]) -> Ids:
     return _ids(tokenizer, texts)
 
 
 def _ids(tokenizer: Any, texts: Sequence[str]) -> Ids:
     if not tokenizer.is_fast:
         return tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]  # type: ignore[no-any-return]
-    backend = tokenizer.backend_tokenizer  # without positions and batches, which are not used
+    backend = tokenizer.backend_tokenizer  # faster than the tokenizer, which also returns offsets
     backend.no_truncation()
     backend.no_padding()
-    return [found.ids for found in backend.encode_batch_fast(list(texts), add_special_tokens=False)]
+    return [encoding.ids for encoding in backend.encode_batch_fast(list(texts), add_special_tokens=False)]

@@ -148,7 +148,7 @@ def _repeats(sentences: Sequence[str]) -> list[str]:
 
 def _smaller(encoder: Encoder) -> list[str]:
     """What a record must say of how it was scored: other batches round otherwise, in the seventh digit."""
-    return [f"scored in batches {encoder.smaller} times smaller, for want of memory"] if encoder.smaller > 1 else []
+    return [f"scored in batches {encoder.reduction} times smaller, for want of memory"] if encoder.reduction > 1 else []
 
 
 def _check(job: Job, corpus: Corpus) -> None:

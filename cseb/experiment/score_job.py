@@ -66,7 +66,7 @@ def scored_checkpoints(job: Job, built: Built, trained: Trained, tasks: list[tup
     if "both" not in kept:
         kept["both"] = _both(encoder, trained, tasks)
     found = kept["both"]
-    if encoder.smaller > 1:  # for want of memory: the record of this job says so, the others would not
+    if encoder.reduction > 1:  # for want of memory: the record of this job says so, the others would not
         kept.clear()
     return found
 

@@ -50,13 +50,13 @@ def test_padding_is_left_out(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, mode: 
     pooling = models.Pooling(transformer.get_embedding_dimension(), mode)
     model = library.SentenceTransformer(modules=[transformer, pooling], device="cpu")
     model.save("st")
-    packed, walked = list[int](), packing._walked
+    packed, walked = list[int](), packing._forward
 
     def watched(backbone: Any, sentences: packing.Packed, layers: bool) -> Any:
         packed.append(len(sentences.ids))
         return walked(backbone, sentences, layers)
 
-    monkeypatch.setattr(packing, "_walked", watched)
+    monkeypatch.setattr(packing, "_forward", watched)
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:

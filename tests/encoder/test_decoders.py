@@ -132,7 +132,7 @@ def test_what_parts_may_know_of_decoders(decoder: Decoder, family: str) -> None:
     assert shape.family.pooler == "last"
     assert shape.dropout == (0.1 if family in ("opt", "gpt2") else 0.0)
     for method, reason in (
-        ("cls", "a decoder, trained with each token blind to those behind it; take \\+last"),
+        ("cls", "a decoder, trained with causal attention; take \\+last"),
         ("promptbert", r"no mask token"),
         ("simcse+last+mlm+recipe(dropout=0.1)", "no mask token"),
         ("simcse+last+embedding_edits(second=token_cutoff)", "an embedding layer that can be reached"),

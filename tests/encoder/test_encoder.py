@@ -111,14 +111,14 @@ def test_when_memory_runs_out_smaller_batches_are_tried_once(tiny: Tiny) -> None
     before = one.embed(sentences)
     tried = run_out(one, times=1)
     assert np.allclose(one.embed(sentences), before, atol=1e-6)
-    assert one.smaller == 4
+    assert one.reduction == 4
     assert tried[1] == tried[0] // 4
     run_out(one, times=1)
     with pytest.raises(torch.OutOfMemoryError):
         one.embed(sentences)
 
 
-def test_two_threads_take_batches_side_by_side_and_change_no_bit(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_threads_encode_batches_in_parallel_to_equal_bits(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cseb.encoder.encoder.TOKENS_PER_BATCH", {"cpu": 16})
     one, before, seen = encoder(tiny("bert")), torch.get_num_threads(), set[tuple[int, int]]()
     whole = one.pool

@@ -85,13 +85,13 @@ def gradients(model: Any, found: Any, mask: Tensor) -> dict[str, Tensor]:
 def packs(model: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Numbers of tokens that are packed from now on."""
     seen: list[int] = []
-    walked = packing._walked
+    walked = packing._forward
 
     def watched(backbone: Any, packed: Any, layers: bool) -> Any:
         seen.append(len(packed.ids))
         return walked(backbone, packed, layers)
 
-    monkeypatch.setattr(packing, "_walked", watched)
+    monkeypatch.setattr(packing, "_forward", watched)
     return seen
 
 
@@ -100,7 +100,7 @@ def test_states_layers_and_maps_are_those_of_the_padded_batch(family: str, monke
     model = made(family)
     ids, mask = batch(model)
     theirs = library(model, ids, mask)
-    assert packing._walkable(model)
+    assert packing._supported(model)
     seen = packs(model, monkeypatch)
     ours = outputs(model, ids, mask, layers=True, maps=True)
     assert seen == [sum(LENGTHS)]
@@ -131,7 +131,7 @@ def test_padding_that_is_read_is_as_the_library_has_it(family: str, monkeypatch:
     model = made(family)
     ids, mask = batch(model)
     theirs = library(model, ids, mask)
-    assert packing._walkable(model)
+    assert packing._supported(model)
     seen = packs(model, monkeypatch)
     ours = outputs(model, ids, mask, padding=True, layers=True, maps=True)
     assert seen == [ids.numel()]

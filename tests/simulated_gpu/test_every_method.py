@@ -75,7 +75,7 @@ def test_what_trains_nothing_is_moved_too(tiny: Tiny, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted({*TRAINED} - {*OWN_DROPOUT}))
 def test_the_first_loss_is_that_of_a_cpu(tiny: Tiny, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "_walkable", lambda backbone: False)  # a GPU computes padded batches
+    monkeypatch.setattr(packing, "_supported", lambda backbone: False)  # a GPU computes padded batches
     first = f"{SHORT},precision=fp32)+recipe(steps=1,eval_every=1,learning_rate=3e-3)"
     here, there = (trained(tiny, name, first, where).curve[0][1] for where in (device.NAME, "cpu"))
     assert here == pytest.approx(there, rel=1e-5)

@@ -74,7 +74,7 @@ def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
 ) -> None:
     still = f"{SMALL}+recipe(steps=2,eval_every=1,dropout=1e-9)"  # none is dropped
     packed = trained(tiny, name, still).curve
-    monkeypatch.setattr(packing, "_walkable", lambda backbone: False)
+    monkeypatch.setattr(packing, "_supported", lambda backbone: False)
     padded = trained(tiny, name, still).curve
     assert packed[0][1] == pytest.approx(padded[0][1], rel=1e-4)
     assert packed[1][1] == pytest.approx(padded[1][1], rel=1e-2)  # AdamW's first step makes much of rounding
