@@ -13,13 +13,14 @@ from platformdirs import user_cache_path
 from cseb.data.bounded import read_lines
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Count
+from cseb.parts.base import BasePart
 
 LENGTH = 128  # tokens of a translation at most
 BATCH = 32  # sentences translated at once
 SAVED = 64  # batches between two writes of the cache
 
 
-class BackTranslation:
+class BackTranslation(BasePart):
     """The sentence, and its translation into another language and back.
 
     forward, backward: sequence-to-sequence models, from the hub or a local folder; beams: width of their search. cache:
@@ -28,18 +29,19 @@ class BackTranslation:
     share. Source: MSSE, section 3 (English-German-English). Raises: BadData if a model cannot be loaded.
     """
 
-    preset: ClassVar = {  # MSSE, section 3; it names no models
-        "forward": "Helsinki-NLP/opus-mt-en-de",
-        "backward": "Helsinki-NLP/opus-mt-de-en",
-        "beams": 4,
-        "cache": "",
-    }
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"forward": "model", "backward": "model"}
     requires: ClassVar[str] = "translators"
     views = 2
 
-    def __init__(self, forward: str, backward: str, beams: Count, cache: str) -> None:
+    # MSSE, section 3; it names no models
+    def __init__(
+        self,
+        forward: str = "Helsinki-NLP/opus-mt-en-de",
+        backward: str = "Helsinki-NLP/opus-mt-de-en",
+        beams: Count = 4,
+        cache: str = "",
+    ) -> None:
         for name, model in (("forward", forward), ("backward", backward)):
             if not model:
                 raise BadSpec(f"back_translation: {name} is {model!r}; it must name a translation model or its folder")

@@ -87,6 +87,34 @@ def check_needs(slot: str, name: str, part: Any, shape: Shape | None) -> None:
         )
 
 
+def check_mask_token(name: str, shape: Shape) -> None:
+    """Raise BadSpec if the tokenizer of the encoder has no mask token."""
+    if not shape.mask_token:
+        raise BadSpec(f"{name}: this encoder's tokenizer has no mask token; take a method without {name}")
+
+
+def check_masked_lm(name: str, shape: Shape) -> None:
+    """Raise BadSpec if the files of the encoder contain no masked-LM head."""
+    if not shape.language:
+        raise BadSpec(
+            f"{name}: this encoder's files have no masked-LM head; take a method without {name}, or its full files"
+        )
+
+
+def check_dropout(name: str, shape: Shape) -> None:
+    """Raise BadSpec if the encoder has no dropout, which has to make the views differ."""
+    if shape.dropout == 0:
+        raise BadSpec(
+            f"{name}: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
+        )
+
+
+def check_attention(name: str, shape: Shape) -> None:
+    """Raise BadSpec if the self-attention modules of the encoder cannot be changed."""
+    if not shape.open_attention:
+        raise BadSpec(f"{name}: this encoder's self-attention cannot be reached; take BERT, RoBERTa or their like")
+
+
 def check_scalar(name: str, value: Any) -> None:
     """Raise BadSpec if the value of a term is not a tensor of one number."""
     if not isinstance(value, Tensor):

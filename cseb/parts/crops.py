@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from cseb.encoder.interface import Pieces, Shape
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import Count, Rate
+from cseb.parts.base import BasePart
 from cseb.text import quantity
 from cseb.words import split_words
 
@@ -30,7 +31,7 @@ def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, in
     return start, start + length
 
 
-class Crop:
+class Crop(BasePart):
     """The sentence, or a crop of it, and another crop: a random run of its words, drawn anew at every step.
 
     first: what the first view is, "whole" or "crop". least, most: share of the units that a crop holds, drawn evenly
@@ -40,16 +41,16 @@ class Crop:
     one sentence is ours. Raises: BadSpec on an encoder whose tokenizer does not say where words start.
     """
 
-    preset: ClassVar = {"first": "whole", "least": 0.3, "most": 0.7, "shortest": 3, "unit": "word"}
     views = 2
 
     def __init__(
         self,
-        first: Literal["whole", "crop"],
-        least: Rate,
-        most: float,
-        shortest: Count,
-        unit: Literal["word", "token"],
+        first: Literal["whole", "crop"] = "whole",
+        least: Rate = 0.3,
+        most: float = 0.7,
+        shortest: Count = 3,
+        unit: Literal["word", "token"] = "word",
+        *,
         shape: Shape,
     ) -> None:
         self.first, self.shortest, self.pieces = first, shortest, shape.pieces if unit == "word" else None

@@ -34,13 +34,10 @@ def dropout_at(backbone: nn.Module, rate: float) -> Iterator[None]:
 @contextmanager
 def positions_at(backbone: nn.Module, places: Tensor) -> Iterator[None]:
     """Set the positions (N, T) of the tokens within this context."""
-    hook = backbone.register_forward_pre_hook(
+    with backbone.register_forward_pre_hook(
         lambda module, inputs, options: (inputs, {**options, "position_ids": places}), with_kwargs=True
-    )
-    try:
+    ):
         yield
-    finally:
-        hook.remove()
 
 
 class AtRate:
@@ -98,11 +95,8 @@ class Cutoff:
     def __call__(self, encoder: Encoder, ids: Tensor, mask: Tensor, content: Tensor, anchor: Tensor) -> EncodedView:
         """Encode B sentences."""
         embeddings: Any = encoder.backbone.embeddings
-        hook = embeddings.register_forward_hook(lambda module, inputs, states: self._cut(states, mask))
-        try:
+        with embeddings.register_forward_hook(lambda module, inputs, states: self._cut(states, mask)):
             view: EncodedView = encoder(ids, mask, content, anchor)
-        finally:
-            hook.remove()
         return view
 
     def _cut(self, states: Tensor, mask: Tensor) -> Tensor:

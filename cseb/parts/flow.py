@@ -14,6 +14,7 @@ from torch.optim import AdamW
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Between, Count, Positive, Size
+from cseb.parts.base import ModulePart
 
 SPREAD = 1e-6  # added to deviations, so that a coordinate that never changes can be divided by its own
 DRAWN = 0.05  # deviation of new weights, as in Glow
@@ -156,7 +157,7 @@ def log_normal(x: Tensor) -> Tensor:
     return -(x.square() + math.log(2 * math.pi)).sum(dim=1) / 2
 
 
-class Flow(nn.Module):
+class Flow(ModulePart):
     """Normalizing flow fitted on the subset's vectors; the encoder is unchanged and cosines are those of z.
 
     levels, depth, width: of the Glow, width being that of its couplings. steps of AdamW with batch_size vectors, all at
@@ -166,34 +167,25 @@ class Flow(nn.Module):
     BadSpec on an encoder too narrow for the levels.
     """
 
-    preset: ClassVar = {  # BERT-flow release; one epoch of 10^6 sentences; held_out and every are ours
-        "levels": 3,
-        "depth": 3,
-        "width": 32,
-        "steps": 31_250,
-        "batch_size": 32,
-        "learning_rate": 1e-3,
-        "held_out": 0.1,
-        "every": 250,
-    }
     version: ClassVar[int] = 3
     of_encoder_width: ClassVar[bool] = True
     requires: ClassVar[str] = "a fit afterwards"
 
+    # BERT-flow release; one epoch of 10^6 sentences; held_out and every are ours
     def __init__(
         self,
-        levels: Count,
-        depth: Count,
-        width: Count,
-        steps: Size,
-        batch_size: Annotated[int, AtLeast(2)],
-        learning_rate: Positive,
-        held_out: Annotated[float, Between(0, 0.5)],
-        every: Count,
+        levels: Count = 3,
+        depth: Count = 3,
+        width: Count = 32,
+        steps: Size = 31_250,
+        batch_size: Annotated[int, AtLeast(2)] = 32,
+        learning_rate: Positive = 1e-3,
+        held_out: Annotated[float, Between(0, 0.5)] = 0.1,
+        every: Count = 250,
+        *,
         shape: Shape,
         run_seed: int,
     ) -> None:
-        super().__init__()
         if 2**levels > shape.width:
             most = shape.width.bit_length() - 1
             raise BadSpec(f"flow: levels is {levels}, and this encoder's width of {shape.width} has at most {most}")

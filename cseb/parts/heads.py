@@ -12,6 +12,7 @@ from cseb.encoder.autocast import in_full
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec, whole
 from cseb.methods.option_types import Count, Positive
+from cseb.parts.base import ModulePart
 
 SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: what float32 can tell from 0
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
@@ -44,7 +45,7 @@ def times_width(value: int | str, width: int, what: str) -> int:
     return whole(1, value, what)
 
 
-class NoHead(nn.Module):
+class NoHead(ModulePart):
     """The pooled vector itself, without a head."""
 
     keep = False
@@ -54,17 +55,16 @@ class NoHead(nn.Module):
         return h
 
 
-class Linear(nn.Module):
+class Linear(ModulePart):
     """W h + b.
 
     Source: the projector of MSSE's code.
     """
 
-    preset: ClassVar = {"keep": False}  # MSSE release
     version: ClassVar[int] = 2
 
-    def __init__(self, keep: bool, shape: Shape) -> None:
-        super().__init__()
+    # MSSE release
+    def __init__(self, keep: bool = False, *, shape: Shape) -> None:
         self.keep = keep
         self.dense = new_linear(shape.width)
 
@@ -73,17 +73,16 @@ class Linear(nn.Module):
         return self.dense(h)  # type: ignore[no-any-return]
 
 
-class MLP(nn.Module):
+class MLP(ModulePart):
     """tanh(W h + b).
 
     Source: Gao et al. 2021, section 6.3; dropped at test without supervision, kept with it.
     """
 
-    preset: ClassVar = {"keep": False}  # SimCSE, unsupervised: in training only
     version: ClassVar[int] = 2
 
-    def __init__(self, keep: bool, shape: Shape) -> None:
-        super().__init__()
+    # SimCSE, unsupervised: in training only
+    def __init__(self, keep: bool = False, *, shape: Shape) -> None:
         self.keep = keep
         self.dense = new_linear(shape.width)
 
@@ -92,7 +91,7 @@ class MLP(nn.Module):
         return tanh(self.dense(h))
 
 
-class LayersHead(nn.Module):
+class LayersHead(ModulePart):
     """Base of heads that are a sequence of layers, in training only."""
 
     keep = False
@@ -120,11 +119,10 @@ class BarlowProjector(LayersHead):
     2021, section 2.2.
     """
 
-    preset: ClassVar = {"width": 4096}  # SCD release
     version: ClassVar[int] = 2
 
-    def __init__(self, width: Count, shape: Shape) -> None:
-        super().__init__()
+    # SCD release
+    def __init__(self, width: Count = 4096, *, shape: Shape) -> None:
         self.width = width
         self.layers = nn.Sequential(
             *(new_linear(shape.width, width), BatchNorm(width), nn.ReLU()),
@@ -140,11 +138,10 @@ class BNMLP(LayersHead):
     views of a batch at once, where they are one pass. Source: Chuang et al. 2022 (DiffCSE); authors' code.
     """
 
-    preset: ClassVar = {"inner": "2x"}  # DiffCSE release: twice the encoder's width
     version: ClassVar[int] = 2
 
-    def __init__(self, inner: int | str, shape: Shape) -> None:
-        super().__init__()
+    # DiffCSE release: twice the encoder's width
+    def __init__(self, inner: int | str = "2x", *, shape: Shape) -> None:
         between = times_width(inner, shape.width, "bn_mlp: inner")
         self.layers = nn.Sequential(
             *(new_linear(shape.width, between, bias=False), BatchNorm(between), nn.ReLU()),
@@ -158,11 +155,10 @@ class GELUMLP(LayersHead):
     width: of both. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
 
-    preset: ClassVar = {"width": 4096}  # SG-OPT release
     version: ClassVar[int] = 3
 
-    def __init__(self, width: Count, shape: Shape) -> None:
-        super().__init__()
+    # SG-OPT release
+    def __init__(self, width: Count = 4096, *, shape: Shape) -> None:
         self.layers = nn.Sequential(new_linear(shape.width, width), nn.GELU(), new_linear(width), nn.GELU())
 
 
@@ -205,19 +201,18 @@ def whiten_groups(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tens
     return white[:, order.argsort()]
 
 
-class GroupWhiten(nn.Module):
+class GroupWhiten(ModulePart):
     """Whitening over the batch in random groups of features, then tanh(W h + b); in training only.
 
     groups: how many, drawn anew at every call. epsilon: added to variances. In float32 or better. Source: Zhuo et al.
     2023 (WhitenedCSE); authors' code. Raises: BadSpec if the width is no multiple of groups.
     """
 
-    preset: ClassVar = {"groups": 128, "epsilon": 1e-5}  # WhitenedCSE; epsilon is ours
     version: ClassVar[int] = 2
     keep = False
 
-    def __init__(self, groups: Count, epsilon: Positive, shape: Shape) -> None:
-        super().__init__()
+    # WhitenedCSE; epsilon is ours
+    def __init__(self, groups: Count = 128, epsilon: Positive = 1e-5, *, shape: Shape) -> None:
         self.groups, self.epsilon = groups, epsilon
         if shape.width % groups:
             raise BadSpec(f"group_whiten: {groups} groups of {shape.width} features; take a divisor of {shape.width}")
@@ -229,19 +224,18 @@ class GroupWhiten(nn.Module):
         return tanh(self.dense(whiten_groups(h, order, self.groups, self.epsilon)))
 
 
-class ReLUMLP(nn.Module):
+class ReLUMLP(ModulePart):
     """Linear, ReLU, linear, without biases, then length 1; in training only. Layers start as BERT's.
 
     width: what it gives. rate: its learning rate, times that of the recipe. Source: Zhang et al. 2022 (VaSCL); authors'
     code, whose library draws what a checkpoint lacks so.
     """
 
-    preset: ClassVar = {"width": 128, "rate": 100.0}  # VaSCL release
     version: ClassVar[int] = 2
     keep = False
 
-    def __init__(self, width: Count, rate: Positive, shape: Shape) -> None:
-        super().__init__()
+    # VaSCL release
+    def __init__(self, width: Count = 128, rate: Positive = 100.0, *, shape: Shape) -> None:
         self.rate = rate
         self.layers = nn.Sequential(
             new_linear(shape.width, bias=False), nn.ReLU(), new_linear(shape.width, width, bias=False)
@@ -259,28 +253,25 @@ class Paraphraser(LayersHead):
     torch has them. Source: Wang et al. 2023 (CLSEP), authors' code.
     """
 
-    preset: ClassVar = {"inner": 4096, "neck": 512}  # CLSEP release
-
-    def __init__(self, inner: Count, neck: Count, shape: Shape) -> None:
-        super().__init__()
+    # CLSEP release
+    def __init__(self, inner: Count = 4096, neck: Count = 512, *, shape: Shape) -> None:
         self.layers = nn.Sequential(
             *(nn.Linear(shape.width, inner), nn.Tanh(), nn.Linear(inner, inner), nn.Tanh(), nn.Linear(inner, inner)),
             *(nn.Linear(inner, neck), nn.Tanh(), nn.Linear(neck, inner)),
         )
 
 
-class Project(nn.Module):
+class Project(ModulePart):
     """W h + b, of `width` coordinates, optionally with tanh; kept at test.
 
     activation: "tanh", which bounds every number by 1, or "none". Source: Limkonchotiwat et al. 2022 (ConGen), its
     authors' code: a linear layer to the teacher's width and tanh, behind mean pooling.
     """
 
-    preset: ClassVar = {"width": 1024, "activation": "tanh"}  # ConGen release, its RoBERTa-large
     keep = True
 
-    def __init__(self, width: Count, activation: Literal["tanh", "none"], shape: Shape) -> None:
-        super().__init__()
+    # ConGen release, its RoBERTa-large
+    def __init__(self, width: Count = 1024, activation: Literal["tanh", "none"] = "tanh", *, shape: Shape) -> None:
         self.dense, self.activation = new_linear(shape.width, width), activation
 
     def forward(self, h: Tensor) -> Tensor:

@@ -1,14 +1,15 @@
-"""View makers for corpora whose lines contain several texts, separated by TABs: labelled pairs and triples."""
+"""View makers for corpora whose lines contain several texts, separated by TABs: pairs, rated pairs and triples."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import ClassVar
 
-from cseb.data.lines import columns
+from cseb.data.lines import columns, rated_pairs
+from cseb.parts.base import BasePart
 
 
-class Triples:
+class Triples(BasePart):
     """Lines "anchor TAB positive TAB hard negative": premise, entailed and contradicting sentence.
 
     Source: Gao et al. 2021, eq. 5 and table 4. Raises: BadData on a line that is no triple.
@@ -35,7 +36,7 @@ class GeneratedTriples(Triples):
     requires: ClassVar[str] = "triples that a language model wrote"
 
 
-class Pairs:
+class Pairs(BasePart):
     """Lines "anchor TAB positive": question and answer, or a triple whose hard negative is left out.
 
     Source: Gao et al. 2021, table 4 (entailment pairs); Tan et al. 2022, table 2 (question and answer). Raises:
@@ -51,3 +52,25 @@ class Pairs:
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """Return N anchors and N positives."""
         return tuple(columns(sentences, (2, 3), "pairs (anchor TAB positive)"))
+
+
+class RatedPairs(BasePart):
+    """Lines "left TAB right TAB score": two texts, and a rating that is higher the more similar they are.
+
+    Source: Cer et al. 2017 (STS-B) for the form. Raises: BadData on a line of another form.
+    """
+
+    data_seen: ClassVar[str] = "labels"
+    columns: ClassVar[tuple[int, ...]] = (3,)
+    roles: ClassVar[tuple[str, ...]] = ("left", "right", "score")
+    requires: ClassVar[str] = "rated pairs"
+    line_check: ClassVar[str] = "cseb.data.lines:check_ratings"
+    views = 2
+
+    def __init__(self) -> None:
+        self.scores: list[float] | None = None
+
+    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
+        """Return N left and N right texts; store their ratings in `scores`."""
+        left, right, self.scores = rated_pairs(sentences)
+        return left, right

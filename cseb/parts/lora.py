@@ -14,6 +14,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec, did_you_mean
 from cseb.methods.option_types import Count, Positive
+from cseb.parts.base import BasePart
 from cseb.parts.tuning import layers_of, meta_backbone
 
 # The maps to queries and to values, as families call them.
@@ -41,12 +42,12 @@ class LowRank(nn.Module):
 
 def linear_layers(backbone: nn.Module, layers: int) -> Iterator[tuple[str, nn.Linear]]:
     """Yield every linear layer inside the layers of a backbone, with the last component of its name."""
-    for name, module in (layers_of(backbone, layers) or nn.ModuleList()).named_modules():
+    for name, module in layers_of(backbone, layers, "lora").named_modules():
         if isinstance(module, nn.Linear):
             yield name.rpartition(".")[2], module
 
 
-class LoRA:
+class LoRA(BasePart):
     """Low-rank updates of some linear layers are trained, all other weights are frozen.
 
     rank: of each change. alpha: alpha / rank times the change is added. targets: "qv", the maps to queries and values,
@@ -56,12 +57,16 @@ class LoRA:
     et al. 2021 (LoRA); sizes from section 4. Raises: BadSpec on a name that is not there, or where no layer has one.
     """
 
-    preset: ClassVar = {"rank": 8, "alpha": 16.0, "targets": "qv"}
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     adds_weights = True
 
     def __init__(
-        self, rank: Count, alpha: Positive, targets: Literal["qv", "all"] | tuple[str, ...], shape: Shape
+        self,
+        rank: Count = 8,
+        alpha: Positive = 16.0,
+        targets: Literal["qv", "all"] | tuple[str, ...] = "qv",
+        *,
+        shape: Shape,
     ) -> None:
         self.rank, self.scale, self.layers, self.targets = rank, alpha / rank, shape.layers, targets
         if (backbone := meta_backbone(shape.folder)) is None:
@@ -71,9 +76,8 @@ class LoRA:
             if name not in names:
                 raise BadSpec(f"lora: this encoder has no linear layer called {name!r}; {did_you_mean(name, names)}")
         if not any(map(self._is_target, names)):
-            choices = ", ".join(names) or "none that can be told apart"
             raise BadSpec(
-                f"lora: targets is {targets!r}, this encoder's linear layers are {choices}; name some of these"
+                f"lora: targets is {targets!r}, this encoder's linear layers are {', '.join(names)}; name some of these"
             )
 
     def _is_target(self, name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from cseb.encoder.interface import EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Rate
 from cseb.parts import EVERYTHING, LossInputs, NeedsPrecomputedTargets, NeedsSetup, Queued, Term
+from cseb.parts.base import BasePart
 
 VECTORS = frozenset({"h", "z"})
 WHOLE = frozenset({"layers", "attentions", "language", "head", "peer"})  # a term that reads these knows full vectors
@@ -41,7 +42,7 @@ def truncated(step: LossInputs, width: int, targets: bool) -> LossInputs:
     return replace(step, views=list(map(cut, step.views)), edits=list(map(cut, step.edits)), queue=queue, frozen=frozen)
 
 
-class Matryoshka:
+class Matryoshka(BasePart):
     """Sum every term of sentence vectors over several widths: prefixes of each vector, and the full vector.
 
     widths: () is the full one, its half, quarter and eighth. weights: of each, () for 1 each. Terms that read layers,
@@ -51,9 +52,7 @@ class Matryoshka:
     cut, or with a head that is dropped at test: its first numbers would be nobody's.
     """
 
-    preset: ClassVar = {"widths": (), "weights": ()}
-
-    def __init__(self, widths: tuple[Count, ...], weights: tuple[Rate, ...], shape: Shape) -> None:
+    def __init__(self, widths: tuple[Count, ...] = (), weights: tuple[Rate, ...] = (), *, shape: Shape) -> None:
         self.widths, self.weights = widths, weights
         if len(set(widths)) < len(widths):
             raise BadSpec(f"matryoshka: widths is {widths!r}; write different numbers, such as (128, 64)")

@@ -12,6 +12,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Rate
 from cseb.parts import Queued
+from cseb.parts.base import BasePart
 
 SMALL = 4  # a subset below this many queues meets its own old keys too often
 
@@ -21,12 +22,12 @@ def momentum_update(copy: Tensor, online: Tensor, momentum: float) -> None:
     copy.lerp_(online, 1 - momentum)
 
 
-def push(queue: Tensor, new: Tensor, size: int) -> Tensor:
-    """Return `new` (B, ...) in front of `queue` (K, ...), cut to `size`."""
-    return torch.cat([new, queue])[:size]
+def push(queue: Tensor | None, new: Tensor, size: int) -> Tensor:
+    """Return `new` (B, ...) in front of `queue` (K, ...), if there is one, cut to `size`."""
+    return (new if queue is None else torch.cat([new, queue]))[:size]
 
 
-class Queue:
+class Queue(BasePart):
     """Queue of the last `size` sentences' vectors from a momentum copy of the encoder.
 
     The copy starts from the loaded weights and follows with `momentum` after every optimiser step, its own dropout at
@@ -34,11 +35,13 @@ class Queue:
     key; "auto" means so in subsets below four queues. Source: Klein & Nabi 2023, section 3.1; He et al. 2020.
     """
 
-    preset: ClassVar = {"size": 384, "momentum": 0.995, "dropout": 0.3, "mask_self": "auto"}  # miCSE, section 3.1
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "momentum copy"
 
-    def __init__(self, size: Count, momentum: Rate, dropout: Rate, mask_self: bool | Literal["auto"]) -> None:
+    # miCSE, section 3.1
+    def __init__(
+        self, size: Count = 384, momentum: Rate = 0.995, dropout: Rate = 0.3, mask_self: bool | Literal["auto"] = "auto"
+    ) -> None:
         self.size, self.momentum, self.dropout = size, momentum, dropout
         self.mask_self = mask_self
 
@@ -80,5 +83,4 @@ class Queue:
             momentum_update(copy, online, self.momentum)
         pooled = encoder.pool(self.copy, *(distributed.own(field) for field in (ids, mask, anchor)))
         keys = encoder.project(distributed.gather(pooled, len(ids))).detach()
-        self.keys = keys[: self.size] if self.keys is None else push(self.keys, keys, self.size)
-        self.sids = sids[: self.size] if self.sids is None else push(self.sids, sids, self.size)
+        self.keys, self.sids = push(self.keys, keys, self.size), push(self.sids, sids, self.size)

@@ -9,10 +9,11 @@ from torch import nn
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import POOLED, Shape
+from cseb.parts.base import BasePart
 from cseb.parts.poolers import CLSPooler
 
 
-class SecondEncoder:
+class SecondEncoder(BasePart):
     """A copy of the encoder with its own weights encodes every view but the first.
 
     Both start from the same weights and both are trained; gradients never cross. The dev set chooses between the two
@@ -29,7 +30,7 @@ class SecondEncoder:
         return encoder.sibling()
 
 
-class PeerEncoder:
+class PeerEncoder(BasePart):
     """A copy of the encoder with its own weights and the shared head encodes every view too.
 
     It has every term too and is compared with the encoder by terms of two networks; at test it is gone. pooler:
@@ -38,12 +39,14 @@ class PeerEncoder:
     authors' code. Raises: BadSpec if there is no pre-trained pooler.
     """
 
-    preset: ClassVar = {"pooler": "auto", "attention_mask": True}  # PCL release, its missing mask put right
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "second encoder"
     peer: ClassVar[bool] = True
 
-    def __init__(self, pooler: Literal["auto", "pretrained", "same"], attention_mask: bool, shape: Shape) -> None:
+    # PCL release, its missing mask put right
+    def __init__(
+        self, pooler: Literal["auto", "pretrained", "same"] = "auto", attention_mask: bool = True, *, shape: Shape
+    ) -> None:
         pretrained = pooler == "pretrained" or (pooler == "auto" and shape.pooled)
         self.pooler = CLSPooler(shape) if pretrained else None
         self.needs = frozenset({POOLED} if pretrained else ())

@@ -14,7 +14,8 @@ from cseb.encoder.interface import Shape, Text
 from cseb.errors import BadSpec
 from cseb.methods.spec import Method
 from cseb.parts import EarlyStopping, Embed
-from cseb.parts.component_removal import main_directions
+from cseb.parts.base import BasePart
+from cseb.parts.postprocessing import main_directions
 
 
 def signed_directions(vectors: Tensor, width: int) -> Tensor:
@@ -35,7 +36,7 @@ def to_width(views: Sequence[Tensor], width: int) -> list[Tensor]:
     return [(view.double() @ directions).to(view.dtype) for view in views]
 
 
-class OutsideTeacher:
+class OutsideTeacher(BasePart):
     """The frozen teacher is an external encoder; nothing is trained first.
 
     encoder: a folder, a hub name, `st:FOLDER`, `glove:FILE`, or a file of sentence vectors (.npz). pooler: of a folder
@@ -47,14 +48,15 @@ class OutsideTeacher:
     Raises: BadSpec without a name.
     """
 
-    preset: ClassVar = {"encoder": "", "pooler": "", "width": "student"}
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"encoder": "embedder"}
     requires: ClassVar[str] = "teacher from elsewhere"
     until: EarlyStopping | None = None
     with_head = False
 
-    def __init__(self, encoder: str, pooler: str, width: Literal["student", "own"], shape: Shape) -> None:
+    def __init__(
+        self, encoder: str = "", pooler: str = "", width: Literal["student", "own"] = "student", *, shape: Shape
+    ) -> None:
         if not encoder:
             raise BadSpec('outside_teacher: encoder is missing; write outside_teacher(encoder="./my-teacher")')
         self.encoder, self.pooler, self.own_width, self.width = encoder, pooler, width == "own", shape.width

@@ -3,17 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
 
 from cseb.encoder.interface import ATTENTIONS, LAYERS, EncodedView, Pieces, Shape, Text
-from cseb.errors import BadSpec
+from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import AtLeast, Count
 from cseb.parts import Term
-from cseb.parts.clause_splitting import STRATEGIES, Strategy, clauses, read_units
-from cseb.parts.heads import INITIAL_SPREAD
+from cseb.parts.base import BasePart, ModulePart
+from cseb.parts.heads import start_as_bert
+from cseb.parts.views import read_columns
+
+Triple = tuple[Sequence[str], Sequence[str], Sequence[str]]
+
+SHORTEST = 2  # words of a clause
+# Words that open a clause in English: conjunctions, relative pronouns, and the commonest subordinators.
+OPENERS = frozenset(
+    {
+        "and", "but", "or", "nor", "so", "yet", "because", "since", "although", "though", "while", "whereas",
+        "unless", "until", "when", "where", "whenever", "wherever", "which", "who", "whose", "whom", "that",
+        "if", "as", "after", "before", "once", "than",
+    }
+)  # fmt: skip
+
+
+def clauses(sentence: str) -> list[str]:
+    """Split a sentence into clauses by rule: after , ; : and dashes, and before a word that opens a clause.
+
+    A cut that would leave fewer than two words on either side is not made. Joined by blanks, the clauses are the words
+    of the sentence again.
+    """
+    words = sentence.split()
+    parts: list[list[str]] = [[]]
+    for place, word in enumerate(words):
+        behind = place > 0 and (words[place - 1][-1] in ",;:" or words[place - 1] in ("-", "--", "–", "—"))
+        opens = word.lower().strip("\"'(") in OPENERS
+        if (behind or opens) and len(parts[-1]) >= SHORTEST and len(words) - place >= SHORTEST:
+            parts.append([])
+        parts[-1].append(word)
+    return [" ".join(clause) for clause in parts if clause]
+
+
+def adjacent(units: Sequence[str]) -> list[Triple]:
+    """Return disjoint pairs: (e1 e2, e1, e2), (e3 e4, e3, e4), ... Source: Chanchani & Huang 2023, table 2."""
+    return [_pair(units, at) for at in range(0, len(units) - 1, 2)]
+
+
+def overlapping(units: Sequence[str]) -> list[Triple]:
+    """Return all neighbouring pairs: (e1 e2, e1, e2), (e2 e3, e2, e3), ... Source: Chanchani & Huang 2023, table 2."""
+    return [_pair(units, at) for at in range(len(units) - 1)]
+
+
+def subsuming(units: Sequence[str]) -> list[Triple]:
+    """Return every run of two units or more, with its halves, recursively. Source: Chanchani & Huang 2023, table 2."""
+    if len(units) < 2:
+        return []
+    left, right = units[: len(units) // 2], units[len(units) // 2 :]
+    return [(units, left, right), *subsuming(left), *subsuming(right)]
+
+
+Strategy = Literal["none", "adjacent", "overlapping", "subsuming"]
+STRATEGIES: dict[Strategy, Callable[[Sequence[str]], list[Triple]]] = {
+    "none": lambda units: [],
+    "adjacent": adjacent,
+    "overlapping": overlapping,
+    "subsuming": subsuming,
+}
+
+
+def _pair(units: Sequence[str], at: int) -> Triple:
+    return units[at : at + 2], units[at : at + 1], units[at + 1 : at + 2]
+
 
 PieceCount = Annotated[int, AtLeast(2)]
 Side = Literal["positive", "anchor", "both"]  # the view that is composed of parts
@@ -33,7 +96,7 @@ def cut(total: int, starts: Sequence[int], k: int) -> list[slice]:
     return [slice(left, right) for left, right in zip(edges, [*edges[1:], total], strict=True)]
 
 
-class Halves:
+class Halves(BasePart):
     """The sentence, and its word pieces cut into k parts at word starts.
 
     side: which view is composed of the parts: "positive", "anchor" or "both" (two independent passes over the parts).
@@ -43,9 +106,8 @@ class Halves:
     Source: Chanchani & Huang, ACL 2023, tables 1 to 5. Raises: BadSpec if no sentence has k words.
     """
 
-    preset: ClassVar = {"k": 2, "side": "positive", "extra": "none"}  # CompCSE, table 1
-
-    def __init__(self, k: PieceCount, side: Side, extra: Strategy, shape: Shape) -> None:
+    # CompCSE, table 1
+    def __init__(self, k: PieceCount = 2, side: Side = "positive", extra: Strategy = "none", *, shape: Shape) -> None:
         self.k, self.side, self.triples = k, side, STRATEGIES[extra]
         if extra != "none" and k != 2:
             raise BadSpec(f"halves: extra={extra} makes items of two parts and k is {k}; take k=2 or extra=none")
@@ -81,29 +143,34 @@ class Halves:
         return [piece.ids[run] for run in cut(len(piece.ids), piece.starts, self.k)]
 
 
-class UnitHalves:
+def read_units(file: str) -> dict[str, list[str]]:
+    """Read discourse units by sentence, from UTF-8 lines "sentence TAB unit TAB unit ...". Raises: BadSpec, BadData."""
+    if not isinstance(file, str) or not file:
+        raise BadSpec('unit_halves: file is missing; write unit_halves(file="units.tsv"), lines sentence TAB unit ...')
+    units_by_sentence = {}
+    for number, (sentence, *units) in read_columns(Path(file), "unit_halves"):
+        if not (units and all(units)):
+            raise BadData(f"unit_halves: {file} line {number} has no units, or an empty one; write sentence TAB unit")
+        units_by_sentence[sentence] = units
+    return units_by_sentence
+
+
+class UnitHalves(Halves):
     """Halves whose extra items come from discourse units in a file: lines "sentence TAB unit TAB unit ...".
 
     A sentence that the file lacks adds no items. Source: Chanchani & Huang, ACL 2023, table 2 (units from DMRST).
     """
 
-    preset: ClassVar = {"k": 2, "side": "positive", "extra": "subsuming", "file": ""}
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"file": "file"}
     requires: ClassVar[str] = "discourse units"
 
-    def __init__(self, k: PieceCount, side: Side, extra: Strategy, file: str, shape: Shape) -> None:
-        self.halves = Halves(k, side, extra, shape)
-        known = read_units(file)
-        self.halves.units = lambda sentence: known.get(sentence, ())
-        self.groups, self.views = self.halves.groups, self.halves.views
-        self.notes: tuple[str, ...] = ()
-
-    def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[Text], ...]:
-        """Return the views as `Halves` does."""
-        texts = self.halves(sentences)
-        self.notes = self.halves.notes
-        return texts
+    def __init__(
+        self, k: PieceCount = 2, side: Side = "positive", extra: Strategy = "subsuming", file: str = "", *, shape: Shape
+    ) -> None:
+        super().__init__(k, side, extra, shape=shape)
+        units_by_sentence = read_units(file)
+        self.units = lambda sentence: units_by_sentence.get(sentence, ())
 
 
 def first_last(parts: Sequence[Tensor]) -> Tensor:
@@ -127,7 +194,7 @@ TIMES: dict[Aggregate, int] = {
 }  # widths of the vector that a new layer maps to one
 
 
-class Compose(nn.Module):
+class Compose(ModulePart):
     """Compose runs of parts into one view each, and pass only the first coordinates to the terms.
 
     aggregate: how parts become one vector. before_head: the head sees the composed vector (authors' code, figure 1);
@@ -136,15 +203,12 @@ class Compose(nn.Module):
     Source: Chanchani & Huang, ACL 2023, figure 1, tables 3 and 6; sizes of the projections are ours.
     """
 
-    preset: ClassVar = {  # CompCSE's tables 2 to 5 use all coordinates
-        "aggregate": "avg",
-        "before_head": True,
-        "first": None,
-    }
     version: ClassVar[int] = 2
 
-    def __init__(self, aggregate: Aggregate, before_head: bool, first: Count | None, shape: Shape) -> None:
-        super().__init__()
+    # CompCSE's tables 2 to 5 use all coordinates
+    def __init__(
+        self, aggregate: Aggregate = "avg", before_head: bool = True, first: Count | None = None, *, shape: Shape
+    ) -> None:
         self.aggregate = aggregate
         self.before_head = before_head
         self.width = shape.width
@@ -156,8 +220,7 @@ class Compose(nn.Module):
         self.project: nn.Module = nn.Identity()
         if aggregate in TIMES:
             self.project = nn.Linear(TIMES[aggregate] * shape.width, shape.width)
-            nn.init.normal_(self.project.weight, std=INITIAL_SPREAD)
-            nn.init.zeros_(self.project.bias)
+            start_as_bert(self.project)
 
     def check(self, groups: Sequence[int], terms: Sequence[Term], queue: bool) -> None:
         """Raise BadSpec if views, terms or queue are incompatible with composition."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Count, Rate
+from cseb.parts.base import ModulePart
 from cseb.parts.terms.distillation import evenly_spaced
 
 SHORTEST = 1e-8  # a vector below this length stays as it is
+EACH = 100  # coordinates for one direction that all-but-the-top takes out
 AT_ONCE = 256  # vectors whose rankings are made together
 
 
@@ -34,7 +36,7 @@ def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor
     return mean, directions * values.rsqrt()
 
 
-class Whiten(nn.Module):
+class Whiten(ModulePart):
     """Whitening: centred vectors, every direction divided by its standard deviation, of length 1.
 
     dimensions: how many of the largest directions are kept. shrink: see `whitening`; above 0, more directions than the
@@ -42,11 +44,10 @@ class Whiten(nn.Module):
     dimensions than the encoder has.
     """
 
-    preset: ClassVar = {"dimensions": 256, "shrink": 0.0}  # BERT-whitening release, its demo
     requires: ClassVar[str] = "a fit afterwards"
 
-    def __init__(self, dimensions: Count, shrink: Rate, shape: Shape) -> None:
-        super().__init__()
+    # BERT-whitening release, its demo
+    def __init__(self, dimensions: Count = 256, shrink: Rate = 0.0, *, shape: Shape) -> None:
         self.dimensions = dimensions
         self.shrink = shrink
         if dimensions > shape.width:
@@ -82,7 +83,7 @@ def average_ranks(values: Tensor) -> Tensor:
     return (below + not_above - 1).to(values.dtype) / 2
 
 
-class RankMix(nn.Module):
+class RankMix(ModulePart):
     """Weighted sum of cosine and rank correlation, as the inner product of extended vectors.
 
     The second one is Spearman's, of the cosines to the sentences of the subset: the inner product of centred ranks of
@@ -91,11 +92,10 @@ class RankMix(nn.Module):
     corpus: how many sentences of the subset at most are ranked. Source: Seonwoo et al. 2023 (RankEncoder), eq. 7.
     """
 
-    preset: ClassVar = {"cosine": 0.9, "corpus": 10_000}  # RankEncoder, eq. 7; corpus of the authors' scripts
     requires: ClassVar[str] = "a fit afterwards"
 
-    def __init__(self, cosine: Rate, corpus: Annotated[int, AtLeast(2)], shape: Shape) -> None:
-        super().__init__()
+    # RankEncoder, eq. 7; corpus of the authors' scripts
+    def __init__(self, cosine: Rate = 0.9, corpus: Annotated[int, AtLeast(2)] = 10_000, *, shape: Shape) -> None:
         self.cosine, self.size = cosine, corpus
         self.corpus: Tensor
         self.register_buffer("corpus", torch.zeros(0, shape.width))
@@ -124,4 +124,66 @@ class RankMix(nn.Module):
         """Resize the buffer to the saved number of sentences first."""
         if (saved := state_dict.get(f"{prefix}corpus")) is not None:
             self.corpus = self.corpus.new_empty(saved.shape)
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
+
+def main_directions(vectors: Tensor, count: int, centre: bool) -> tuple[Tensor, Tensor]:
+    """Return the mean (D,), zeros unless `centre`, and the main directions (D, count) of vectors (N, D) minus the mean.
+
+    Source: Arora, Liang & Ma 2017 (SIF), authors' code: not centred; Mu & Viswanath 2018 (all-but-the-top): centred.
+    """
+    vectors = vectors.double()
+    mean = vectors.mean(dim=0) if centre else vectors.new_zeros(vectors.shape[1])
+    centred = vectors - mean
+    _, directions = torch.linalg.eigh(centred.T @ centred)  # the largest last
+    return mean, directions.flip(1)[:, :count]
+
+
+class RemoveComponents(ModulePart):
+    """Remove the main directions of the subset's vectors from every vector.
+
+    count: how many directions; "hundredth" is one for every 100 coordinates, and at least one. centre: the subset's
+    mean is taken off first, of every vector. Their length stays as it then is. Source: Arora, Liang & Ma 2017 (SIF):
+    one direction, not centred, fitted on the very sentences of a task; Mu & Viswanath 2018 (all-but-the-top): centred,
+    about a hundredth, of vectors of words. Here all is fitted on vectors of the training sentences. Raises: BadSpec if
+    nothing would be left of a vector.
+    """
+
+    requires: ClassVar[str] = "a fit afterwards"
+
+    # SIF
+    def __init__(self, count: Count | Literal["hundredth"] = 1, centre: bool = False, *, shape: Shape) -> None:
+        self.count = max(shape.width // EACH, 1) if count == "hundredth" else count
+        self.centre = centre
+        if self.count >= shape.width:
+            raise BadSpec(f"remove_components: count is {count}, of the encoder's {shape.width} directions; take fewer")
+        self.mean: Tensor
+        self.directions: Tensor
+        self.register_buffer("mean", torch.zeros(shape.width))
+        self.register_buffer("directions", torch.zeros(shape.width, self.count))
+
+    def fits(self, sentences: int) -> None:
+        """Raise BadSpec if the subset spans no more directions than are removed."""
+        if self.count >= (spanned := sentences - self.centre):
+            raise BadSpec(
+                f"remove_components: count is {self.count}, and {sentences} sentences span {max(spanned, 0)} at most; "
+                "take more sentences, or fewer directions"
+            )
+
+    def fit(self, vectors: Tensor) -> None:
+        """Learn mean and directions from the subset's vectors (N, D). Raises: BadSpec, see fits."""
+        self.fits(len(vectors))
+        mean, directions = main_directions(vectors, self.count, self.centre)
+        self.mean, self.directions = mean.to(self.mean), directions.to(self.directions)
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Map (N, D) to (N, D)."""
+        centred = vectors - self.mean
+        return centred - centred @ self.directions @ self.directions.T
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Any], prefix: str, *rest: Any) -> None:
+        """Resize the buffers first: a head kept at test may change the width of the vectors."""
+        for name in ("mean", "directions"):
+            if (saved := state_dict.get(f"{prefix}{name}")) is not None:
+                setattr(self, name, getattr(self, name).new_empty(saved.shape))
         super()._load_from_state_dict(state_dict, prefix, *rest)

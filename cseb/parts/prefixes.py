@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -16,9 +16,10 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, DropoutRate
+from cseb.parts.contract_checks import check_attention
+from cseb.parts.heads import INITIAL_SPREAD
 from cseb.parts.tuning import NoConversion
 
-SPREAD = 0.02  # of their first values: the authors', BERT's own
 FEWEST = 8  # tokens that an encoder must still be able to place
 ARGUMENTS = ("hidden_states", "attention_mask", "past_key_values")  # to a self-attention, in this order
 
@@ -41,7 +42,7 @@ class PrefixTable(nn.Module):
     def __init__(self, layers: int, length: int, width: int, dropout: float) -> None:
         super().__init__()
         self.length, self.dropout = length, dropout
-        self.table = nn.Parameter(torch.empty(layers, 2, length, width).normal_(std=SPREAD))
+        self.table = nn.Parameter(torch.empty(layers, 2, length, width).normal_(std=INITIAL_SPREAD))
 
     def before(self, layer: int, sentences: int, heads: int) -> PrefixKeyValues:
         """Return the prefixes of a layer for a number of sentences."""
@@ -75,15 +76,16 @@ class Prefix(NoConversion):
     authors' code. Raises: BadSpec where self-attention cannot be reached, or too few positions are left.
     """
 
-    preset: ClassVar = {"length": 16, "dropout": 0.1, "shift_positions": True}  # PromCSE release, BERT-base
     adds_weights = True
     stays = True
     longer_maps = True
 
-    def __init__(self, length: Count, dropout: DropoutRate, shift_positions: bool, shape: Shape) -> None:
+    # PromCSE release, BERT-base
+    def __init__(
+        self, length: Count = 16, dropout: DropoutRate = 0.1, shift_positions: bool = True, *, shape: Shape
+    ) -> None:
         self.length, self.dropout, self.shifts, self.layers = length, dropout, shift_positions, shape.layers
-        if not shape.open_attention:
-            raise BadSpec("prefix: this encoder's self-attention cannot be reached; take BERT, RoBERTa or their like")
+        check_attention("prefix", shape)
         if shift_positions and shape.folder is not None:
             places = int(AutoConfig.from_pretrained(shape.folder).max_position_embeddings)
             if length > (most := places - (shape.first_position or 0) - FEWEST):

@@ -11,10 +11,11 @@ from cseb.methods.option_types import Count, Positive, Size
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method, part
 from cseb.parts import EarlyStopping
+from cseb.parts.base import BasePart
 from cseb.registry import SLOTS
 
 
-class EntropyModels:
+class EntropyModels(BasePart):
     """One short training per phi: the method's loss without regulators, plus phi times the entropy.
 
     steps: of every model at most, with the method's own batches, rates and fraction of warm-up. every, patience,
@@ -22,33 +23,21 @@ class EntropyModels:
     that the models differ by phi alone. Source: Tan et al. 2022, section 3.2, algorithm 1 and appendix A.
     """
 
-    preset: ClassVar = {  # RCL, appendix A; at most an epoch of its triples, a look every hundredth
-        "phis": (0.01, 0.02, 0.03, 0.04),
-        "steps": 4_307,
-        "every": 43,
-        "patience": 3,
-        "held_out": 2_048,
-        "temperature": 0.05,
-        "all_columns": False,
-    }
     requires: ClassVar[str] = "models trained first"
     with_head = True
+    # RCL, appendix A; at most an epoch of its triples, a look every hundredth
+    phis: tuple[float, ...] = (0.01, 0.02, 0.03, 0.04)
+    steps: Count = 4_307
+    every: Count = 43
+    patience: Count = 3
+    held_out: Size = 2_048
+    temperature: Positive = 0.05
+    all_columns: bool = False
 
-    def __init__(
-        self,
-        phis: tuple[float, ...],
-        steps: Count,
-        every: Count,
-        patience: Count,
-        held_out: Size,
-        temperature: Positive,
-        all_columns: bool,
-    ) -> None:
-        if not phis or len(set(phis)) < len(phis):
-            raise BadSpec(f"entropy_models: phis is {phis!r}; write different numbers, such as (0.01, 0.02)")
-        self.phis, self.steps = phis, steps
-        self.until = EarlyStopping(every, patience, held_out)
-        self.temperature, self.all_columns = temperature, all_columns
+    def __post_init__(self) -> None:
+        if not self.phis or len(set(self.phis)) < len(self.phis):
+            raise BadSpec(f"entropy_models: phis is {self.phis!r}; write different numbers, such as (0.01, 0.02)")
+        self.until = EarlyStopping(self.every, self.patience, self.held_out)
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """Return one resolved method for every phi."""
@@ -67,7 +56,7 @@ class EntropyModels:
         )
 
 
-class Teacher:
+class Teacher(BasePart):
     """One training by contrast only: the method's views, batches and rates without its other terms.
 
     The dev set chooses its checkpoint, where there is one. steps: with the method's fraction of warm-up. temperature:
@@ -75,16 +64,12 @@ class Teacher:
     RankEncoder, DistillCSE and DCLR start, here of the same subset.
     """
 
-    preset: ClassVar = {  # a SimCSE of the same subset in the place of a released checkpoint
-        "steps": 15_625,
-        "temperature": 0.05,
-        "with_head": False,
-    }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "teacher trained first"
     until = None
 
-    def __init__(self, steps: Count, temperature: Positive, with_head: bool) -> None:
+    # a SimCSE of the same subset in the place of a released checkpoint
+    def __init__(self, steps: Count = 15_625, temperature: Positive = 0.05, with_head: bool = False) -> None:
         self.steps, self.temperature, self.with_head = steps, temperature, with_head
 
     def methods(self, method: Method) -> tuple[Method, ...]:

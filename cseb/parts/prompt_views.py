@@ -15,6 +15,7 @@ from cseb.encoder.random_streams import random_stream
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between
 from cseb.parts import Rendering
+from cseb.parts.base import BasePart
 from cseb.parts.embedding_augment import Plain, positions_at
 from cseb.parts.poolers import check_template
 from cseb.parts.views import Twice
@@ -82,11 +83,13 @@ class Prompts(Twice):
     (PromptBERT); authors' code. Raises: BadSpec if positions cannot be chosen, see poolers.MaskPrompt for the template.
     """
 
-    preset: ClassVar = {"second": 'This sentence : "[X]" means [MASK].', "denoise": True}  # PromptBERT release, BERT
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "mask token"
 
-    def __init__(self, second: str, denoise: bool, shape: Shape) -> None:
+    # PromptBERT release, BERT
+    def __init__(
+        self, second: str = 'This sentence : "[X]" means [MASK].', denoise: bool = True, *, shape: Shape
+    ) -> None:
         self.templates = ("", check_template(second, "prompts: second", shape))
         self.renderings: tuple[Rendering, ...] = ()
         if denoise:
@@ -95,18 +98,18 @@ class Prompts(Twice):
             self.renderings = (Denoised(shape.first_position),) * 2
 
 
-class NegatedPrompts:
+class NegatedPrompts(BasePart):
     """The sentence in the pooler's prompt, in a second one, and, as an edit, its negation in the second one.
 
     second: its template. Source: Wang et al. 2022 (SNCSE); authors' code. Raises: BadSpec, see poolers.MaskPrompt.
     """
 
-    preset: ClassVar = {"second": 'This sentence of "[X]" means [MASK].'}  # SNCSE release
     requires: ClassVar[str] = "mask token"
     views = 2
     edits = 1
 
-    def __init__(self, second: str, shape: Shape) -> None:
+    # SNCSE release
+    def __init__(self, second: str = 'This sentence of "[X]" means [MASK].', *, shape: Shape) -> None:
         template = check_template(second, "negated_prompts: second", shape)
         self.templates = ("", template, template)
 
@@ -115,15 +118,14 @@ class NegatedPrompts:
         return sentences, sentences, [negate(sentence) for sentence in sentences]
 
 
-class Repeated:
+class Repeated(BasePart):
     """The sentence several times; the renderings differ by dropout masks and by random heads.
 
     Source: Zhuo et al. 2023 (WhitenedCSE). Raises: BadSpec below two views.
     """
 
-    preset: ClassVar = {"views": 3}  # WhitenedCSE release
-
-    def __init__(self, views: Annotated[int, Between(2, 16)]) -> None:
+    # WhitenedCSE release
+    def __init__(self, views: Annotated[int, Between(2, 16)] = 3) -> None:
         self.views = views
         self.renderings = (Plain(),) * views
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from cseb.encoder.interface import BOTH_SIDES, Shape, States
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count
+from cseb.parts.base import PoolerPart
 from cseb.parts.heads import INITIAL_SPREAD, new_linear
 
 
@@ -36,7 +37,7 @@ class Attention(nn.Module):
         return attended.transpose(1, 2).flatten(2)
 
 
-class PseudoTokens(nn.Module):
+class PseudoTokens(PoolerPart):
     """The first token attends to `count` pseudo tokens, which have attended to the sentence; both by one attention.
 
     at: what the pseudo tokens attend to, "tokens" (all real ones) or "pooled" (the first token alone, as released: a
@@ -45,12 +46,12 @@ class PseudoTokens(nn.Module):
     attention. Source: Tan et al. 2022 (PT-BERT); authors' code. Raises: BadSpec if the heads cannot share the width.
     """
 
-    preset: ClassVar = {"count": 128, "at": "tokens", "test": False}  # PT-BERT release, but for `at`
     needs: ClassVar[frozenset[str]] = frozenset({BOTH_SIDES})
-    template = ""
 
-    def __init__(self, count: Count, at: Literal["tokens", "pooled"], test: bool, shape: Shape) -> None:
-        super().__init__()
+    # PT-BERT release, but for `at`
+    def __init__(
+        self, count: Count = 128, at: Literal["tokens", "pooled"] = "tokens", test: bool = False, *, shape: Shape
+    ) -> None:
         if shape.width % shape.heads:
             raise BadSpec(
                 f"pseudo_tokens: this encoder's {shape.heads} heads cannot share a width of {shape.width}; take +cls"

@@ -10,8 +10,9 @@ from torch import Tensor, nn
 
 from cseb.encoder.interface import Shape
 from cseb.encoder.random_streams import random_stream
-from cseb.errors import BadSpec
 from cseb.methods.option_types import DropoutRate
+from cseb.parts.base import BasePart
+from cseb.parts.contract_checks import check_attention
 
 
 def drop_heads(context: Tensor, kept: Tensor) -> Tensor:
@@ -32,22 +33,16 @@ def surviving_heads(batch: int, heads: int, rate: float, device: torch.device) -
     return kept
 
 
-def _check_attention(name: str, shape: Shape) -> None:
-    if not shape.open_attention:
-        raise BadSpec(f"{name}: this encoder's self-attention cannot be reached; take BERT, RoBERTa or their like")
-
-
-class AttentionDropout:
+class AttentionDropout(BasePart):
     """Another dropout rate for attention probabilities; other dropout is unchanged.
 
     Source: Tan et al. 2022, table 1 ("attention dropout").
     """
 
-    preset: ClassVar = {"rate": 0.1}  # RCL, table 1
-
-    def __init__(self, rate: DropoutRate, shape: Shape) -> None:
+    # RCL, table 1
+    def __init__(self, rate: DropoutRate = 0.1, *, shape: Shape) -> None:
         self.rate = rate
-        _check_attention("attention_dropout", shape)
+        check_attention("attention_dropout", shape)
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
         """Set the rate of every self-attention module."""
@@ -56,18 +51,18 @@ class AttentionDropout:
             dropout.p = self.rate
 
 
-class DropHead:
+class DropHead(BasePart):
     """Drop whole attention heads at random, for every sentence and layer.
 
     Constant rate. Source: Zhou et al., Findings of EMNLP 2020; Tan et al. 2022, table 1, uses it as a control.
     """
 
-    preset: ClassVar = {"rate": 0.1}  # RCL, table 1
     version: ClassVar[int] = 2
 
-    def __init__(self, rate: DropoutRate, shape: Shape) -> None:
+    # RCL, table 1
+    def __init__(self, rate: DropoutRate = 0.1, *, shape: Shape) -> None:
         self.rate = rate
-        _check_attention("drophead", shape)
+        check_attention("drophead", shape)
 
     def attach(self, attentions: Sequence[nn.Module]) -> None:
         """Register a hook on every self-attention module, after its heads and before the output projection."""

@@ -12,13 +12,14 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import Count
+from cseb.parts.base import BasePart
 from cseb.text import quantity
 
 Place = Literal["any", "adjacent", "subsuming"]  # of positives: they may overlap the anchor, touch it, or lie in it
 Span = tuple[int, int]  # first token and the one behind the last
 
 
-class Spans:
+class Spans(BasePart):
     """`anchors` spans of each document and `positives` spans close to each of them: anchors first, then positives.
 
     Drawn anew at every step, in word pieces: an anchor's length is Beta(4, 2) between `shortest` and `longest`, a
@@ -29,11 +30,13 @@ class Spans:
     2 x anchors x shortest words.
     """
 
-    preset: ClassVar = {"anchors": 2, "positives": 2, "shortest": 32, "longest": 512, "place": "any"}  # DeCLUTR release
     requires: ClassVar[str] = "documents"
     line_check: ClassVar[str] = "cseb.data.lines:check_documents"
 
-    def __init__(self, anchors: Count, positives: Count, shortest: Count, longest: Count, place: Place) -> None:
+    # DeCLUTR release
+    def __init__(
+        self, anchors: Count = 2, positives: Count = 2, shortest: Count = 32, longest: Count = 512, place: Place = "any"
+    ) -> None:
         if shortest > longest:
             raise BadSpec(f"spans: shortest is {shortest} and longest {longest}; take a shortest of at most {longest}")
         self.spans = (anchors, positives)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -69,12 +69,12 @@ class TokenPrepending(NoConversion):
     an encoder that is no decoder, with fewer layers, or with another template.
     """
 
-    preset: ClassVar = {"start": 1, "exit": 7}  # authors' code, Llama-2-7B
     adds_weights = False
     stays = True
     works_untrained = True
 
-    def __init__(self, start: Size, exit: Count, shape: Shape) -> None:
+    # authors' code, Llama-2-7B
+    def __init__(self, start: Size = 1, exit: Count = 7, *, shape: Shape) -> None:
         self.start, self.exit, self.layers = start, exit, shape.layers
         if BOTH_SIDES in shape.family.gives:
             raise BadSpec("token_prepending: this encoder reads both sides already; take a decoder, or leave it out")
@@ -97,8 +97,7 @@ class TokenPrepending(NoConversion):
         """Add the extra token to a copy of the tokenizer, and register hooks on the backbone."""
         self.pools(encoder.pooler)
         backbone: Any = encoder.backbone
-        if (layers := layers_of(backbone, self.layers)) is None:
-            raise BadSpec("token_prepending: the layers of this encoder cannot be told apart; take another encoder")
+        layers = layers_of(backbone, self.layers, "token_prepending")
         encoder.tokenizer = copy.deepcopy(encoder.tokenizer)  # the other jobs' own stays as it is
         encoder.tokenizer.add_tokens([MARK], special_tokens=True)
         hooks = PrependingHooks(encoder.tokenizer.convert_tokens_to_ids(MARK))

@@ -16,17 +16,18 @@ from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count
 
-SHARED = (
-    "last_layers: the layers of this encoder cannot be told apart, as where all share their weights; take "
-    "-last_layers, or another encoder"
-)
 AFTER = ("pooler", "final_norm")  # modules of a backbone that stand behind its layers
 
 
-def layers_of(backbone: nn.Module, count: int) -> nn.ModuleList | None:
-    """Return the list of a backbone's `count` layers, first layer first; None if they are not separate modules."""
-    lists = (module for module in backbone.modules() if isinstance(module, nn.ModuleList))
-    return next((layers for layers in lists if len(layers) == count), None)
+def layers_of(backbone: nn.Module, count: int, what: str) -> nn.ModuleList:
+    """Return the list of a backbone's `count` layers, first layer first, for the part `what`.
+
+    Raises: BadSpec if they are not separate modules, as where all share their weights.
+    """
+    for module in backbone.modules():
+        if isinstance(module, nn.ModuleList) and len(module) == count:
+            return module
+    raise BadSpec(f"{what}: the layers of this encoder are no separate modules; take another encoder, or -{what}")
 
 
 @lru_cache(maxsize=8)
@@ -61,23 +62,20 @@ class LastLayers(NoConversion):
     gain). Raises: BadSpec if the encoder has fewer layers, or uses one layer several times.
     """
 
-    preset: ClassVar = {"count": 2}
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     adds_weights = False
 
-    def __init__(self, count: Count, shape: Shape) -> None:
+    def __init__(self, count: Count = 2, *, shape: Shape) -> None:
         self.count, self.layers = count, shape.layers
         if count > shape.layers:
             raise BadSpec(f"last_layers: count is {count}, this encoder has {shape.layers} layers; take no more")
-        if (backbone := meta_backbone(shape.folder)) is not None and layers_of(backbone, shape.layers) is None:
-            raise BadSpec(SHARED)
+        if (backbone := meta_backbone(shape.folder)) is not None:
+            layers_of(backbone, shape.layers, "last_layers")
 
     def attach(self, encoder: Encoder) -> None:
         """Freeze the backbone except its last layers and the modules after them."""
         backbone = encoder.backbone
-        layers = layers_of(backbone, self.layers)
-        if layers is None:
-            raise BadSpec(SHARED)
+        layers = layers_of(backbone, self.layers, "last_layers")
         backbone.requires_grad_(False)
         behind = [module for name, module in backbone.named_children() if name in AFTER]
         for module in (*layers[-self.count :], *behind):

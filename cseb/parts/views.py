@@ -13,10 +13,12 @@ from cseb.encoder.interface import EMBEDDINGS, Rows, Shape
 from cseb.errors import BadData, BadSpec
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import Rendering
+from cseb.parts.base import BasePart
+from cseb.parts.contract_checks import check_dropout
 from cseb.parts.embedding_augment import AtRate, Cutoff, Plain, PositionShuffle, cut_features, cut_tokens
 
 
-class Identity:
+class Identity(BasePart):
     """The sentence once; it is compared with the output of a term's own network.
 
     Source: Kim et al. 2021 (SG-OPT).
@@ -29,7 +31,7 @@ class Identity:
         return (sentences,)
 
 
-class Twice:
+class Twice(BasePart):
     """The same sentences in both views, which differ by how a batch is made or encoded."""
 
     views = 2
@@ -46,10 +48,7 @@ class Dropout(Twice):
     """
 
     def __init__(self, shape: Shape) -> None:
-        if shape.dropout == 0:
-            raise BadSpec(
-                "dropout: this encoder's dropout rates are all 0, so both views are equal; add +recipe(dropout=0.1)"
-            )
+        check_dropout("dropout", shape)
 
 
 class MultiDropout(Twice):
@@ -58,9 +57,8 @@ class MultiDropout(Twice):
     rates: of anchors and positives. Source: Klein & Nabi 2022 (SCD), section 3 ("multi-dropout"); authors' code.
     """
 
-    preset: ClassVar = {"rates": (0.05, 0.155)}  # SCD release, BERT-base
-
-    def __init__(self, rates: tuple[DropoutRate, DropoutRate]) -> None:
+    # SCD release, BERT-base
+    def __init__(self, rates: tuple[DropoutRate, DropoutRate] = (0.05, 0.155)) -> None:
         self.renderings = tuple(map(AtRate, rates))
 
 
@@ -75,11 +73,18 @@ class EmbeddingEdits(Twice):
     positions are to be shuffled in an encoder that is not told them.
     """
 
-    preset: ClassVar = {"first": "feature_cutoff", "second": "position_shuffle", "rate": 0.2}  # ConSERT
     needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
     version: ClassVar[int] = 2
 
-    def __init__(self, first: EmbeddingEdit | None, second: EmbeddingEdit | None, rate: Rate, shape: Shape) -> None:
+    # ConSERT
+    def __init__(
+        self,
+        first: EmbeddingEdit | None = "feature_cutoff",
+        second: EmbeddingEdit | None = "position_shuffle",
+        rate: Rate = 0.2,
+        *,
+        shape: Shape,
+    ) -> None:
         renderings: dict[EmbeddingEdit, Rendering] = {
             "feature_cutoff": Cutoff(cut_features, rate),
             "token_cutoff": Cutoff(cut_tokens, rate),
@@ -92,20 +97,32 @@ class EmbeddingEdits(Twice):
         self.renderings = tuple(renderings[name] for name in chosen)
 
 
-class Paraphrase:
+def read_columns(file: Path, what: str) -> list[tuple[int, list[str]]]:
+    """Return number and columns, separated by TABs, of every line of a UTF-8 file that is not blank. Raises: BadData.
+
+    what: the part that reads it, for the message.
+    """
+    try:
+        lines = read_lines(file)
+    except BadData as error:
+        raise BadData(f"{what}: {error}") from None
+    rows = [(number, [column.strip() for column in line.split("\t")]) for number, line in enumerate(lines, 1)]
+    return [(number, columns) for number, columns in rows if any(columns)]
+
+
+class Paraphrase(BasePart):
     """The sentence, and its paraphrase or back-translation read from a file.
 
     file: lines "sentence TAB paraphrase", UTF-8. Source: MSSE, section 3 (English-German-English). Raises: BadData if
     the file cannot be read or lacks a sentence of the subset.
     """
 
-    preset: ClassVar = {"file": ""}
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"file": "file"}
     requires: ClassVar[str] = "paraphrases"
     views = 2
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str = "") -> None:
         if not isinstance(file, str) or not file:
             raise BadSpec(
                 'paraphrase: file is missing; write paraphrase(file="pairs.tsv"), lines sentence TAB paraphrase'
@@ -124,17 +141,11 @@ class Paraphrase:
         return sentences, [paraphrases[sentence] for sentence in sentences]
 
     def _read(self) -> dict[str, str]:
-        try:
-            lines = read_lines(self.file)
-        except BadData as error:
-            raise BadData(f"paraphrase: {error}") from None
         paraphrases = {}
-        for number, line in enumerate(lines, 1):
-            columns = line.rstrip("\r").split("\t")
-            if len(columns) == 2:
-                paraphrases[columns[0].strip()] = columns[1].strip()
-            elif line.strip():
-                raise BadData(f"paraphrase: {self.file} line {number} needs 2 columns, has {len(columns)}")
+        for number, (sentence, *columns) in read_columns(self.file, "paraphrase"):
+            if len(columns) != 1:
+                raise BadData(f"paraphrase: {self.file} line {number} needs 2 columns, has {1 + len(columns)}")
+            paraphrases[sentence] = columns[0]
         return paraphrases
 
 
@@ -145,10 +156,7 @@ class RandomPairs(Twice):
     authors' code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
 
-    preset: ClassVar = {"negatives": 7}  # CT release
-
-    def __init__(self, negatives: Count) -> None:
-        self.negatives = negatives
+    negatives: Count = 7  # CT release
 
     def pair(self, rows: Rows, sentences: int, rng: np.random.Generator) -> Rows:
         """Return each (negatives + 1)-th of rows (B,) itself; for the others a random other sentence."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from torch import Tensor
 
 from cseb.methods.option_types import Rate
+from cseb.parts.base import BasePart
 
 NOT_MIXED = ("head", "post")  # new in every run, or fitted afterwards: there is no start to go back to
 
@@ -23,7 +23,7 @@ def interpolated(start: Mapping[str, Tensor], trained: Mapping[str, Tensor], sha
     }
 
 
-class Mix:
+class Mix(BasePart):
     """Interpolate the weights of encoder and pooler with those before training, after checkpoint selection on dev.
 
     share: of the trained weights; 1 leaves them as they are, 0 takes training back. The head, new in every run, stays
@@ -31,10 +31,7 @@ class Mix:
     Source: Wortsman et al. 2022 (WiSE-FT); Xiao et al. 2023 (LM-Cocktail), two models of equal weight.
     """
 
-    preset: ClassVar = {"share": 0.5}  # WiSE-FT's recommendation where nothing is tuned
-
-    def __init__(self, share: Rate) -> None:
-        self.share = share
+    share: Rate = 0.5  # WiSE-FT's recommendation where nothing is tuned
 
     def __call__(self, start: Mapping[str, Tensor], trained: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Return the entries of an encoder that are tested, by name."""

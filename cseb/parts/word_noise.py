@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -70,11 +70,8 @@ class NoisedWords:
         hook = backbone.get_input_embeddings().register_forward_hook(
             lambda module, inputs, words: self.noised(words, spared)
         )
-        try:
-            with without_dropout(getattr(backbone, "embeddings", None)):
-                view: EncodedView = encoder(ids, mask, content, anchor)
-        finally:
-            hook.remove()
+        with hook, without_dropout(getattr(backbone, "embeddings", None)):
+            view: EncodedView = encoder(ids, mask, content, anchor)
         return view
 
     def noised(self, words: Tensor, spared: Tensor) -> Tensor:
@@ -111,10 +108,13 @@ class WordNoise(Twice):
     (CLSEP), partial word vector augmentation; authors' code. Raises: BadSpec on chances that are none.
     """
 
-    preset: ClassVar = {"keep": 0.6, "kinds": (0.3, 0.2, 0.2, 0.3), "snr": (6, 11), "rate": 0.3}  # CLSEP release
-
+    # CLSEP release
     def __init__(
-        self, keep: Rate, kinds: tuple[float, float, float, float], snr: tuple[int, int], rate: DropoutRate
+        self,
+        keep: Rate = 0.6,
+        kinds: tuple[float, float, float, float] = (0.3, 0.2, 0.2, 0.3),
+        snr: tuple[int, int] = (6, 11),
+        rate: DropoutRate = 0.3,
     ) -> None:
         if min(kinds) < 0 or abs(sum(kinds) - 1) > 1e-6:
             raise BadSpec(f"word_noise: kinds is {kinds}; allowed: four probabilities of at least 0 whose sum is 1")

@@ -17,7 +17,7 @@ from cseb.encoder.interface import States
 from cseb.encoder.loading import shape_of
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.decoder_poolers import EndPrompt, Last, WeightedMean
+from cseb.parts.poolers import EndPrompt, Last, WeightedMean
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES, WORDS
 

@@ -9,8 +9,8 @@ import pytest
 from cseb.errors import BadSpec
 from cseb.methods import option_types
 from cseb.methods.part_facts import facts
-from cseb.parts import clause_splitting, part_composition, token_augment
-from cseb.parts.terms import attention_mutual_information, debiased_contrast, dimension_contrast, mixed_negatives
+from cseb.parts import online_augment, part_composition
+from cseb.parts.terms import attention_mutual_information, dimension_contrast
 from cseb.registry import SLOTS
 
 PARTS = [name for registry in SLOTS.values() for name in registry.builtin]
@@ -32,13 +32,11 @@ def test_a_part_refuses_values_of_another_kind_by_its_name_and_the_option(name: 
 @pytest.mark.parametrize(
     ("alias", "table"),
     [
-        (clause_splitting.Strategy, clause_splitting.STRATEGIES),
+        (part_composition.Strategy, part_composition.STRATEGIES),
         (part_composition.Aggregate, part_composition.AGGREGATES),
-        (token_augment.TokenEdit, token_augment.EDITS),
+        (online_augment.TokenEdit, online_augment.EDITS),
         (attention_mutual_information.Slicing, attention_mutual_information.SLICINGS),
-        (debiased_contrast.Form, debiased_contrast.FORMS),
         (dimension_contrast.Form, dimension_contrast.FORMS),
-        (mixed_negatives.Form, mixed_negatives.FORMS),
     ],
 )
 def test_the_words_of_an_annotation_are_those_that_can_be_computed(alias: object, table: dict[str, object]) -> None:

@@ -13,7 +13,7 @@ from cseb.embedders.folders import saved_encoder
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.component_removal import RemoveComponents, main_directions
+from cseb.parts.postprocessing import RemoveComponents, main_directions
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 
@@ -27,7 +27,7 @@ def shape(width: int) -> Shape:
 
 
 def fitted(vectors: torch.Tensor, count: int | str, centre: bool) -> RemoveComponents:
-    part = RemoveComponents(count, centre, shape(vectors.shape[1])).double()  # type: ignore[arg-type]
+    part = RemoveComponents(count, centre, shape=shape(vectors.shape[1])).double()  # type: ignore[arg-type]
     part.fit(vectors)
     return part
 
@@ -72,7 +72,12 @@ def test_it_equals_loops_and_leaves_nothing_along_what_it_took_out(count: int, c
 
 
 def test_a_hundredth_is_one_direction_at_least() -> None:
-    assert [RemoveComponents("hundredth", True, shape(width)).count for width in (16, 100, 384, 768)] == [1, 1, 3, 7]
+    assert [RemoveComponents("hundredth", True, shape=shape(width)).count for width in (16, 100, 384, 768)] == [
+        1,
+        1,
+        3,
+        7,
+    ]
     post = parse_method("mean+all_but_the_top").at(1.0).post
     assert post is not None
     assert (post.name, dict(post.options)) == ("remove_components", {"count": "hundredth", "centre": True})

@@ -102,5 +102,5 @@ def test_what_cannot_be_is_said(tiny: Tiny) -> None:
         check(parse_method("crops+crop(most=0.2)").at(1.0), tiny("bert"))
     shape = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
     with pytest.raises(BadSpec, match=r"does not say where words start; take \+crop\(unit=token\)"):
-        Crop("whole", 0.3, 0.7, 3, "word", shape)
-    assert Crop("whole", 0.3, 0.7, 3, "token", replace(shape, layers=1)).views == 2
+        Crop("whole", 0.3, 0.7, 3, "word", shape=shape)
+    assert Crop("whole", 0.3, 0.7, 3, "token", shape=replace(shape, layers=1)).views == 2

@@ -86,7 +86,7 @@ def test_the_head_of_diffcse_ends_in_normalised_coordinates() -> None:
 
 @pytest.mark.parametrize("width", [128, 384, 768])
 def test_the_head_of_diffcse_is_twice_as_wide_as_the_encoder(width: int) -> None:
-    head = BNMLP(**BNMLP.preset, shape=replace(SHAPE, width=width))
+    head = BNMLP(shape=replace(SHAPE, width=width))
     assert [tuple(weight.shape) for weight in head.parameters()] == [
         (2 * width, width), (2 * width,), (2 * width,), (width, 2 * width),
     ]  # fmt: skip

@@ -12,8 +12,8 @@ from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs, Queued, reads
 from cseb.parts.matryoshka import Matryoshka, truncated
+from cseb.parts.terms.distillation import Regress
 from cseb.parts.terms.infonce import InfoNCE
-from cseb.parts.terms.outside_distillation import Regress
 from cseb.training.build import build, check
 
 Tiny = Callable[[str], Path]
@@ -45,22 +45,22 @@ def by_hand(width: int) -> float:
 
 
 def test_it_is_the_weighted_sum_over_widths() -> None:
-    found = Matryoshka((4, 2, 1), (1.0, 1.0, 0.5), SHAPE)(TERM, step(Z1, Z2)).item()
+    found = Matryoshka((4, 2, 1), (1.0, 1.0, 0.5), shape=SHAPE)(TERM, step(Z1, Z2)).item()
     assert found == pytest.approx(by_hand(4) + by_hand(2) + 0.5 * by_hand(1), abs=1e-10)
     assert found == pytest.approx(0.232191163732, abs=1e-8)  # worked out elsewhere
 
 
 def test_the_full_width_alone_is_the_term_and_widths_have_no_order() -> None:
-    assert Matryoshka((4,), (), SHAPE)(TERM, step(Z1, Z2)).item() == TERM(step(Z1, Z2)).item()
-    orders = [Matryoshka(widths, (), SHAPE)(TERM, step(Z1, Z2)).item() for widths in ((4, 2), (2, 4))]
+    assert Matryoshka((4,), (), shape=SHAPE)(TERM, step(Z1, Z2)).item() == TERM(step(Z1, Z2)).item()
+    orders = [Matryoshka(widths, (), shape=SHAPE)(TERM, step(Z1, Z2)).item() for widths in ((4, 2), (2, 4))]
     assert orders[0] == pytest.approx(orders[1], abs=1e-15)
-    halves = Matryoshka((), (), SHAPE)(TERM, step(Z1, Z2)).item()  # 4, 2 and 1; an eighth there is not
+    halves = Matryoshka((), (), shape=SHAPE)(TERM, step(Z1, Z2)).item()  # 4, 2 and 1; an eighth there is not
     assert halves == pytest.approx(by_hand(4) + by_hand(2) + by_hand(1), abs=1e-10)
 
 
 def test_numbers_behind_a_width_do_not_count() -> None:
     changed = [[*row[:2], 5.0, -5.0] for row in Z1]
-    only = Matryoshka((2,), (), SHAPE)
+    only = Matryoshka((2,), (), shape=SHAPE)
     assert only(TERM, step(changed, Z2)).item() == only(TERM, step(Z1, Z2)).item()
 
 
@@ -71,7 +71,7 @@ def test_queue_edits_and_targets_of_the_same_numbers_are_cut_alike() -> None:
     assert cut.queue.keys.equal(keys[:, :2])
     assert cut.frozen[0][1].equal(keys[2:, :2])
     assert truncated(told, 2, targets=False).frozen is told.frozen
-    regress = Matryoshka((2,), (), SHAPE)(Regress("mse", "first"), told).item()
+    regress = Matryoshka((2,), (), shape=SHAPE)(Regress("mse", "first"), told).item()
     expected = sum((Z1[i][j] - float(keys[i, j])) ** 2 for i in range(3) for j in range(2)) / 6
     assert regress == pytest.approx(expected, abs=1e-6)
 
@@ -87,7 +87,7 @@ def test_terms_of_more_than_vectors_are_taken_once(made: tuple[str, ...], calls:
             seen.append(told)
             return torch.zeros(())
 
-    Matryoshka((4, 2), (), SHAPE)(Counted(), step(Z1, Z2))
+    Matryoshka((4, 2), (), shape=SHAPE)(Counted(), step(Z1, Z2))
     assert len(seen) == calls
 
 

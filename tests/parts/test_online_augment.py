@@ -110,7 +110,8 @@ def test_the_same_stream_gives_the_same_view(tiny: Tiny) -> None:
 
 def test_an_encoder_without_a_mask_token_is_refused() -> None:
     with pytest.raises(BadSpec, match="no mask token"):
-        CharSpanMask(5, 30, "auto", Shape(8, 2, 2, mask_token=False, pooled=False, dropout=0.1), frozenset())
+        shape = Shape(8, 2, 2, mask_token=False, pooled=False, dropout=0.1)
+        CharSpanMask(5, 30, "auto", shape=shape, needs=frozenset())
     with pytest.raises(BadSpec, match="in_place"):
         check_options("char_span_mask", in_place="never")
 

@@ -10,8 +10,17 @@ import torch.nn.functional as F
 from cseb.encoder.interface import ATTENTIONS, EncodedView, Pieces, Shape
 from cseb.encoder.loading import shape_of, word_pieces
 from cseb.errors import BadData, BadSpec
-from cseb.parts.clause_splitting import adjacent, clauses, overlapping, subsuming
-from cseb.parts.part_composition import AGGREGATES, Compose, Halves, UnitHalves, cut
+from cseb.parts.part_composition import (
+    AGGREGATES,
+    Compose,
+    Halves,
+    UnitHalves,
+    adjacent,
+    clauses,
+    cut,
+    overlapping,
+    subsuming,
+)
 from cseb.parts.terms.infonce import info_nce
 
 Tiny = Callable[[str], Path]
@@ -236,7 +245,7 @@ def test_extra_items_follow_the_sentences(tiny: Tiny, tmp_path: Path) -> None:
 def test_a_bad_file_of_units_is_answered(tiny: Tiny, tmp_path: Path, content: str) -> None:
     file = tmp_path / "units.tsv"
     file.write_text(content, encoding="utf-8")
-    with pytest.raises(BadData, match="line 1 holds no units"):
+    with pytest.raises(BadData, match="line 1 has no units"):
         UnitHalves(k=2, side="positive", extra="adjacent", file=str(file), shape=shape_of(tiny("bert")))
 
 
@@ -260,8 +269,8 @@ def test_what_does_not_go_together_is_refused() -> None:
     refused("nothing to compose", lambda: compose().check((), [], False))
     refused("a queue holds whole sentences", lambda: compose().check((2, 1), [], True))
     refused("a queue holds whole sentences", lambda: compose(first=2).check((1, 2), [], True))
-    refused("k=2 or extra=none", lambda: Halves(3, "positive", "adjacent", ready))
-    refused("does not say where words start", lambda: Halves(2, "positive", "none", SHAPE))
+    refused("k=2 or extra=none", lambda: Halves(3, "positive", "adjacent", shape=ready))
+    refused("does not say where words start", lambda: Halves(2, "positive", "none", shape=SHAPE))
 
     class Looks:
         needs = frozenset({ATTENTIONS})

@@ -48,7 +48,7 @@ def test_shrinking_draws_variances_to_their_mean() -> None:
 
 
 def test_a_subset_that_spans_too_little_is_refused(tiny: Tiny) -> None:
-    whiten = Whiten(4, 0.0, SHAPE)
+    whiten = Whiten(4, 0.0, shape=SHAPE)
     with pytest.raises(BadSpec, match=r"whiten: dimensions is 4, and 4 sentences span fewer; take \+whiten\(dim.*=3\)"):
         whiten.fit(vectors(rows=4))
     whiten.fit(vectors(rows=5))
@@ -112,7 +112,7 @@ def test_the_inner_product_is_cosine_and_rank_correlation_mixed(cosine: float, m
     """Pair by pair in loops, with SciPy's Spearman over the profiles."""
     subset, sentences = vectors(rows=20), vectors(rows=26)[20:]
     subset[3] = subset[4]  # equal sentences have equal ranks
-    mix = RankMix(cosine, most, SHAPE).double()
+    mix = RankMix(cosine, most, shape=SHAPE).double()
     mix.fit(subset)
     ranked = subset if most > 20 else subset[[0, 3, 6, 9, 12, 15, 19]]  # evenly evenly_spaced
     found = mix(sentences)
@@ -130,7 +130,7 @@ def test_the_inner_product_is_cosine_and_rank_correlation_mixed(cosine: float, m
 
 
 def test_more_sentences_than_are_ranked_at_once_and_too_few(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    mix = RankMix(0.9, 100, SHAPE).double()
+    mix = RankMix(0.9, 100, shape=SHAPE).double()
     mix.fit(vectors(rows=20))
     whole = mix(vectors(rows=30))
     monkeypatch.setattr("cseb.parts.postprocessing.AT_ONCE", 4)

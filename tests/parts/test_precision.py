@@ -9,14 +9,14 @@ from torch import Tensor
 
 from cseb.methods.grammar import parse_method
 from cseb.parts.heads import whiten_groups
-from cseb.parts.terms.angular_margin import arc_nce
+from cseb.parts.terms.contrast_in_batch import bce_pairs, nt_xent
 from cseb.parts.terms.dimension_contrast import correlations
 from cseb.parts.terms.distillation import spearman
 from cseb.parts.terms.frozen_copy import multi_layer_nce
 from cseb.parts.terms.infonce import cosines, info_nce
 from cseb.parts.terms.layer_noise import neighbourhood
 from cseb.parts.terms.local_mutual_information import jsd_local_global
-from cseb.parts.terms.pairwise_contrast import bce_pairs, nt_xent
+from cseb.parts.terms.margins import ArcNCE
 from cseb.parts.terms.smoothed_contrast import smoothed
 from cseb.parts.terms.virtual_augment import neighbour_nce, nt_xent_knn
 from cseb.training.build import build
@@ -38,7 +38,7 @@ LOSSES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cosines": cosines,
     "info_nce": lambda left, right: info_nce(left, right, 0.05),
     "nt_xent": lambda left, right: nt_xent(left, right, 0.04),
-    "arc_nce": lambda left, right: arc_nce(left, right, 0.05, 0.17),
+    "arc_nce": ArcNCE(temperature=0.05, margin=10.0).loss,
     "correlations": lambda left, right: correlations(left, right, centre=True),
     "neighbourhood": lambda left, right: neighbourhood(left, right, 2.0),
     "bce_pairs": lambda left, right: bce_pairs(left, right, torch.arange(8) < 3, "mean"),

@@ -14,7 +14,7 @@ from cseb.encoder import packing
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadResults, BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.terms.hardest_negative import hardest_hinge
+from cseb.parts.terms.margins import hardest_hinge
 from cseb.training.build import build, check
 from cseb.training.checkpoints import restore
 from cseb.training.loop import train

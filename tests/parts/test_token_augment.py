@@ -11,7 +11,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.token_augment import EDITS, SpanMasks, SubwordRepeat, TokenEdits
+from cseb.parts.online_augment import EDITS, SpanMasks, SubwordRepeat, TokenEdits
 from cseb.training.build import build, check
 from tests.conftest import SENTENCES
 

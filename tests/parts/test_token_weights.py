@@ -15,7 +15,7 @@ from cseb.embedders.interface import EncoderOptions
 from cseb.encoder.interface import Shape, States
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.token_weights import SIF
+from cseb.parts.poolers import SIF
 from cseb.training.build import build
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
@@ -38,7 +38,7 @@ def test_it_gives_the_numbers_of_sif() -> None:
     ids = torch.tensor([[1, 2, 2, 4], [3, 4, 4, 4], [4, 1, 3, 2]])
     mask = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])
     pooler = SIF(
-        A, Shape(width=2, layers=0, heads=1, mask_token=False, pooled=False, dropout=0.0, vocabulary=5)
+        A, shape=Shape(width=2, layers=0, heads=1, mask_token=False, pooled=False, dropout=0.0, vocabulary=5)
     ).double()
     pooler.count(COUNTS)
     assert pooler.weights[0] == 1  # of a token that was not counted

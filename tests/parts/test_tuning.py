@@ -1,4 +1,4 @@
-"""Training the last layers only: what moves, what must not, and encoders whose layers cannot be told apart."""
+"""Training the last layers only: what moves, what must not, and encoders whose layers are no separate modules."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_only_the_last_layer_moves(tiny: Tiny, family: str) -> None:
     built = build(parse_method(f"simcse+last_layers(count=1)+{RECIPE}").at(1.0), tiny(family), 0)
     start = {name: value.clone() for name, value in built.encoder.state_dict().items()}
     found = train(built, SENTENCES, 0, "cpu", None, lambda look: None).last
-    layers = layers_of(built.encoder.backbone, 2)
+    layers = layers_of(built.encoder.backbone, 2, "last_layers")
     last = {f"backbone.{name}" for name, each in built.encoder.backbone.named_parameters()
             if any(each is one for one in layers[1].parameters())}  # fmt: skip
     moved = {name for name, value in found.items() if not torch.equal(value, start[name])}
@@ -55,7 +55,8 @@ def test_more_layers_than_there_are_is_refused(tiny: Tiny) -> None:
         check(parse_method("simcse+last_layers(count=3)").at(1.0), tiny("bert"))
 
 
-def test_layers_that_share_their_weights_cannot_be_told_apart() -> None:
+def test_layers_that_share_their_weights_are_refused() -> None:
     config = AlbertConfig(vocab_size=20, embedding_size=4, hidden_size=8, num_hidden_layers=3, num_attention_heads=2,
                           intermediate_size=8)  # fmt: skip
-    assert layers_of(AlbertModel(config), 3) is None
+    with pytest.raises(BadSpec, match="last_layers: the layers of this encoder are no separate modules"):
+        layers_of(AlbertModel(config), 3, "last_layers")

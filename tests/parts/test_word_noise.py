@@ -100,7 +100,7 @@ def test_views_differ_without_any_dropout_and_a_static_table_has_them_too(tiny: 
 
 def test_the_head_is_five_layers_with_a_bottleneck() -> None:
     shape = Shape(3, 1, 1, mask_token=True, pooled=False, dropout=0.1)
-    head = Paraphraser(4, 2, shape)
+    head = Paraphraser(4, 2, shape=shape)
     h = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
     layers = [one for one in head.layers if isinstance(one, torch.nn.Linear)]
     assert [tuple(one.weight.shape) for one in layers] == [(4, 3), (4, 4), (4, 4), (2, 4), (4, 2)]

@@ -5,7 +5,7 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.component_removal import main_directions
+from cseb.parts.postprocessing import main_directions
 from cseb.training.build import build, check
 from cseb.training.loop import train
 from tests.conftest import SENTENCES

@@ -310,9 +310,9 @@ def test_what_is_read_is_not_refused(tiny: Tiny, text: str) -> None:
 
 
 def test_a_term_that_does_not_say_is_believed_to_read_everything(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    from cseb.parts.terms.pairwise_contrast import NTXent
+    from cseb.parts.base import PairLoss
 
-    monkeypatch.delattr(NTXent, "reads")
+    monkeypatch.delattr(PairLoss, "reads")
     check(parse_method("mirror+moco").at(1.0), tiny("bert"))
 
 

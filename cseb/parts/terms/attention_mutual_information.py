@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, ClassVar, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 
 NEAREST = 1 - 1e-6  # equal maps would have infinite mutual information; this caps it at 6.9 nats
 
@@ -69,7 +70,7 @@ def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Gen
     return (information * usable).sum() / usable.sum().clamp(min=1), fraction_valid
 
 
-class AMI(nn.Module):
+class AMI(LossTerm):
     """Minus the mutual information of the two views' attention maps.
 
     layers: indices from 0, or "upper": 7 to 10 of 12, and the like of other depths. valid: "positive" keeps what is
@@ -80,33 +81,25 @@ class AMI(nn.Module):
     paired.
     """
 
-    preset: ClassVar = {  # miCSE release: weight of its 0.1 % command
-        "weight": 1e-3,
-        "layers": "upper",
-        "slicing": "layer_stride",
-        "valid": "positive",
-        "samples": 150,
-        "scale_by_valid": True,
-    }
+    preset: ClassVar = {"weight": 1e-3}  # miCSE release: weight of its 0.1 % command
     version: ClassVar[int] = 2
-    needs: frozenset[str] = frozenset({ATTENTIONS})
-    views: ClassVar[int] = 2
+    needs = frozenset({ATTENTIONS})
     reads: ClassVar[Reads] = reads("attentions", views=2, tokens=2)
 
     def __init__(
         self,
-        layers: Sequence[int] | str,
-        slicing: Slicing,
-        valid: Literal["positive", "square"],
-        samples: Annotated[int, AtLeast(2)],
-        scale_by_valid: bool,
+        layers: Sequence[int] | str = "upper",
+        slicing: Slicing = "layer_stride",
+        valid: Literal["positive", "square"] = "positive",
+        samples: Annotated[int, AtLeast(2)] = 150,
+        scale_by_valid: bool = True,
+        *,
         shape: Shape,
     ) -> None:
-        super().__init__()
         self.layers = upper_layers(shape.layers) if layers == "upper" else _chosen(layers, shape.layers)
         self.slicing, self.valid = slicing, valid
         self.samples, self.scale_by_valid = samples, scale_by_valid
-        self.needs = frozenset({ATTENTIONS, PADDING} if valid == "positive" else {ATTENTIONS})
+        self.needs = frozenset({ATTENTIONS, *([PADDING] if valid == "positive" else [])})  # type: ignore[misc]
         odd = len(self.layers) % 2 if slicing == "layer_stride" else shape.heads % 2
         if odd:
             what = f"{len(self.layers)} layers" if slicing == "layer_stride" else f"{shape.heads} heads"

@@ -19,8 +19,10 @@ from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LanguageWeights
 from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Count, DropoutRate, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
+from cseb.parts.contract_checks import check_mask_token, check_masked_lm
 from cseb.parts.heads import INITIAL_SPREAD, start_as_bert, times_width
-from cseb.parts.terms.masked_language_modelling import corrupt, masked_language
+from cseb.parts.terms.masked_language_modelling import corrupt, joined, masked_language
 
 EPSILON = 1e-12  # of the new layers' norms: BERT's
 
@@ -50,7 +52,7 @@ def load_first_layers(folder: Path, layers: int) -> Any:
     return model.eval()
 
 
-class AuxMLM(nn.Module):
+class AuxMLM(LossTerm):
     """A small network predicts masked tokens from weak token states and the sentence vector of the unmasked text.
 
     The first `frozen_layers` layers of the encoder as loaded, frozen and without dropout, read all views with `rate`
@@ -63,14 +65,7 @@ class AuxMLM(nn.Module):
     token or masked-LM head, or with fewer layers; BadData where the masked-LM model cannot be loaded.
     """
 
-    preset: ClassVar = {  # InfoCSE release: 6 of 12 layers frozen
-        "weight": 1e-5,
-        "rate": 0.4,
-        "frozen_layers": "half",
-        "layers": 2,
-        "inner": "4x",
-        "dropout": 0.1,
-    }
+    preset: ClassVar = {"weight": 1e-5}  # InfoCSE release: 6 of 12 layers frozen
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "masked-LM head"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
@@ -79,20 +74,16 @@ class AuxMLM(nn.Module):
 
     def __init__(
         self,
-        rate: Rate,
-        frozen_layers: Count | Literal["half"],
-        layers: Count,
-        inner: Count | str,
-        dropout: DropoutRate,
+        rate: Rate = 0.4,
+        frozen_layers: Count | Literal["half"] = "half",
+        layers: Count = 2,
+        inner: Count | str = "4x",
+        dropout: DropoutRate = 0.1,
+        *,
         shape: Shape,
     ) -> None:
-        super().__init__()
-        if not shape.mask_token:
-            raise BadSpec("aux_mlm: this encoder's tokenizer has no mask token; take a method without aux_mlm")
-        if not shape.language or shape.folder is None:
-            raise BadSpec(
-                "aux_mlm: this encoder's files hold no masked-LM head; take a method without aux_mlm, or its full files"
-            )
+        check_mask_token("aux_mlm", shape)
+        check_masked_lm("aux_mlm", shape)
         self.frozen_layers = max(shape.layers // 2, 1) if frozen_layers == "half" else frozen_layers
         if self.frozen_layers > shape.layers:
             raise BadSpec(f"aux_mlm: frozen_layers is {frozen_layers}, this encoder has {shape.layers}; take no more")
@@ -112,6 +103,7 @@ class AuxMLM(nn.Module):
 
     def setup(self, encoder: Encoder) -> None:
         """Load the frozen layers and the head from the encoder's files."""
+        assert self.folder is not None
         model = load_first_layers(self.folder, self.frozen_layers)
         self.frozen: nn.Module = model.base_model.requires_grad_(False)
         # The copy's output layer is no longer tied to the frozen word embeddings, so that it can be trained.
@@ -120,9 +112,7 @@ class AuxMLM(nn.Module):
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats: the mean over the hidden tokens of all views."""
-        ids, mask, content, vectors = (
-            torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content", "h")
-        )
+        ids, mask, content, vectors = joined(step.views, "ids", "mask", "content", "h")
         selected = (torch.rand(ids.shape, generator=step.rng, device=ids.device) < self.rate) & content.bool()
         hidden = corrupt(ids, selected, self.shape.mask_id, self.shape.vocabulary, step.rng)
         states = self.states(hidden, mask, vectors)

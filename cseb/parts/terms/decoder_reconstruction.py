@@ -12,6 +12,7 @@ from cseb.encoder.interface import LANGUAGE, LAYERS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Count
 from cseb.parts import LossInputs, reads
+from cseb.parts.base import LossTerm
 from cseb.parts.heads import start_as_bert
 
 
@@ -34,7 +35,7 @@ def add_noise(states: Tensor, noise: str, rate: float, rng: torch.Generator) -> 
     return states * kept / (1 - rate)
 
 
-class Reconstruct(nn.Module):
+class Reconstruct(LossTerm):
     """A new decoder predicts every token of the sentence from z and a noised copy of the token embeddings.
 
     Parallel prediction: no causal mask. The embeddings are constants, so the term reaches the backbone through z and
@@ -43,34 +44,24 @@ class Reconstruct(nn.Module):
     Source: MSSE, eq. 5 to 9; sizes and first weights from the authors' code.
     """
 
-    preset: ClassVar = {  # MSSE release, with the sentence itself as target
-        "layers": 16,
-        "heads": 1,
-        "inner": 2048,
-        "dropout": 0.1,
-        "noise": "element",
-        "rate": 0.825,
-        "target": "self",
-        "reduction": "token_mean",
-    }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "decoder"
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS, LANGUAGE})
-    views: ClassVar[int] = 2
 
+    # MSSE release, with the sentence itself as target
     def __init__(
         self,
-        layers: Count,
-        heads: Count,
-        inner: Count,
-        dropout: Annotated[float, Between(0, 0.999)],
-        noise: Literal["element", "token"],
-        rate: Annotated[float, Between(0, 0.999)],
-        target: Literal["self", "positive"],
-        reduction: Literal["token_mean", "sum", "sentence_mean"],
+        layers: Count = 16,
+        heads: Count = 1,
+        inner: Count = 2048,
+        dropout: Annotated[float, Between(0, 0.999)] = 0.1,
+        noise: Literal["element", "token"] = "element",
+        rate: Annotated[float, Between(0, 0.999)] = 0.825,
+        target: Literal["self", "positive"] = "self",
+        reduction: Literal["token_mean", "sum", "sentence_mean"] = "token_mean",
+        *,
         shape: Shape,
     ) -> None:
-        super().__init__()
         if shape.width % heads:
             raise BadSpec(f"reconstruct: heads is {heads}; it must divide the width of the encoder, {shape.width}")
         self.noise, self.rate, self.target = noise, rate, target

@@ -12,6 +12,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LANGUAGE, Shape
 from cseb.methods.option_types import Between, Count
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 from cseb.parts.heads import INITIAL_SPREAD, new_linear, start_as_bert, times_width
 
 EPSILON = 1e-12  # of the layer norms: BERT's
@@ -73,7 +74,7 @@ class Decoder(nn.Module):
         return states
 
 
-class Denoise(nn.Module):
+class Denoise(LossTerm):
     """A new causal decoder predicts every next word of the first view from the vector of the second, noised view.
 
     layers, inner, dropout: of the decoder; inner is a number or times the encoder's width ("4x"). The decoder has as
@@ -83,17 +84,19 @@ class Denoise(nn.Module):
     which only BERT's family can.
     """
 
-    preset: ClassVar = {"layers": 1, "inner": "4x", "dropout": 0.1}
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "decoder"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
-    views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("h", "language", views=2, tokens=1)
 
     def __init__(
-        self, layers: Count, inner: Count | str, dropout: Annotated[float, Between(0, 0.999)], shape: Shape
+        self,
+        layers: Count = 1,
+        inner: Count | str = "4x",
+        dropout: Annotated[float, Between(0, 0.999)] = 0.1,
+        *,
+        shape: Shape,
     ) -> None:
-        super().__init__()
         self.inner, self.layers, self.dropout = times_width(inner, shape.width, "denoise: inner"), layers, dropout
         self.shape = shape
         self.words: list[Any] = []  # in a list: the backbone owns them

@@ -7,15 +7,16 @@ from typing import Annotated, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.autocast import in_full
 from cseb.encoder.interface import LAYERS
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 
-LEAST = 1e-6  # a dead dimension has no spread; this keeps it finite
+SMALLEST = 1e-6  # deviation of a dimension, since some never change
 
 
 @in_full
@@ -30,11 +31,11 @@ def correlations(left: Tensor, right: Tensor, centre: bool, deviation: str = "po
         left, right = left - left.mean(dim=0), right - right.mean(dim=0)
     if deviation == "unbiased":
         free = max(len(left) - 1, 1) ** 0.5
-        left, right = (columns / (columns.norm(dim=0) / free + LEAST) for columns in (left, right))
+        left, right = (columns / (columns.norm(dim=0) / free + SMALLEST) for columns in (left, right))
         return left.T @ right / len(left)
     size = len(left) ** 0.5
-    left = left / (left.norm(dim=0) / size).clamp(min=LEAST) / size
-    right = right / (right.norm(dim=0) / size).clamp(min=LEAST) / size
+    left = left / (left.norm(dim=0) / size).clamp(min=SMALLEST) / size
+    right = right / (right.norm(dim=0) / size).clamp(min=SMALLEST) / size
     return left.T @ right
 
 
@@ -63,7 +64,7 @@ FORMS: dict[Form, Callable[[Tensor], Tensor]] = {
 }
 
 
-class DCM(nn.Module):
+class DCM(LossTerm):
     """Dimensions correlate with themselves across views and with no other dimension.
 
     form: reduction of the correlation matrix; its weight means something only together with it. centre: standardise
@@ -72,26 +73,16 @@ class DCM(nn.Module):
     Source: MSSE, eq. 2 to 4. Raises: BadSpec on an unbiased deviation from no centre.
     """
 
-    preset: ClassVar = {  # MSSE: the authors' form and weight, on the pooled vectors
-        "weight": 0.2,
-        "form": "balanced",
-        "centre": True,
-        "deviation": "population",
-        "on": "h",
-    }
-    views: ClassVar[int] = 2
+    preset: ClassVar = {"weight": 0.2}  # MSSE: the authors' form and weight, on the pooled vectors
+    form: Form = "balanced"
+    centre: bool = True
+    deviation: Literal["population", "unbiased"] = "population"
+    on: Literal["h", "first"] = "h"
 
-    def __init__(
-        self, form: Form, centre: bool, deviation: Literal["population", "unbiased"], on: Literal["h", "first"]
-    ) -> None:
-        super().__init__()
-        self.form = form
-        self.centre = centre
-        self.deviation = deviation
-        self.on = on
-        self.needs = frozenset({LAYERS} if on == "first" else ())
-        self.reads = reads("layers" if on == "first" else "h", views=2)
-        if deviation == "unbiased" and not centre:
+    def __post_init__(self) -> None:
+        self.needs = frozenset({LAYERS} if self.on == "first" else ())  # type: ignore[misc]  # of this one alone
+        self.reads = reads("layers" if self.on == "first" else "h", views=2)
+        if self.deviation == "unbiased" and not self.centre:
             raise BadSpec("dcm: deviation=unbiased is taken from the column's mean; it needs centre=true")
 
     def forward(self, step: LossInputs) -> Tensor:
@@ -100,20 +91,15 @@ class DCM(nn.Module):
         return FORMS[self.form](correlations(left, right, self.centre, self.deviation))
 
 
-class CrossCorrelation(nn.Module):
+class CrossCorrelation(LossTerm):
     """Sum of (C_ii - 1)^2 and off_diagonal times that of the other C_ij^2, C correlating coordinates after the head.
 
     Source: Klein & Nabi 2022 (SCD), decorrelation; authors' code for the sums; Zbontar et al. 2021, eq. 1 and 2.
     """
 
-    preset: ClassVar = {"weight": 0.005225, "off_diagonal": 0.012}  # SCD release, BERT-base
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
+    preset: ClassVar = {"weight": 0.005225}  # SCD release, BERT-base
     reads: ClassVar[Reads] = reads("z", views=2)
-
-    def __init__(self, off_diagonal: Annotated[float, Between(0, 1000000.0)]) -> None:
-        super().__init__()
-        self.off_diagonal = off_diagonal
+    off_diagonal: Annotated[float, Between(0, 1000000.0)] = 0.012
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""
@@ -123,20 +109,14 @@ class CrossCorrelation(nn.Module):
         return (diagonal - 1).square().sum() + self.off_diagonal * others
 
 
-class MeanCos(nn.Module):
+class MeanCos(LossTerm):
     """Mean cosine of a sentence's two pooled vectors over the temperature: pushes views apart.
 
     Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the authors' code's.
     """
 
-    preset: ClassVar = {"temperature": 0.05}  # SCD release
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("h", views=2)
-
-    def __init__(self, temperature: Positive) -> None:
-        super().__init__()
-        self.temperature = temperature
+    temperature: Positive = 0.05  # SCD release
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar between -1 and 1 over the temperature."""

@@ -1,21 +1,24 @@
-"""Distillation from a frozen teacher of the first training stage (RankEncoder, DistillCSE)."""
+"""Distillation from frozen teachers: by ranks, lists, coordinates, cosines, or similarities to a bank of sentences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.autocast import products
 from cseb.encoder.interface import FROZEN
 from cseb.errors import BadSpec, between
 from cseb.methods.option_types import AtLeast, Between, Positive, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
-from cseb.parts.terms.infonce import cosines
+from cseb.parts.base import LossTerm
+from cseb.parts.terms.infonce import cosines, diagonal
+
+CorpusSize = Annotated[int, AtLeast(2)]
 
 
 def spearman(profiles: Tensor) -> Tensor:
@@ -43,7 +46,7 @@ def evenly_spaced(vectors: Tensor, most: int) -> Tensor:
     return F.normalize(vectors[rows], dim=-1)
 
 
-class RankMSE(nn.Module):
+class RankMSE(LossTerm):
     """Cosines of first and second views match the rank correlation of their similarities to a corpus.
 
     corpus: how many of the sentences that training draws at most are ranked, by the frozen teacher. low, high:
@@ -51,18 +54,13 @@ class RankMSE(nn.Module):
     code.
     """
 
-    preset: ClassVar = {  # RankEncoder release, SimCSE variant
-        "weight": 0.05,
-        "corpus": 10_000,
-        "low": 0.5,
-        "high": 0.9999,
-    }
+    preset: ClassVar = {"weight": 0.05}  # RankEncoder release, SimCSE variant
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
-    views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=1)
 
-    def __init__(self, corpus: Annotated[int, AtLeast(2)], low: Annotated[float, Between(-1, 1)], high: float) -> None:
-        super().__init__()
+    def __init__(
+        self, corpus: CorpusSize = 10_000, low: Annotated[float, Between(-1, 1)] = 0.5, high: float = 0.9999
+    ) -> None:
         self.size = corpus
         self.low = low
         self.high = between(low, 1, high, "rank_mse: high")
@@ -102,26 +100,24 @@ def listwise_ce(scores: Tensor, targets: Tensor, cold: float, colder: float) -> 
     return -((targets / colder).softmax(dim=1) * (scores / cold).log_softmax(dim=1)).sum(dim=1).mean()
 
 
-class ListwiseCE(nn.Module):
+class ListwiseCE(LossTerm):
     """The distribution of the first view's cosines within the batch matches that of the frozen model.
 
     student, teacher: temperatures. group: probability of the groups within which the teacher's targets are exchanged
     at random, 0 for none. Source: Xu et al. 2023 (DistillCSE); authors' code.
     """
 
-    preset: ClassVar = {"student": 0.025, "teacher": 0.0125, "group": 0.1}  # DistillCSE release
     version: ClassVar[int] = 3
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("z", "frozen", views=1, models=ALL)
+    student: Positive = 0.025  # DistillCSE release
+    teacher: Positive = 0.0125
+    group: Rate = 0.1
 
-    def __init__(self, student: Positive, teacher: Positive, group: Rate) -> None:
-        super().__init__()
-        self.student = student
-        self.teacher = teacher
-        self.group = group
+    def __post_init__(self) -> None:
         if self.group and self.group < 1e-4:
-            raise BadSpec(f"listwise_ce: group is {group!r}; 0 shuffles nothing, else at least 0.0001")
+            raise BadSpec(f"listwise_ce: group is {self.group!r}; 0 shuffles nothing, else at least 0.0001")
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats, 0 for a sentence alone."""
@@ -133,3 +129,149 @@ class ListwiseCE(nn.Module):
         ordered, order = ordered[:, :-1], order[:, :-1]  # a sentence itself comes last
         order = order.gather(1, shuffled_groups(ordered, self.group, step.rng))
         return listwise_ce(cosines(z, z).gather(1, order), ordered, self.student, self.teacher)
+
+
+STUDENTS = {"first": 1, "both": 2, "each_other": 2}  # views a choice of students reads
+
+
+def regression(student: Tensor, target: Tensor, form: str) -> Tensor:
+    """Return the distance of student and target vectors (B, D), a scalar.
+
+    mse: mean squared difference of all numbers, as they are. l2: squared distance of unit vectors, mean over rows,
+    2 (1 - cosine). cosine: 1 - cosine. Source: Reimers & Gurevych 2020 (mse, as in sentence-transformers' MSELoss);
+    Limkonchotiwat et al. 2022, section 4.2 (l2).
+    """
+    if form == "mse":
+        return (student - target).square().mean()
+    distance = 1 - F.cosine_similarity(student, target, dim=-1).mean()
+    return 2 * distance if form == "l2" else distance
+
+
+class Regress(LossTerm):
+    """A sentence's vector matches the teacher's.
+
+    form: see `regression`. students: "first" view alone; "both", of which each is compared with the teacher's vector
+    of the first; "each_other": besides, both with one another. Source: Reimers & Gurevych 2020; Limkonchotiwat et al.
+    2022, section 4.2 (L2, Dual-L2 and SKD).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
+    views: ClassVar[int] = 1
+    same_width: ClassVar[bool] = True
+
+    def __init__(
+        self, form: Literal["mse", "l2", "cosine"] = "l2", students: Literal["first", "both", "each_other"] = "first"
+    ) -> None:
+        self.form, self.students = form, students
+        self.views = STUDENTS[students]  # type: ignore[misc]  # as many as this one compares
+        self.reads = reads("z", "frozen", views=STUDENTS[students], models=1)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        target = step.frozen[0][0]
+        views = [view.z for view in step.views[: STUDENTS[self.students]]]
+        losses = [regression(view, target, self.form) for view in views]
+        if self.students == "each_other":
+            losses.append(regression(views[0], views[1], self.form))
+        return torch.stack(losses).sum()
+
+
+def relation_gap(student: Tensor, teacher: Tensor) -> Tensor:
+    """Return the mean squared difference of cosines of all pairs of different rows. (B, D) and (B, E); B >= 2."""
+    gaps = (cosines(student, student) - cosines(teacher, teacher)).square()
+    return gaps[~diagonal(gaps)].mean()
+
+
+class Relational(LossTerm):
+    """Cosines within the batch match the teacher's, which may have any width.
+
+    Source: ours, in no paper: the pairs of Park et al. 2019 (relational distillation) by their cosines.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
+    views: ClassVar[int] = 1
+    reads: ClassVar[Reads] = reads("z", "frozen", views=1, models=1)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0; 0 for a sentence alone."""
+        z = step.views[0].z
+        return relation_gap(z, step.frozen[0][0]) if len(z) > 1 else z.sum() * 0
+
+
+def bank_ce(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder: float) -> Tensor:
+    """Return the cross-entropy of the teacher's and student's distributions over a bank, in nats, mean over rows.
+
+    student, teacher: (B, D); bank: (K, D), unit vectors of the teacher. cold, colder: temperatures of student and
+    teacher. Source: Limkonchotiwat et al. 2022 (ConGen), eq. 1 and 2.
+    """
+    targets = (cosines(teacher, bank) / colder).softmax(dim=1)
+    return -(targets * (cosines(student, bank) / cold).log_softmax(dim=1)).sum(dim=1).mean()
+
+
+class BankCE(LossTerm):
+    """Both views' similarities to a bank of sentences match the teacher's.
+
+    teacher, student: temperatures. control: weight of the first view, the second has what is left of 1. corpus: how
+    many of the sentences that training draws are the bank at most, all or evenly spaced ones. Source: Limkonchotiwat et
+    al. 2022 (ConGen), eq. 1 to 3; the authors' code has a queue of 16,384 or more in their place.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
+    reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=1)
+    same_width: ClassVar[bool] = True
+
+    # ConGen, BERT-base
+    def __init__(
+        self, teacher: Positive = 0.05, student: Positive = 0.07, control: Rate = 0.5, corpus: CorpusSize = 10_000
+    ) -> None:
+        self.teacher, self.student, self.control, self.size = teacher, student, control, corpus
+        self.bank = torch.zeros(0, 0)
+
+    def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
+        """Store the teacher's vectors (N, D) of all sentences drawn, or an evenly spaced sample."""
+        self.bank = evenly_spaced(frozen[0][0], self.size)
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        target = step.frozen[0][0]
+        self.bank = self.bank.to(target.device, target.dtype)
+        control, other = (bank_ce(view.z, target, self.bank, self.student, self.teacher) for view in step.views[:2])
+        return self.control * control + (1 - self.control) * other
+
+
+def bank_kl(student: Tensor, teacher: Tensor, bank: Tensor, cold: float, colder: float) -> Tensor:
+    """Return the divergence of the student's distribution over a bank from the teacher's, in nats, mean over rows.
+
+    It is `bank_ce` minus the teacher's own entropy. Source: Limkonchotiwat et al. 2023 (SCT), eq. 2.
+    """
+    return bank_ce(student, teacher, bank, cold, colder) - bank_ce(teacher, teacher, bank, colder, colder)
+
+
+class CrossViewKL(LossTerm):
+    """Each view's similarities to a bank of sentences match the teacher's similarities of the other view.
+
+    teacher, student: temperatures. corpus: how many of the sentences that training draws are the bank of each view at
+    most. Source: Limkonchotiwat et al. 2023 (SCT), eq. 4, without the factors 1/2, as in the authors' code, which has
+    queues of 65,536 in their place.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
+    reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=1)
+    same_width: ClassVar[bool] = True
+
+    # SCT release, distillation, BERT-base
+    def __init__(self, teacher: Positive = 0.04, student: Positive = 0.05, corpus: CorpusSize = 10_000) -> None:
+        self.teacher, self.student, self.size = teacher, student, corpus
+        self.banks = [torch.zeros(0, 0)] * 2
+
+    def precompute_targets(self, frozen: Sequence[Sequence[Tensor]]) -> None:
+        """Store the teacher's vectors (N, D) of both views of all sentences drawn, or an evenly spaced sample."""
+        self.banks = [evenly_spaced(view, self.size) for view in frozen[0][:2]]
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar of at least 0."""
+        targets = step.frozen[0]
+        self.banks = [bank.to(targets[0].device, targets[0].dtype) for bank in self.banks]
+        students = (step.views[1].z, step.views[0].z)
+        sides = zip(students, targets, self.banks, strict=False)
+        return torch.stack([bank_kl(*side, self.student, self.teacher) for side in sides]).sum()

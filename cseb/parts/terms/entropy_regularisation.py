@@ -7,12 +7,13 @@ from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.interface import FROZEN
 from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
-from cseb.parts.terms.infonce import cosines, info_nce
+from cseb.parts.base import LossTerm
+from cseb.parts.terms.infonce import cosines, diagonal, info_nce
 
 
 def entropy(anchors: Tensor, candidates: Tensor, temperature: float, all_columns: bool) -> Tensor:
@@ -24,7 +25,7 @@ def entropy(anchors: Tensor, candidates: Tensor, temperature: float, all_columns
     logarithms = F.log_softmax(cosines(anchors, candidates) / temperature, dim=1)  # (B, N)
     summands = logarithms.exp() * logarithms
     if not all_columns:
-        summands = summands * (1 - torch.eye(*summands.shape, dtype=summands.dtype, device=summands.device))
+        summands = summands * (~diagonal(summands)).to(summands.dtype)
     return -summands.sum(dim=1).mean()
 
 
@@ -40,22 +41,17 @@ def regulation(views: Sequence[Tensor], frozen: Sequence[Sequence[Tensor]], temp
     return torch.stack(costs).sum()
 
 
-class Entropy(nn.Module):
+class Entropy(LossTerm):
     """Entropy of an anchor's distribution over positives and hard negatives; its weight is the paper's phi.
 
     A weight above 0 makes models more certain, below 0 less. all_columns: also the positive's own summand, the other
     reading of eq. 2. Source: Tan et al. 2022, eq. 2.
     """
 
-    preset: ClassVar = {"weight": 0.01, "temperature": 0.05, "all_columns": False}  # RCL, eq. 2; the weight is its phi
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
+    preset: ClassVar = {"weight": 0.01}  # RCL, eq. 2; the weight is its phi
     reads: ClassVar[Reads] = reads("z", views=ALL)
-
-    def __init__(self, temperature: Positive, all_columns: bool) -> None:
-        super().__init__()
-        self.temperature = temperature
-        self.all_columns = all_columns
+    temperature: Positive = 0.05
+    all_columns: bool = False
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats, at least 0."""
@@ -63,22 +59,17 @@ class Entropy(nn.Module):
         return entropy(anchors, torch.cat(candidates), self.temperature, self.all_columns)
 
 
-class Regulators(nn.Module):
+class Regulators(LossTerm):
     """Anchors and positives against their own vectors from the frozen models of the first training stage.
 
     average: divide by the number of models; the paper sums. Source: Tan et al. 2022, eq. 3.
     """
 
-    preset: ClassVar = {"temperature": 0.05, "average": False}  # RCL, eq. 3
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
-    views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", "frozen", views=2, models=ALL)
     same_width: ClassVar[bool] = True
-
-    def __init__(self, temperature: Positive, average: bool) -> None:
-        super().__init__()
-        self.temperature = temperature
-        self.average = average
+    temperature: Positive = 0.05  # RCL, eq. 3
+    average: bool = False
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""

@@ -14,6 +14,7 @@ from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import CONTEXT, EMBEDDINGS
 from cseb.methods.option_types import Positive
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 from cseb.parts.poolers import masked_mean
 
 
@@ -34,23 +35,19 @@ def multi_layer_nce(anchors: Tensor, layers: Tensor, temperature: float) -> Tens
     return (torch.logaddexp(positive, negative) - positive).mean()
 
 
-class MultiLayerNCE(nn.Module):
+class MultiLayerNCE(LossTerm):
     """Sentence vectors against the mean-pooled layers of a frozen copy, embeddings included, after the head.
 
     anchor_dropout: that of the copy is on, as released. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
 
-    preset: ClassVar = {"temperature": 0.01, "anchor_dropout": True}  # SG-OPT release
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "frozen copy"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("z", "head", views=1, tokens=1)
-
-    def __init__(self, temperature: Positive, anchor_dropout: bool) -> None:
-        super().__init__()
-        self.temperature = temperature
-        self.anchor_dropout = anchor_dropout
+    temperature: Positive = 0.01  # SG-OPT release
+    anchor_dropout: bool = True
 
     def setup(self, encoder: Encoder) -> None:
         """Copy the backbone."""
@@ -72,21 +69,20 @@ class MultiLayerNCE(nn.Module):
         return torch.stack([masked_mean(layer, mask) for layer in outputs.hidden_states], dim=1)
 
 
-class L2ToInit(nn.Module):
+class L2ToInit(LossTerm):
     """Squared distance of the Transformer layers' weights from their initial values.
 
     freeze_embeddings: the embedding layer is not trained. Source: Kim et al. 2021 (SG-OPT); authors' code.
     """
 
-    preset: ClassVar = {"weight": 0.1, "freeze_embeddings": True}  # SG-OPT release
+    preset: ClassVar = {"weight": 0.1}  # SG-OPT release
     requires: ClassVar[str] = "frozen copy"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads(views=0)
+    freeze_embeddings: bool = True
 
-    def __init__(self, freeze_embeddings: bool) -> None:
-        super().__init__()
-        self.freeze_embeddings = freeze_embeddings
+    def __post_init__(self) -> None:
         self.weights: list[nn.Parameter] = []  # the encoder's own
 
     def setup(self, encoder: Encoder) -> None:

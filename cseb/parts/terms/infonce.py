@@ -7,11 +7,12 @@ from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.autocast import in_full
 from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
+from cseb.parts.base import LossTerm, PairLoss
 
 
 @in_full
@@ -20,12 +21,18 @@ def cosines(left: Tensor, right: Tensor) -> Tensor:
     return F.normalize(left, dim=-1) @ F.normalize(right, dim=-1).T
 
 
+def diagonal(matrix: Tensor) -> Tensor:
+    """Return a mask of the shape of a matrix, True on its diagonal."""
+    return torch.eye(*matrix.shape, dtype=torch.bool, device=matrix.device)
+
+
+def match_loss(logits: Tensor) -> Tensor:
+    """Return the cross-entropy of column i in row i of logits (B, N), N >= B, averaged over rows, in nats."""
+    return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
+
+
 def info_nce(
-    anchors: Tensor,
-    candidates: Tensor,
-    temperature: float,
-    allowed: Tensor | None = None,
-    bias: Tensor | None = None,
+    anchors: Tensor, candidates: Tensor, temperature: float, allowed: Tensor | None = None, bias: Tensor | None = None
 ) -> Tensor:
     """Return the cross-entropy of candidate i as the match of anchor i, averaged over anchors, in nats.
 
@@ -39,7 +46,7 @@ def info_nce(
     if allowed is not None:
         batch = len(anchors)
         logits = torch.cat([logits[:, :batch], logits[:, batch:].masked_fill(~allowed, float("-inf"))], dim=1)
-    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+    return match_loss(logits)
 
 
 def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
@@ -47,9 +54,7 @@ def info_nce_zeroed(anchors: Tensor, positives: Tensor, temperature: float) -> T
 
     Source: the switch "without negatives" of miCSE's code (Klein & Nabi 2023, table 4).
     """
-    cosine = F.cosine_similarity(anchors, positives, dim=-1)  # (B,)
-    logits = torch.diag(cosine / temperature)
-    return F.cross_entropy(logits, torch.arange(len(anchors), device=anchors.device))
+    return match_loss(torch.diag(F.cosine_similarity(anchors, positives, dim=-1) / temperature))
 
 
 def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperature: float, allowed: Tensor) -> Tensor:
@@ -59,7 +64,7 @@ def info_nce_literal(anchors: Tensor, positives: Tensor, queue: Tensor, temperat
     """
     positive = F.cosine_similarity(anchors, positives, dim=-1) / temperature  # (B,)
     among = cosines(anchors, anchors) / temperature
-    among = among.masked_fill(torch.eye(len(anchors), dtype=torch.bool, device=anchors.device), float("-inf"))
+    among = among.masked_fill(diagonal(among), float("-inf"))
     queued = (cosines(anchors, queue) / temperature).masked_fill(~allowed, float("-inf"))
     return (torch.cat([among, queued], dim=1).logsumexp(dim=1) - positive).sum()
 
@@ -74,20 +79,14 @@ def hard_negative_bias(batch: int, further: int, weight: float, like: Tensor) ->
     return bias
 
 
-class EachNCE(nn.Module):
+class EachNCE(LossTerm):
     """First view against every further view, one contrast for each, summed.
 
     Source: Zhuo et al. 2023 (WhitenedCSE), several positives; Gao et al. 2021, eq. 1, for each.
     """
 
-    preset: ClassVar = {"temperature": 0.05}  # WhitenedCSE release
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=ALL)
-
-    def __init__(self, temperature: Positive) -> None:
-        super().__init__()
-        self.temperature = temperature
+    temperature: Positive = 0.05  # WhitenedCSE release
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
@@ -95,7 +94,7 @@ class EachNCE(nn.Module):
         return torch.stack([info_nce(anchors, positive, self.temperature) for positive in positives]).sum()
 
 
-class InfoNCE(nn.Module):
+class InfoNCE(LossTerm):
     """First view against the second of every sentence, with hard negatives (third view) and the queue, if any.
 
     hard_weight: how much more than other candidates an anchor's own hard negative counts in the denominator.
@@ -104,57 +103,41 @@ class InfoNCE(nn.Module):
     queued vectors are further columns of the denominator.
     """
 
-    preset: ClassVar = {"temperature": 0.05, "negatives": "batch", "form": "released"}  # SimCSE
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
+    temperature: Positive = 0.05  # SimCSE
+    negatives: Literal["batch", "zeroed"] = "batch"
+    form: Literal["released", "literal"] = "released"
+    hard_weight: Positive = 1.0
 
-    def __init__(
-        self,
-        temperature: Positive,
-        negatives: Literal["batch", "zeroed"],
-        form: Literal["released", "literal"],
-        hard_weight: Positive = 1.0,
-    ) -> None:
-        super().__init__()
-        self.temperature = temperature
-        self.negatives = negatives
-        self.form = form
-        self.hard_weight = hard_weight
-        queued = () if negatives == "zeroed" else ("queue",)
-        self.reads = reads("z", *queued, views=3 if negatives == "batch" and form == "released" else 2)
+    def __post_init__(self) -> None:
+        queued = () if self.negatives == "zeroed" else ("queue",)
+        self.reads = reads("z", *queued, views=3 if self.negatives == "batch" and self.form == "released" else 2)
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
         anchors, positives, *hard = (view.z for view in step.views)
         if self.negatives == "zeroed":
             return info_nce_zeroed(anchors, positives, self.temperature)
+        keys, allowed = anchors[:0], torch.ones(len(anchors), 0, dtype=torch.bool, device=anchors.device)
+        if step.queue is not None:
+            keys, allowed = step.queue.keys, step.queue.allowed
         if self.form == "literal":
-            keys = anchors[:0] if step.queue is None else step.queue.keys
-            allowed = torch.ones(len(anchors), len(keys), dtype=torch.bool, device=anchors.device)
-            allowed = allowed if step.queue is None else step.queue.allowed
             return info_nce_literal(anchors, positives, keys, self.temperature, allowed)
-        further = [] if step.queue is None else [step.queue.keys]
-        may_meet = None if step.queue is None else step.queue.allowed
         bias = None
         if hard:
-            bias = hard_negative_bias(len(anchors), sum(map(len, further)), self.hard_weight, anchors)
-            may_meet = None if may_meet is None else F.pad(may_meet, (len(anchors), 0), value=True)
-        return info_nce(anchors, torch.cat([positives, *hard[:1], *further]), self.temperature, may_meet, bias)
+            bias = hard_negative_bias(len(anchors), len(keys), self.hard_weight, anchors)
+            allowed = F.pad(allowed, (len(anchors), 0), value=True)
+        return info_nce(anchors, torch.cat([positives, *hard[:1], keys]), self.temperature, allowed, bias)
 
 
-class Alignment(nn.Module):
+class Alignment(PairLoss):
     """Mean of 1 - cosine of the two views: attraction alone.
 
     Source: Wang & Isola 2020, section 4.1, up to the factor 2.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
-    reads: ClassVar[Reads] = reads("z", views=2)
-
-    def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in [0, 2]."""
-        return (1 - F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)).mean()
+    def loss(self, left: Tensor, right: Tensor) -> Tensor:
+        """Return a scalar in [0, 2]. left, right: (B, P)."""
+        return (1 - F.cosine_similarity(left, right, dim=-1)).mean()
 
 
 def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
@@ -169,22 +152,16 @@ def squared_distance(left: Tensor, right: Tensor, form: str) -> Tensor:
     return unit if form == "unit" else unit * 2 / left.shape[-1]
 
 
-class Reconstruction(nn.Module):
+class Reconstruction(PairLoss):
     """Squared distance of the two views after the head.
 
     form: "released", "unit" or "raw" (see squared_distance); a weight means something only together with it.
     Source: Chen et al. 2022 (InforMin-CL), eq. 8; authors' code for the reduction.
     """
 
-    preset: ClassVar = {"weight": 0.4, "form": "released"}  # InforMin-CL, table 3, BERT-base
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
-    reads: ClassVar[Reads] = reads("z", views=2)
+    preset: ClassVar = {"weight": 0.4}  # InforMin-CL, table 3, BERT-base
+    form: Literal["released", "unit", "raw"] = "released"
 
-    def __init__(self, form: Literal["released", "unit", "raw"]) -> None:
-        super().__init__()
-        self.form = form
-
-    def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar of at least 0."""
-        return squared_distance(step.views[0].z, step.views[1].z, self.form)
+    def loss(self, left: Tensor, right: Tensor) -> Tensor:
+        """Return a scalar of at least 0. left, right: (B, P)."""
+        return squared_distance(left, right, self.form)

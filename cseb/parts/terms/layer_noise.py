@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.autocast import in_full
 from cseb.encoder.interface import LAYERS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Positive
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 
 FACTORS = (0.25, 0.5, 1.0)  # of the lower, middle and upper layers. Source: authors' code of MSSE
 
@@ -36,7 +37,7 @@ def groups(depth: int) -> tuple[slice, slice, slice]:
     return slice(0, third), slice(third, 2 * third), slice(2 * third, states)
 
 
-class LayerNoise(nn.Module):
+class LayerNoise(LossTerm):
     """First-token states of three groups of layers, spread over the batch.
 
     Each group is averaged, noised with normal numbers of `deviation`, and compared with all sentences of the batch at
@@ -44,14 +45,15 @@ class LayerNoise(nn.Module):
     encoder of one layer.
     """
 
-    preset: ClassVar = {"weight": 0.8, "deviation": 0.01, "scale": 20.0}  # MSSE release, in no text
+    preset: ClassVar = {"weight": 0.8}  # MSSE release, in no text
     version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("layers", views=1)
 
-    def __init__(self, deviation: Annotated[float, Between(0, 1e6)], scale: Positive, shape: Shape) -> None:
-        super().__init__()
+    def __init__(
+        self, deviation: Annotated[float, Between(0, 1e6)] = 0.01, scale: Positive = 20.0, *, shape: Shape
+    ) -> None:
         self.deviation = deviation
         self.scale = scale
         if shape.layers < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, ClassVar
 
@@ -15,6 +15,7 @@ from cseb.encoder.interface import CONTEXT, EMBEDDINGS, Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 from cseb.parts.terms.infonce import info_nce
 from cseb.parts.tuning import layers_of, meta_backbone
 
@@ -37,12 +38,10 @@ def binary_mask(scores: Tensor, threshold: float) -> Tensor:
 @contextmanager
 def multiplied(modules: Sequence[nn.Module], factors: Sequence[Tensor]) -> Iterator[None]:
     """Multiply the states (N, T, D) that leave each module by its factors within this context."""
-    hooks = [module.register_forward_hook(partial(_times, one)) for module, one in zip(modules, factors, strict=True)]
-    try:
+    with ExitStack() as hooks:
+        for module, factor in zip(modules, factors, strict=True):
+            hooks.enter_context(module.register_forward_hook(partial(_times, factor)))
         yield
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def _times(factor: Tensor, module: nn.Module, inputs: Any, left: Any) -> Any:
@@ -51,7 +50,7 @@ def _times(factor: Tensor, module: nn.Module, inputs: Any, left: Any) -> Any:
     return (left[0] * factor.to(left[0].dtype), *left[1:])  # as some families' layers answer
 
 
-class LearntMaskNCE(nn.Module):
+class LearntMaskNCE(LossTerm):
     """InfoNCE of the two views, encoded again with adversarial masks on their token states.
 
     points: where states are masked, behind the embedding layer and the first layers. Tokens and features have scores
@@ -62,22 +61,21 @@ class LearntMaskNCE(nn.Module):
     or they cannot be told apart, or the pooler has a prompt.
     """
 
-    preset: ClassVar = {  # L2P-CSR release, BERT-base
-        "temperature": 0.05,
-        "points": 3,
-        "threshold": 0.05,
-        "ascents": 4,
-        "size": 0.1,
-    }
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
-    views: ClassVar[int] = 2
     reads_anew = True
     reads: ClassVar[Reads] = reads("head", views=2, tokens=2)
 
+    # L2P-CSR release, BERT-base
     def __init__(
-        self, temperature: Positive, points: Count, threshold: Rate, ascents: Size, size: Positive, shape: Shape
+        self,
+        temperature: Positive = 0.05,
+        points: Count = 3,
+        threshold: Rate = 0.05,
+        ascents: Size = 4,
+        size: Positive = 0.1,
+        *,
+        shape: Shape,
     ) -> None:
-        super().__init__()
         if points > shape.layers + 1:
             raise BadSpec(
                 f"learnt_mask_nce: points is {points}: the embedding layer and {points - 1} layers, of which this "
@@ -96,9 +94,7 @@ class LearntMaskNCE(nn.Module):
 
     def masked(self, backbone: Any) -> list[nn.Module]:
         """Return the `points` modules whose outputs are masked. Raises: BadSpec."""
-        layers = layers_of(backbone, self.layers)
-        if layers is None:
-            raise BadSpec("learnt_mask_nce: the layers of this encoder cannot be told apart; take another encoder")
+        layers = layers_of(backbone, self.layers, "learnt_mask_nce")
         if (narrow := getattr(backbone.config, "embedding_size", self.width)) != self.width:
             raise BadSpec(
                 f"learnt_mask_nce: this encoder's embeddings have {narrow} features and its layers {self.width}, and "

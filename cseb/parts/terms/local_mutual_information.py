@@ -7,13 +7,14 @@ from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.autocast import in_full
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LAYERS
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 
 
 @in_full
@@ -33,7 +34,7 @@ def jsd_local_global(local: Tensor, mask: Tensor, sentences: Tensor) -> Tensor:
     return (F.softplus(-others) + others - math.log(2)).mean() - agree
 
 
-class JSDLocalGlobal(nn.Module):
+class JSDLocalGlobal(LossTerm):
     """Sentence vectors against the pooler's local vectors of all tokens, their own and others'.
 
     Source: Zhang et al. 2020 (IS-BERT). Raises: BadSpec with a pooler that sees nothing there, or in two networks.

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from cseb.encoder.interface import LANGUAGE, Shape
-from cseb.errors import BadSpec
-from cseb.methods.option_types import Rate
+from cseb.encoder.interface import LANGUAGE, EncodedView, Shape
+from cseb.methods.option_types import Count, Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
+from cseb.parts.contract_checks import check_mask_token, check_masked_lm
 
 HIDDEN, SWAPPED = 0.8, 0.1  # of the selected tokens; the rest stay as they are. Source: Devlin et al. 2019, section 3.1
 IGNORED = -100  # no token of any vocabulary
@@ -27,6 +29,11 @@ def corrupt(ids: Tensor, selected: Tensor, mask_id: int, vocabulary: int, rng: t
     return torch.where(selected, changed, ids)
 
 
+def joined(views: Sequence[EncodedView], *fields: str) -> tuple[Tensor, ...]:
+    """Return each of these fields of all views, view after view: (V B, ...)."""
+    return tuple(torch.cat([getattr(view, field) for view in views]) for field in fields)
+
+
 def masked_language(logits: Tensor, targets: Tensor) -> Tensor:
     """Return the mean cross-entropy of M selected tokens; 0 if there are none. logits: (M, V), targets: (M,).
 
@@ -35,7 +42,7 @@ def masked_language(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits, targets, reduction="sum") / max(len(targets), 1)
 
 
-class MLM(nn.Module):
+class MLM(LossTerm):
     """Masked-language modelling in one more pass over masked copies of all views.
 
     corrupt_contrast: every other term sees the masked copies too; otherwise they keep their clean inputs. rate: share
@@ -45,27 +52,17 @@ class MLM(nn.Module):
     Raises: BadSpec on an encoder without a mask token or without that head: the term would start at log V.
     """
 
-    preset: ClassVar = {  # InforMin-CL, table 4; SimCSE, table D.2; Devlin et al. 2019 for the rate
-        "weight": 0.1,
-        "rate": 0.15,
-        "corrupt_contrast": False,
-    }
+    preset: ClassVar = {"weight": 0.1}  # InforMin-CL, table 4; SimCSE, table D.2; Devlin et al. 2019 for the rate
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "masked-LM head"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("language", views=ALL, tokens=ALL)
 
-    def __init__(self, rate: Rate, corrupt_contrast: bool, shape: Shape) -> None:
-        super().__init__()
-        self.rate = rate
-        self.corrupt_contrast = corrupt_contrast
-        if not shape.mask_token:
-            raise BadSpec("mlm: this encoder's tokenizer has no mask token; take a method without mlm")
-        if not shape.language:
-            raise BadSpec(
-                "mlm: this encoder's files hold no masked-LM head; take a method without mlm, or its full files"
-            )
+    def __init__(self, rate: Rate = 0.15, corrupt_contrast: bool = False, *, shape: Shape) -> None:
+        self.rate, self.corrupt_contrast = rate, corrupt_contrast
+        check_mask_token("mlm", shape)
+        check_masked_lm("mlm", shape)
         self.mask_id, self.vocabulary = shape.mask_id, shape.vocabulary
 
     def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -79,9 +76,41 @@ class MLM(nn.Module):
         """Return a scalar in nats."""
         assert step.language is not None
         assert step.read is not None
-        ids, mask, content = (
-            torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content")
-        )
+        ids, mask, content = joined(step.views, "ids", "mask", "content")
         ids, targets = (ids, step.targets) if step.targets is not None else self.hide(ids, content, step.rng)
+        states, selected = step.read(ids, mask), targets != IGNORED
+        return masked_language(step.language(states[selected]), targets[selected])
+
+
+class AnchorMLM(MLM):
+    """MLM in the anchors only, which every other term reads with tokens hidden; positives are unchanged.
+
+    rate, and what is hidden: as MLM. anchors, positives: as `spans` has them. Source: Giorgi et al. 2021 (DeCLUTR),
+    section 3.2; authors' code. Raises: BadSpec as MLM.
+    """
+
+    preset: ClassVar = {"weight": 1.0}  # DeCLUTR release
+    version: ClassVar[int] = 1
+
+    def __init__(self, rate: Rate = 0.15, anchors: Count = 2, positives: Count = 2, *, shape: Shape) -> None:
+        super().__init__(rate, corrupt_contrast=True, shape=shape)
+        self.spans = (anchors, positives)
+        self.reads: Reads = reads("language", views=anchors, tokens=anchors)  # type: ignore[misc]
+
+    def hide(self, ids: Tensor, content: Tensor, rng: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Hide tokens as MLM does in the first rows, anchors (A B, T) of (V B, T)."""
+        rows = len(ids) // (1 + self.spans[1])
+        hidden, targets = super().hide(ids[:rows], content[:rows], rng)
+        return torch.cat([hidden, ids[rows:]]), torch.cat([targets, torch.full_like(ids[rows:], IGNORED)])
+
+    def forward(self, step: LossInputs) -> Tensor:
+        """Return a scalar in nats."""
+        assert step.language is not None
+        assert step.read is not None
+        ids, mask, content = joined(step.views[: self.spans[0]], "ids", "mask", "content")
+        if step.targets is None:  # no other term has hidden anything yet
+            ids, targets = super().hide(ids, content, step.rng)
+        else:
+            targets = step.targets[: len(ids)]
         states, selected = step.read(ids, mask), targets != IGNORED
         return masked_language(step.language(states[selected]), targets[selected])

@@ -18,7 +18,8 @@ from cseb.encoder.loading import configuration
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Rate
 from cseb.parts import ALL, LossInputs, Reads, reads
-from cseb.parts.terms.masked_language_modelling import masked_language
+from cseb.parts.base import LossTerm
+from cseb.parts.terms.masked_language_modelling import joined, masked_language
 
 
 def states_before(states: Tensor, selected: Tensor) -> Tensor:
@@ -26,7 +27,7 @@ def states_before(states: Tensor, selected: Tensor) -> Tensor:
     return states[:, :-1][selected[:, 1:]]
 
 
-class MNTP(nn.Module):
+class MNTP(LossTerm):
     """One more pass over copies of all views with tokens hidden; the state before a hidden token predicts it.
 
     rate: share of the sentence's own tokens that are hidden, anew at every step and for every view, never a text's
@@ -36,14 +37,13 @@ class MNTP(nn.Module):
     an encoder that is no decoder or still has its causal mask, and on a blank that is not one token.
     """
 
-    preset: ClassVar = {"rate": 0.2, "blank": "_"}  # LLM2Vec release
     requires: ClassVar[str] = "a decoder"
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT})
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads(views=ALL, tokens=ALL)
 
-    def __init__(self, rate: Rate, blank: str, shape: Shape) -> None:
-        super().__init__()
+    # LLM2Vec release
+    def __init__(self, rate: Rate = 0.2, blank: str = "_", *, shape: Shape) -> None:
         self.rate, self.folder = rate, shape.folder
         if BOTH_SIDES in shape.family.gives or shape.folder is None:
             raise BadSpec("mntp: this encoder is no decoder; take +mlm")
@@ -74,9 +74,7 @@ class MNTP(nn.Module):
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats: the mean over hidden tokens."""
         assert step.read is not None
-        ids, mask, content = (
-            torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content")
-        )
+        ids, mask, content = joined(step.views, "ids", "mask", "content")
         hidden, selected = self.hide(ids, content, step.rng)
         states = states_before(step.read(hidden, mask), selected)
         logits = self.output(states) if self.output is not None else F.linear(states, self.words[0].weight)

@@ -15,6 +15,7 @@ from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Rate, Size
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 from cseb.parts.heads import new_linear
 from cseb.parts.momentum_queue import momentum_update, push
 from cseb.parts.terms.infonce import info_nce
@@ -30,7 +31,7 @@ def cosine_momentum(start: float, done: int, steps: int) -> float:
     return 1 - (1 - start) * (math.cos(math.pi * min(done / steps, 1.0)) + 1) / 2
 
 
-class MomentumNCE(nn.Module):
+class MomentumNCE(LossTerm):
     """The first view, through three small networks, against a momentum copy's vectors of the batch and of a queue.
 
     Online: the encoder, a dense layer that starts as BERT's pooler where there is one, a projection, a predictor. The
@@ -39,34 +40,24 @@ class MomentumNCE(nn.Module):
     key. dropout: of projection and predictor. Source: Cao et al. 2022 (MoCoSE); authors' code.
     """
 
-    preset: ClassVar = {  # MoCoSE, poster and release
-        "temperature": 0.05,
-        "size": 512,
-        "start": 128,
-        "momentum": 0.85,
-        "dropout": 0.1,
-    }
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "momentum copy"
-    needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("h", views=1, tokens=1)
 
+    # MoCoSE, poster and release
     def __init__(
         self,
-        temperature: Positive,
-        size: Count,
-        start: Size,
-        momentum: Rate,
-        dropout: Rate,
+        temperature: Positive = 0.05,
+        size: Count = 512,
+        start: Size = 128,
+        momentum: Rate = 0.85,
+        dropout: Rate = 0.1,
+        *,
         shape: Shape,
         run_steps: int,
     ) -> None:
-        super().__init__()
-        self.temperature = temperature
-        self.size = size
-        self.start = start
-        self.momentum = momentum
+        self.temperature, self.size, self.start, self.momentum = temperature, size, start, momentum
         self.width, self.steps = shape.width, max(run_steps, 1)
         self.projection = nn.Sequential(
             *(new_linear(self.width), new_linear(self.width), nn.LayerNorm(self.width, SMALLEST), nn.Dropout(dropout))

@@ -6,11 +6,12 @@ from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.methods.option_types import Positive
 from cseb.parts import ALL, LossInputs, Reads, reads
-from cseb.parts.terms.infonce import cosines
+from cseb.parts.base import LossTerm
+from cseb.parts.terms.infonce import cosines, diagonal
 
 
 def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature: float) -> Tensor:
@@ -21,7 +22,7 @@ def group_logits(anchors: Tensor, others: Tensor, positives: Tensor, temperature
     """
     own = F.cosine_similarity(anchors, positives, dim=-1).T  # (B, A)
     other = cosines(anchors, others)
-    other = other[~torch.eye(len(other), dtype=torch.bool, device=other.device)].view(len(other), -1)  # (B, B - 1)
+    other = other[~diagonal(other)].view(len(other), -1)  # (B, B - 1)
     return torch.cat([own, other], dim=1) / temperature
 
 
@@ -42,20 +43,14 @@ def _groups(left: LossInputs, right: LossInputs, temperature: float) -> Tensor:
     return group_logits(left.views[0].z, right.views[0].z, group, temperature)
 
 
-class GroupSoftmaxBCE(nn.Module):
+class GroupSoftmaxBCE(LossTerm):
     """An anchor's further views and edits against other sentences.
 
     Source: Wu et al. 2022 (PCL), peer-positive contrast; authors' code.
     """
 
-    preset: ClassVar = {"temperature": 0.05}  # PCL release
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", views=ALL, edits=ALL)
-
-    def __init__(self, temperature: Positive) -> None:
-        super().__init__()
-        self.temperature = temperature
+    temperature: Positive = 0.05  # PCL release
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
@@ -63,23 +58,17 @@ class GroupSoftmaxBCE(nn.Module):
         return group_softmax_bce(_groups(step, step, self.temperature), positives)
 
 
-class KLPeers(nn.Module):
+class KLPeers(LossTerm):
     """Two networks have the same distributions over group and batch, each by itself and each against the other.
 
     reduction: "element", the mean over all entries, as released, or "batchmean", the mean over sentences. Gradients
     reach both networks. Source: Wu et al. 2022 (PCL), peer network cooperation; authors' code.
     """
 
-    preset: ClassVar = {"temperature": 0.05, "reduction": "element"}  # PCL release
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
     networks: ClassVar[int] = 2
     reads: ClassVar[Reads] = reads("z", "peer", views=ALL, edits=ALL)
-
-    def __init__(self, temperature: Positive, reduction: Literal["element", "batchmean"]) -> None:
-        super().__init__()
-        self.temperature = temperature
-        self.reduction = reduction
+    temperature: Positive = 0.05  # PCL release
+    reduction: Literal["element", "batchmean"] = "element"
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats, at least 0."""

@@ -6,10 +6,11 @@ from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.methods.option_types import Positive
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 
 
 def angle_scores(left: Tensor, right: Tensor) -> Tensor:
@@ -36,7 +37,7 @@ def rank_cost(scores: Tensor, ratings: Tensor, scale: float) -> Tensor:
     return torch.cat([gaps.new_zeros(1), wrong]).logsumexp(dim=0)
 
 
-class RankScores(nn.Module):
+class RankScores(LossTerm):
     """Pairs with higher ratings get higher similarity: every two pairs of a batch are compared.
 
     scale: factor of similarities. similarity: "cosine" (CoSENT), "angle" (AnglE, see `angle_scores`), or
@@ -44,15 +45,10 @@ class RankScores(nn.Module):
     Source: Huang et al. 2024 (CoSENT); Li & Li 2024 (AnglE), its third summand alone; the symmetric form is ours.
     """
 
-    preset: ClassVar = {"scale": 20.0, "similarity": "cosine"}  # sentence-transformers
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
     ratings: ClassVar[bool] = True
     reads: ClassVar[Reads] = reads("z", views=2)
-
-    def __init__(self, scale: Positive, similarity: Literal["cosine", "angle", "symmetric_angle"]) -> None:
-        super().__init__()
-        self.scale, self.similarity = scale, similarity
+    scale: Positive = 20.0  # sentence-transformers
+    similarity: Literal["cosine", "angle", "symmetric_angle"] = "cosine"
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""
@@ -69,25 +65,20 @@ class RankScores(nn.Module):
         return (angle_scores(left, right) + angle_scores(right, left)) / 2
 
 
-class ScoreMSE(nn.Module):
+class ScoreMSE(LossTerm):
     """Mean squared difference of cosine and rating.
 
     lowest, highest: ratings that a cosine of 0 and of 1 stand for. Source: Reimers & Gurevych 2019, regression
     objective; cosine and rating over 5 as in sentence-transformers' code (CosineSimilarityLoss).
     """
 
-    preset: ClassVar = {"lowest": 0.0, "highest": 5.0}  # STS-B
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
     ratings: ClassVar[bool] = True
     reads: ClassVar[Reads] = reads("z", views=2)
-
-    def __init__(self, lowest: float, highest: float) -> None:
-        super().__init__()
-        self.lowest, self.span = lowest, highest - lowest
+    lowest: float = 0.0  # STS-B
+    highest: float = 5.0
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""
         assert step.scores is not None
         cosine = F.cosine_similarity(step.views[0].z, step.views[1].z, dim=-1)
-        return (cosine - (step.scores - self.lowest) / self.span).square().mean()
+        return (cosine - (step.scores - self.lowest) / (self.highest - self.lowest)).square().mean()

@@ -4,21 +4,82 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForMaskedLM
 
+from cseb.data import checkpoint
+from cseb.data.weights import locate
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Shape
-from cseb.errors import BadSpec
+from cseb.errors import BadData, BadSpec, first_line
 from cseb.methods.option_types import Rate
 from cseb.parts import ALL, LossInputs, reads
-from cseb.parts.mlm_generator import Generator, find_generator
-from cseb.parts.terms.masked_language_modelling import corrupt
+from cseb.parts.base import LossTerm
+from cseb.parts.contract_checks import check_mask_token
+from cseb.parts.terms.masked_language_modelling import corrupt, joined
+
+ROWS = 32  # filled in at once; logits over a vocabulary are large
 
 Fill = Literal["argmax_all", "argmax_masked", "sample"]
+
+
+def find_generator(name: str, folder: Path | None, vocabulary: int) -> Path:
+    """Return the folder of a generator. name: "self" for the encoder's own `folder`, else a folder or hub name.
+
+    Raises: BadData if there is none, BadSpec if it has another vocabulary.
+    """
+    if name == "self" and folder is not None:
+        return folder
+    try:
+        path = locate(name)
+        checkpoint.check(path)
+        size = AutoConfig.from_pretrained(path, trust_remote_code=False).vocab_size
+    except Exception as error:  # transformers raises whatever its parsers do
+        raise BadData(f"generator {name}: {first_line(error)}; `generator=self` needs no other") from None
+    if size != vocabulary:
+        raise BadSpec(
+            f"generator {name}: knows {size} word pieces, the encoder {vocabulary}; take one of the same vocabulary, "
+            "or generator=self"
+        )
+    return path
+
+
+class Generator(nn.Module):
+    """Predict a token at every position: the most probable one, or one sampled from the distribution.
+
+    In training mode its dropout is on. Raises: BadData if the files at `path` are no masked-language model.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        try:
+            model: Any
+            model, info = AutoModelForMaskedLM.from_pretrained(
+                path, use_safetensors=True, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+            )
+        except Exception as error:  # transformers raises whatever its parsers do
+            raise BadData(f"generator {path}: cannot be loaded: {first_line(error)}; take generator=self") from None
+        if missing := sorted(name for name in info["missing_keys"] if "pooler" not in name):
+            raise BadData(f"generator {path}: lacks weights such as {missing[0]}; name a model with a masked-LM head")
+        self.model = model.requires_grad_(False)
+
+    @torch.no_grad()
+    def forward(self, ids: Tensor, mask: Tensor, sample: bool, rng: torch.Generator) -> Tensor:
+        """Return predicted ids (N, T) for ids (N, T) and mask (N, T)."""
+        predicted = []
+        for chunk, chunk_mask in zip(torch.split(ids, ROWS), torch.split(mask, ROWS), strict=True):
+            logits = self.model(input_ids=chunk, attention_mask=chunk_mask).logits  # (n, T, V)
+            if sample:
+                sampled = torch.multinomial(logits.float().softmax(dim=-1).flatten(0, 1), 1, generator=rng)
+                predicted.append(sampled.view(chunk.shape))
+            else:
+                predicted.append(logits.argmax(dim=-1))
+        return torch.cat(predicted)
 
 
 def detection(logits: Tensor, replaced: Tensor, counted: Tensor) -> Tensor:
@@ -29,7 +90,7 @@ def detection(logits: Tensor, replaced: Tensor, counted: Tensor) -> Tensor:
     return F.cross_entropy(logits[counted], replaced[counted].long())
 
 
-class RTD(nn.Module):
+class RTD(LossTerm):
     """A copy of the backbone, with the sentence vector as its first token, detects replaced tokens.
 
     rate: share of the sentence's own tokens that a frozen generator has to guess, anew at every step. generator:
@@ -40,38 +101,29 @@ class RTD(nn.Module):
     head, and on a generator of another vocabulary; BadData if there is no generator of this name.
     """
 
-    preset: ClassVar = {  # DiffCSE release
-        "weight": 0.005,
-        "rate": 0.3,
-        "generator": "distilbert-base-uncased",
-        "fill": "argmax_all",
-        "on": "z",
-        "count": "all",
-    }
+    preset: ClassVar = {"weight": 0.005}  # DiffCSE release
     version: ClassVar[int] = 2
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"generator": "encoder"}
     own: ClassVar[Mapping[str, str]] = {"generator": "self"}
     requires: ClassVar[str] = "generator, second encoder"
-    needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 1
 
     def __init__(
         self,
-        rate: Rate,
-        generator: str,
-        fill: Fill,
-        on: Literal["z", "h"],
-        count: Literal["all", "real"],
+        rate: Rate = 0.3,
+        generator: str = "distilbert-base-uncased",
+        fill: Fill = "argmax_all",
+        on: Literal["z", "h"] = "z",
+        count: Literal["all", "real"] = "all",
+        *,
         shape: Shape,
     ) -> None:
-        super().__init__()
         self.rate, self.fill, self.on, self.count = rate, fill, on, count
         self.reads = reads(on, views=ALL, tokens=ALL)
         if not generator:
             raise BadSpec(f"rtd: generator is {generator!r}; it must be self, or name a masked-language model")
-        if not shape.mask_token:
-            raise BadSpec("rtd: this encoder's tokenizer has no mask token; take a method without rtd")
+        check_mask_token("rtd", shape)
         if generator == "self" and not shape.language:
             raise BadSpec("rtd: this encoder's files hold no masked-LM head; name another model as generator")
         self.place, self.shape = find_generator(generator, shape.folder, shape.vocabulary), shape
@@ -84,9 +136,7 @@ class RTD(nn.Module):
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats."""
-        ids, mask, content, vectors = (
-            torch.cat([getattr(view, name) for view in step.views]) for name in ("ids", "mask", "content", self.on)
-        )
+        ids, mask, content, vectors = joined(step.views, "ids", "mask", "content", self.on)
         if vectors.shape[1] != self.shape.width:
             raise BadSpec(f"rtd: the head gives {vectors.shape[1]} numbers, a token has {self.shape.width}; take on=h")
         guessed = self.guess(ids, mask, content, step.rng)
@@ -106,12 +156,9 @@ class RTD(nn.Module):
     def read(self, ids: Tensor, mask: Tensor, vectors: Tensor) -> Tensor:
         """Return the discriminator's states (N, T, D), with vectors (N, D) as the first embeddings."""
         embeddings: Any = self.discriminator.embeddings
-        hook = embeddings.register_forward_hook(
+        with embeddings.register_forward_hook(
             lambda module, inputs, states: torch.cat([vectors[:, None].to(states.dtype), states[:, 1:]], dim=1)
-        )
-        try:
+        ):
             outputs: Any = self.discriminator(input_ids=ids, attention_mask=mask, return_dict=True)
-        finally:
-            hook.remove()
         states: Tensor = outputs.last_hidden_state
         return states

@@ -6,13 +6,14 @@ from typing import Annotated, ClassVar
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.autocast import in_full, products
 from cseb.encoder.encoder import Encoder
 from cseb.errors import BadSpec
 from cseb.methods.option_types import AtLeast, Count, Positive
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
 from cseb.parts.momentum_queue import push
 from cseb.parts.terms.infonce import info_nce
 
@@ -29,42 +30,25 @@ def smoothed(vectors: Tensor, neighbours: Tensor, allowed: Tensor, temperature: 
     return (weights[:, :, None] * group).sum(dim=1)
 
 
-class Smooth(nn.Module):
+class Smooth(LossTerm):
     """Anchors against positives that are averaged with their nearest of the last `size` positives.
 
-    Starts once that many are held. neighbours: how many. attention: temperature of the average, temperature: of the
-    contrast. exclude_same: earlier vectors of the same sentence are no neighbours; False, as released, leaves out the
-    nearest one alone, which then is the vector just stored. Source: He et al. 2023 (IS-CSE); authors' code.
+    It starts once that many are stored. attention: temperature of the average; temperature: of the contrast.
+    exclude_same: earlier vectors of the same sentence are no neighbours; False, as released, leaves out the nearest one
+    alone, which then is the vector just stored. Source: He et al. 2023 (IS-CSE); authors' code.
     """
 
-    preset: ClassVar = {  # IS-CSE release, base models
-        "weight": 0.1,
-        "size": 1024,
-        "neighbours": 16,
-        "attention": 2.0,
-        "temperature": 0.05,
-        "exclude_same": False,
-    }
-    needs: ClassVar[frozenset[str]] = frozenset()
-    views: ClassVar[int] = 2
+    preset: ClassVar = {"weight": 0.1}  # IS-CSE release, base models
     reads: ClassVar[Reads] = reads("z", views=2)
+    size: Annotated[int, AtLeast(2)] = 1024
+    neighbours: Count = 16
+    attention: Positive = 2.0
+    temperature: Positive = 0.05
+    exclude_same: bool = False
 
-    def __init__(
-        self,
-        size: Annotated[int, AtLeast(2)],
-        neighbours: Count,
-        attention: Positive,
-        temperature: Positive,
-        exclude_same: bool,
-    ) -> None:
-        super().__init__()
-        self.size = size
-        self.neighbours = neighbours
-        self.attention = attention
-        self.temperature = temperature
-        self.exclude_same = exclude_same
-        if neighbours >= size:
-            raise BadSpec(f"smooth: neighbours is {neighbours} of size {size}; it must be below")
+    def __post_init__(self) -> None:
+        if self.neighbours >= self.size:
+            raise BadSpec(f"smooth: neighbours is {self.neighbours} of size {self.size}; it must be below")
         self.keys: Tensor | None = None
         self.sids: Tensor | None = None
 
@@ -77,8 +61,7 @@ class Smooth(nn.Module):
         assert step.sids is not None
         queries = F.normalize(step.views[1].z, dim=-1)
         new = queries.detach()
-        self.keys = new[: self.size] if self.keys is None else push(self.keys, new, self.size)
-        self.sids = step.sids[: self.size] if self.sids is None else push(self.sids, step.sids, self.size)
+        self.keys, self.sids = push(self.keys, new, self.size), push(self.sids, step.sids, self.size)
         if len(self.keys) < self.size:
             return queries.sum() * 0
         similarity = products(new, self.keys)  # (B, size)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from cseb.encoder.autocast import in_full, products
 from cseb.methods.option_types import Count, Positive
 from cseb.parts import LossInputs, Reads, reads
-from cseb.parts.adversarial import steepest_direction
+from cseb.parts.base import LossTerm
+
+
+def steepest_direction(point: Tensor, loss: Callable[[Tensor], Tensor]) -> Tensor:
+    """Return rows (N, D) of length 1 along which `loss` of `point` (N, D) grows fastest; 0 where it is flat.
+
+    The gradient is one of the point alone, and the result is a constant. Source: Zhang et al. 2022 (VaSCL) and Zhou et
+    al. 2022 (DCLR); authors' code.
+    """
+    with torch.enable_grad():
+        start = point.detach().requires_grad_()
+        gradient: Tensor = torch.autograd.grad(loss(start), start)[0]
+    return F.normalize(gradient.nan_to_num(), dim=-1)
 
 
 def neighbourhood(vectors: Tensor, count: int) -> Tensor:
@@ -45,25 +58,20 @@ def nt_xent_knn(left: Tensor, right: Tensor, neighbours: Tensor, temperature: fl
     return F.cross_entropy(stacked, torch.zeros(len(stacked), dtype=torch.long, device=stacked.device))
 
 
-class VirtualNTXent(nn.Module):
+class VirtualNTXent(LossTerm):
     """The first view against its adversarial view, with its nearest sentences of the batch as the only negatives.
 
     neighbours: how many at most. reach: length of the push. detach: the encoder gets no gradient, only the head does,
     as released; False trains it, as described. Source: Zhang et al. 2022 (VaSCL); authors' code.
     """
 
-    preset: ClassVar = {"temperature": 0.05, "neighbours": 16, "reach": 15.0, "detach": True}  # VaSCL release
     version: ClassVar[int] = 2
-    needs: ClassVar[frozenset[str]] = frozenset()
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("h", "head", views=1)
-
-    def __init__(self, temperature: Positive, neighbours: Count, reach: Positive, detach: bool) -> None:
-        super().__init__()
-        self.temperature = temperature
-        self.neighbours = neighbours
-        self.reach = reach
-        self.detach = detach
+    temperature: Positive = 0.05  # VaSCL release
+    neighbours: Count = 16
+    reach: Positive = 15.0
+    detach: bool = True
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar in nats, 0 for a sentence alone."""

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from cseb.parts.terms.angular_margin import ArcNCE, Triplet, add_margin, arc_nce
 from cseb.parts.terms.infonce import info_nce
+from cseb.parts.terms.margins import ArcNCE, Triplet, add_margin
 from tests.parts.terms.two_views import cosine, random, step
 
 
@@ -19,7 +19,9 @@ def test_the_margin_is_added_to_the_angle_of_the_positive() -> None:
         total -= math.log(math.exp(wide / 0.05) / (math.exp(wide / 0.05) + others))
     found = ArcNCE(temperature=0.05, margin=10.0)(step(left, right)).item()
     assert found == pytest.approx(total / 3, abs=1e-4)
-    assert arc_nce(left, right, 0.05, 0.0).item() == pytest.approx(info_nce(left, right, 0.05).item(), abs=1e-4)
+    assert ArcNCE(temperature=0.05, margin=0.0).loss(left, right).item() == pytest.approx(
+        info_nce(left, right, 0.05).item(), abs=1e-4
+    )
     assert found > info_nce(left, right, 0.05).item()
 
 

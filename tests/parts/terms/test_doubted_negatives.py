@@ -10,7 +10,7 @@ import torch
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.terms.doubted_negatives import FilteredBCE, GaussianNCE, decay, filtered_bce, gaussian_nce
+from cseb.parts.terms.false_negatives import FilteredBCE, GaussianNCE, decay, filtered_bce, gaussian_nce
 from cseb.parts.terms.infonce import info_nce
 from cseb.training.build import check
 from tests.parts.terms.two_views import cosine, step

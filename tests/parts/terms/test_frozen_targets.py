@@ -9,12 +9,11 @@ import torch.nn.functional as F
 from scipy.stats import spearmanr
 
 from cseb.errors import BadSpec
-from cseb.parts.adversarial import steepest_direction
 from cseb.parts.terms.distillation import ListwiseCE, RankMSE, masked_mse, shuffled_groups, spearman
 from cseb.parts.terms.infonce import EachNCE, info_nce
 from cseb.parts.terms.local_mutual_information import jsd_local_global
-from cseb.parts.terms.similarity_margin import BidirMargin, bidir_margin
-from cseb.parts.terms.virtual_augment import neighbour_nce, neighbourhood, nt_xent_knn
+from cseb.parts.terms.margins import BidirMargin, bidir_margin
+from cseb.parts.terms.virtual_augment import neighbour_nce, neighbourhood, nt_xent_knn, steepest_direction
 from tests.conftest import check_options
 from tests.parts.terms.two_views import cosine, random, rank_mse, step, virtual
 

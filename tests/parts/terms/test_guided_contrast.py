@@ -9,7 +9,7 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.terms.guided_contrast import guided_nce, left_out
+from cseb.parts.terms.false_negatives import guided_nce, left_out
 from cseb.parts.terms.infonce import info_nce
 from cseb.training.build import check
 

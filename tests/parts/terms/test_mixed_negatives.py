@@ -6,8 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from cseb.parts.terms.contrast_in_batch import MixedInfoNCE, mix_neighbours
 from cseb.parts.terms.infonce import cosines
-from cseb.parts.terms.mixed_negatives import MixedInfoNCE, mix_neighbours, mixed_info_nce_paper
 from tests.parts.terms.two_views import cosine, random, step
 
 
@@ -38,7 +38,7 @@ def test_the_papers_mixture_is_one_more_candidate() -> None:
 
 def test_no_gradient_flows_into_a_mixture() -> None:
     left, right = random(3)
-    found = torch.autograd.grad(mixed_info_nce_paper(left, right, 0.5, 0.2), right)[0]
+    found = torch.autograd.grad(MixedInfoNCE(temperature=0.5, mix=0.2, form="paper").loss(left, right), right)[0]
     mixture = mix_neighbours(F.normalize(right, dim=-1), 0.2)
     logits = torch.cat([cosines(left, right), F.cosine_similarity(left, mixture, dim=-1)[:, None]], dim=1) / 0.5
     assert torch.allclose(found, torch.autograd.grad(F.cross_entropy(logits, torch.arange(3)), right)[0])

@@ -7,7 +7,7 @@ import torch
 
 from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
-from cseb.parts.terms.outside_distillation import (
+from cseb.parts.terms.distillation import (
     BankCE,
     CrossViewKL,
     Regress,

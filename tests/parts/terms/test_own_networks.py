@@ -271,7 +271,7 @@ def test_every_term_is_taken_of_both_networks_and_those_of_two_once(tiny: Tiny) 
         ("sg-opt+ami(layers=(0,1))", "ami compares 2 views of a sentence; identity gives 1"),
         ("pcl+token_edits(edits=())", "token_edits: edits is ()"),
         ("pcl+token_edits(edits=(swap,))", "token_edits: edits is 'swap'"),
-        ("pcl+recipe(dropout=0)", "token_edits: dropout rates are all 0"),
+        ("pcl+recipe(dropout=0)", "token_edits: this encoder's dropout rates are all 0"),
         ("arccse+span_masks(first=0.5)", "span_masks: second is 0.4; it must lie between 0.5 and 1"),
         ("diffcse+rtd(fill=best)", "rtd: fill is 'best'"),
         ("diffcse+rtd(generator=none)", "rtd: generator is None"),

@@ -8,7 +8,7 @@ import torch
 from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
-from cseb.parts.terms.pairwise_contrast import BCEPairs, NTXent, bce_pairs, nt_xent
+from cseb.parts.terms.contrast_in_batch import BCEPairs, NTXent, bce_pairs, nt_xent
 from tests.conftest import check_options
 
 Z1 = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from cseb.parts.terms.rank_consistency import JSConsistency, NegEntropy, js_consistency, neg_entropy
+from cseb.parts.terms.contrast_in_batch import JSConsistency, NegEntropy
 from tests.parts.terms.two_views import cosine, random, step
 
 FLOOR = 1e-7
@@ -61,12 +61,14 @@ def released(left: torch.Tensor, right: torch.Tensor, temperature: float) -> flo
 @pytest.mark.parametrize("temperature", [0.5, 0.05, 0.02])
 def test_it_is_what_the_re_implementation_computes(temperature: float) -> None:
     left, right = vectors(8)
-    assert neg_entropy(left, right, temperature).item() == pytest.approx(released(left, right, temperature), abs=3e-7)
+    assert NegEntropy(temperature).loss(left, right).item() == pytest.approx(
+        released(left, right, temperature), abs=3e-7
+    )
 
 
 def test_probabilities_below_the_floor_count_as_the_floor_and_are_not_pushed() -> None:
     left = torch.eye(4, dtype=torch.float64, requires_grad=True)
-    found = neg_entropy(left, torch.eye(4, dtype=torch.float64), 0.02)  # e^-50 elsewhere
+    found = NegEntropy(0.02).loss(left, torch.eye(4, dtype=torch.float64))  # e^-50 elsewhere
     assert found.item() == pytest.approx(3 * FLOOR * math.log(FLOOR), rel=1e-6)
     found.backward()
     assert left.grad is not None
@@ -75,4 +77,4 @@ def test_probabilities_below_the_floor_count_as_the_floor_and_are_not_pushed() -
 
 def test_the_term_of_the_paper_has_no_floor() -> None:
     left = torch.eye(4, dtype=torch.float64)
-    assert 0 <= js_consistency(left, left, 0.02).item() < 1e-15
+    assert 0 <= JSConsistency(0.02).loss(left, left).item() < 1e-15

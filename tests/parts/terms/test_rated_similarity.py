@@ -9,7 +9,7 @@ import torch
 
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
-from cseb.parts.rated_pairs import RatedPairs
+from cseb.parts.labelled_views import RatedPairs
 from cseb.parts.terms.rated_similarity import RankScores, angle_scores, rank_cost
 from cseb.training.batches import Feed
 from cseb.training.build import build, check

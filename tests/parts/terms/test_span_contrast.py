@@ -11,8 +11,8 @@ import torch
 from cseb.encoder.interface import EncodedView
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
-from cseb.parts.terms.masked_language_modelling import IGNORED
-from cseb.parts.terms.span_contrast import AnchorMLM, SpanNTXent
+from cseb.parts.terms.contrast_in_batch import SpanNTXent
+from cseb.parts.terms.masked_language_modelling import IGNORED, AnchorMLM
 from cseb.training.batches import Feed
 from cseb.training.build import build
 from tests.training.small_runs import DOCUMENTS, method

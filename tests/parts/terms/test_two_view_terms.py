@@ -8,14 +8,12 @@ import torch
 
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
-from cseb.parts.terms.angular_margin import ArcNCE
+from cseb.parts.terms.contrast_in_batch import JSConsistency, MixedInfoNCE, NegEntropy
 from cseb.parts.terms.dimension_contrast import CrossCorrelation, MeanCos
 from cseb.parts.terms.distillation import ListwiseCE
 from cseb.parts.terms.infonce import EachNCE
-from cseb.parts.terms.mixed_negatives import MixedInfoNCE
+from cseb.parts.terms.margins import ArcNCE, BidirMargin
 from cseb.parts.terms.peer_networks import GroupSoftmaxBCE, KLPeers
-from cseb.parts.terms.rank_consistency import JSConsistency, NegEntropy
-from cseb.parts.terms.similarity_margin import BidirMargin
 from tests.conftest import check_options
 from tests.parts.terms.two_views import Term, debiased, random, rank_mse, smooth, step, virtual
 

@@ -6,8 +6,8 @@ import torch
 
 from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
-from cseb.parts.terms.debiased_contrast import DebiasedNCE
 from cseb.parts.terms.distillation import RankMSE
+from cseb.parts.terms.false_negatives import DebiasedNCE
 from cseb.parts.terms.smoothed_contrast import Smooth
 from cseb.parts.terms.virtual_augment import VirtualNTXent
 
