@@ -13,7 +13,7 @@ import numpy.typing as npt
 from cseb.errors import BadResults, CsebError
 from cseb.progress import counted
 from cseb.records.items import Items
-from cseb.records.record import Protocol as Measured
+from cseb.records.record import Protocol as ScoringProtocol
 from cseb.records.record import Record, Select
 from cseb.statistics.items import Clusters, average
 from cseb.text import plain, quantity
@@ -22,16 +22,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Data(Protocol):
-    """A task with its data in memory, as far as it is needed here (see cseb.tasks.task.Loaded)."""
+    """The part of a task with its data that is used here (see `cseb.tasks.task.Loaded`)."""
 
     def sha256(self) -> str:
-        """Of everything the score depends on but the encoder."""
+        """Return the hash of everything that the score depends on except the encoder."""
 
     def influence(self, items: Items) -> Floats:
-        """How far each item moves the score, in points, (N,)."""
+        """Return the influence of each item on the score, (N,)."""
 
     def clusters(self) -> npt.NDArray[np.int64]:
-        """Which items are clustered: a label for each, (N,)."""
+        """Return a label for each item, (N,); items with the same label depend on each other."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,14 +39,14 @@ class ItemScores:
     """Scores per example and task data of comparable records; both are read once.
 
     read: returns the scores per example of a key, such as Store.read_items. load: returns the data of a task by its
-    name without version. Both raise CsebError for missing data.
+    name without version. Both raise CsebError for missing data. clusters: by task@version, of the tasks used so far.
     """
 
     read: Callable[[str], Mapping[str, Items]]
     load: Callable[[str], Data]
-    clusters: dict[str, Clusters] = field(default_factory=dict)  # by task@version, of tasks used so far
+    clusters: dict[str, Clusters] = field(default_factory=dict)
     _contributions: dict[tuple[str, str, Select], Floats] = field(default_factory=dict)
-    _doubts: dict[Measured, str] = field(default_factory=dict)
+    _mismatches: dict[ScoringProtocol, str] = field(default_factory=dict)
 
     def contributions(
         self, runs: Mapping[int, Record], tasks: Sequence[str], select: Select
@@ -55,16 +55,15 @@ class ItemScores:
 
         runs: records by seed, none of them failed or collapsed.
         """
-        for protocol in {record.protocol for record in runs.values()}:
-            if doubt := self._doubt(protocol):
-                return {}, doubt
-        contributions = {}
-        for seed, record in runs.items():
-            try:
-                contributions[seed] = average([self._of(record, task, select) for task in tasks])
-            except CsebError as error:
-                return {}, plain(str(error))
-        return contributions, ""
+        try:
+            for protocol in {record.protocol for record in runs.values()}:
+                if mismatch := self._mismatch(protocol):
+                    return {}, mismatch
+            return {
+                seed: average([self._of(record, task, select) for task in tasks]) for seed, record in runs.items()
+            }, ""
+        except CsebError as error:
+            return {}, plain(str(error))
 
     def _of(self, record: Record, task: str, select: Select) -> Floats:
         place = (record.key, task, select)
@@ -90,32 +89,28 @@ class ItemScores:
                 )
             if not np.isfinite(items).all():
                 raise BadResults(f"{name} of {record.key} has items that are not finite, its score is")
-            self._contributions[record.key, task, select] = clusters.contributions(
-                _influence(data, items, f"{name} of {record.key}")
-            )
+            influence = _influence(data, items, f"{name} of {record.key}")
+            self._contributions[record.key, task, select] = clusters.contributions(influence)
 
-    def _doubt(self, protocol: Measured) -> str:
-        """Return why the task data cannot be used, or "": they must be those of the records."""
-        if protocol not in self._doubts:
-            named = [*protocol.tasks, *filter(None, [protocol.dev])]
-            try:
-                loaded = counted(named, "loading task data", len(named))
-                digests = "".join(self.load(_bare(name)).sha256() for name in loaded)
-                same = hashlib.sha256(digests.encode()).hexdigest() == protocol.data
-                self._doubts[protocol] = "" if same else "the task data here are not those of the records"
-            except CsebError as error:
-                self._doubts[protocol] = plain(str(error))
-        return self._doubts[protocol]
+    def _mismatch(self, protocol: ScoringProtocol) -> str:
+        """Return why the task data cannot be used, or "": they must be those of the records. Raises: CsebError."""
+        if protocol not in self._mismatches:
+            names = [*protocol.tasks, *filter(None, [protocol.dev])]
+            loaded = counted(names, "loading task data", len(names))
+            digests = "".join(self.load(_bare(name)).sha256() for name in loaded)
+            same = hashlib.sha256(digests.encode()).hexdigest() == protocol.data
+            self._mismatches[protocol] = "" if same else "the task data here are not those of the records"
+        return self._mismatches[protocol]
 
 
-def _influence(data: Data, items: Items, whose: str) -> Floats:
+def _influence(data: Data, items: Items, name: str) -> Floats:
     """Return the influence of each example, (N,) and finite. Raises: BadResults for scores of another task."""
     try:
         influence = np.asarray(data.influence(items), dtype=np.float64)
     except (ValueError, IndexError, TypeError) as error:
-        raise BadResults(f"{whose} does not fit its task: {error}") from None
+        raise BadResults(f"{name} does not fit its task: {error}") from None
     if influence.shape != (len(items),) or not np.isfinite(influence).all():
-        raise BadResults(f"{whose} does not fit its task: no finite influence of each item")
+        raise BadResults(f"{name} does not fit its task: no finite influence of each item")
     return influence
 
 

@@ -6,7 +6,7 @@ single task, an average over tasks and the area under a curve over sizes are com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -18,20 +18,21 @@ from cseb.analysis.stats import score
 from cseb.analysis.study import Study
 from cseb.progress import counted
 from cseb.records.record import Select
-from cseb.statistics import gain
 from cseb.statistics.intervals import LEVEL
 from cseb.statistics.items import variance
-from cseb.statistics.multiple import holm, with_best
-from cseb.statistics.paired import MARGIN, Comparison, Verdict
+from cseb.statistics.multiple import holm
+from cseb.statistics.paired import MARGIN, Comparison, Conclusion
 
 Floats = npt.NDArray[np.float64]
+MOST = 40  # methods of which all pairs are compared; Holm's correction leaves no power for more
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """One method, scored. points: seed to points. contributions: seed to (G,), see statistics.items; {} if unknown.
+    """The scores of one method.
 
-    lacking: why `contributions` is empty, or "".
+    points: score by seed. contributions: (G,) by seed, see `statistics.items`; {} if unknown. lacking: why
+    `contributions` is empty, or "".
     """
 
     method: str
@@ -41,20 +42,20 @@ class Sample:
 
     @property
     def mean(self) -> float:
-        """Over the seeds that there are."""
+        """Return the mean over the seeds."""
         return float(np.mean(list(self.points.values())))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Method `b` against method `a` at the seeds they share. adjusted: p-value for its family, None if it has none."""
+    """Method `b` compared with method `a` at the seeds they share. adjusted: p-value corrected for the family."""
 
     a: str
     b: str
     seeds: tuple[int, ...]
-    found: Comparison
+    comparison: Comparison
     adjusted: float | None
-    verdict: Verdict
+    conclusion: Conclusion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,20 +67,8 @@ class Family:
     tests: int
 
     @property
-    def significant(self) -> frozenset[frozenset[str]]:
-        """Pairs of methods that differ significantly, or by an amount that is the same in every seed."""
-        return frozenset(
-            frozenset((one.a, one.b)) for one in self.pairs if one.verdict in ("better", "worse") or one.found.fixed
-        )
-
-    @property
-    def untested(self) -> frozenset[frozenset[str]]:
-        """Pairs of methods with too few seeds in common for a verdict."""
-        return frozenset(frozenset((one.a, one.b)) for one in self.pairs if one.verdict == "too few seeds")
-
-    @property
     def level(self) -> float:
-        """The error rate that the hardest step of Holm's correction leaves to one comparison."""
+        """Return the error rate that the hardest step of Holm's correction leaves to one comparison."""
         return LEVEL / max(1, self.tests)
 
 
@@ -88,8 +77,7 @@ def samples(
 ) -> list[Sample]:
     """Return a sample of every method with scores at this size; tasks are averaged within a seed."""
     scored_methods = []
-    what = f"reading methods at {size:,} sentences"
-    for method in counted(study.methods, what, len(study.methods)):
+    for method in counted(study.methods, f"reading methods at {size:,} sentences", len(study.methods)):
         runs = study.runs.get((method, size), {})
         scored = {seed: score(runs.get(seed), tasks, select) for seed in study.seeds}
         points = {seed: value for seed, value in scored.items() if not isinstance(value, str)}
@@ -103,80 +91,91 @@ def samples(
     return scored_methods
 
 
+def curve_weights(sizes: Sequence[float]) -> Floats:
+    """Return weights (F,) of increasing sizes whose weighted sum of scores is the mean height of a curve.
+
+    The mean height is the area under the curve over log10(size), linear between sizes, divided by its width.
+    """
+    axis = np.log10(np.asarray(sizes, dtype=np.float64))
+    widths = np.diff(axis)
+    weights: Floats = (np.append(widths, 0) + np.append(0, widths)) / 2 / (axis[-1] - axis[0])
+    return weights
+
+
 def curve(sizes: Sequence[int], by_size: Sequence[Sequence[Sample]]) -> list[Sample]:
-    """Samples of the mean height of each method's curve over sizes, for methods and seeds that have all of them."""
-    weights = gain.weights(np.array(sizes, dtype=np.float64))
-    named = [{one.method: one for one in each} for each in by_size]
-    found = []
-    for name in named[0]:
-        row = [each[name] for each in named if name in each]
-        if len(row) < len(sizes):
+    """Return samples of the mean height of each method's curve, for methods and seeds that have all sizes."""
+    weights = curve_weights(sizes)
+    by_method: dict[str, list[Sample]] = {}
+    for size_samples in by_size:
+        for sample in size_samples:
+            by_method.setdefault(sample.method, []).append(sample)
+    curves = []
+    for method, row in by_method.items():
+        seeds = [seed for seed in row[0].points if all(seed in sample.points for sample in row)]
+        if len(row) < len(sizes) or not seeds:
             continue
-        seeds = [seed for seed in row[0].points if all(seed in one.points for one in row)]
-        points = {seed: float(sum(w * one.points[seed] for w, one in zip(weights, row, strict=True))) for seed in seeds}
-        whole = all(seed in one.contributions for one in row for seed in seeds)
-        contributions = {
-            seed: _weighted(weights, [one.contributions[seed] for one in row]) for seed in (seeds if whole else ())
+        points = {seed: float(sum(w * s.points[seed] for w, s in zip(weights, row, strict=True))) for seed in seeds}
+        complete = all(seed in sample.contributions for sample in row for seed in seeds)
+        contributions: dict[int, Floats] = {
+            seed: weights @ np.stack([sample.contributions[seed] for sample in row])
+            for seed in (seeds if complete else ())
         }
-        if points:
-            found.append(Sample(name, points, contributions, next((one.lacking for one in row if one.lacking), "")))
-    return found
+        curves.append(Sample(method, points, contributions, next((s.lacking for s in row if s.lacking), "")))
+    return curves
 
 
-def against(baseline: str, found: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
+def against(baseline: str, candidates: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
     """Return pairs of the baseline and every other method."""
-    [first] = [one for one in found if one.method == baseline]
-    return [(first, one) for one in found if one is not first]
+    [first] = [sample for sample in candidates if sample.method == baseline]
+    return [(first, sample) for sample in candidates if sample is not first]
 
 
-def all_pairs(found: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
+def all_pairs(candidates: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
     """Return every pair of methods once, in the order of the study."""
-    return list(combinations(found, 2))
+    return list(combinations(candidates, 2))
 
 
-def family(
-    pairs: Iterable[tuple[Sample, Sample]], margin: float = MARGIN, correct: Callable[[Floats], Floats] = holm
-) -> Family:
-    """Compare pairs and correct their p-values together. Pairs without a common seed are left out."""
+def family(pairs: Iterable[tuple[Sample, Sample]], margin: float = MARGIN) -> Family:
+    """Compare pairs and correct their p-values by Holm. Pairs without a common seed are left out."""
     shared = [(a, b, sorted(set(a.points) & set(b.points))) for a, b in pairs]
-    pairs_compared = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
-    raw = [found.p for *_, found in counted(pairs_compared, "comparing methods", len(pairs_compared))]
-    known = correct(np.array([p for p in raw if p is not None], dtype=np.float64))
-    rest = iter(known.tolist())
+    comparisons = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
+    raw = [comparison.p for *_, comparison in counted(comparisons, "comparing methods", len(comparisons))]
+    corrected = holm(np.array([p for p in raw if p is not None], dtype=np.float64))
+    rest = iter(corrected.tolist())
     adjusted = [None if p is None else next(rest) for p in raw]
-    made = tuple(
-        Pair(a, b, tuple(seeds), found, p, found.verdict(p, margin))
-        for (a, b, seeds, found), p in zip(pairs_compared, adjusted, strict=True)
+    corrected_pairs = tuple(
+        Pair(a, b, tuple(seeds), comparison, p, comparison.conclusion(p, margin))
+        for (a, b, seeds, comparison), p in zip(comparisons, adjusted, strict=True)
     )
-    return Family(made, margin, len(known))
+    return Family(corrected_pairs, margin, len(corrected))
 
 
 def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
     """Return the comparison of two samples at these seeds; without example variance unless both have contributions."""
-    first, second = (np.array([one.points[seed] for seed in seeds]) for one in (a, b))
+    first, second = (np.array([sample.points[seed] for seed in seeds]) for sample in (a, b))
     items = None
-    if all(seed in one.contributions for one in (a, b) for seed in seeds):
+    if all(seed in sample.contributions for sample in (a, b) for seed in seeds):
         items = variance(np.mean([b.contributions[seed] - a.contributions[seed] for seed in seeds], axis=0))
     return Comparison(first, second, items)
 
 
-def best_methods(
-    study: Study, size: int, tasks: Sequence[str], select: Select, item_scores: ItemScores | None = None
-) -> tuple[str, ...]:
-    """Return the methods of one column to print in bold: the best, and those not significantly different from it.
+def best_methods(candidates: Sequence[Sample]) -> tuple[str, ...]:
+    """Return the methods to print in bold: the best, and those not significantly different from it.
 
-    A method with too few seeds for a test is left out; all are returned if that holds for the best one.
+    All pairs are corrected together. A method with too few seeds for a test is left out; all are returned if that holds
+    for the best one.
     """
-    found = sorted(samples(study, size, tasks, select, item_scores), key=lambda one: -one.mean)
-    names = [one.method for one in found]
-    if not names:
+    ordered = sorted(candidates, key=lambda sample: -sample.mean)
+    if not ordered:
         return ()
-    pairs = family(all_pairs(found))
-    if all(frozenset((names[0], other)) in pairs.untested for other in names[1:]):
-        return tuple(names)
-    return with_best(names, pairs.significant | pairs.untested)
-
-
-def _weighted(weights: Floats, contributions: Sequence[Floats]) -> Floats:
-    total: Floats = weights @ np.stack(contributions)
-    return total
+    best = ordered[0].method
+    conclusions = {
+        pair.a if pair.b == best else pair.b: pair.conclusion
+        for pair in family(all_pairs(ordered)).pairs
+        if best in (pair.a, pair.b)
+    }
+    others = [sample.method for sample in ordered[1:]]
+    if all(conclusions.get(other) == "too few seeds" for other in others):
+        return (best, *others)
+    different = ("better", "worse", "too few seeds")
+    return (best, *(other for other in others if conclusions.get(other) not in different))

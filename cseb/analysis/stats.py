@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -19,9 +20,9 @@ Spread = Literal["std", "ci95", "sem", "range"]
 class Cell:
     """One method at one size over the planned seeds, or its difference to another cell, seed by seed.
 
-    mean: points, None when no seed contributes. sd: sample standard deviation (ddof = 1), None below two seeds.
-    values: seed to points. absent: seed to the reason why it contributes nothing. keys: seed to the record behind it.
-    best: whether no other cell is significantly better; None if this was not tested.
+    mean: score, None when no seed contributes. sd: sample standard deviation (ddof = 1), None below two seeds. values:
+    score by seed. absent: the reason why a seed contributes nothing. keys: the key of the record of each seed. best:
+    whether no other cell is significantly better; None if this was not tested.
     """
 
     mean: float | None
@@ -33,32 +34,32 @@ class Cell:
 
     @property
     def n(self) -> int:
-        """Seeds that contribute."""
+        """Return the number of seeds that contribute."""
         return len(self.values)
 
     @property
     def failed(self) -> int:
-        """Seeds whose job ended without scores."""
-        return self._count("failed")
+        """Return the number of seeds whose job ended without scores."""
+        return Counter(self.absent.values())["failed"]
 
     @property
     def collapsed(self) -> int:
-        """Seeds whose encoder gives all sentences the same vector, or no finite one."""
-        return self._count("collapsed")
+        """Return the number of seeds whose encoder gives all sentences the same vector, or no finite one."""
+        return Counter(self.absent.values())["collapsed"]
 
     @property
     def missing(self) -> int:
-        """Seeds without a record, or with a record that lacks a task."""
-        return self._count("missing")
+        """Return the number of seeds without a record, or with a record that lacks a task."""
+        return Counter(self.absent.values())["missing"]
 
     @property
     def sem(self) -> float | None:
-        """Standard error of the mean."""
+        """Return the standard error of the mean."""
         return None if self.sd is None else self.sd / self.n**0.5
 
     @property
     def ci95(self) -> float | None:
-        """Half the width of Student's 95 % interval of the mean; a bootstrap over five seeds is too narrow."""
+        """Return half the width of Student's 95 % interval of the mean; a bootstrap over five seeds is too narrow."""
         if self.sem is None:
             return None
         from scipy.special import stdtrit
@@ -67,34 +68,30 @@ class Cell:
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """Lowest and highest value; None below two seeds."""
+        """Return the lowest and the highest value; None below two seeds."""
         return (min(self.values.values()), max(self.values.values())) if self.n > 1 else None
 
     @property
     def median(self) -> float | None:
-        """Over all seeds that were scored, a collapsed one below every other; None when that has no number."""
+        """Return the median over all scored seeds, a collapsed one below every other; None if that has no number."""
         ranked = self._ranked()
-        middle = ranked[(len(ranked) - 1) // 2 : len(ranked) // 2 + 1]
-        return _mean(middle)
+        return _finite_mean(ranked[(len(ranked) - 1) // 2 : len(ranked) // 2 + 1])
 
     @property
     def iqm(self) -> float | None:
-        """Interquartile mean: a quarter of the seeds left out at either end, the collapsed ones first."""
+        """Return the interquartile mean: without a quarter of the seeds at either end, collapsed ones first."""
         ranked = self._ranked()
         cut = len(ranked) // 4
-        return _mean(ranked[cut : len(ranked) - cut])
+        return _finite_mean(ranked[cut : len(ranked) - cut])
 
     def _ranked(self) -> list[float]:
         return [-np.inf] * self.collapsed + sorted(self.values.values())
-
-    def _count(self, reason: Absent) -> int:
-        return list(self.absent.values()).count(reason)
 
 
 def cell(runs: Mapping[int, Record], seeds: Sequence[int], tasks: Sequence[str], select: Select) -> Cell:
     """Return the cell of one method at one size. runs: records by seed; seeds: those planned; tasks: to average."""
     scores = {seed: score(runs.get(seed), tasks, select) for seed in seeds}
-    return _over(scores, {seed: runs[seed].key for seed in seeds if seed in runs})
+    return _cell(scores, {seed: runs[seed].key for seed in seeds if seed in runs})
 
 
 def difference(cell: Cell, other: Cell) -> Cell:
@@ -108,7 +105,7 @@ def difference(cell: Cell, other: Cell) -> Cell:
             scores[seed] = cell.values[seed] - other.values[seed]
         else:
             scores[seed] = cell.absent.get(seed) or other.absent.get(seed) or "missing"
-    return _over(scores, cell.keys)
+    return _cell(scores, cell.keys)
 
 
 def score(record: Record | None, tasks: Sequence[str], select: Select) -> float | Absent:
@@ -127,7 +124,7 @@ def score(record: Record | None, tasks: Sequence[str], select: Select) -> float 
     return _average(points)
 
 
-def _over(scores: Mapping[int, float | Absent], keys: Mapping[int, str]) -> Cell:
+def _cell(scores: Mapping[int, float | Absent], keys: Mapping[int, str]) -> Cell:
     values = {seed: value for seed, value in scores.items() if not isinstance(value, str)}
     points = np.array(list(values.values()), dtype=np.float64)
     return Cell(
@@ -150,5 +147,5 @@ def _deviation(points: npt.NDArray[np.float64]) -> float:
     return float(np.sqrt(np.add.reduce((points - _average(points)) ** 2) / (len(points) - 1)))
 
 
-def _mean(points: Sequence[float]) -> float | None:
+def _finite_mean(points: Sequence[float]) -> float | None:
     return float(np.mean(points)) if len(points) and np.isfinite(points).all() else None

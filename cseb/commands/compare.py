@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from cseb.analysis.study import Study
     from cseb.records.record import Select
-    from cseb.reports.sheet import Line, Sheet
+    from cseb.reports.document import Line, Sheet
 
 MARGIN = 1e6  # no score of a record is larger
 NONE = "--"
@@ -96,9 +96,7 @@ def compare(
     checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
     margin: Annotated[float, option("Score below which a difference does not matter.")] = 0.5,
     learning_curve: Annotated[bool, LEARNING_CURVE] = False,
-    detail: Annotated[
-        bool, option("Show all intervals, probabilities, ranks, single tasks and how they were computed.")
-    ] = False,
+    detail: Annotated[bool, option("Show all intervals, wins, seeds needed and how they were computed.")] = False,
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     mixed: Annotated[bool, MIXED] = False,
 ) -> Comparison:
@@ -119,12 +117,12 @@ def compare(
         >>> sorted(comparison.frame().method)
         ['micse', 'msse']
     """
-    from cseb.analysis.comparable import as_it_stands, groups
+    from cseb.analysis.comparable import groups, is_untrained
     from cseb.analysis.study import choose, gather
     from cseb.experiment.load_item_scores import load_item_scores
     from cseb.records.store import Store
     from cseb.reports.captions import mixed_note
-    from cseb.reports.comparison_report import Wanted, baseline_of, sheets
+    from cseb.reports.comparison_report import ComparisonQuery, baseline_of, sheets
     from cseb.reports.learning_curve import NAME, no_learning_curve
     from cseb.tasks.names import recorded_names
 
@@ -134,18 +132,17 @@ def compare(
     folder = results_of(results)
     store, records = Store(folder.folder), list(folder.records)
     select = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
-    trained = [record for record in records if not as_it_stands(record)] or records  # the others have no baseline
+    trained = [record for record in records if not is_untrained(record)] or records  # the others have no baseline
     shown: list[Sheet] = []
     studies: list[Study] = []
     parts = numbers(fractions, float, "fractions"), numbers(sizes, int, "sizes")
     for group in groups(choose(trained, methods_of(methods), *parts)) or [records]:
         study = gather(group, mixed=mixed)
-        wanted = Wanted(
+        wanted = ComparisonQuery(
             baseline="" if all_pairs else baseline_of(study, baseline),
             select=select,
             tasks=recorded_names(names(tasks)),
             margin=margin,
-            singles=detail,
             learning_curve=learning_curve,
         )
         studies.append(study)
@@ -168,8 +165,8 @@ def print_comparison(call: Call[Comparison], *, format: Annotated[str, FORMAT] =
 
 def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
     """One table with a line for each pair and size, for each encoder and corpus; learning curves as they are."""
+    from cseb.reports.document import Line, Sheet
     from cseb.reports.learning_curve import NAME
-    from cseb.reports.sheet import Line, Sheet
 
     alike: dict[tuple[object, object, str], list[Line]] = {}
     mixed = tuple(dict.fromkeys(note for sheet in sheets for note in sheet.notes if note.startswith("Mixed (")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cseb.analysis.comparable import as_it_stands
+from cseb.analysis.comparable import is_untrained
 from cseb.errors import BadResults, CsebError
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import Stated, part_differences, stated
@@ -46,7 +46,7 @@ def replaced(own: str | Sequence[Stated], used: str | Sequence[Stated]) -> Itera
 
 def _scaled(record: Record) -> Iterator[Row]:
     """What is not as the method has it by itself; nothing where that is not known, as of a plug-in that is not here."""
-    if as_it_stands(record):
+    if is_untrained(record):
         return
     try:
         own = parse_method(record.method).at(record.subset.fraction)

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from cseb.analysis.study import Study
     from cseb.records.record import Record
     from cseb.records.record_file import Problem
+    from cseb.reports.document import Sheet
     from cseb.reports.documents import Group
-    from cseb.reports.sheet import Sheet
     from cseb.reports.tables import Table
 
 KINDS = ("few-shot", "tasks", "ablation", "sensitivity")
@@ -99,7 +99,7 @@ def report(
         >>> "| `simcse` |" in cseb.report("results", format="markdown")
         True
     """
-    from cseb.analysis.comparable import as_it_stands, groups, scored_on
+    from cseb.analysis.comparable import groups, is_untrained, scored_on
     from cseb.analysis.planned import belonging, planned_as
     from cseb.reports.documents import comparison, score_report
     from cseb.reports.formats import FORMATS
@@ -113,9 +113,9 @@ def report(
         records = belonging(records, grid)
     several = groups(records, encoders=by == "encoder")
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these
-        several = [group for group in several if not all(map(as_it_stands, group))] or several
+        several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
-    baselines = [record for group in several if _of_words(group) for record in group]
+    baselines = [record for record in records if _counts_words(record)]
     full = (*methods_of(baseline), "")[0]
     typed = {"ablation": {"full": full}, "sensitivity": {"option": option}}.get(table, {})
     layout = _Layout(folder, ask, form.pages, table, typed, mark, str(data_dir), grid, learning_curve)
@@ -123,7 +123,7 @@ def report(
     pages = [layout.group(group, bool(against)) for group in several or [[]]]
     pages = [
         replace(page, tables=[_with_word_baselines(table, baselines) for table in page.tables])
-        if group and not all(map(as_it_stands, group))
+        if group and not all(map(is_untrained, group))
         else page
         for page, group in zip(pages, several or [[]], strict=True)
     ]
@@ -160,17 +160,17 @@ class _Layout:
 
     def group(self, records: list[Record], published: bool) -> Group:
         """The tables of records of one encoder and corpus, and what papers print beside them."""
-        from cseb.analysis.comparable import as_it_stands
+        from cseb.analysis.comparable import is_untrained
         from cseb.analysis.planned import as_planned, planned_of, table_of
         from cseb.papers.published_comparison import compared_with_published
         from cseb.reports.documents import Group
         from cseb.reports.layouts import KINDS
 
-        standing = bool(records) and all(map(as_it_stands, records))
+        standing = bool(records) and all(map(is_untrained, records))
         ask = replace(self.ask, by="encoder", select="last") if standing and self.ask.by == "method" else self.ask
         claim = "none" if standing and self.mark == "seeds" else self.mark  # they have one seed
         planned = [self.planned] if self.planned else planned_of(self.results.folder, records)
-        ask = self._marking(as_planned(ask, records, planned), claim, records)
+        ask = self._marked(as_planned(ask, records, planned), claim, records)
         kind, special = self.table, self.typed
         if not self.table and not self.pages:
             kind, name = table_of(planned)
@@ -195,27 +195,21 @@ class _Layout:
         """What more sentences bring to each method, at each checkpoint asked for."""
         from cseb.experiment.load_item_scores import load_item_scores
         from cseb.records.store import Store
-        from cseb.reports.learning_curve import alone
+        from cseb.reports.learning_curve import learning_curve_alone
 
         tasks, items = study.chosen(ask.tasks), load_item_scores(Store(self.results.folder), records, self.data_dir)
         for select in ask.selects:
-            if (found := alone(study, tasks, select, items)) is not None:
+            if (found := learning_curve_alone(study, tasks, select, items)) is not None:
                 yield found
 
-    def _marking(self, ask: StudyQuery, mark: str, records: list[Record]) -> StudyQuery:
-        """With what marks cells, and what a mark says."""
-        from cseb.analysis.significance import by_items, by_seeds
+    def _marked(self, ask: StudyQuery, mark: str, records: list[Record]) -> StudyQuery:
+        """Return the query with the way that cells are marked."""
         from cseb.experiment.load_item_scores import load_item_scores
         from cseb.records.store import Store
 
-        procedure = "paired by seed, Holm over the column, 5 % significance level"
-        match mark:
-            case "none":
-                return ask
-            case "examples":
-                known = by_items(load_item_scores(Store(self.results.folder), records, self.data_dir))
-                return replace(ask, best=known, claim=f"{procedure}, for new seeds and new test items")
-        return replace(ask, best=by_seeds(), claim=f"{procedure}, for new seeds on the same test items")
+        needed = mark == "examples"
+        item_scores = load_item_scores(Store(self.results.folder), records, self.data_dir) if needed else None
+        return replace(ask, mark=cast(Any, mark), item_scores=item_scores)
 
 
 def query(
@@ -267,13 +261,16 @@ def _each_size(ask: StudyQuery, study: Study) -> list[StudyQuery]:
     return [replace(ask, fractions=(), sizes=(size,)) for size in study.sizes]
 
 
-def _of_words(records: Sequence[Record]) -> bool:
-    return all(record.encoder.name.startswith("words:") for record in records)
+def _counts_words(record: Record) -> bool:
+    """Return whether a record is of a bag-of-words baseline of the installed version."""
+    from cseb.records.staleness import stale
+
+    return record.encoder.name.startswith("words:") and not stale(record)
 
 
 def _with_word_baselines(table: Table, baselines: Sequence[Record]) -> Table:
     """The table with the scores of bag-of-words baselines below it, averaged over the tasks of each protocol."""
-    from cseb.reports.tables import averaged
+    from cseb.reports.captions import averaged
 
     alike: dict[str, list[str]] = {}
     for task in table.tasks:

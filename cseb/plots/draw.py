@@ -6,7 +6,7 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import cast
 
-from cseb.analysis.comparable import as_it_stands
+from cseb.analysis.comparable import is_untrained
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
 from cseb.errors import BadResults
@@ -21,7 +21,7 @@ from cseb.text import plain
 def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, option: str) -> Plot:
     """The plot of this kind. Raises: BadResults where the records cannot fill it."""
     everything = records
-    records = [record for record in records if not as_it_stands(record)] or records
+    records = [record for record in records if not is_untrained(record)] or records
     select = cast("Select", ask.select)
     study, held = ask.study(records), {one.key: one for one in records}
     if baseline and baseline not in {record.method for record in everything}:
@@ -31,7 +31,7 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
 
     def curves() -> Plot:
         table = kinds.few_shot(records, (), ask)
-        words = [r for r in everything if as_it_stands(r) and r.encoder.name.startswith("words:")]
+        words = [r for r in everything if is_untrained(r) and r.encoder.name.startswith("words:")]
         points = {plain(record.encoder.name.partition(":")[2]): record.points("last") for record in words}
         baselines = {}
         for name, by_task in points.items():

@@ -1,4 +1,4 @@
-"""What stands below a table: where its numbers come from, and their limits."""
+"""The text below a table: what a cell is, where the numbers come from, and their limits."""
 
 from __future__ import annotations
 
@@ -14,55 +14,26 @@ from cseb.records.record_file import Problem
 from cseb.text import percent, plain, quantity
 
 LISTED = 5  # failures and files named one by one; the rest is counted
-
-
 SPREADS: dict[Spread, str] = {
     "std": "Mean ± sample standard deviation",
-    "ci95": "Mean ± half the width of the 95 % confidence interval of the mean (Student's t)",
-    "sem": "Mean ± standard error of the mean",
-    "range": "Mean [minimum, maximum over seeds]",
+    "ci95": "Mean ± half the 95 % confidence interval (Student's t)",
+    "sem": "Mean ± standard error",
+    "range": "Mean [minimum, maximum]",
 }
 
 
-def caption(
-    study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std", *, marked: str = ""
-) -> str:
-    """What a cell of the table is: which spread over how many seeds, of which points, at which checkpoint."""
-    protocol = next((one.protocol for one in study.records if one.protocol.dev), study.records[0].protocol)
-    n = len(study.seeds)
-    over = (
-        f"over n = {quantity(n, 'seed')} ({runs(study.seeds)})"
-        if n > 1
-        else f"of one seed ({study.seeds[0]}), so no spread is given"
-    )
-    if study.untrained:
-        over, n = "of encoders without training, so no spread is given", 1
-    sentences = [
-        f"{SPREADS[spread] if n > 1 else 'Scores'} {over}; tasks are averaged within each seed.",
-        f"Protocol: {_measures(study, tasks)} on {', '.join(map(plain, tasks))}.",
-    ]
-    if "best" in selects:
-        used = quantity(protocol.dev_pairs, "labelled item")
-        sentences.append(f"Best: the checkpoint with the highest score on the dev set {plain(protocol.dev)} ({used}).")
-    if "last" in selects and not study.untrained:
-        sentences.append("Last: the last checkpoint; no labels are used to choose it.")
-    if marked:
-        sentences.append(marked)
-    return " ".join(sentences)
-
-
-def short_caption(study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std") -> str:
+def caption(study: Study, tasks: Sequence[str], selects: Sequence[Select], spread: Spread = "std") -> str:
     """Return one sentence on what a cell of the table is."""
-    protocol = next((record.protocol for record in study.records if record.protocol.dev), study.records[0].protocol)
-    n = len(study.seeds)
     if study.untrained:
-        return f"Scores of untrained encoders; protocol {_measures(study, tasks)}."
-    scores = f"{SPREADS[spread].partition(' (')[0]} over {n} seeds" if n > 1 else "Scores of one seed"
-    chosen = {"best": f"best checkpoint on {plain(protocol.dev).partition('@')[0]}", "last": "last checkpoint"}
-    return f"{scores}; {' and '.join(chosen[select] for select in selects)}; protocol {_measures(study, tasks)}."
+        return f"Scores of untrained encoders; protocol {_protocols(study, tasks)}."
+    n = len(study.seeds)
+    scores = f"{SPREADS[spread]} over {n} seeds" if n > 1 else "Scores of one seed"
+    dev = plain(_dev(study)[0]).partition("@")[0]
+    chosen = {"best": f"best checkpoint on {dev}", "last": "last checkpoint"}
+    return f"{scores}; {' and '.join(chosen[select] for select in selects)}; protocol {_protocols(study, tasks)}."
 
 
-def left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
+def excluded(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
     """Return short sentences on rows of other versions and on records that the table leaves out."""
     if study.older:
         versions = sorted({name.rpartition(" (")[2].rstrip(")") for name in study.older})
@@ -79,64 +50,82 @@ def left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
         yield "Records that differ are mixed (--mixed)."
 
 
-def _measures(study: Study, tasks: Sequence[str]) -> str:
-    return ", ".join(sorted({plain(study.tasks[task]) for task in tasks} - {""})) or "of no task yet"
-
-
-def footnotes(
+def details(
     study: Study,
     problems: Sequence[Problem],
     *,
     sizes: Mapping[int, float],
     tasks: Sequence[str],
+    selects: Sequence[Select],
     cells: Sequence[tuple[str, Cell]],
     beyond: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
-    """Where the numbers of a table come from, and their limits.
+    """Return the notes on where the numbers of a table come from, and their limits.
 
-    cells: all of them, each with a name to speak of it; beyond: methods that saw more than the subset, and what.
+    Args:
+        study: The records.
+        problems: Files that cannot be read.
+        sizes: Fraction of the corpus by number of sentences, of the columns shown.
+        tasks: The tasks shown.
+        selects: The checkpoints shown.
+        cells: All cells, each with a name.
+        beyond: The data that a method used beyond the subset.
     """
-    first = study.records[0]
-    encoders = {one.encoder.sha256: one.encoder for one in study.records}
-    corpus = "" if study.untrained else f"; corpus {tag(first.corpus)}"
-    yield f"Encoder {_some(sorted(map(tag, encoders.values())))}{corpus}."
-    for method, seen in beyond.items():
-        yield (f"† {method} uses data beyond the subset: {', '.join(plain(one) for one in seen if one != 'subset')}.")
-    if trained_on := _overlap(study):
+    encoders = sorted({tag(record.encoder) for record in study.records})
+    corpus = "" if study.untrained else f"; corpus {tag(study.records[0].corpus)}"
+    yield f"Encoder {_some(encoders)}{corpus}."
+    shown = ", ".join(map(plain, tasks))
+    yield f"Protocol: {_protocols(study, tasks)} on {shown}; tasks are averaged within each seed."
+    if "best" in selects:
+        dev, count = _dev(study)
+        yield f"Best: the highest score on the dev set {plain(dev)} ({quantity(count, 'labelled item')})."
+    if "last" in selects and not study.untrained:
+        yield "Last: the last checkpoint; no labels are used to choose it."
+    for method, data in beyond.items():
+        yield f"† {method} uses data beyond the subset: {', '.join(plain(kind) for kind in data if kind != 'subset')}."
+    if overlaps := _overlaps(study):
         yield (
-            f"Training sentences hold texts of tasks, in one run up to {_some(trained_on)}; "
-            "cseb data overlap shows which."
+            f"Training sentences include texts of tasks, in one run up to {_some(overlaps)}; cseb data overlap lists "
+            "them."
         )
-    several = any(found.n > 1 for _, found in cells)  # of one seed there is no ± to speak of
-    if several and (wide := [percent(fraction) for size, fraction in sizes.items() if size and fraction > 0.2]):
+    large = [percent(fraction) for size, fraction in sizes.items() if size and fraction > 0.2]
+    if large and any(cell.n > 1 for _, cell in cells):
         yield (
-            f"At {', '.join(wide)} the subsets of different seeds overlap, so ± underestimates the variance from the "
+            f"At {', '.join(large)} the subsets of different seeds overlap, so ± underestimates the variance from the "
             "choice of sentences."
         )
     yield from _gaps(study, sizes, cells)
-    yield from _left_out(study, problems)
+    if study.older:
+        yield (
+            f"Of other versions of their parts than the installed ones: {_some(study.older)}; run the benchmark again "
+            "for today's numbers."
+        )
+    for reason, number in Counter(study.stale).items():
+        yield f"Excluded as out of date: {quantity(number, 'record')} {plain(reason)}."
+    if problems:
+        names = _some([f"{plain(problem.path.name)} ({problem.reason})" for problem in problems])
+        yield f"Excluded as unreadable: {quantity(len(problems), 'file')}: {names}."
     yield from mixed_note(study)
 
 
 def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], selects: Sequence[Select]) -> str:
-    """One line that goes into an appendix: what was run with what, on what, scored how."""
+    """Return one line for an appendix: versions, methods, encoder, corpus, sizes, seeds, tasks, protocols, device."""
     first = study.records[0]
-    # Texts are made of what differs: many records share their encoder, and their seeds the method.
-    cells = {(one.method, one.subset.size, one.resolved) for one in study.records}
+    cells = {(record.method, record.subset.size, record.resolved) for record in study.records}
     resolved = sorted({f"{method} {size} {text}" for method, size, text in cells})
     methods = hashlib.sha256("\n".join(resolved).encode()).hexdigest()
-    encoders = {one.encoder for one in study.records}
-    computed = {(one.protocol.device, one.protocol.threads, one.origin.dtype) for one in study.records}
+    encoders = {record.encoder for record in study.records}
+    computed = {(record.protocol.device, record.protocol.threads, record.origin.dtype) for record in study.records}
     chosen = f"best:{first.protocol.dev}" if "best" in selects else ""
     return "|".join(
         plain(part).replace("|", "_")
         for part in (
-            f"cseb:{','.join(sorted({one.origin.cseb for one in study.records}))}",
+            f"cseb:{','.join(sorted({record.origin.cseb for record in study.records}))}",
             f"methods@{methods[:4]}",
             ",".join(sorted(set(map(_short, encoders)))),
             "untrained" if study.untrained else _short(first.corpus),
             "f" + ",".join(f"{fraction:.3g}" for fraction in sizes.values()),
-            f"s{runs(study.seeds)}",
+            f"s{ranges(study.seeds)}",
             ",".join(tasks),
             ",".join(sorted({study.tasks[task] for task in tasks})),
             ",".join(filter(None, (chosen, "last" if "last" in selects else ""))),
@@ -146,83 +135,98 @@ def signature(study: Study, sizes: Mapping[int, float], tasks: Sequence[str], se
 
 
 def not_shown(study: Study, tasks: Sequence[str]) -> Iterator[str]:
-    """Tasks that a user who named none may not know of: those of other protocols, which no average mixes."""
-    further: dict[str, list[str]] = {}
+    """Return a sentence on the tasks of other protocols, which no average mixes."""
+    others: dict[str, list[str]] = {}
     for task, protocol in study.tasks.items():
         if task not in tasks:
-            further.setdefault(plain(protocol) or "no protocol yet", []).append(plain(task).partition("@")[0])
-    if further:
-        named = "; ".join(f"{', '.join(names)} ({protocol})" for protocol, names in further.items())
-        yield f"Not shown, as they are scored by another protocol: {named}. Choose them with --tasks."
-
-
-def _overlap(study: Study) -> list[str]:
-    """For each task of which a run has seen texts, the largest overlap of a run."""
-    most: dict[str, Overlap] = {}
-    for one in (one for record in study.records for one in record.overlap or ()):
-        if one.task not in most or (one.exact, one.near) > (most[one.task].exact, most[one.task].near):
-            most[one.task] = one
-    return [plain(str(one)) for one in most.values()]
-
-
-def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, Cell]]) -> Iterator[str]:
-    """Seeds that a cell should have and has not."""
-    failed = [one for one in study.records if one.status == "failed" and one.subset.size in sizes]
-    for one in failed[:LISTED]:
-        reason = f"step {one.failure.step}: {plain(one.failure.reason)}" if one.failure else "no reason given"
-        yield f"Failed: {plain(one.method)}, {percent(one.subset.fraction)}, seed {one.seed} ({reason})."
-    if len(failed) > LISTED:
-        yield f"Failed: {quantity(len(failed) - LISTED, 'more job')}."
-    collapsed, missing, thin = (
-        [
-            f"{name} ({found.collapsed} of {quantity(len(study.seeds), 'seed')})"
-            for name, found in cells
-            if found.collapsed
-        ],
-        [f"{name} (seed {runs(_lacking(found))})" for name, found in cells if found.missing],
-        [found.n for _, found in cells if 0 < found.n < 3],
-    )
-    if collapsed:
-        yield (
-            f"Collapsed (all embeddings are equal): {_some(collapsed)}; excluded from the mean, ranked lowest in "
-            "median and IQM."
-        )
-    if missing:
-        yield f"Missing: {_some(missing)}."
-    if thin and not study.untrained:
-        why = "± is unreliable" if 2 in thin else "one seed has no ±"
-        why += "; a single seed has none" if {1, 2} <= set(thin) else ""
-        yield f"Fewer than three seeds in {len(thin)} of {quantity(len(cells), 'cell')}: {why}."
-
-
-def _left_out(study: Study, problems: Sequence[Problem]) -> Iterator[str]:
-    if study.older:
-        yield (
-            f"Of other versions of their parts than the installed ones: {_some(study.older)}; run the benchmark again "
-            "for today's numbers."
-        )
-    for reason, count in Counter(study.stale).items():
-        yield f"Excluded as out of date: {quantity(count, 'record')} {plain(reason)}."
-    if problems:
-        named = _some([f"{plain(one.path.name)} ({one.reason})" for one in problems])
-        yield f"Excluded as unreadable: {quantity(len(problems), 'file')}: {named}."
+            others.setdefault(plain(protocol) or "no protocol yet", []).append(bare(task))
+    if others:
+        names = "; ".join(f"{', '.join(tasks)} ({protocol})" for protocol, tasks in others.items())
+        yield f"Not shown, as they are scored by another protocol: {names}. Choose them with --tasks."
 
 
 def mixed_note(study: Study) -> Iterator[str]:
-    """Return what the seeds vary if it is not everything, and differences that should not matter but might."""
+    """Return the seed scope if it is not everything, and differences that should not matter but might."""
     if (scope := study.records[0].vary) != "all":
         yield f"The seed decides the {scope} only; all other random numbers are those of seed 0."
     if study.mixed:
         yield f"Mixed (--mixed): {_some(study.mixed)}."
-    places = {(one.origin.machine, one.origin.device) for one in study.records}
-    if len(found := {f"{machine} {device}" for machine, device in places}) > 1:
-        yield f"Run on several machines: {_some(sorted(map(plain, found)))}."
-    if len(found := {one.origin.linear for one in study.records if one.origin.linear}) > 1:
-        yield f"Linear layers by several libraries, which round differently: {_some(sorted(map(plain, found)))}."
+    origins = [record.origin for record in study.records]
+    if len(machines := sorted({plain(f"{origin.machine} {origin.device}") for origin in origins})) > 1:
+        yield f"Run on several machines: {_some(machines)}."
+    if len(libraries := sorted({plain(origin.linear) for origin in origins if origin.linear})) > 1:
+        yield f"Linear layers by several libraries, which round differently: {_some(libraries)}."
 
 
-def _lacking(found: Cell) -> list[int]:
-    return [seed for seed, reason in found.absent.items() if reason == "missing"]
+def bare(task: str) -> str:
+    """Return the name of a task without its version."""
+    return plain(task).rpartition("@")[0] or plain(task)
+
+
+def averaged(tasks: Sequence[str]) -> str:
+    """Return the name of the tasks in a title."""
+    return f"average of {len(tasks)} tasks" if len(tasks) > 1 else bare(tasks[0])
+
+
+def ranges(seeds: Sequence[int]) -> str:
+    """Return 0, 1, 2, 5 as `0-2,5`."""
+    pieces: list[list[int]] = []
+    for seed in seeds:
+        if pieces and seed == pieces[-1][-1] + 1:
+            pieces[-1].append(seed)
+        else:
+            pieces.append([seed])
+    return ",".join(str(piece[0]) if len(piece) == 1 else f"{piece[0]}-{piece[-1]}" for piece in pieces)
+
+
+def _dev(study: Study) -> tuple[str, int]:
+    """Return the dev set and its number of labelled items."""
+    protocols = [record.protocol for record in study.records]
+    protocol = next((protocol for protocol in protocols if protocol.dev), protocols[0])
+    return protocol.dev, protocol.dev_pairs
+
+
+def _protocols(study: Study, tasks: Sequence[str]) -> str:
+    return ", ".join(sorted({plain(study.tasks[task]) for task in tasks} - {""})) or "of no task yet"
+
+
+def _overlaps(study: Study) -> list[str]:
+    """Return the largest overlap of a run for each task of which a run has seen texts."""
+    largest: dict[str, Overlap] = {}
+    for overlap in (overlap for record in study.records for overlap in record.overlap or ()):
+        known = largest.setdefault(overlap.task, overlap)
+        if (overlap.exact, overlap.near) > (known.exact, known.near):
+            largest[overlap.task] = overlap
+    return [plain(str(overlap)) for overlap in largest.values()]
+
+
+def _gaps(study: Study, sizes: Mapping[int, float], cells: Sequence[tuple[str, Cell]]) -> Iterator[str]:
+    """Return sentences on planned seeds without a score."""
+    failed = [record for record in study.records if record.status == "failed" and record.subset.size in sizes]
+    for record in failed[:LISTED]:
+        failure = record.failure
+        reason = f"step {failure.step}: {plain(failure.reason)}" if failure else "no reason given"
+        yield f"Failed: {plain(record.method)}, {percent(record.subset.fraction)}, seed {record.seed} ({reason})."
+    if len(failed) > LISTED:
+        yield f"Failed: {quantity(len(failed) - LISTED, 'more job')}."
+    seeds = quantity(len(study.seeds), "seed")
+    if collapsed := [f"{name} ({cell.collapsed} of {seeds})" for name, cell in cells if cell.collapsed]:
+        yield (
+            f"Collapsed (all embeddings are equal): {_some(collapsed)}; excluded from the mean, ranked lowest in "
+            "median and IQM."
+        )
+    missing = [
+        f"{name} (seed {ranges([seed for seed, reason in cell.absent.items() if reason == 'missing'])})"
+        for name, cell in cells
+        if cell.missing
+    ]
+    if missing:
+        yield f"Missing: {_some(missing)}."
+    few = [cell.n for _, cell in cells if 0 < cell.n < 3]
+    if few and not study.untrained:
+        reason = "± is unreliable" if 2 in few else "one seed has no ±"
+        reason += "; a single seed has none" if {1, 2} <= set(few) else ""
+        yield f"Fewer than three seeds in {len(few)} of {quantity(len(cells), 'cell')}: {reason}."
 
 
 def _some(names: Sequence[str]) -> str:
@@ -232,14 +236,3 @@ def _some(names: Sequence[str]) -> str:
 
 def _short(source: Source) -> str:
     return f"{source.name.rstrip('/').rpartition('/')[2]}@{source.sha256[:4]}"
-
-
-def runs(seeds: Sequence[int]) -> str:
-    """0, 1, 2, 5 as `0-2,5`."""
-    pieces: list[list[int]] = []
-    for seed in seeds:
-        if pieces and seed == pieces[-1][-1] + 1:
-            pieces[-1].append(seed)
-        else:
-            pieces.append([seed])
-    return ",".join(str(piece[0]) if len(piece) == 1 else f"{piece[0]}-{piece[-1]}" for piece in pieces)

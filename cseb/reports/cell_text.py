@@ -1,11 +1,11 @@
-"""The text of one cell: a number, its spread, and the seeds it rests on."""
+"""The text of one cell: a number, its spread, and the number of seeds."""
 
 from __future__ import annotations
 
 from cseb.analysis.stats import Cell, Spread
 from cseb.reports.document import BEST
 
-ROUNDING = 1e-9  # points; seeds that differ by less have the same score
+ROUNDING = 1e-9  # seeds whose scores differ by less have the same score
 
 
 def figures(cell: Cell, between: str = " ", spread: Spread = "std", *, signed: bool = False) -> str:
@@ -26,22 +26,18 @@ def number(cell: Cell, spread: Spread = "std", *, signed: bool = False) -> str:
         return mean
     if spread == "range":
         return mean if cell.range is None else f"{mean} [{cell.range[0]:{sign}.2f}, {cell.range[1]:{sign}.2f}]"
-    half = cell.sd if spread == "std" else cell.ci95 if spread == "ci95" else cell.sem
+    half = {"std": cell.sd, "ci95": cell.ci95, "sem": cell.sem}[spread]
     return f"{mean} ± {half:.2f}"
 
 
 def remarks(cell: Cell, *, signed: bool = False) -> list[str]:
-    """Return how many seeds a cell has if some are absent, and why they are; for a collapsed one the median and IQM."""
+    """Return the number of seeds if some are absent, and the reasons; of collapsed ones also the median and IQM."""
     if not cell.absent:
         return []
     counts = {"failed": cell.failed, "collapsed": cell.collapsed, "missing": cell.missing}
     seeds = [f"n={cell.n}"] if cell.n else []
-    seeds += [f"{count} {reason}" for reason, count in counts.items() if count]
-    texts = [", ".join(seeds)]
+    texts = [", ".join([*seeds, *(f"{count} {reason}" for reason, count in counts.items() if count)])]
     if cell.collapsed and cell.n and not signed:
-        texts += [f"median {_points(cell.median)}", f"IQM {_points(cell.iqm)}"]
+        for name, value in (("median", cell.median), ("IQM", cell.iqm)):
+            texts.append(f"{name} --" if value is None else f"{name} {value:.2f}")
     return texts
-
-
-def _points(value: float | None) -> str:
-    return "--" if value is None else f"{value:.2f}"

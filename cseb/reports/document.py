@@ -1,19 +1,15 @@
-"""What a report says, whatever it is written in: headings, curves and tables with their notes, as data.
-
-Reports are built from results in terms of these classes, and every format is written from them: see `formats`.
-"""
+"""The content of a report as data: headings and tables with their notes. Every output format is written from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from cseb.analysis.stats import Cell
 from cseb.records.record import Record
 
 Value = float | int | str | bool | None
-NOTE = "†"  # behind a name that a note below the table explains
-BEST = "*"  # behind a number, where a format has no bold letters
+NOTE = "†"  # after a name that a note below the table explains
+BEST = "*"  # after a number, where a format has no bold letters
 DETAIL = "More: --detail."  # ends the short footer
 MARKED = "Bold or *"  # in notes; each format has one of the two
 
@@ -27,16 +23,14 @@ def marked(note: str, sign: str) -> str:
 class Entry:
     """One cell of a table.
 
-    text: a number or words; spread: what stands behind the number in small print, such as "± 0.40". remarks: how many
-    seeds it rests on and so forth; incomplete: whether they say more than the caption does, so that a format with
-    footnotes must print them. code: a name as one types it. noted: why `NOTE` stands behind it, or "".
-    value: the number in full precision. seeds: seed to its points or to why it has none; keys: seed to its record.
+    text: a number or words. spread: text behind the number, such as "± 0.40". remarks: number of seeds and reasons for
+    absent ones. code: whether it is a name as one types it. noted: why `NOTE` follows it, or "". value: the number in
+    full precision. seeds: the score of each seed, or why it has none. keys: the key of the record of each seed.
     """
 
     text: str
     spread: str = ""
     remarks: tuple[str, ...] = ()
-    incomplete: bool = False
     bold: bool = False
     code: bool = False
     noted: str = ""
@@ -46,18 +40,18 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """The text with its mark, for names."""
+        """Return the text with its mark, for names."""
         return f"{self.text} {NOTE}" if self.noted else self.text
 
     def whole(self, between: str = " ") -> str:
-        """`72.31 ± 0.40* (n=4, 1 failed)`, with `between` before each bracket."""
+        """Return `72.31 ± 0.40* (n=4, 1 failed)`, with `between` before each bracket."""
         number = f"{self.text} {self.spread}" if self.spread else self.title
-        return between.join([number + (BEST if self.bold else ""), *(f"({said})" for said in self.remarks)])
+        return between.join([number + (BEST if self.bold else ""), *(f"({remark})" for remark in self.remarks)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """The head of a column. numeric: whether numbers stand below it, to be flush right where a format does that."""
+    """The head of a column. numeric: whether numbers are below it, flush right where a format does that."""
 
     title: str
     code: bool = False
@@ -67,11 +61,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A table and all that stands around it. The first column names the row.
+    """A table and the text around it. The first column names the row.
 
-    name: what programs call it. caption: what a cell is; notes: sentences; signature: one line, what it was made of.
-    label: for cross-references, the name unless it is given.
-    fields, flat: columns and rows of a CSV file; nested: of a JSON file. Both are made when a format asks for them.
+    name: for programs. values: rows for CSV and JSON, in full precision. caption: what a cell is. notes: sentences.
+    signature: one line on how the numbers were made. label: for cross-references, the name by default.
     """
 
     name: str
@@ -79,50 +72,66 @@ class Grid:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Entry, ...], ...]
     notes: tuple[str, ...]
-    fields: tuple[str, ...]
-    flat: Callable[[], Iterable[Mapping[str, object]]]
-    nested: Callable[[], Mapping[str, object]]
+    values: tuple[Mapping[str, object], ...]
     caption: str = ""
     signature: str = ""
     label: str = ""
 
     @property
     def numeric(self) -> bool:
-        """Whether all but the first column hold numbers."""
+        """Return whether all but the first column contain numbers."""
         return all(column.numeric for column in self.columns[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """What the blocks up to the next heading are about."""
+    """The subject of the tables up to the next heading. Only pages show it."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curves:
-    """Scores against the number of sentences: title of each curve to its (size, cell), sizes rising."""
-
-    title: str
-    spread: bool
-    series: Mapping[str, tuple[tuple[int, Cell], ...]]
-
-
-Block = Heading | Curves | Grid
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A report. records: those behind its numbers, for formats that show them.
+    """A report. records: those behind its numbers, for formats that show them."""
 
-    Headings and curves are for pages; formats that print tables alone leave them out, as notes name what a table is of.
-    """
-
-    blocks: tuple[Block, ...]
+    blocks: tuple[Heading | Grid, ...]
     title: str = ""
     records: tuple[Record, ...] = ()
 
     @property
     def grids(self) -> Iterator[Grid]:
-        """The tables alone."""
+        """Return the tables alone."""
         return (block for block in self.blocks if isinstance(block, Grid))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A row of a sheet: its cells as text, and its values by name, in full precision."""
+
+    cells: tuple[str, ...]
+    values: Mapping[str, Value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sheet:
+    """A table of words and numbers, such as a comparison. name: for programs. The first column names the row."""
+
+    name: str
+    title: str
+    heads: tuple[str, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[str, ...]
+
+    def grid(self) -> Grid:
+        """Return the sheet as a block of a document."""
+        return Grid(
+            name=self.name,
+            title=self.title,
+            columns=tuple(Column(title=head) for head in self.heads),
+            rows=tuple(
+                (Entry(text=line.cells[0], code=True), *(Entry(text=cell) for cell in line.cells[1:]))
+                for line in self.lines
+            ),
+            notes=self.notes,
+            values=tuple({"sheet": self.name, **line.values} for line in self.lines),
+        )

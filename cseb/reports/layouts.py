@@ -1,4 +1,4 @@
-"""The tables of papers: fractions of the corpus, single tasks, ablations, sensitivity to one option."""
+"""The tables of papers: sizes of the training set, single tasks, ablations, sensitivity to one option."""
 
 from __future__ import annotations
 
@@ -11,121 +11,157 @@ from cseb.analysis.study import Study
 from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.records.record_file import Problem
-from cseb.reports.tables import (
-    Heading,
-    Table,
-    averaged,
-    each_select,
-    method_headings,
-    size_headings,
-    tabulate,
-    task_headings,
-)
-from cseb.text import percent, plain, quantity
+from cseb.reports.captions import averaged, bare
+from cseb.reports.tables import Heading, Table, tabulate
+from cseb.text import percent, plain, quantity, size_title
 
 
-def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), ask: StudyQuery | None = None) -> Table:
-    """Methods by fractions of the corpus: mean and spread over seeds of the average over tasks. Raises: BadResults."""
-    ask = ask or StudyQuery()
-    study = ask.study(records)
-    if ask.by == "task":
-        title = "Scores by fraction of the corpus"
-        return _of_one_method(
-            "few-shot", title, study, ask, task_headings(study, ask), size_headings(study, ask), problems
-        )
-    tasks = study.chosen(ask.tasks)
-    sides = _sides(method_headings(study, study.methods), size_headings(study, ask), turned=ask.by == "fraction")
-    title = f"Scores by fraction of the corpus, {averaged(tasks)}"
-    return tabulate("few-shot", title, study, ask, *sides, problems=problems, rest=Heading(title="", tasks=tasks))
+def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None) -> Table:
+    """Return methods by training set size: mean and spread over seeds of the average over tasks. Raises: BadResults."""
+    query = query or StudyQuery()
+    study = query.study(records)
+    title = "Scores by fraction of the corpus"
+    sizes = _size_headings(study, query)
+    if query.by == "task":
+        return _of_one_method("few-shot", title, study, query, (_task_headings(study, query), sizes), problems)
+    tasks = study.chosen(query.tasks)
+    sides = _sides(_method_headings(study, study.methods), sizes, turned=query.by == "fraction")
+    title = f"{title}, {averaged(tasks)}"
+    return tabulate("few-shot", title, study, query, *sides, problems=problems, rest=Heading(title="", tasks=tasks))
 
 
-def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), ask: StudyQuery | None = None) -> Table:
-    """Methods by tasks at one fraction of the corpus, with an average per protocol. Raises: BadResults."""
-    ask = ask or StudyQuery()
-    study = ask.study(records)
-    if ask.by == "fraction":
-        title = "Single tasks"
-        return _of_one_method(
-            "per-task", title, study, ask, size_headings(study, ask), task_headings(study, ask), problems
-        )
+def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None) -> Table:
+    """Return methods by tasks at one size of the training set, with an average per protocol. Raises: BadResults."""
+    query = query or StudyQuery()
+    study = query.study(records)
+    if query.by == "fraction":
+        sides = (_size_headings(study, query), _task_headings(study, query))
+        return _of_one_method("per-task", "Single tasks", study, query, sides, problems)
     if len(study.sizes) > 1:
         known = ", ".join(map(str, study.sizes))
         raise BadResults(f"a table of tasks shows one size of the training set; choose with `sizes`, one of {known}")
     ((size, fraction),) = study.sizes.items()
-    columns = each_select(task_headings(study, ask), ask)
-    sides = _sides(method_headings(study, study.methods), columns, turned=ask.by == "task")
-    where = f"{percent(fraction)} of the corpus ({quantity(size, 'sentence')})" if size else "encoders as they stand"
-    title = f"Single tasks, {where}"
+    columns = _each_select(_task_headings(study, query), query)
+    sides = _sides(_method_headings(study, study.methods), columns, turned=query.by == "task")
+    where = f"{percent(fraction)} of the corpus ({quantity(size, 'sentence')})" if size else "untrained encoders"
     rest = Heading(title="", size=size, fraction=fraction)
-    return tabulate("per-task", title, study, ask, *sides, problems=problems, rest=rest)
+    return tabulate("per-task", f"Single tasks, {where}", study, query, *sides, problems=problems, rest=rest)
 
 
 def ablation(
-    records: Iterable[Record], problems: Sequence[Problem] = (), ask: StudyQuery | None = None, *, full: str = ""
+    records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None, *, full: str = ""
 ) -> Table:
-    """Variants of a method by fractions of the corpus, and their differences to it, seed by seed.
+    """Return variants of a method by training set size, and their differences to it, paired by seed.
 
     full: the method as typed; by default the one that all others are typed from, such as msse of msse-dcm. Named
     without a choice of methods, its own variants are shown where there are any. Raises: BadResults.
     """
-    ask = ask or StudyQuery()
+    query = query or StudyQuery()
     records = list(records)
-    if full and not ask.methods:
-        there = {one.method for one in records}
-        held = (*(method for method in ask.order if method in there), *sorted(there - set(ask.order)))
-        own = tuple(method for method in held if _variant(method, full))
-        ask = replace(ask, methods=own) if len(own) > 1 else ask
-    study = ask.study(records)
+    if full and not query.methods:
+        known = {record.method for record in records}
+        ordered = (*(method for method in query.order if method in known), *sorted(known - set(query.order)))
+        variants = tuple(method for method in ordered if _is_variant(method, full))
+        query = replace(query, methods=variants) if len(variants) > 1 else query
+    study = query.study(records)
     full = full or _full(study.methods)
     if full not in study.methods:
         raise BadResults(f"no record is of the method {full!r}, which the others are compared with; run it, too")
-    tasks = study.chosen(ask.tasks)
+    tasks = study.chosen(query.tasks)
     methods = (full, *(method for method in study.methods if method != full))
     columns = [
         shown
-        for head in size_headings(study, ask)
+        for head in _size_headings(study, query)
         for shown in (head, replace(head, title=f"Δ {head.title}", minus=full))
     ]
-    sides = _sides(method_headings(study, methods), columns, turned=ask.by == "fraction")
-    note = f"Δ: difference from {plain(full)} in points, paired by seed (the same sentences in the same order)."
-    title = f"Ablation of {plain(full)}, {averaged(tasks)}"
-    rest = Heading(title="", tasks=tasks)
-    return tabulate("ablation", title, study, ask, *sides, problems=problems, rest=rest, extra=(note,))
+    return tabulate(
+        "ablation",
+        f"Ablation of {plain(full)}, {averaged(tasks)}",
+        study,
+        query,
+        *_sides(_method_headings(study, methods), columns, turned=query.by == "fraction"),
+        problems=problems,
+        rest=Heading(title="", tasks=tasks),
+        reading=(f"Δ: difference from {plain(full)}, paired by seed (the same sentences in the same order).",),
+    )
 
 
 def sensitivity(
-    records: Iterable[Record],
-    problems: Sequence[Problem] = (),
-    ask: StudyQuery | None = None,
-    *,
-    option: str = "",
+    records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None, *, option: str = ""
 ) -> Table:
-    """Values of one option by fractions of the corpus, where methods differ in nothing else.
+    """Return values of one option by training set size, where methods differ in nothing else.
 
-    option: such as infonce.temperature; by default the only one that differs. Others that move with it are named
-    below. Raises: BadResults.
+    option: such as infonce.temperature; by default the only one that differs. Others that differ too are named below
+    the table. Raises: BadResults.
     """
-    ask = ask or StudyQuery()
-    study = ask.study(records)
-    found = varied(study, option)
-    tasks = study.chosen(ask.tasks)
-    rows = method_headings(study, tuple(found.values), found.values)
-    sides = _sides(rows, size_headings(study, ask), turned=ask.by == "fraction")
-    details = [f"{title}: {plain(method)}." for method, title in found.values.items()]
-    extra = [f"These options differ too: {', '.join(found.others)}."] if found.others else []
-    title = f"{found.option}, {averaged(tasks)}"
+    query = query or StudyQuery()
+    study = query.study(records)
+    values = varied(study, option)
+    tasks = study.chosen(query.tasks)
+    rows = _method_headings(study, tuple(values.values), values.values)
+    turned = query.by == "fraction"
     return tabulate(
         "sensitivity",
-        title,
+        f"{values.option}, {averaged(tasks)}",
         study,
-        ask,
-        *sides,
+        query,
+        *_sides(rows, _size_headings(study, query), turned=turned),
         problems=problems,
         rest=Heading(title="", tasks=tasks),
-        stub=found.option if ask.by != "fraction" else "",
-        extra=extra,
-        details=details,
+        stub="" if turned else values.option,
+        reading=[f"These options differ too: {', '.join(values.others)}."] if values.others else [],
+        notes=[f"{title}: {plain(method)}." for method, title in values.values.items()],
     )
+
+
+def _method_headings(study: Study, methods: Sequence[str], titles: Mapping[str, str] | None = None) -> list[Heading]:
+    """Return headings of these methods, under their names or under titles."""
+    data_seen: dict[str, set[str]] = {}
+    for (method, _), runs in study.runs.items():
+        data_seen.setdefault(method, set()).update(*(record.data_seen for record in runs.values()))
+    return [
+        Heading(
+            title=(titles or {}).get(method, plain(method)),
+            method=method,
+            data_seen=tuple(sorted(data_seen.get(method, ()))),
+        )
+        for method in methods
+    ]
+
+
+def _size_headings(study: Study, query: StudyQuery) -> list[Heading]:
+    """Return headings of the sizes of the training set, for one checkpoint or for both."""
+    return _each_select(
+        [
+            Heading(title=size_title(size, fraction) if size else "untrained", size=size, fraction=fraction)
+            for size, fraction in study.sizes.items()
+        ],
+        query,
+    )
+
+
+def _task_headings(study: Study, query: StudyQuery) -> list[Heading]:
+    """Return headings of single tasks, and of an average after those of one protocol."""
+    wanted = study.named(query.tasks) or tuple(study.tasks)
+    protocols = dict.fromkeys(study.tasks[task] for task in wanted)
+    headings = []
+    for protocol in protocols:
+        tasks = tuple(task for task in wanted if study.tasks[task] == protocol)
+        headings += [Heading(title=bare(task), tasks=(task,)) for task in tasks]
+        if len(tasks) > 1:
+            title = f"average {plain(protocol)}" if len(protocols) > 1 else "average"
+            headings.append(Heading(title=title, tasks=tasks))
+    return headings
+
+
+def _each_select(headings: Sequence[Heading], query: StudyQuery) -> list[Heading]:
+    """Return the headings for one checkpoint, or each twice, for both."""
+    both = query.select == "both"
+    return [
+        replace(head, select=select, title=f"{head.title} {select}" if both else head.title)
+        for head in headings
+        for select in query.selects
+    ]
 
 
 def _sides(rows: list[Heading], columns: list[Heading], *, turned: bool) -> tuple[list[Heading], list[Heading]]:
@@ -136,33 +172,33 @@ def _of_one_method(
     name: str,
     title: str,
     study: Study,
-    ask: StudyQuery,
-    rows: Sequence[Heading],
-    columns: Sequence[Heading],
+    query: StudyQuery,
+    sides: tuple[Sequence[Heading], Sequence[Heading]],
     problems: Sequence[Problem],
 ) -> Table:
-    """Fractions by tasks or tasks by fractions: neither side says which method, so there must be one."""
+    """Return sizes by tasks or tasks by sizes; neither side names the method, so there must be one."""
     if len(study.methods) > 1:
         raise BadResults(
             f"this table shows one method, the records have {len(study.methods)}; choose with `methods`, "
             f"such as {plain(study.methods[0])}"
         )
-    (method,) = method_headings(study, study.methods)
-    return tabulate(name, f"{title}, {method.title}", study, ask, rows, columns, problems=problems, rest=method)
+    (method,) = _method_headings(study, study.methods)
+    return tabulate(name, f"{title}, {method.title}", study, query, *sides, problems=problems, rest=method)
 
 
-def _variant(method: str, full: str) -> bool:
+def _is_variant(method: str, full: str) -> bool:
     return method.partition(" (")[0] == full or method.startswith((f"{full}+", f"{full}-"))
 
 
 def _full(methods: Sequence[str]) -> str:
-    found = [full for full in methods if all(_variant(method, full) for method in methods)]
-    if len(methods) < 2 or not found:
-        raise BadResults(
-            f"which of {', '.join(map(plain, methods))} is the full method? say so with `baseline`, "
-            "or choose a method and its variants with `methods`"
-        )
-    return found[0]
+    """Return the method that all others are variants of. Raises: BadResults."""
+    for full in methods:
+        if len(methods) > 1 and all(_is_variant(method, full) for method in methods):
+            return full
+    raise BadResults(
+        f"which of {', '.join(map(plain, methods))} is the full method? say so with `baseline`, "
+        "or choose a method and its variants with `methods`"
+    )
 
 
 KINDS: Mapping[str, Callable[..., Table]] = {

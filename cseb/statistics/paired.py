@@ -1,4 +1,4 @@
-"""Comparison of two methods, paired by seed: mean difference, intervals, p-value and conclusion."""
+"""Comparison of two methods: mean difference, intervals, p-value and conclusion."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ from cseb.statistics.intervals import LEVEL, Floats, Interval, around, below, sd
 from cseb.statistics.power import Design
 
 Scope = Literal["seeds", "items", "seeds and items"]
-Verdict = Literal["better", "worse", "equivalent", "identical", "inconclusive", "too few seeds"]
+Conclusion = Literal["better", "worse", "equivalent", "identical", "inconclusive", "too few seeds"]
 FEWEST_TESTED = 3  # fewest seeds for a p-value
 FEWEST_JUDGED = 5  # fewest seeds for a conclusion
 MARGIN = 0.5  # default margin of equivalence, in score units
-MEANINGFUL = 0.75  # P(B > A) from which Bouthillier et al. 2021 call a difference meaningful
-ENUMERATED = 12  # most seeds for which all sign flips are enumerated
 STILL = 1e-9  # differences that vary by less do not depend on the seed
 
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Comparison:
-    """Method B compared with method A.
+    """Method B compared with method A, paired by seed.
 
     a, b: scores (n,) by seed, tasks averaged. items: variance of the difference of the two means over samples of test
     items, None if unknown.
@@ -62,7 +60,7 @@ class Comparison:
         return sd(self.differences)
 
     @cached_property
-    def moves(self) -> bool:
+    def varies(self) -> bool:
         """Return whether the difference varies with the seed; that of two untrained encoders does not."""
         return self.n > 1 and float(np.ptp(self.differences)) > STILL
 
@@ -77,8 +75,8 @@ class Comparison:
         if self.identical:
             return "seeds" if self.items is None else "seeds and items"
         if self.items is None:
-            return "seeds" if self.moves else None
-        return "seeds and items" if self.moves else "items"
+            return "seeds" if self.varies else None
+        return "seeds and items" if self.varies else "items"
 
     @property
     def fixed(self) -> bool:
@@ -90,12 +88,6 @@ class Comparison:
         """Return the number of seeds at which B scores higher than A."""
         return int((self.differences > 0).sum())
 
-    @property
-    def fraction_of_pairs(self) -> float:
-        """Return P(B > A) over all pairs of runs, ties counted half (Bouthillier et al. 2021)."""
-        gaps = self.b[:, None] - self.a[None, :]
-        return float(((np.sign(gaps) + 1) / 2).mean())
-
     def variance(self, scope: Scope) -> float:
         """Return the variance of the mean difference over `scope`."""
         seeds = self.sd**2 / self.n if scope != "items" else 0.0
@@ -105,8 +97,7 @@ class Comparison:
         """Return the degrees of freedom of the variance; infinite over items alone."""
         if scope == "items":
             return inf
-        seeds = self.variance("seeds")
-        return (self.n - 1) * (self.variance(scope) / seeds) ** 2
+        return (self.n - 1) * (self.variance(scope) / self.variance("seeds")) ** 2
 
     def interval(self, scope: Scope, level: float = LEVEL) -> Interval | None:
         """Return the interval of the difference over `scope`, None if its variance is unknown.
@@ -115,7 +106,7 @@ class Comparison:
         """
         if self.identical and (scope == "seeds" or self.items is not None):
             return Interval(0.0, 0.0)
-        if (scope != "items" and not self.moves) or (scope != "seeds" and self.items is None):
+        if (scope != "items" and not self.varies) or (scope != "seeds" and self.items is None):
             return None
         intervals = (around(self.mean, self.variance(part), self.df(part), level) for part in self._scopes(scope))
         return max(intervals, key=lambda interval: interval.high)  # all have the same centre
@@ -140,18 +131,7 @@ class Comparison:
         """Return the scopes that a claim must hold for: with few seeds also for seeds alone, see the class."""
         return ("seeds", scope) if scope == "seeds and items" and self.n < FEWEST_JUDGED else (scope,)
 
-    def chances(self, margin: float = MARGIN) -> tuple[float, float, float] | None:
-        """Return the posterior probabilities of below -margin, within it and above it; None without a scope.
-
-        Under the reference prior the posterior is the t distribution of the interval.
-        """
-        if self.scope is None or (variance := self.variance(self.scope)) == 0:
-            return None
-        df, scale = self.df(self.scope), sqrt(variance)
-        low, high = below((-margin - self.mean) / scale, df), below((self.mean - margin) / scale, df)
-        return low, 1 - low - high, high
-
-    def verdict(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Verdict:
+    def conclusion(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Conclusion:
         """Return the conclusion in a word; all but "identical" take FEWEST_JUDGED seeds.
 
         Methods are equivalent if the 1 - 2 level interval is inside the margin (two one-sided tests).
@@ -173,17 +153,7 @@ class Comparison:
     @property
     def design(self) -> Design:
         """Return the design of this study, for its power."""
-        return Design(self.n, self.sd if self.moves else 0.0, self.items or 0.0)
-
-
-def sign_flip(differences: Floats) -> float | None:
-    """Return the exact two-sided p-value of the sign-flip test of (n,) differences; None above ENUMERATED."""
-    n = len(differences)
-    if n > ENUMERATED:
-        return None
-    signs = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-    sums, observed = np.abs(signs @ differences), abs(float(differences.sum()))
-    return float((sums >= observed - 1e-9 * np.abs(differences).sum()).mean())
+        return Design(self.n, self.sd if self.varies else 0.0, self.items or 0.0)
 
 
 def exact_floor(n: int) -> float:

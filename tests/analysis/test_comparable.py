@@ -48,18 +48,18 @@ def test_of_two_records_for_one_job_the_later_counts_on_request() -> None:
     new = record(values=(9.0, 9.0, 9.0)).model_copy(update={"key": "0" * 16})
     new = new.model_copy(update={"origin": replace(new.origin, finished="2026-01-02T00:00:00Z")})
     for records in ([old, new], [new, old]):
-        table = few_shot(records, ask=StudyQuery(mixed=True))
+        table = few_shot(records, query=StudyQuery(mixed=True))
         assert table.rows[0].cells[0].values == {0: 9.0}
         assert says(table.notes, "1 older record of jobs")
 
 
 def test_what_may_differ_is_mixed_on_request_and_said() -> None:
     records = [record(), record(seed=1, torch="2.8.0", device="cuda")]
-    table = few_shot(records, ask=StudyQuery(mixed=True))
+    table = few_shot(records, query=StudyQuery(mixed=True))
     assert table.rows[0].cells[0].n == 2
     assert says(table.notes, "Mixed (--mixed): device: cpu / cuda", "version of torch: 2.7.0 / 2.8.0")
     with pytest.raises(BadResults, match="differ in encoder"):
-        few_shot([record(), record(seed=1, encoder="roberta")], ask=StudyQuery(mixed=True))
+        few_shot([record(), record(seed=1, encoder="roberta")], query=StudyQuery(mixed=True))
 
 
 def test_the_name_of_a_folder_does_not_make_another_encoder() -> None:
@@ -78,7 +78,7 @@ def test_records_of_another_version_of_a_part_are_a_row_of_their_own() -> None:
     assert {row.method: row.cells[0].mean for row in table.rows} == {"simcse": 50.0, "simcse (cls@7)": 10.0}
     assert says(table.notes, "Of other versions", "simcse (cls@7)")
     assert "(cls@7)" in table.in_short().notes[-1]
-    planned = few_shot(old, ask=StudyQuery(order=("simcse", "msse")))
+    planned = few_shot(old, query=StudyQuery(order=("simcse", "msse")))
     assert [row.method for row in planned.rows] == ["simcse (cls@7)", "msse"]
 
 

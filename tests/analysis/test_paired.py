@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from cseb.analysis.paired import Sample, against, all_pairs, best_methods, curve, family, samples
+from cseb.analysis.paired import against, all_pairs, best_methods, curve, curve_weights, family, samples
 from cseb.analysis.study import gather
+from cseb.records.record import Record
 from cseb.statistics.paired import Comparison
 from tests.worlds import Answers, World, study
 
@@ -24,8 +25,8 @@ def test_the_item_variance_of_a_difference_by_hand() -> None:
     # one: differences, averaged over seeds, are 0 50 100 0 ...; they lie that far from their mean of 15, by cluster:
     one = np.array([0 - 15 + 50 - 15, 100 - 15 + 0 - 15, *[-15] * 6]) / 10
     two = (np.array([100, 50, 0, 0, 0]) - 30) / 5
-    assert pair.found.items == pytest.approx(((one**2).sum() + (two**2).sum()) / 4)
-    assert pair.found.differences == pytest.approx([(20 + 20) / 2, (10 + 40) / 2])
+    assert pair.comparison.items == pytest.approx(((one**2).sum() + (two**2).sum()) / 4)
+    assert pair.comparison.differences == pytest.approx([(20 + 20) / 2, (10 + 40) / 2])
     assert (pair.a, pair.b, pair.seeds) == ("a", "b", (0, 1))
 
 
@@ -39,8 +40,8 @@ def test_accuracies_have_the_variance_of_mcnemar() -> None:
     [pair] = family(against("a", samples(gather(records), 100, ("mr@1",), "last", world.item_scores()))).pairs
     won, lost = ((y > x).sum(), (x > y).sum())
     expected = 100**2 * ((won + lost) / count - ((won - lost) / count) ** 2) / count
-    assert pair.found.items == pytest.approx(expected)
-    assert (pair.found.scope, pair.adjusted, pair.verdict) == ("items", None, "too few seeds")
+    assert pair.comparison.items == pytest.approx(expected)
+    assert (pair.comparison.scope, pair.adjusted, pair.conclusion) == ("items", None, "too few seeds")
 
 
 def test_only_seeds_that_both_have_are_paired() -> None:
@@ -57,7 +58,7 @@ def test_without_items_or_their_data_the_seeds_are_left_and_the_reason_said() ->
     assert len(first.contributions) == 5
     assert (second.contributions, second.lacking) == ({}, f"items/{records[-1].key}.npz cannot be read")
     [pair] = family([(first, second)]).pairs
-    assert pair.found.scope == "seeds"
+    assert pair.comparison.scope == "seeds"
     world, records = study({"a": 0, "b": 1})
     world.tasks["one"].labels[0] = 99  # type: ignore[index]
     lacking = {one.lacking for one in samples(gather(records), 100, TASKS, "last", world.item_scores())}
@@ -81,7 +82,7 @@ def test_a_family_is_corrected_together_and_says_its_size() -> None:
     many, few = family(all_pairs(found)), family(against("a", found))
     assert (many.tests, few.tests) == (6, 3)
     assert [(one.a, one.b) for one in few.pairs] == [("a", "b"), ("a", "c"), ("a", "d")]
-    raw = [one.found.p for one in few.pairs]
+    raw = [one.comparison.p for one in few.pairs]
     assert min(one.adjusted for one in few.pairs) == pytest.approx(3 * min(raw))
     assert few.level == pytest.approx(0.05 / 3)
     thin = gather([one for one in records if one.method != "d" or one.seed < 2])  # two seeds: no p-value, no test
@@ -89,21 +90,23 @@ def test_a_family_is_corrected_together_and_says_its_size() -> None:
     assert (len(pairs.pairs), pairs.tests) == (6, 3)
 
 
-def test_significantly_different_methods_and_those_to_print_in_bold() -> None:
+def test_the_best_methods_are_those_that_do_not_differ_significantly() -> None:
     world, records = study({"a": 0, "b": 3, "c": 3.1, "d": 0.1}, noise=0.3)
-    found = gather(records)
-    pairs = all_pairs(samples(found, 100, TASKS, "last", world.item_scores()))
-    apart = family(pairs).significant
-    assert apart == {frozenset(pair) for pair in ("ab", "ac", "bd", "cd")}
-    assert set(best_methods(found, 100, TASKS, "last", world.item_scores())) == {"b", "c"}
-    few = gather([one for one in records if one.seed < 4])
-    assert not family(all_pairs(samples(few, 100, TASKS, "last", world.item_scores()))).significant
-    assert set(best_methods(few, 100, TASKS, "last")) == {"a", "b", "c", "d"}
-    assert best_methods(found, 777, TASKS, "last") == ()
-    mixed = gather([one for one in records if one.seed < 4 or one.method != "b"])
-    assert best_methods(mixed, 100, TASKS, "last", world.item_scores()) == ("c",), "b cannot be tested"
-    mixed = gather([one for one in records if one.seed < 4 or one.method != "c"])
-    assert len(best_methods(mixed, 100, TASKS, "last", world.item_scores())) == 4, "the best cannot be tested"
+
+    def best(kept: list[Record], items: bool = True) -> set[str]:
+        return set(best_methods(samples(gather(kept), 100, TASKS, "last", world.item_scores() if items else None)))
+
+    assert best(records) == {"b", "c"}
+    assert best([one for one in records if one.seed < 4], items=False) == {"a", "b", "c", "d"}
+    assert best_methods([]) == ()
+    assert best([one for one in records if one.seed < 4 or one.method != "b"]) == {"c"}, "b cannot be tested"
+    assert len(best([one for one in records if one.seed < 4 or one.method != "c"])) == 4, "the best cannot be tested"
+
+
+def test_weights_give_the_mean_height_over_the_logarithm_of_sizes() -> None:
+    sizes = (100, 1000, 100_000)
+    assert curve_weights(sizes) == pytest.approx([1 / 6, 1 / 2, 1 / 3])
+    assert np.array([[60.0, 60.0, 60.0], [0.0, 6.0, 12.0]]) @ curve_weights(sizes) == pytest.approx([60.0, 7.0])
 
 
 def test_a_curve_is_compared_like_any_score() -> None:
@@ -111,18 +114,10 @@ def test_a_curve_is_compared_like_any_score() -> None:
     held, item_scores = gather(records), world.item_scores()
     by_size = [samples(held, size, TASKS, "last", item_scores) for size in (100, 10_000)]
     [pair] = family(against("a", curve((100, 10_000), by_size))).pairs
-    each = [family(against("a", one)).pairs[0].found for one in by_size]
-    assert pair.found.mean == pytest.approx((each[0].mean + each[1].mean) / 2)
-    assert pair.found.items is not None
-    whole = Comparison(pair.found.a, pair.found.b, 0.0)
+    each = [family(against("a", one)).pairs[0].comparison for one in by_size]
+    assert pair.comparison.mean == pytest.approx((each[0].mean + each[1].mean) / 2)
+    assert pair.comparison.items is not None
+    whole = Comparison(pair.comparison.a, pair.comparison.b, 0.0)
     assert whole.differences == pytest.approx((each[0].differences + each[1].differences) / 2)
     # the same items at both sizes: their influences are averaged before they are squared
-    assert pair.found.items < (each[0].items or 0) / 2 + (each[1].items or 0) / 2
-
-
-def test_what_no_seed_moves_is_significant_pairs_where_it_differs() -> None:
-    still = [
-        Sample(name, dict.fromkeys(range(5), points), {})
-        for name, points in (("mean", 32.3), ("cls", 17.4), ("avg", 32.3))
-    ]
-    assert family(all_pairs(still)).significant == {frozenset(("mean", "cls")), frozenset(("cls", "avg"))}
+    assert pair.comparison.items < (each[0].items or 0) / 2 + (each[1].items or 0) / 2

@@ -48,7 +48,7 @@ def test_a_folder_of_records_is_compared(results: Path) -> None:
     assert found.exit_code == 0, found.output
     effects = json.loads(found.stdout)[0]
     [row] = effects["rows"]
-    assert (row["a"], row["b"], row["n"], row["verdict"], row["scope"]) == (
+    assert (row["a"], row["b"], row["n"], row["conclusion"], row["scope"]) == (
         *("simcse", "micse", 5),
         *("better", "seeds and items"),
     )
@@ -74,8 +74,8 @@ def test_the_answer_is_one_line_for_each_pair_and_size(results: Path) -> None:
     )
     assert len(lines) < 10
     full = call("compare", results, "--detail").stdout
-    assert "Probabilities at" in full
-    assert len(full.splitlines()) > 30
+    assert "seeds needed" in full
+    assert len(full.splitlines()) > 20
 
 
 def test_a_page_is_written_to_a_file(results: Path, tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def test_the_report_has_a_row_for_each_encoder_and_a_table_for_each_set_of_tasks
     known = [f"{Path(name).name} cls" for name in (tiny("bert"), tiny("roberta"))]
     for row in (*known, f"{here}:lengths function", "words:tf-idf words alone", "words:tf-idf"):
         assert rows.count(row) == 1, (row, rows)
-    assert shown.stdout.count("encoders as they stand") >= 2
+    assert shown.stdout.count("untrained encoders") >= 2
     assert "corpus" not in shown.stdout
 
 

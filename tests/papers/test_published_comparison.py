@@ -1,4 +1,4 @@
-"""Our numbers beside printed ones, by hand; and marks, where methods are told apart."""
+"""Our numbers beside printed ones, by hand; and the marks of the best methods."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from cseb.analysis.paired import MOST
 from cseb.analysis.query import StudyQuery
-from cseb.analysis.significance import MOST, by_seeds
 from cseb.papers.published_comparison import compared_with_published
 from cseb.papers.scores import printed_name
 from cseb.records.record import Record
@@ -81,12 +81,12 @@ def test_single_tasks_and_unknown_averages() -> None:
 def test_cells_are_marked_where_differences_under_the_same_seed_are_clear() -> None:
     good, near, bad = [70.0, 71.0, 72.0, 70.5, 71.5], [69.9, 71.2, 71.8, 70.6, 71.4], [60.0, 61.1, 62.0, 60.4, 61.5]
     records = [*runs(good, "simcse"), *runs(near, "micse"), *runs(bad, "msse")]
-    table = few_shot(records, ask=StudyQuery(best=by_seeds(), claim="for new seeds"))
+    table = few_shot(records, query=StudyQuery(mark="seeds"))
     assert {row.method: row.cells[0].best for row in table.rows} == {"simcse": True, "micse": True, "msse": False}
-    assert "not significantly different from it (for new seeds)" in table.caption
-    few = few_shot([one for one in records if one.seed < 4], ask=StudyQuery(best=by_seeds(), claim="for new seeds"))
+    assert "not significantly different from the best mean (paired by seed" in table.notes[0]
+    few = few_shot([one for one in records if one.seed < 4], query=StudyQuery(mark="seeds"))
     assert {row.cells[0].best for row in few.rows} == {False}
-    assert "not tested; a test takes 5 seeds" in few.caption
+    assert "not tested; a test takes 5 seeds" in few.notes[0]
 
 
 def test_very_many_methods_are_not_compared() -> None:
@@ -99,7 +99,6 @@ def test_very_many_methods_are_not_compared() -> None:
         ]
 
     for count, marked in ((2, True), (MOST + 1, False)):
-        table = few_shot(many(count), ask=StudyQuery(best=by_seeds()))
+        table = few_shot(many(count), query=StudyQuery(mark="seeds"))
         assert any(row.cells[0].best for row in table.rows) == marked
-        assert ("Significance: not tested; over 40 methods" in table.caption) != marked
-        assert "no method differs" not in table.caption  # as it said, of methods fifty points apart
+        assert table.notes[0].startswith("Significance: not tested, 40 methods") != marked

@@ -192,7 +192,7 @@ def test_encoders_as_they_stand_are_no_curve(tmp_path: Path) -> None:
 
 def test_a_size_without_training_is_not_on_the_axis() -> None:
     untrained = [replace_size(one) for one in PAIRED if one.method == "msse"]
-    (axes,) = scores.curves(few_shot([*PAIRED, *untrained], ask=StudyQuery(seeds=(0, 1, 2)))).figure.axes
+    (axes,) = scores.curves(few_shot([*PAIRED, *untrained], query=StudyQuery(seeds=(0, 1, 2)))).figure.axes
     assert all(list(line.get_xdata()) == [100] for line in axes.get_lines())
 
 
@@ -207,5 +207,5 @@ def test_one_seed_has_no_bands_to_speak_of() -> None:
     several = [record(size=size, seed=seed) for size in (100, 1000) for seed in (0, 1)]
     assert (
         "Bands: minimum and maximum over seeds."
-        in scores.curves(few_shot(several, ask=StudyQuery(spread="range"))).caption
+        in scores.curves(few_shot(several, query=StudyQuery(spread="range"))).caption
     )

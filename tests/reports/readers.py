@@ -43,19 +43,15 @@ def untex(text: str) -> str:
 
 
 def cells_of_latex(text: str) -> list[list[str]]:
-    """Rows as they are printed, with what a raised letter stands for in brackets."""
+    """Rows as they are printed."""
     bare = re.sub(r"\\[{}]", "", text)
     assert bare.count("{") == bare.count("}")
     assert text.count(r"\begin{") == text.count(r"\end{")
-    said = {letter: untex(what) for letter, what in re.findall(r"footnotesize \$\^\{(\w+)\}\$ (.*)\\par", text)}
     (layout,) = re.findall(r"\\begin\{tabular\}\{(lr+)\}", text)
     head, body = re.findall(r"\\toprule\n(.*)\\midrule\n(.*)\\bottomrule", text, flags=re.DOTALL)[0]
     rows = [re.split(r"(?<!\\)&", line.removesuffix(r"\\").strip()) for line in (head + body).splitlines()]
     assert {len(row) for row in rows} == {len(layout)}
-    full = [
-        [re.sub(r"\\rlap\{\$\^\{(\w+)\}\$\}", lambda found: f" ({said[found[1]]})", one) for one in row] for row in rows
-    ]
-    return [[untex(unfolded(one)) for one in row] for row in full[1:]]
+    return [[untex(unfolded(one)) for one in row] for row in rows[1:]]
 
 
 def unfolded(name: str) -> str:
@@ -85,17 +81,11 @@ def cells_of_csv(text: str) -> list[list[str]]:
 
 def cells_of_json(text: str) -> list[list[str]]:
     [content] = json.loads(text)
-    assert all(len(row["cells"]) == len(content["columns"]) for row in content["rows"])
-    return [
-        [
-            row["method"],
-            *(
-                figures(Cell(mean=one["mean"], sd=one["sd"], values=one["values"], absent=one["absent"]))
-                for one in row["cells"]
-            ),
-        ]
-        for row in content["rows"]
-    ]
+    rows: dict[str, list[str]] = {}
+    for row in content["rows"]:
+        found = Cell(mean=row["mean"], sd=row["sd"], values=row["values"], absent=row["absent"])
+        rows.setdefault(row["method"], []).append(figures(found))
+    return [[method, *cells] for method, cells in rows.items()]
 
 
 READERS: dict[str, Callable[[str], list[list[str]]]] = {

@@ -9,18 +9,18 @@ import pytest
 
 from cseb.analysis.study import gather
 from cseb.errors import BadResults
-from cseb.reports.comparison_report import Wanted, baseline_of, sheets
+from cseb.reports.comparison_report import ComparisonQuery, baseline_of, sheets
+from cseb.reports.document import Sheet
 from cseb.reports.documents import comparison
 from cseb.reports.formats import FORMATS, terminal
-from cseb.reports.sheet import Sheet
 from tests.worlds import study
 
 
 def page(seeds: int = 5, effects: dict[str, float] | None = None, noise: float = 0.3, **wanted: object) -> list[Sheet]:
     sizes = wanted.pop("sizes", (100,))
     world, records = study(effects or {"simcse": 0, "good": 3, "same": 0.01}, sizes, seeds, noise=noise)  # type: ignore[arg-type]
-    told = Wanted(**({"baseline": "simcse", "select": "last"} | wanted))  # type: ignore[arg-type]
-    return sheets(gather(records), told, world.item_scores())
+    query = ComparisonQuery(**({"baseline": "simcse", "select": "last"} | wanted))  # type: ignore[arg-type]
+    return sheets(gather(records), query, world.item_scores())
 
 
 def row(sheet: Sheet, name: str) -> dict[str, str]:
@@ -28,12 +28,11 @@ def row(sheet: Sheet, name: str) -> dict[str, str]:
 
 
 def test_every_comparison_has_its_scope_n_margin_and_family() -> None:
-    effects, chances, ranks = page(margin=1.0)
-    assert [one.name for one in (effects, chances, ranks)] == ["effects", "chances", "ranks"]
-    assert row(effects, "good")["verdict"] == "better (seeds and items)"
+    [effects] = page(margin=1.0)
+    assert row(effects, "good")["conclusion"] == "better (seeds and items)"
     assert row(effects, "good")["wins"] == "5/5"
     assert row(effects, "good")["seeds needed"] == "--"
-    assert row(effects, "same")["verdict"] == "equivalent (seeds and items)"
+    assert row(effects, "same")["conclusion"] == "equivalent (seeds and items)"
     notes = " ".join(effects.notes)
     for words in (
         "for seeds and items, n = 5, Holm over the 2 comparisons",
@@ -41,85 +40,51 @@ def test_every_comparison_has_its_scope_n_margin_and_family() -> None:
         "use at least 6 seeds",
     ):
         assert words in notes
-    (clustered,) = [note for note in ranks.notes if "are clustered" in note]
+    (clustered,) = [note for note in effects.notes if "are clustered" in note]
     assert "queries with an answer or intent in common" in clustered
     assert "clusters: one 100 of 200 (largest 1 %), two " in clustered
-    assert row(ranks, "good")["group"] == "a"
-    assert row(ranks, "simcse")["group"] == row(ranks, "same")["group"] == "b"
-    assert row(ranks, "good")["rank"] == "1 to 1"
-    assert row(chances, "good")["sign flips, p"] == "0.062"
 
 
 def test_a_small_sure_difference_is_said_to_be_below_the_margin() -> None:
-    effects, *_ = page(effects={"simcse": 0, "bit": 0.3}, noise=0.02, margin=1.0)
-    assert row(effects, "bit")["verdict"] == "better, by less than 1 (seeds and items)"
+    [effects] = page(effects={"simcse": 0, "bit": 0.3}, noise=0.02, margin=1.0)
+    assert row(effects, "bit")["conclusion"] == "better, by less than 1 (seeds and items)"
 
 
 def test_fewer_than_five_seeds_give_intervals_and_nothing_more() -> None:
-    shown = page(seeds=4)
-    assert [one.name for one in shown] == ["effects", "ranks"]
-    effects, ranks = shown
+    [effects] = page(seeds=4)
     assert row(effects, "good")["p (Holm)"] == "--"
-    assert row(effects, "good")["verdict"] == "n = 4, intervals only"
+    assert row(effects, "good")["conclusion"] == "n = 4, intervals only"
     assert " to " in row(effects, "good")["seeds and items"]
-    assert "intervals and no verdict" in " ".join(effects.notes)
+    assert "intervals and no conclusion" in " ".join(effects.notes)
     assert "an exact test cannot reach p below 0.125; use at least 6 seeds" in " ".join(effects.notes)
-    assert row(ranks, "good")["group"] == "--"
 
 
 def test_one_seed_is_a_comparison_of_checkpoints() -> None:
-    effects, *_ = page(seeds=1)
+    [effects] = page(seeds=1)
     assert row(effects, "good")["seeds"] == row(effects, "good")["seeds and items"] == "--"
     assert " to " in row(effects, "good")["items"]
-    assert row(effects, "good")["verdict"] == "n = 1, intervals only"
+    assert row(effects, "good")["conclusion"] == "n = 1, intervals only"
 
 
 def test_seeds_that_would_settle_it_or_none() -> None:
-    effects, *_ = page(effects={"simcse": 0, "noisy": 1.0}, noise=1.5)
+    [effects] = page(effects={"simcse": 0, "noisy": 1.0}, noise=1.5)
     cell = row(effects, "noisy")
-    assert cell["verdict"] == "inconclusive (seeds and items)"
+    assert cell["conclusion"] == "inconclusive (seeds and items)"
     words = cell["seeds needed"].split()
     assert words[0] == "about"
     assert words[2] == "seeds"
     assert int(words[1]) > 5
-    effects, *_ = page(effects={"simcse": 0, "noisy": 0.02}, noise=0.3, margin=0.1)
+    [effects] = page(effects={"simcse": 0, "noisy": 0.02}, noise=0.3, margin=0.1)
     assert row(effects, "noisy")["seeds needed"] == "more items"
     assert "the test sets are too small" in " ".join(effects.notes)
 
 
-def test_all_pairs_single_tasks_and_curves() -> None:
-    shown = page(baseline="", singles=True, sizes=(100, 1000))
-    assert [one.name for one in shown] == ["effects", "chances", "ranks", "tasks"] * 2 + ["effects", "chances", "ranks"]
-    assert len(shown[0].lines) == 3
+def test_all_pairs_and_curves() -> None:
+    shown = page(baseline="", sizes=(100, 1000))
+    assert [len(one.lines) for one in shown] == [3, 3, 3]
     assert "Holm over the 3 comparisons" in " ".join(shown[0].notes)
-    tasks = shown[3]
-    assert len(tasks.lines) == 6
-    assert tasks.heads[-1] == "q"
-    assert "verdict" not in tasks.lines[0].values
-    assert "Benjamini-Hochberg over 6 comparisons" in " ".join(tasks.notes)
     assert "mean over the curve" in shown[-1].title
     assert len({note for sheet in shown for note in sheet.notes}) == sum(len(sheet.notes) for sheet in shown)
-
-
-def test_curves_that_cross_are_said_to() -> None:
-    world, records = study({"simcse": 0, "late": 2}, sizes=(100, 10_000), noise=0.1)
-    moved = []
-    for one in records:
-        drop = 3.0 if one.method == "late" else 0.0
-        world.items[one.key] = {name: each - drop for name, each in world.items[one.key].items()}
-        moved.append(
-            one.model_copy(update={"scores": tuple(_lower(score, drop) for score in one.scores)}),
-        )
-    shown = sheets(gather(moved), Wanted(baseline="simcse", select="last"), world.item_scores())
-    said = [note for sheet in shown for note in sheet.notes if "cross" in note]
-    assert len(said) == 1
-    assert "The curves of simcse and late cross at about 1," in said[0]
-
-
-def _lower(score, drop: float):
-    from dataclasses import replace
-
-    return replace(score, value=score.value - drop)
 
 
 def test_a_missing_baseline_is_answered_with_what_there_is() -> None:
@@ -136,10 +101,10 @@ def test_a_missing_baseline_is_answered_with_what_there_is() -> None:
 def test_missing_seeds_and_missing_items_are_said() -> None:
     world, records = study({"simcse": 0, "good": 3})
     del world.items[records[0].key]
-    shown = sheets(gather(records[:-1]), Wanted(baseline="simcse", select="last"), world.item_scores())
+    shown = sheets(gather(records[:-1]), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
     notes = " ".join(shown[0].notes)
     assert "excluded from pairs: good 4." in notes
-    assert "No intervals for new test items, so verdicts hold for new seeds only: items/" in notes
+    assert "No intervals for new test items, so conclusions hold for new seeds only: items/" in notes
     assert row(shown[0], "good")["items"] == "--"
 
 
@@ -147,27 +112,17 @@ def test_curves_of_methods_without_a_common_seed_at_one_size_are_compared_where_
     world, records = study({"simcse": 0, "good": 3, "same": 0.01}, (100, 1000), 4)
     other = {"simcse": (0, 1), "good": (2, 3), "same": (0, 1, 2, 3)}
     held = [one for one in records if one.subset.size == 100 or one.seed in other[one.method]]
-    shown = sheets(gather(held), Wanted(baseline="simcse", select="last"), world.item_scores())
+    shown = sheets(gather(held), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
     curve = [one for one in shown if one.name == "effects"][-1]
     assert [line.cells[0] for line in curve.lines] == ["same"]
 
 
-def test_a_method_without_points_is_named_and_nothing_is_resampled_from_nothing() -> None:
+def test_a_method_without_scores_is_named() -> None:
     world, records = study({"simcse": 0, "good": 3, "gone": 1}, sizes=(100, 1000))
-    kept = [one for one in records if (one.method, one.subset.size) != ("gone", 100) and one.seed < 2]
-    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.item_scores())
+    kept = [one for one in records if (one.method, one.subset.size) != ("gone", 100)]
+    shown = sheets(gather(kept), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
     assert "Not compared, without scores here: gone." in shown[0].notes
-    assert [one.name for one in shown] == ["effects", "ranks"] * 3  # the items can be drawn again
-    world.items.clear()
-    shown = sheets(gather(kept), Wanted(baseline="simcse", select="last"), world.item_scores())
     assert [one.name for one in shown] == ["effects"] * 3
-
-
-def test_hundreds_of_methods_are_compared_with_a_baseline_and_not_with_each_other() -> None:
-    shown = page(effects={"simcse": 0, **{f"m{place}": place for place in range(41)}}, sizes=(100, 1000))
-    assert [one.name for one in shown] == ["effects", "chances"] * 3
-    assert len(shown[0].lines) == 41
-    assert "No groups and ranks of more than 40 methods: too many pairs" in " ".join(shown[0].notes)
 
 
 def test_every_format_holds_every_row() -> None:
@@ -177,15 +132,14 @@ def test_every_format_holds_every_row() -> None:
         assert "micse+ami(layers=(7,8))" in text
         if name == "csv":
             rows = list(csv.DictReader(io.StringIO(text)))
-            assert [one["sheet"] for one in rows] == ["effects"] * 2 + ["chances"] * 2 + ["ranks"] * 3
+            assert [one["sheet"] for one in rows] == ["effects"] * 2
             assert float(rows[0]["mean"]) == shown[0].lines[0].values["mean"]
         if name == "json":
             found = json.loads(text)
             assert found[0]["rows"][0]["n"] == 5
         if name == "latex":
             assert r"50\%\_\&\_\#1" in text
-            assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 3
-            assert len({line for line in text.splitlines() if line.startswith(r"\label")}) == 3
+            assert text.count(r"\begin{table}") == text.count(r"\end{table}") == 1
         if name == "markdown":
             assert r"`50%_&_#1\|x`" in text
     again = page(effects={"simcse": 0, "micse+ami(layers=(7,8))": 1, "50%_&_#1|x": 2})
@@ -212,31 +166,29 @@ def twins(seeds: int, *, items: bool) -> list[Sheet]:
             world.items[twin.key] = world.items[one.key]
     if not items:
         world.items.clear()
-    return sheets(gather(records), Wanted(baseline="simcse", select="last"), world.item_scores())
+    return sheets(gather(records), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
 
 
 @pytest.mark.parametrize("items", [True, False])
 def test_identical_methods_stay_in_their_family_with_an_interval(items: bool) -> None:
-    effects, *rest = twins(5, items=items)
+    [effects] = twins(5, items=items)
     cells = row(effects, "twin")
-    assert cells["verdict"] == "identical in all 5 seeds"
+    assert cells["conclusion"] == "identical in all 5 seeds"
     assert (cells["difference"], cells["seeds"], cells["p (Holm)"]) == ("+0.00", "0.00 to 0.00", "1.000")
     assert cells["seeds and items"] == ("0.00 to 0.00" if items else "--")
     assert "Holm over the 2 comparisons" in " ".join(effects.notes)
     assert "two names for the same computation" in " ".join(effects.notes)
     assert {line.values["tests"] for line in effects.lines} == {2}
-    ranks = rest[-1]
-    assert row(ranks, "twin")["group"] == row(ranks, "simcse")["group"]
-    assert json.loads(FORMATS["json"].write(comparison([effects])))[0]["rows"][1]["verdict"] == "identical"
+    assert json.loads(FORMATS["json"].write(comparison([effects])))[0]["rows"][1]["conclusion"] == "identical"
 
 
 def test_one_seed_without_items_has_no_interval_and_does_not_say_so() -> None:
     [effects] = twins(1, items=False)
     for name in ("good", "twin"):
-        assert row(effects, name)["verdict"] == "n = 1, no interval"
+        assert row(effects, name)["conclusion"] == "n = 1, no interval"
     notes = " ".join(effects.notes)
     assert "there are intervals" not in notes
-    assert "A single seed has no interval for new seeds and no verdict." in notes
+    assert "A single seed has no interval for new seeds and no conclusion." in notes
 
 
 def test_a_difference_that_no_seed_moves_is_not_called_an_interval() -> None:
@@ -246,6 +198,6 @@ def test_a_difference_that_no_seed_moves_is_not_called_an_interval() -> None:
         for one in records
     ]
     world.items.clear()
-    effects, *_ = sheets(gather(records), Wanted(baseline="simcse", select="last"), world.item_scores())
-    assert row(effects, "good")["verdict"] == "n = 5, the same difference in every seed, no test"
+    [effects] = sheets(gather(records), ComparisonQuery(baseline="simcse", select="last"), world.item_scores())
+    assert row(effects, "good")["conclusion"] == "n = 5, the same difference in every seed, no test"
     assert "has no variance and cannot be tested" in " ".join(effects.notes)

@@ -6,12 +6,9 @@ import json
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from cseb.reports.cell_text import number
 from cseb.reports.documents import Group, score_report
 from cseb.reports.formats import FORMATS
-from cseb.reports.formats.html import page as html
 from cseb.reports.layouts import ablation, few_shot
 from cseb.reports.tables import Table
 from tests.factory import grid, record
@@ -74,17 +71,6 @@ def test_every_number_is_there_with_the_records_behind_it() -> None:
     assert "the loss is not finite" in text
 
 
-def test_curves_go_through_the_means() -> None:
-    table = few_shot(grid())
-    found = read(page(table))
-    assert len([tag for tag, attrs in found.tags if attrs.get("class") == "point"]) == 6
-    (line, *_) = [attrs["points"] or "" for tag, attrs in found.tags if tag == "polyline"]
-    heights = [float(point.partition(",")[2]) for point in line.split()]
-    assert heights[0] > heights[1]  # 61.6 below 63.6: y grows downwards
-    single = few_shot([record(seed=seed) for seed in range(2)])
-    assert "<polyline" not in page(single)
-
-
 def test_nothing_is_fetched_and_no_name_breaks_out() -> None:
     records = [record(NASTY, seed=seed, corpus=NASTY, failed=NASTY if seed else "") for seed in range(2)]
     text = page(few_shot(records))
@@ -102,20 +88,3 @@ def test_a_difference_to_itself_has_no_number() -> None:
     records = [record(name, seed=seed) for name in ("msse", "msse-dcm") for seed in range(3)]
     found = read(page(ablation(records)))
     assert found.text["b"] == ["60.00", "60.00", "+0.00"]
-
-
-def test_a_page_of_very_many_records_has_the_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the seeds and records of each, that of a hundred thousand has 68 MB, which no browser shows."""
-    table = few_shot(grid())
-    whole, count = page(table), len(table.study.records)
-    monkeypatch.setattr(html, "LARGE", count)
-    assert page(table) == whole
-    monkeypatch.setattr(html, "LARGE", count - 1)
-    found = read(page(table))
-    assert not [attrs for tag, attrs in found.tags if "data-keys" in attrs and tag == "button"]
-    points = {pair.partition(":")[2] for _, attrs in found.tags for pair in (attrs.get("data-keys") or "").split()}
-    assert points == set(json.loads(found.text["script"][0])["records"])  # those of the curves can be opened
-    shown = " ".join("".join(texts) for texts in found.text.values())
-    assert all(number(cell).rstrip("*") in shown for row in table.rows for cell in row.cells if cell.values)
-    assert len(page(table)) < len(whole)
-    assert "as numbers alone" in page(table)

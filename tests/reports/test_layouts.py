@@ -53,7 +53,7 @@ def test_the_full_method_is_found_or_asked_for() -> None:
         ablation(records, full="rcl")
     more = [*records, *runs("simcse+ami", LESS)]
     assert [row.method for row in ablation(more, full="simcse").rows] == ["simcse", "simcse+ami"]
-    chosen = ablation(more, full="simcse", ask=StudyQuery(methods=("micse", "simcse")))
+    chosen = ablation(more, full="simcse", query=StudyQuery(methods=("micse", "simcse")))
     assert [row.method for row in chosen.rows] == ["simcse", "micse"]
 
 

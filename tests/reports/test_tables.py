@@ -9,9 +9,7 @@ import pytest
 
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import cell
-from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.records.record import Select
 from cseb.reports.layouts import few_shot, per_task
 from cseb.reports.tables import Table
 from tests.factory import TASKS, grid, record, seeds, source
@@ -29,7 +27,7 @@ def test_rows_are_methods_and_columns_are_sizes() -> None:
 
 
 def test_rows_follow_a_given_order_and_planned_ones_are_missing() -> None:
-    table = few_shot(seeds(), ask=StudyQuery(order=("msse", "simcse"), seeds=tuple(range(5))))
+    table = few_shot(seeds(), query=StudyQuery(order=("msse", "simcse"), seeds=tuple(range(5))))
     assert [row.method for row in table.rows] == ["msse", "simcse"]
     assert [(row.cells[0].n, row.cells[0].missing) for row in table.rows] == [(0, 5), (3, 2)]
     assert says(table.notes, "Missing", "msse 100 (0.1 %) (seed 0-4)", "simcse 100 (0.1 %) (seed 3-4)")
@@ -41,32 +39,32 @@ def test_rows_go_by_benchmark_and_name_without_an_order() -> None:
 
 
 def test_both_checkpoints_side_by_side() -> None:
-    table = few_shot(seeds(values=(60.0, 60.0, 60.0), last=(50.0, 50.0, 50.0)), ask=StudyQuery(select="both"))
+    table = few_shot(seeds(values=(60.0, 60.0, 60.0), last=(50.0, 50.0, 50.0)), query=StudyQuery(select="both"))
     assert [(column.title, found.mean) for column, found in zip(table.columns, table.rows[0].cells, strict=True)] == [
         ("100 (0.1 %) best", 60.0),
         ("100 (0.1 %) last", 50.0),
     ]
-    assert "stsb-dev (1,500 labelled items)" in table.caption
-    assert "no labels are used" in table.caption
+    assert says(table.notes, "stsb-dev (1,500 labelled items)")
+    assert says(table.notes, "no labels are used")
 
 
 def test_without_a_dev_set_there_is_no_best() -> None:
-    assert few_shot(seeds(dev=""), ask=StudyQuery(select="last")).rows[0].cells[0].n == 3
+    assert few_shot(seeds(dev=""), query=StudyQuery(select="last")).rows[0].cells[0].n == 3
     with pytest.raises(BadResults, match="show the last one"):
         few_shot(seeds(dev=""))
 
 
 def test_tasks_have_columns_and_an_average() -> None:
-    table = per_task(grid(), ask=StudyQuery(fractions=(0.01,)))
+    table = per_task(grid(), query=StudyQuery(fractions=(0.01,)))
     assert [column.title for column in table.columns] == ["sts12", "sts13", "sickr", "average"]
     assert [found.mean for found in table.rows[2].cells] == pytest.approx([52.3, 62.6, 72.9, 62.6])
     with pytest.raises(BadResults, match=r"no record has the fraction 0\.5; known: 0\.001, 0\.01"):
-        per_task(grid(), ask=StudyQuery(fractions=(0.5,)))
+        per_task(grid(), query=StudyQuery(fractions=(0.5,)))
 
 
 def test_a_task_that_is_named_twice_counts_once() -> None:
     asked = StudyQuery(tasks=("sts12@1", "sts13", "sts12"))
-    assert few_shot(seeds(values=(50.0, 80.0, 60.0)), ask=asked).rows[0].cells[0].mean == 65.0
+    assert few_shot(seeds(values=(50.0, 80.0, 60.0)), query=asked).rows[0].cells[0].mean == 65.0
 
 
 def test_two_protocols_are_never_averaged() -> None:
@@ -74,20 +72,20 @@ def test_two_protocols_are_never_averaged() -> None:
     measures = {"mr@1": "senteval-transfer@1", "cr@1": "senteval-transfer@1"}
     records = seeds(tasks=tasks, values=(50.0, 80.0, 60.0, 90.0), measures=measures)
     assert few_shot(records).rows[0].cells[0].mean == 55.0
-    assert few_shot(records, ask=StudyQuery(tasks=("mr@1", "cr@1"))).rows[0].cells[0].mean == 85.0
+    assert few_shot(records, query=StudyQuery(tasks=("mr@1", "cr@1"))).rows[0].cells[0].mean == 85.0
     with pytest.raises(BadResults, match="must not be averaged"):
-        few_shot(records, ask=StudyQuery(tasks=("sts12@1", "mr@1")))
+        few_shot(records, query=StudyQuery(tasks=("sts12@1", "mr@1")))
     with pytest.raises(BadResults, match=r"'mx'; known: cr, mr"):
-        few_shot(records, ask=StudyQuery(tasks=("mx",)))
-    titles = [column.title for column in per_task(records, ask=StudyQuery(fractions=(0.001,))).columns]
+        few_shot(records, query=StudyQuery(tasks=("mx",)))
+    titles = [column.title for column in per_task(records, query=StudyQuery(fractions=(0.001,))).columns]
     assert titles == ["sts12", "sts13", "average simcse-sts@1", "mr", "cr", "average senteval-transfer@1"]
 
 
 def test_rows_and_columns_are_chosen_and_ordered() -> None:
-    shown = few_shot(grid(), ask=StudyQuery(methods=("simcse", "first_last+recipe(steps=0)"), sizes=(1000, 100)))
+    shown = few_shot(grid(), query=StudyQuery(methods=("simcse", "first_last+recipe(steps=0)"), sizes=(1000, 100)))
     assert [row.method for row in shown.rows] == ["simcse", "first_last+recipe(steps=0)"]
     assert [column.size for column in shown.columns] == [1000, 100]
-    chosen = per_task(grid(), ask=StudyQuery(fractions=(0.01,), tasks=("sickr", "sts12")))
+    chosen = per_task(grid(), query=StudyQuery(fractions=(0.01,), tasks=("sickr", "sts12")))
     assert [column.title for column in chosen.columns] == ["sickr", "sts12", "average"]
     assert chosen.rows[2].cells[2].mean == pytest.approx((52.3 + 72.9) / 2)
     for wrong, what in (
@@ -96,14 +94,14 @@ def test_rows_and_columns_are_chosen_and_ordered() -> None:
         (StudyQuery(sizes=(7,)), "no record has the size 7; known: 100, 1000"),
     ):
         with pytest.raises(BadResults, match=what):
-            few_shot(grid(), ask=wrong)
+            few_shot(grid(), query=wrong)
 
 
 @pytest.mark.parametrize(
     ("made", "by", "across"), [(few_shot, "fraction", {}), (per_task, "task", {"fractions": (0.01,)})]
 )
 def test_a_table_can_be_turned(made: Callable[..., Table], by: str, across: dict[str, tuple[float]]) -> None:
-    upright, turned = made(grid(), ask=StudyQuery(**across)), made(grid(), ask=StudyQuery(by=by, **across))
+    upright, turned = made(grid(), query=StudyQuery(**across)), made(grid(), query=StudyQuery(by=by, **across))
     assert [row.head.title for row in turned.rows] == [column.title for column in upright.columns]
     assert turned.stub == by
     for row in range(len(upright.rows)):
@@ -116,11 +114,11 @@ def test_a_table_can_be_turned(made: Callable[..., Table], by: str, across: dict
 
 
 def test_shares_by_tasks_of_one_method() -> None:
-    table = per_task(grid(), ask=StudyQuery(by="fraction", methods=("simcse",)))
+    table = per_task(grid(), query=StudyQuery(by="fraction", methods=("simcse",)))
     assert [row.head.title for row in table.rows] == ["100 (0.1 %)", "1,000 (1 %)"]
-    assert table.rows[1].cells[0] == per_task(grid(), ask=StudyQuery(fractions=(0.01,))).rows[2].cells[0]
+    assert table.rows[1].cells[0] == per_task(grid(), query=StudyQuery(fractions=(0.01,))).rows[2].cells[0]
     with pytest.raises(BadResults, match="shows one method, the records have 3"):
-        per_task(grid(), ask=StudyQuery(by="fraction"))
+        per_task(grid(), query=StudyQuery(by="fraction"))
 
 
 def test_rows_can_be_encoders() -> None:
@@ -129,11 +127,11 @@ def test_rows_can_be_encoders() -> None:
         for name, v in (("a/bert", 1.0), ("b/bert", 2.0), ("x", 3.0))
         for seed in (0, 1)
     ]
-    table = few_shot(records, ask=StudyQuery(by="encoder"))
+    table = few_shot(records, query=StudyQuery(by="encoder"))
     names = [f"bert@{source('a/bert').sha256[:4]}", f"bert@{source('b/bert').sha256[:4]}", "x"]
     assert {row.head.title: row.cells[0].mean for row in table.rows} == dict(zip(names, (1.0, 2.0, 3.0), strict=True))
     assert table.stub == "encoder"
-    pooled = few_shot([*records, record("mean", encoder="x", resolved="mean()@1")], ask=StudyQuery(by="encoder"))
+    pooled = few_shot([*records, record("mean", encoder="x", resolved="mean()@1")], query=StudyQuery(by="encoder"))
     assert {"x simcse", "x mean"} <= {row.head.title for row in pooled.rows}
 
 
@@ -142,12 +140,17 @@ def test_cells_name_the_records_behind_them() -> None:
     assert cells == {one.key for one in grid()}
 
 
-def best_two(study: Study, size: int, tasks: tuple[str, ...], select: Select) -> list[str]:
-    return sorted(study.methods)[:2] if size == 100 else list(study.methods)
-
-
-def test_marks_are_those_of_whoever_is_asked() -> None:
-    table = few_shot(grid(), ask=StudyQuery(best=best_two))
-    assert [[found.best for found in row.cells] for row in table.rows] == [[True, False], [True, False], [False, False]]
-    assert "not significantly different from it" in table.caption
-    assert [found.best for row in few_shot(grid()).rows for found in row.cells] == [None] * 6
+def test_marks_are_the_best_methods_of_a_column() -> None:
+    records = [
+        record(method, size, seed, values=(points * (1 + seed / 100),) * 3)
+        for method, points in (("a", 50.0), ("b", 60.0))
+        for size in (100, 1000)
+        for seed in range(5)
+        if size == 100 or seed < 2
+    ]
+    table = few_shot(records, query=StudyQuery(mark="seeds"))
+    assert [[cell.best for cell in row.cells] for row in table.rows] == [[False, False], [True, False]]
+    assert "not significantly different from the best mean" in table.notes[0]
+    assert [cell.best for row in few_shot(grid()).rows for cell in row.cells] == [None] * 6
+    with pytest.raises(BadResults, match="cannot be marked for new test items: no items were asked for"):
+        few_shot(records, query=StudyQuery(mark="examples"))

@@ -1,4 +1,4 @@
-"""How a report is written: one module for each format. To add one, write its module and enter it in `FORMATS`."""
+"""The output formats of reports, one module each. To add one, write its module and enter it in `FORMATS`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from cseb.reports.formats import csv, html, json, latex, markdown, terminal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A way to write reports. write: a document as text. data: whether programs read it, in full precision.
+    """An output format.
 
-    pages: whether it shows headings and curves too, and so more of a folder than one table.
+    write: returns a document as text. data: whether programs read it, in full precision. pages: whether it shows more
+    of a folder than one table.
     """
 
     write: Callable[[Document], str]

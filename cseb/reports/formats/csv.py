@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
 
 from cseb.reports.document import Document
 from cseb.text import csv_row
 
 
 def write(document: Document) -> str:
-    """One header for all tables, with the columns that any of them has."""
-    names = dict.fromkeys(name for grid in document.grids for name in grid.fields)
+    """Return all tables below one header, with the columns that any of them has."""
+    rows = [row for grid in document.grids for row in grid.values]
     file = io.StringIO()
-    writer = csv.DictWriter(file, list(names), lineterminator="\n")
+    writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     writer.writeheader()
-    for grid in document.grids:
-        writer.writerows(map(csv_row, grid.flat()))
+    writer.writerows(csv_row({name: _flat(value) for name, value in row.items()}) for row in rows)
     return file.getvalue()
+
+
+def _flat(value: object) -> object:
+    """Return values by seed as `0:50.1 1:50.4`."""
+    if not isinstance(value, Mapping):
+        return value
+    return " ".join(f"{seed}:{each if isinstance(each, str) else repr(each)}" for seed, each in value.items())

@@ -1,4 +1,4 @@
-"""JSON for programs: a list of tables with the points of every seed; null where there is no number."""
+"""JSON for programs: tables with the rows of the CSV format; null where there is no number."""
 
 from __future__ import annotations
 
@@ -7,5 +7,10 @@ from cseb.text import json_text
 
 
 def write(document: Document) -> str:
-    """Everything there is to know of every table."""
-    return json_text([grid.nested() for grid in document.grids]) + "\n"
+    """Return a list of tables."""
+    names = ("name", "title", "caption", "notes", "signature")
+    tables = [
+        {name: getattr(grid, name) for name in names} | {"rows": list(map(dict, grid.values))}
+        for grid in document.grids
+    ]
+    return json_text(tables) + "\n"

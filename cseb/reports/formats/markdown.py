@@ -8,17 +8,17 @@ from cseb.reports.document import NOTE, Column, Document, Entry, Grid, marked
 
 
 def write(document: Document) -> str:
-    """One table below the other."""
+    """Return one table below the other."""
     return "\n".join(map(_table, document.grids))
 
 
 def pipe(text: str) -> str:
-    """Running text that Markdown shows as it is."""
+    """Return running text that Markdown shows as it is."""
     return re.sub(r"([\\`*_<>\[\]#~|&])", r"\\\1", text)
 
 
 def code(text: str) -> str:
-    """A code span that holds `text` as it is."""
+    """Return a code span that contains `text` as it is."""
     fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     gap = " " if "`" in text else ""
     return f"{fence}{gap}{text}{gap}{fence}"
@@ -48,4 +48,4 @@ def _cell(entry: Entry, column: Column) -> str:
         return pipe(entry.whole())
     if not entry.bold:
         return entry.whole()
-    return " ".join([f"**{entry.text} {entry.spread}".rstrip() + "**", *(f"({said})" for said in entry.remarks)])
+    return " ".join([f"**{entry.text} {entry.spread}".rstrip() + "**", *(f"({remark})" for remark in entry.remarks)])

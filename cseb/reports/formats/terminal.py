@@ -7,31 +7,31 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from cseb.reports.document import BEST, Column, Document, Entry, Grid, marked
+from cseb.reports.document import BEST, Document, Grid, marked
 from cseb.reports.text_table import GAP, aligned
 
 NAME = 20  # characters that the names of rows have at least
 
 
 def write(document: Document, width: int = 0) -> str:
-    """For `width` columns, 0 for those of the screen this runs in.
+    """Return the text for `width` columns, 0 for those of the screen this runs in.
 
     A table of numbers that is wider has its remarks below the numbers; where that is not enough, names are wrapped and
-    columns are dealt out over several tables. A table of words that is wider becomes a list of its cells.
+    columns are split into several tables. A table of words that is wider becomes a list of its cells.
     """
     width = width or shutil.get_terminal_size().columns
     return "\n".join(_text(grid, width) for grid in document.grids)
 
 
 def fold(name: str, width: int) -> list[str]:
-    """The name of a method on lines of at most `width`, broken before a `+` or after a comma where that can be."""
-    found = [""]
-    for piece in re.split(r"(?=\+)|(?<=,)", name):
-        if len(found[-1]) + len(piece) > width and found[-1]:
-            found.append("")
+    """Return a name on lines of at most `width`, broken after a space or comma or before a `+` where possible."""
+    lines = [""]
+    for piece in re.split(r"(?=\+)|(?<=[, ])", name):
+        if len(lines[-1]) + len(piece.rstrip()) > width and lines[-1]:
+            lines.append("")
         cut = [piece[start : start + width] for start in range(0, len(piece), width)]
-        found[-1:] = [found[-1] + "".join(cut[:1]), *cut[1:]]
-    return found
+        lines[-1:] = [lines[-1] + "".join(cut[:1]), *cut[1:]]
+    return [line.rstrip() for line in lines]
 
 
 def _text(grid: Grid, width: int) -> str:
@@ -48,11 +48,11 @@ def _text(grid: Grid, width: int) -> str:
 def _numbers(grid: Grid, width: int) -> list[str]:
     names = [grid.columns[0].title, *(row[0].title for row in grid.rows)]
     stub = min(max(map(len, names)), max(NAME, width // 3))
-    together, below = (_widths(grid, between) for between in (" ", "\n"))
-    if stub + sum(together) <= width:
+    wide, narrow = (_widths(grid, between) for between in (" ", "\n"))
+    if stub + sum(wide) <= width:
         return _table(grid, range(1, len(grid.columns)), stub, " ")
-    stub = min(stub, max(NAME, width - sum(below)))
-    tables = [_table(grid, places, stub, "\n") for places in _deal(below, width - stub)]
+    stub = min(stub, max(NAME, width - sum(narrow)))
+    tables = [_table(grid, places, stub, "\n") for places in _split(narrow, width - stub)]
     return [line for table in tables for line in ("", *table)][1:]
 
 
@@ -62,17 +62,11 @@ def _words(grid: Grid, width: int) -> list[str]:
     needed = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     if sum(needed) + GAP * (len(needed) - 1) <= width:
         return aligned(rows, heads)
-    # One cell of many lines for each column: rich takes a second for every ten thousand cells.
-    labels = [f"  {head}" for head in heads[1:]]
-    cells = [cell for _, *rest in rows for cell in rest]
-    listed = aligned([("\n".join(labels * len(rows)), "\n".join(cells))]) if rows else []
-    found = []
-    for place, (name, *rest) in enumerate(rows):
-        found += textwrap.wrap(name, width)
-        block = listed[place * len(labels) : (place + 1) * len(labels)]
-        fits = all(len(line) <= width for line in block)
-        found += block if fits else aligned(zip(labels, rest, strict=True), width=width)
-    return found
+    lines = []
+    for name, *rest in rows:
+        lines += textwrap.wrap(name, width)
+        lines += aligned([(f"  {head}", cell) for head, cell in zip(heads[1:], rest, strict=True)], width=width)
+    return lines
 
 
 def _table(grid: Grid, places: Sequence[int], stub: int, between: str) -> list[str]:
@@ -83,17 +77,16 @@ def _table(grid: Grid, places: Sequence[int], stub: int, between: str) -> list[s
 
 
 def _widths(grid: Grid, between: str) -> list[int]:
-    """Characters that each column but the first takes, with the gap before it."""
-    columns: list[tuple[Column | Entry, ...]] = list(zip(grid.columns, *grid.rows, strict=True))[1:]
-    return [GAP + max(len(line) for one in column for line in _shown(one, between)) for column in columns]
+    """Return the characters that each column but the first takes, with the gap before it."""
+    texts = [
+        [column.title, *(line for row in grid.rows for line in row[place].whole(between).split("\n"))]
+        for place, column in enumerate(grid.columns)
+    ]
+    return [GAP + max(map(len, lines)) for lines in texts[1:]]
 
 
-def _shown(one: Column | Entry, between: str) -> list[str]:
-    return [one.title] if isinstance(one, Column) else one.whole(between).split("\n")
-
-
-def _deal(widths: Sequence[int], room: int) -> Iterator[range]:
-    """Columns in runs that fit into `room`, at least one in each; the first is column 1."""
+def _split(widths: Sequence[int], room: int) -> Iterator[range]:
+    """Return runs of columns that fit into `room`, at least one in each; the first is column 1."""
     start = 0
     for stop in range(1, len(widths) + 1):
         if stop == len(widths) or sum(widths[start : stop + 1]) > room:

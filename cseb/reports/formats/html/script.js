@@ -1,5 +1,5 @@
 "use strict";
-const held = JSON.parse(document.getElementById("records").textContent);
+const provenance = JSON.parse(document.getElementById("records").textContent);
 const tip = document.getElementById("tip");
 const origin = document.getElementById("origin");
 
@@ -48,10 +48,10 @@ document.addEventListener("scroll", () => { tip.hidden = true; }, true);
 // One click to the records behind a number.
 function details(seed, key) {
   const block = document.createElement("details");
-  const record = held.records[key];
-  block.append(element("summary", `seed ${seed}: ${key}.json, ${held.texts[record[0]]}`));
+  const record = provenance.records[key];
+  block.append(element("summary", `seed ${seed}: ${key}.json, ${provenance.texts[record[0]]}`));
   const list = document.createElement("dl");
-  held.fields.forEach((field, place) => list.append(element("dt", field), element("dd", held.texts[record[place]])));
+  provenance.fields.forEach((field, place) => list.append(element("dt", field), element("dd", provenance.texts[record[place]])));
   block.append(list);
   return block;
 }
@@ -69,21 +69,3 @@ document.addEventListener("click", (event) => {
   origin.showModal();
 });
 origin.addEventListener("click", (event) => { if (event.target === origin) origin.close(); });
-
-// The legend of a figure hides a curve; pointing at it dims the others.
-for (const legend of document.querySelectorAll(".legend")) {
-  const figure = legend.closest("figure");
-  const series = (button) => figure.querySelector(`[data-series="${button.dataset.of}"]`);
-  for (const button of legend.querySelectorAll("button")) {
-    button.addEventListener("click", () => {
-      series(button).classList.toggle("off");
-      button.setAttribute("aria-pressed", String(!button.classList.toggle("gone")));
-    });
-    const dim = (on) => () => {
-      for (const other of figure.querySelectorAll(".series")) other.classList.toggle("dim", on && other !== series(button));
-    };
-    for (const [name, on] of [["pointerenter", true], ["focus", true], ["pointerleave", false], ["blur", false]]) {
-      button.addEventListener(name, dim(on));
-    }
-  }
-}
