@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cseb.commands.command_line import Call, Out, add
+from cseb.commands.schema import schema
 from cseb.commands.screen import pour, say
 from cseb.errors import BadBenchmark, BadData
 from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option
@@ -237,6 +238,7 @@ add(app, fetch, print_checks)
 add(app, triples)
 add(app, sample, print_sample)
 add(app, overlap)
+add(app, schema)
 
 
 def _folder(data_dir: str | Path) -> Path | None:

@@ -48,6 +48,11 @@ def benchmark_names() -> list[str]:
     return sorted(path.stem for path in benchmarks().glob("*.yaml"))
 
 
+def schema(name: str) -> Path:
+    """Return the file of the JSON Schema of a `record` or a `benchmark`."""
+    return benchmarks() / "schema" / f"{name}.json"
+
+
 def published_scores() -> Path:
     """Return the file of scores that papers report. It may be absent."""
     return benchmarks() / "published" / "scores.csv"

@@ -65,10 +65,15 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,6
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]*$")]
 Filled = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
 Dev = Annotated[Line, BeforeValidator(_nothing)]
-Texts = Annotated[Filled, BeforeValidator(_joined)]
+Texts = Annotated[Filled, BeforeValidator(_joined, json_schema_input_type=Filled | list[Filled])]
+Numbers = float | str | list[float | str]  # as they may be written
 Layout = Annotated[str, StringConstraints(pattern=r"^(few-shot|tasks|(ablation|sensitivity)( \S+)?)?$")]
-Fractions = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers)]
-Counts = Annotated[tuple[Annotated[int, Field(ge=1, le=MOST)], ...], BeforeValidator(_numbers)]
+Fractions = Annotated[
+    tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers, json_schema_input_type=Numbers)
+]
+Counts = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=MOST)], ...], BeforeValidator(_numbers, json_schema_input_type=Numbers)
+]
 
 
 BORROWED, REPLACES = "borrowed", "replaces"  # what the declaration of a field may say of it
@@ -84,7 +89,7 @@ class Cells(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    methods: Annotated[Line, BeforeValidator(_joined)] = ""
+    methods: Annotated[Line, BeforeValidator(_joined, json_schema_input_type=Line | list[Filled])] = ""
     fractions: Fractions = ()
     sizes: Counts = ()
     seeds: Annotated[int, Field(ge=1, le=10_000)] | None = None
@@ -119,7 +124,7 @@ class Benchmark(BaseModel):
     steps: Annotated[Annotated[int, Field(ge=0, le=MOST)] | None, STEPS] = _setting(None, borrowed=True)
     elsewhere: Annotated[
         Line,
-        BeforeValidator(_joined),
+        BeforeValidator(_joined, json_schema_input_type=Line | list[Filled]),
         option("Methods for `--on`, if those of the file need its encoder or corpus."),
     ] = ""
     triples: Annotated[Line, option("Corpus for methods that learn from labelled pairs or triples, for `--on`.")] = ""

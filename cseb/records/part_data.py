@@ -6,12 +6,22 @@ import math
 from collections.abc import Iterable
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer, PlainValidator
+from pydantic import PlainSerializer, PlainValidator, WithJsonSchema
 
 from cseb.methods.spec import Option, Part
 from cseb.records.method_text import Stated
 
 FIELDS = {"name", "version", "options"}
+PART_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "name": {"type": "string"},
+        "version": {"type": "integer", "minimum": 1},
+        "options": {"type": "object"},
+    },
+    "required": sorted(FIELDS),
+    "additionalProperties": False,
+}
 
 
 def read_parts(data: object) -> tuple[Stated, ...]:
@@ -47,4 +57,9 @@ def _option(value: object) -> Option:
     raise ValueError("an option is a finite number, a word, null, or a list of them")
 
 
-Parts = Annotated[tuple[Stated, ...], PlainValidator(read_parts), PlainSerializer(part_data)]
+Parts = Annotated[
+    tuple[Stated, ...],
+    PlainValidator(read_parts),
+    PlainSerializer(part_data),
+    WithJsonSchema({"type": "array", "items": PART_SCHEMA}),
+]
