@@ -21,7 +21,7 @@ from cseb.records.record import Select
 from cseb.statistics.intervals import LEVEL
 from cseb.statistics.items import variance
 from cseb.statistics.multiple import holm
-from cseb.statistics.paired import MARGIN, Comparison, Conclusion
+from cseb.statistics.paired import MARGIN, STILL, Comparison, Conclusion
 
 Floats = npt.NDArray[np.float64]
 MOST = 40  # methods of which all pairs are compared; Holm's correction leaves no power for more
@@ -135,10 +135,19 @@ def all_pairs(candidates: Sequence[Sample]) -> list[tuple[Sample, Sample]]:
     return list(combinations(candidates, 2))
 
 
-def family(pairs: Iterable[tuple[Sample, Sample]], margin: float = MARGIN) -> Family:
-    """Compare pairs and correct their p-values by Holm. Pairs without a common seed are left out."""
+def family(pairs: Iterable[tuple[Sample, Sample]], margin: float = MARGIN, *, paired: bool = True) -> Family:
+    """Compare pairs and correct their p-values by Holm. Pairs without a common seed are left out.
+
+    paired: whether scores of the same seed are subtracted; otherwise all seeds of both methods are used.
+    """
+    if not paired:
+        comparisons = [(a.method, b.method, sorted(b.points), unpaired(a, b)) for a, b in pairs]
+        return _corrected(comparisons, margin)
     shared = [(a, b, sorted(set(a.points) & set(b.points))) for a, b in pairs]
-    comparisons = [(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds]
+    return _corrected([(a.method, b.method, seeds, compared(a, b, seeds)) for a, b, seeds in shared if seeds], margin)
+
+
+def _corrected(comparisons: Sequence[tuple[str, str, Sequence[int], Comparison]], margin: float) -> Family:
     raw = [comparison.p for *_, comparison in counted(comparisons, "comparing methods", len(comparisons))]
     corrected = holm(np.array([p for p in raw if p is not None], dtype=np.float64))
     rest = iter(corrected.tolist())
@@ -157,6 +166,29 @@ def compared(a: Sample, b: Sample, seeds: Sequence[int]) -> Comparison:
     if all(seed in sample.contributions for sample in (a, b) for seed in seeds):
         items = variance(np.mean([b.contributions[seed] - a.contributions[seed] for seed in seeds], axis=0))
     return Comparison(first, second, items)
+
+
+def unpaired(a: Sample, b: Sample) -> Comparison:
+    """Return the comparison of all seeds of two samples; without example variance unless both have contributions."""
+    items = None
+    if len(a.contributions) == len(a.points) and len(b.contributions) == len(b.points):
+        first, second = (np.mean(list(sample.contributions.values()), axis=0) for sample in (a, b))
+        items = variance(second - first)
+    return Comparison(*(np.array(list(sample.points.values())) for sample in (a, b)), items, paired=False)
+
+
+def correlation(pairs: Iterable[tuple[Sample, Sample]]) -> float | None:
+    """Return the mean correlation of the scores of two methods under equal seeds; None if no pair has three seeds.
+
+    Pairing by seed gains where it is clearly positive.
+    """
+    correlations = []
+    for a, b in pairs:
+        seeds = sorted(set(a.points) & set(b.points))
+        scores = np.array([[sample.points[seed] for seed in seeds] for sample in (a, b)])
+        if len(seeds) > 2 and min(np.ptp(scores, axis=1)) > STILL:
+            correlations.append(float(np.corrcoef(scores)[0, 1]))
+    return float(np.mean(correlations)) if correlations else None
 
 
 def best_methods(candidates: Sequence[Sample]) -> tuple[str, ...]:

@@ -95,6 +95,9 @@ def compare(
     tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
     checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
     margin: Annotated[float, option("Score below which a difference does not matter.")] = 0.5,
+    unpaired: Annotated[
+        bool, option("Compare all seeds of both methods (Welch's t-test) in place of shared seeds, paired.")
+    ] = False,
     learning_curve: Annotated[bool, LEARNING_CURVE] = False,
     detail: Annotated[bool, option("Show all intervals, wins, seeds needed and how they were computed.")] = False,
     data_dir: Annotated[str | Path, DATA_DIR] = "",
@@ -143,6 +146,7 @@ def compare(
             select=select,
             tasks=recorded_names(names(tasks)),
             margin=margin,
+            paired=not unpaired,
             learning_curve=learning_curve,
         )
         studies.append(study)

@@ -61,7 +61,7 @@ def _cells(pair: Pair, family: Family, subject: Subject) -> tuple[str, ...]:
         plain(pair.b) if subject.baseline else f"{plain(pair.b)} - {plain(pair.a)}",
         f"{comparison.mean:+.2f}",
         *(interval_text(comparison.interval(scope)) for scope in SCOPES),
-        f"{comparison.wins}/{comparison.n}",
+        NONE if comparison.wins is None else f"{comparison.wins}/{comparison.n}",
         _probability(pair.adjusted) if comparison.n >= FEWEST_JUDGED else NONE,
         _conclusion(pair, family.margin),
         _seeds_needed(pair, family),
@@ -90,6 +90,7 @@ def difference_values(comparison: Comparison, seeds: Sequence[int]) -> dict[str,
     """Return the differences and both ends of the interval of every scope, for programs."""
     values: dict[str, Value] = {
         "n": comparison.n,
+        "n_baseline": len(comparison.a),
         "seeds": ",".join(map(str, seeds)),
         "mean": comparison.mean,
         "differences": " ".join(f"{value!r}" for value in comparison.differences.tolist()),
@@ -163,7 +164,9 @@ def cluster_notes(clusters: Mapping[str, Clusters], tasks: Sequence[str]) -> Ite
 
 def _notes(family: Family, subject: Subject) -> Iterator[str]:
     side = f"each method minus {plain(subject.baseline)}" if subject.baseline else "the first method minus the second"
-    yield f"Difference in score: {side}, tasks averaged within a seed, paired by seed."
+    paired = all(pair.comparison.paired for pair in family.pairs)
+    design = "paired by seed" if paired else "not paired: all seeds of both methods (Welch's t-test)"
+    yield f"Difference in score: {side}, tasks averaged within a seed, {design}."
     yield INTERVALS
     if subject.lacking:
         yield f"No intervals for new test items, so conclusions hold for new seeds only: {subject.lacking}."

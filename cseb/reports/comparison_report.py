@@ -27,13 +27,15 @@ class ComparisonQuery:
     """The comparisons that a user wants to see.
 
     baseline: a method as typed, "" for all pairs. tasks: as records name them, () for those that share the first one's
-    protocol. learning_curve: whether each method is compared with itself on fewer sentences, too.
+    protocol. paired: whether scores of the same seed are subtracted. learning_curve: whether each method is compared
+    with itself on fewer sentences, too.
     """
 
     baseline: str
     select: Select
     tasks: Sequence[str] = ()
     margin: float = MARGIN
+    paired: bool = True
     learning_curve: bool = False
 
 
@@ -89,7 +91,7 @@ def _compared(
     if len(methods) < 2 or (query.baseline and query.baseline not in methods):
         return
     pairs = paired.against(query.baseline, candidates) if query.baseline else paired.all_pairs(candidates)
-    family = paired.family(pairs, query.margin)
+    family = paired.family(pairs, query.margin, paired=query.paired)
     if not family.pairs:
         return
     subject = Subject(
@@ -108,7 +110,13 @@ def _compared(
     notes = []
     every = sorted({seed for sample in candidates for seed in sample.points})
     absent = {sample.method: [str(seed) for seed in every if seed not in sample.points] for sample in candidates}
-    if unequal := [f"{plain(method)} {', '.join(seeds)}" for method, seeds in absent.items() if seeds]:
+    if query.paired and (r := paired.correlation(pairs)) is not None:
+        notes.append(
+            f"Mean correlation of scores under equal seeds: {r:.2f}. Near 0, pairing gains nothing: --unpaired."
+        )
+    if query.paired and (
+        unequal := [f"{plain(method)} {', '.join(seeds)}" for method, seeds in absent.items() if seeds]
+    ):
         notes.append(f"Seeds without scores (missing, failed or collapsed), excluded from pairs: {'; '.join(unequal)}.")
     if without := [plain(method) for method in study.methods if method not in methods]:
         notes.append(f"Not compared, without scores here: {', '.join(without)}.")

@@ -1,4 +1,4 @@
-"""Comparison of two methods: mean difference, intervals, p-value and conclusion."""
+"""Comparison of two methods, paired by seed or not: mean difference, intervals, p-value and conclusion."""
 
 from __future__ import annotations
 
@@ -22,52 +22,58 @@ STILL = 1e-9  # differences that vary by less do not depend on the seed
 
 @dataclass(frozen=True)  # no slots: cached properties need a __dict__
 class Comparison:
-    """Method B compared with method A, paired by seed.
+    """Method B compared with method A.
 
-    a, b: scores (n,) by seed, tasks averaged. items: variance of the difference of the two means over samples of test
-    items, None if unknown.
+    a: scores (n_a,) by seed, tasks averaged. b: scores (n_b,), of the same seeds if `paired`. items: variance of the
+    difference of the two means over samples of test items, None if unknown. paired: whether scores of the same seed are
+    subtracted; otherwise the means of all seeds are (Welch's t-test), which a baseline with more seeds can use.
 
-    The variance over seeds and items is V = s²/n + items, with df = V² / ((s²/n)² / (n-1)) (Satterthwaite, the item
-    part being known). Both parts contain the seed-by-item interaction, so that V is slightly too large.
+    The variance of the mean difference over seeds is S = s²/n with n - 1 degrees of freedom, s being the standard
+    deviation of the differences; unpaired it is S = s_a²/n_a + s_b²/n_b with Welch's degrees of freedom. Over seeds and
+    items it is V = S + items, with df(S) (V / S)² degrees of freedom (Satterthwaite, the item part being known). Both
+    parts contain the seed-by-item interaction, so that V is slightly too large.
 
-    With few seeds s² can be far too small by chance. Intervals over both would then cover 87 % (two seeds), 92 %
-    (three) and 93.7 % (four; five: 94.2 %). Below FEWEST_JUDGED seeds they are therefore at least as wide as those over
-    seeds alone, and p is at least as large.
+    With few seeds S can be far too small by chance: intervals over both alone would cover 87 % (two seeds), 92 %
+    (three) and 94.2 % (five). They are therefore at least as wide as those over seeds, and p is at least as large.
     """
 
     a: Floats
     b: Floats
     items: float | None = None
+    paired: bool = True
 
     @cached_property
     def differences(self) -> Floats:
-        """Return B less A by seed, (n,)."""
-        return self.b - self.a
+        """Return B less A by seed, (n,); empty if they are not paired."""
+        return self.b - self.a if self.paired else np.zeros(0)
 
     @property
     def n(self) -> int:
-        """Return the number of seeds."""
-        return len(self.a)
+        """Return the number of seeds, the smaller one if they are not paired."""
+        return min(len(self.a), len(self.b))
 
     @cached_property
     def mean(self) -> float:
         """Return the mean difference."""
-        return float(self.differences.mean())
+        return float(self.differences.mean() if self.paired else self.b.mean() - self.a.mean())
 
     @cached_property
     def sd(self) -> float:
-        """Return the sample standard deviation of the differences; NaN below two seeds."""
-        return sd(self.differences)
+        """Return the standard deviation of the difference of one seed: sqrt(n S); NaN below two seeds."""
+        if self.paired or self.n < 2:
+            return sd(self.differences)
+        return sqrt(self.n * (sd(self.a) ** 2 / len(self.a) + sd(self.b) ** 2 / len(self.b)))
 
     @cached_property
     def varies(self) -> bool:
         """Return whether the difference varies with the seed; that of two untrained encoders does not."""
-        return self.n > 1 and float(np.ptp(self.differences)) > STILL
+        values = (self.differences,) if self.paired else (self.a, self.b)
+        return self.n > 1 and max(float(np.ptp(each)) for each in values) > STILL
 
     @property
     def identical(self) -> bool:
         """Return whether B has the scores of A at all of several seeds, and the same items where these are known."""
-        return self.n > 1 and float(np.abs(self.differences).max()) <= STILL and not self.items
+        return self.paired and self.n > 1 and float(np.abs(self.differences).max()) <= STILL and not self.items
 
     @property
     def scope(self) -> Scope | None:
@@ -84,9 +90,9 @@ class Comparison:
         return self.scope is None and self.n > 1 and abs(self.mean) > STILL
 
     @property
-    def wins(self) -> int:
-        """Return the number of seeds at which B scores higher than A."""
-        return int((self.differences > 0).sum())
+    def wins(self) -> int | None:
+        """Return the number of seeds at which B scores higher than A; None if they are not paired."""
+        return int((self.differences > 0).sum()) if self.paired else None
 
     def variance(self, scope: Scope) -> float:
         """Return the variance of the mean difference over `scope`."""
@@ -97,7 +103,11 @@ class Comparison:
         """Return the degrees of freedom of the variance; infinite over items alone."""
         if scope == "items":
             return inf
-        return (self.n - 1) * (self.variance(scope) / self.variance("seeds")) ** 2
+        df = self.n - 1.0
+        if not self.paired:
+            parts = [(sd(values) ** 2 / len(values), len(values) - 1) for values in (self.a, self.b)]
+            df = sum(part for part, _ in parts) ** 2 / sum(part**2 / count for part, count in parts)
+        return df * (self.variance(scope) / self.variance("seeds")) ** 2
 
     def interval(self, scope: Scope, level: float = LEVEL) -> Interval | None:
         """Return the interval of the difference over `scope`, None if its variance is unknown.
@@ -128,8 +138,8 @@ class Comparison:
         )
 
     def _scopes(self, scope: Scope) -> tuple[Scope, ...]:
-        """Return the scopes that a claim must hold for: with few seeds also for seeds alone, see the class."""
-        return ("seeds", scope) if scope == "seeds and items" and self.n < FEWEST_JUDGED else (scope,)
+        """Return the scopes that a claim must hold for; one for seeds and items must hold for seeds, too."""
+        return ("seeds", scope) if scope == "seeds and items" else (scope,)
 
     def conclusion(self, adjusted: float | None, margin: float = MARGIN, level: float = LEVEL) -> Conclusion:
         """Return the conclusion in a word; all but "identical" take FEWEST_JUDGED seeds.

@@ -25,26 +25,23 @@ class Design:
     items: float = 0.0
 
     @property
-    def variance(self) -> float:
-        """Return the variance of the mean difference."""
-        return self.sd**2 / self.n + self.items
-
-    @property
-    def df(self) -> float:
-        """Return the degrees of freedom, as in `Comparison`."""
+    def tests(self) -> list[tuple[float, float]]:
+        """Return variance and degrees of freedom of each test that must reject, as in `Comparison`."""
         if self.sd == 0:
-            return inf
-        return (self.n - 1) * (self.variance / (self.sd**2 / self.n)) ** 2 if self.n > 1 else 0.0
+            return [(self.items, inf)] if self.items else []
+        if self.n < 2:
+            return []
+        seeds = self.sd**2 / self.n
+        total = seeds + self.items
+        return [(seeds, self.n - 1), (total, (self.n - 1) * (total / seeds) ** 2)]
 
     def power(self, effect: float, level: float = LEVEL) -> float:
-        """Return the probability of a two-sided p below `level` if the true difference is `effect`."""
-        if self.df == 0 or self.variance == 0:
-            return 0.0
-        return _beyond(effect / sqrt(self.variance), self.df, level)
+        """Return the probability of a two-sided p below `level` if the true difference is `effect`, at most."""
+        return min((_beyond(effect / sqrt(variance), df, level) for variance, df in self.tests), default=0.0)
 
     def detectable(self, level: float = LEVEL, power: float = POWER) -> float | None:
         """Return the smallest true difference detected with this power; None with a single seed."""
-        return None if self.df == 0 else _shift(self.df, level, power) * sqrt(self.variance)
+        return max((_shift(df, level, power) * sqrt(variance) for variance, df in self.tests), default=None)
 
     def seeds_for(self, effect: float, level: float = LEVEL, power: float = POWER) -> int | None:
         """Return the fewest seeds that detect a true difference of `effect` with this power; None above MOST."""

@@ -45,6 +45,19 @@ def test_every_comparison_has_its_scope_n_margin_and_family() -> None:
     assert "clusters: one 100 of 200 (largest 1 %), two " in clustered
 
 
+def test_unpaired_all_seeds_of_both_methods_are_used() -> None:
+    world, records = study({"simcse": 0, "good": 3}, seeds=8, noise=0.3)
+    kept = [one for one in records if one.method == "simcse" or one.seed < 5]
+    query = ComparisonQuery(baseline="simcse", select="last", paired=False)
+    [effects] = sheets(gather(kept), query, world.item_scores())
+    cells = row(effects, "good")
+    assert (cells["wins"], cells["conclusion"]) == ("--", "better (seeds and items)")
+    assert (effects.lines[0].values["n"], effects.lines[0].values["n_baseline"]) == (5, 8)
+    assert "all seeds of both methods" in effects.notes[0]
+    paired = sheets(gather(kept), replace(query, paired=True), world.item_scores())
+    assert any(note.startswith("Mean correlation of scores under equal seeds") for note in paired[0].notes)
+
+
 def test_a_small_sure_difference_is_said_to_be_below_the_margin() -> None:
     [effects] = page(effects={"simcse": 0, "bit": 0.3}, noise=0.02, margin=1.0)
     assert row(effects, "bit")["conclusion"] == "better, by less than 1 (seeds and items)"
