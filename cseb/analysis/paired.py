@@ -174,7 +174,7 @@ def unpaired(a: Sample, b: Sample) -> Comparison:
     if len(a.contributions) == len(a.points) and len(b.contributions) == len(b.points):
         first, second = (np.mean(list(sample.contributions.values()), axis=0) for sample in (a, b))
         items = variance(second - first)
-    return Comparison(*(np.array(list(sample.points.values())) for sample in (a, b)), items, paired=False)
+    return Comparison(np.array(list(a.points.values())), np.array(list(b.points.values())), items, paired=False)
 
 
 def correlation(pairs: Iterable[tuple[Sample, Sample]]) -> float | None:
