@@ -103,6 +103,18 @@ def numbers(given: str | float | Iterable[float], kind: type[int] | type[float],
     return tuple(values)
 
 
+def sizes_and_fractions(given: str | float | Iterable[float]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Return the numbers of sentences and the fractions in a list of training set sizes: 100 and 0.01, or `100,0.01`.
+
+    Raises: BadBenchmark.
+    """
+    values = given.split(",") if isinstance(given, str) else given if isinstance(given, Iterable) else [given]
+    texts = [str(value) for value in values]
+    fractions = [text for text in texts if "." in text or "e-" in text]
+    counts = [text for text in texts if text not in fractions]
+    return numbers(",".join(counts), int, "sizes"), numbers(",".join(fractions), float, "sizes")
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A parameter of a command. kind: bool, int, float, str, Path or list, which the command line reads."""
@@ -207,10 +219,10 @@ LINEAR = option("Library of linear layers on a CPU; auto takes the faster one.",
 TRUST_REMOTE_CODE = option("Run Python code that comes with the encoder.")
 
 # ---- choices of records to read ----
+RESULTS = argument("Folder of records.")
 CHECKPOINT_HELP = "Checkpoint: best on the dev set, or last. By default best where there is a dev set."
 SHOW_METHODS = option("Methods to show, in this order.")
-SHOW_FRACTIONS = option("Fractions of the corpus to show, such as 0.001,0.01.", numbers=float)
-SHOW_SIZES = option("Numbers of training sentences to show, such as 100,1000.", numbers=int)
+SHOW_SIZES = option("Training set sizes to show: sentences such as 100,1000, or fractions of the corpus such as 0.01.")
 SHOW_TASKS = option("Tasks or groups of tasks to show or average, in this order.")
 WORKERS = option("Jobs at a time; auto is one for each core or GPU.")
 SPREAD = option("Spread behind a mean: ci95 is Student's t.", choices=("std", "ci95", "sem", "range"))

@@ -73,12 +73,14 @@ def test_a_key_follows_the_code_of_another_package(kit: Kit, trained: Path, file
 def test_a_key_follows_the_version_of_another_package(kit: Kit, trained: Path) -> None:
     kit.offer(ENTRIES, version="1.1")
     assert kit.state(trained)[1] == "none"
-    again = kit.call("rerun", next(Store(trained).runs.iterdir()), "--results", trained)
+    again = kit.call("show", next(Store(trained).runs.iterdir()), "--rerun", "--results", trained)
     assert again.returncode == 2
-    assert "cosent is of cosent-kit 1.1, in the record cosent-kit 1.0" in again.stderr
+    assert "the code of cosent has changed: cosent-kit 1.1, in the record cosent-kit 1.0" in again.stderr
 
 
-@pytest.mark.parametrize("command", [["report"], ["compare"], ["verify"], ["report", "--methods", RUN[2]], ["status"]])
+@pytest.mark.parametrize(
+    "command", [["report"], ["compare"], ["show", "--verify"], ["report", "--methods", RUN[2]], ["status"]]
+)
 def test_records_speak_for_themselves_when_the_package_is_gone(kit: Kit, trained: Path, command: list[str]) -> None:
     results = trained
     if command == ["compare"]:  # with something to compare with

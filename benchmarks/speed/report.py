@@ -52,7 +52,7 @@ COMMANDS = {
     "few-shot": ["--table", "few-shot"],
     "few-shot, both, latex": ["--checkpoint", "both", "--format", "latex"],
     "tasks": ["--table", "tasks", "--sizes", "1000"],
-    "ablation": ["--table", "ablation", "--baseline", "micse+infonce(temperature=1)", "--format", "csv"],
+    "ablation": ["--table", "ablation:micse+infonce(temperature=1)", "--format", "csv"],
     "sensitivity": ["--table", "sensitivity", "--format", "json"],
     "html": ["--format", "html"],
     "compare": ["--baseline", "micse+infonce(temperature=1)"],

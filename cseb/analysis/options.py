@@ -49,7 +49,9 @@ def varied(study: Study, option: str = "") -> VariedOption:
         raise BadResults(f"these methods have no option {option!r}; {did_you_mean(option, by_method[first])}")
     if not option and len(differing) != 1:
         names = f"{len(differing)} options ({', '.join(differing)})" if differing else "no option"
-        raise BadResults(f"the methods differ in {names}; this table shows one: choose with `option` or `methods`")
+        raise BadResults(
+            f"the methods differ in {names}; this table shows one: choose with sensitivity:PART.OPTION or `methods`"
+        )
     name = option or differing[0]
     raw = {method: values[name] for method, values in by_method.items()}
     numbers = {method: number for method, values in raw.items() if (number := _number(values)) is not None}

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cseb.data import shipped
 from cseb.data.yaml_files import read_yaml
-from cseb.errors import BadBenchmark, BadData, BadResults, UnknownName
+from cseb.errors import BadBenchmark, BadData
 from cseb.methods.grammar import labels
 from cseb.parameters import numbers
 
@@ -34,29 +33,6 @@ def planned_of(results: Path, records: Sequence[Record]) -> list[Planned]:
     """Return the grids that the records of a folder belong to, as they were run. Raises: BadBenchmark."""
     paths = [results / f"benchmark-{name}.yaml" for name in sorted({record.benchmark for record in records})]
     return [_read(path) for path in paths if path.is_file()]
-
-
-def planned_as(results: Path, name: str) -> Planned:
-    """Return a benchmark as it was run in a folder, or as it is shipped. Raises: BadBenchmark, UnknownName."""
-    shipped_path = shipped.benchmarks() / f"{name}.yaml"
-    for path in (results / f"benchmark-{name}.yaml", shipped_path, Path(name)):
-        if path.is_file() and (path != shipped_path or name in shipped.benchmark_names()):
-            return _read(path)
-    raise UnknownName("benchmark", name, shipped.benchmark_names())
-
-
-def belonging(records: Sequence[Record], planned: Planned) -> list[Record]:
-    """Return the records of a benchmark's cells, whichever benchmark they were first made for. Raises: BadResults."""
-    columns: tuple[float, ...] = planned.fractions or planned.sizes
-
-    def in_cells(record: Record) -> bool:
-        size = record.subset.fraction if planned.fractions else record.subset.size
-        return record.method in planned.methods and any(abs(size - column) <= 1e-3 * column for column in columns)
-
-    chosen = [record for record in records if in_cells(record)]
-    if not chosen:
-        raise BadResults(f"no record belongs to the benchmark {planned.name}; cseb run {planned.name} makes them")
-    return chosen
 
 
 def as_planned(query: StudyQuery, records: Sequence[Record], planned: Sequence[Planned]) -> StudyQuery:

@@ -21,11 +21,9 @@ from cseb.commands import (
     plot,
     recommend,
     report,
-    rerun,
     run,
     show,
     status,
-    verify,
 )
 from cseb.commands.command_line import add
 from cseb.commands.screen import open_streams, output_refused, say
@@ -89,12 +87,10 @@ add(app, status.status, status.print_status)
 add(app, report.report, report.print_tables)
 add(app, plot.plot, plot.print_caption)
 add(app, compare.compare, compare.print_comparison)
-add(app, show.show, show.print_folded)
+add(app, show.show, show.print_shown)
 add(app, export.export, export.print_exported)
 add(app, evaluate.evaluate, evaluate.print_scores, name="eval")
 add(app, check.check, check.print_checks)
-add(app, verify.verify, verify.print_verified)
-add(app, rerun.rerun, rerun.print_rerun)
 app.add_typer(data.app, name="data")
 
 

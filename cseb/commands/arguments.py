@@ -1,32 +1,65 @@
-"""Arguments that may be given as a list or as text, brought into one form."""
+"""Arguments that are a list or text, brought into one form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
-Number = TypeVar("Number", int, float)
+from cseb.errors import BadBenchmark
+from cseb.parameters import sizes_and_fractions
+
+if TYPE_CHECKING:
+    from cseb.analysis.query import StudyQuery
 
 
-def joined(given: str | Iterable[object]) -> str:
-    """Names or numbers as the command line writes them, with commas: ["a", "b"] and "a,b" are the same."""
-    return given if isinstance(given, str) else ",".join(map(str, given))
+def joined(values: str | Iterable[object]) -> str:
+    """Return names or numbers with commas between them: ["a", "b"] and "a,b" are the same."""
+    return values if isinstance(values, str) else ",".join(map(str, values))
 
 
-def names(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Names from a list, or from a text with commas between them."""
-    texts = given.split(",") if isinstance(given, str) else given
+def names(values: str | Iterable[str]) -> tuple[str, ...]:
+    """Return names from a list, or from a text with commas between them."""
+    texts = values.split(",") if isinstance(values, str) else values
     return tuple(name.strip() for name in texts if name.strip())
 
 
-def methods_of(given: str | Iterable[str]) -> tuple[str, ...]:
-    """Methods as typed, as records name them; what they are is not asked, as records tell all. Raises: BadSpec."""
+def methods_of(values: str | Iterable[str]) -> tuple[str, ...]:
+    """Return methods as records name them; they need not exist here, as records tell all. Raises: BadSpec."""
     from cseb.methods.grammar import labels
 
-    text = joined(given)
+    text = joined(values)
     return tuple(dict.fromkeys(labels(text))) if text.strip() else ()
 
 
-def listed(given: Number | Sequence[Number]) -> Sequence[Number]:
-    """One number, or several of them, as several."""
-    return given if isinstance(given, Sequence) else (given,)
+def query(methods: Any, sizes: Any, tasks: Any, checkpoint: str, **others: Any) -> StudyQuery:
+    """Return the query for a folder of records. Raises: BadBenchmark, BadSpec, UnknownName."""
+    from cseb.analysis.query import StudyQuery
+    from cseb.tasks.names import recorded_names
+
+    counts, fractions = sizes_and_fractions(sizes)
+    return StudyQuery(
+        methods=methods_of(methods),
+        fractions=fractions,
+        sizes=counts,
+        tasks=recorded_names(names(tasks)),
+        select=checkpoint,  # type: ignore[arg-type]
+        **others,
+    )
+
+
+def with_detail(value: str, needed: dict[str, str], name: str) -> tuple[str, str]:
+    """Split `sensitivity:infonce.temperature` into a kind and its detail.
+
+    Args:
+        value: a kind, with a detail behind a colon.
+        needed: the kinds that take a detail, and what it is.
+        name: of the parameter.
+
+    Raises:
+        BadBenchmark: if a kind that takes no detail has one.
+    """
+    kind, _, detail = value.partition(":")
+    if detail and kind not in needed:
+        takes = " or ".join(f"{each}:{what}" for each, what in needed.items())
+        raise BadBenchmark(f"`{name}` is {value!r}; only {takes} takes a value behind a colon")
+    return kind, detail

@@ -18,6 +18,7 @@ from cseb.errors import BadBenchmark, CsebError
 from cseb.parameters import Definition, definitions, described, option
 
 R = TypeVar("R")
+T = TypeVar("T")
 Quiet = Annotated[bool, option("Print nothing but errors and the result.", flag="--quiet,-q")]
 Out = Annotated[Path | None, option("File to write instead of the screen.")]
 
@@ -48,9 +49,13 @@ class Call(Generic[R]):
     quiet: bool = False
 
     def __call__(self) -> R:
-        """Call the function and show on standard error how far it is."""
+        """Call the function and show its progress on standard error."""
+        return self.of(self.function, **self.settings)
+
+    def of(self, function: Callable[..., T], **settings: Any) -> T:
+        """Call another function in the same way."""
         with telling(self.quiet):
-            return self.function(**self.settings)
+            return function(**settings)
 
     def checked(self) -> dict[str, Any]:
         """Return the settings as the function would receive them. Raises: CsebError."""

@@ -12,21 +12,20 @@ from cseb.commands.arguments import methods_of, names
 from cseb.commands.command_line import Call, Out
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import write
-from cseb.errors import BadBenchmark, BadResults, BadSpec, between, one_of
+from cseb.errors import BadResults, between, one_of
 from cseb.parameters import (
     CHECKPOINT_HELP,
     DATA_DIR,
     FORMAT,
     LEARNING_CURVE,
     MIXED,
-    SHOW_FRACTIONS,
+    RESULTS,
     SHOW_METHODS,
     SHOW_SIZES,
     SHOW_TASKS,
-    argument,
     command,
-    numbers,
     option,
+    sizes_and_fractions,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 
 MARGIN = 1e6  # no score of a record is larger
 NONE = "--"
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class Comparison:
 
 @command
 def compare(
-    results: Annotated[Results | str | Path, argument("Folder of records.")] = "results",
+    results: Annotated[Results | str | Path, RESULTS] = "results",
     *,
-    baseline: Annotated[str, option("Method to compare with. By default simcse where there is one.")] = "",
-    all_pairs: Annotated[bool, option("Compare every two methods instead of each with the baseline.")] = False,
+    baseline: Annotated[
+        str, option("Method to compare with, or all for every pair of methods. By default simcse where there is one.")
+    ] = "",
     methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
-    fractions: Annotated[str | float | Sequence[float], SHOW_FRACTIONS] = (),
-    sizes: Annotated[str | int | Sequence[int], SHOW_SIZES] = (),
+    sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
     tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
     checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
     margin: Annotated[float, option("Score below which a difference does not matter.")] = 0.5,
@@ -112,11 +112,10 @@ def compare(
 
     Raises:
         BadResults: if there is nothing to compare.
-        BadBenchmark: for options that exclude each other.
 
     Examples:
         >>> import cseb
-        >>> comparison = cseb.compare("results", baseline="simcse", fractions=[0.01])
+        >>> comparison = cseb.compare("results", baseline="simcse", sizes=[0.01])
         >>> sorted(comparison.frame().method)
         ['micse', 'msse']
     """
@@ -130,19 +129,17 @@ def compare(
     from cseb.tasks.names import recorded_names
 
     between(0, MARGIN, margin, "`margin`")
-    if baseline and all_pairs:
-        raise BadBenchmark("both `baseline` and `all_pairs` are given; choose one")
     folder = results_of(results)
     store, records = Store(folder.folder), list(folder.records)
     select = cast("Select", checkpoint or ("best" if any(record.protocol.dev for record in records) else "last"))
     trained = [record for record in records if not is_untrained(record)] or records  # the others have no baseline
     shown: list[Sheet] = []
     studies: list[Study] = []
-    parts = numbers(fractions, float, "fractions"), numbers(sizes, int, "sizes")
-    for group in groups(choose(trained, methods_of(methods), *parts)) or [records]:
+    counts, fractions = sizes_and_fractions(sizes)
+    for group in groups(choose(trained, methods_of(methods), fractions, counts)) or [records]:
         study = gather(group, mixed=mixed)
         wanted = ComparisonQuery(
-            baseline="" if all_pairs else baseline_of(study, baseline),
+            baseline="" if baseline == ALL else baseline_of(study, baseline),
             select=select,
             tasks=recorded_names(names(tasks)),
             margin=margin,
@@ -161,8 +158,7 @@ def print_comparison(call: Call[Comparison], *, format: Annotated[str, FORMAT] =
     """Print the comparison, or write it into a file."""
     from cseb.reports.formats import FORMATS
 
-    if format not in FORMATS:  # before the folder is read
-        raise BadSpec(f"`format` is {format!r}; allowed: {', '.join(map(repr, FORMATS))}")
+    one_of(FORMATS, format, "`format`")  # before the folder is read
     gc.disable()  # records are no garbage, and this process ends soon
     write(call().text(format), out)
 

@@ -13,7 +13,7 @@ from cseb.commands.command_line import Call, Out, add
 from cseb.commands.schema import schema
 from cseb.commands.screen import pour, say
 from cseb.errors import BadBenchmark, BadData
-from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option
+from cseb.parameters import COLUMN, CORPUS_HELP, DATA_DIR, TASKS, argument, command, option, sizes_and_fractions
 from cseb.progress import counted
 from cseb.text import plain, quantity
 
@@ -88,20 +88,20 @@ def triples(
     ],
     *,
     out: Annotated[str | Path, option("File to write; a corpus for supervised methods.")],
-    seed: Annotated[int, option("Seed that chooses where a premise has several hypotheses of a kind.")] = 0,
 ) -> str:
     """Make (premise, entailment, contradiction) triples from the sentence pairs of inference corpora."""
     from cseb.data.nli import write_triples
 
-    return f"{quantity(write_triples([Path(file) for file in pairs], Path(out), seed), 'triple')} in {out}"
+    return f"{quantity(write_triples([Path(file) for file in pairs], Path(out), seed=0), 'triple')} in {out}"
 
 
 @command
 def sample(
     corpus: Corpus_,
     *,
-    fraction: Annotated[float | None, option("Fraction of the corpus, in (0, 1].")] = None,
-    size: Annotated[int | None, option("Number of sentences.", least=1)] = None,
+    size: Annotated[
+        str | float, option("Number of sentences such as 100, or fraction of the corpus such as 0.01.")
+    ] = "",
     seed: Annotated[int, option("Seed that draws the sentences, as in `cseb run`.")] = 0,
     column: Annotated[str, COLUMN] = "",
     data_dir: DataDir = "",
@@ -113,7 +113,7 @@ def sample(
 
     Raises:
         BadData: if the corpus cannot be read.
-        BadBenchmark: if the corpus is too small, or not exactly one of fraction and size is given.
+        BadBenchmark: if the corpus is too small.
 
     Examples:
         >>> import cseb
@@ -122,7 +122,7 @@ def sample(
     """
     from cseb.data.subset import draw
 
-    sentences, count = _counted(corpus, column, fraction, size, data_dir)
+    sentences, count = _counted(corpus, column, size, data_dir)
     return sentences.take(draw(len(sentences), count, seed))
 
 
@@ -133,7 +133,7 @@ def print_sample(call: Call[list[str]], *, out: Out = None) -> None:
     if out is None:
         pour(call())
         return
-    settings = {"fraction": None, "size": None, "column": "", "data_dir": "", **call.settings}
+    settings = {"column": "", "data_dir": "", **call.settings}
     seed = settings.pop("seed", 0)
     sentences, count = _counted(**settings)
     manifest = write_subset(out, sentences, count, seed)
@@ -148,13 +148,11 @@ class OverlapReport:
     Attributes:
         corpus: its name.
         sentences: how many sentences it has.
-        near: the similarity from which two texts are near-duplicates.
         tasks: one entry for each task.
     """
 
     corpus: str
     sentences: int
-    near: float
     tasks: tuple[Overlap, ...]
 
     @property
@@ -183,12 +181,12 @@ def overlap(
     data_dir: DataDir = "",
     *,
     column: Annotated[str, COLUMN] = "",
-    near: Annotated[float, option("Jaccard similarity of words that makes texts near-duplicates, in (0, 1].")] = 0.8,
     examples: Annotated[int, option("Number of examples to show for each task.")] = 0,
 ) -> OverlapReport:
     """Count the texts of tasks that a corpus contains, the same or nearly so.
 
-    Case, punctuation, white space and forms of Unicode make no difference.
+    Case, punctuation, white space and forms of Unicode make no difference. Texts are near-duplicates if the Jaccard
+    similarity of their words is 0.8 or more.
 
     Returns:
         For each task the number of distinct texts, how many of them the corpus contains (``exact``), and how many of
@@ -212,13 +210,13 @@ def overlap(
     from cseb.tasks.names import parse_tasks
 
     texts = TaskTexts.of(
-        {task.name: load_task(task, _folder(data_dir)).sentences() for task in parse_tasks(joined(tasks))}, near
+        {task.name: load_task(task, _folder(data_dir)).sentences() for task in parse_tasks(joined(tasks))}
     )
     if isinstance(corpus, str | Path):
         name, sentences = str(corpus), read_corpus(str(corpus), column, str(data_dir))
     else:
         name, sentences = "the sentences given", pack("sentences", strings(corpus))
-    return OverlapReport(name, len(sentences), near, tuple(texts.overlap(sentences, examples)))
+    return OverlapReport(name, len(sentences), tuple(texts.overlap(sentences, examples)))
 
 
 def print_checks(call: Call[list[FileCheck]]) -> None:
@@ -254,16 +252,16 @@ def _chosen(names: Sequence[str], data_dir: str | Path) -> Mapping[DataSet, Sequ
     return named(names)
 
 
-def _counted(
-    corpus: str, column: str, fraction: float | None, size: int | None, data_dir: str | Path
-) -> tuple[Corpus, int]:
+def _counted(corpus: str, column: str, size: str | float, data_dir: str | Path) -> tuple[Corpus, int]:
+    """Return a corpus, and a number of its sentences."""
     from cseb.data.read_corpus import read_corpus
     from cseb.data.subset import size_of
 
-    if (fraction is None) == (size is None):
-        raise BadBenchmark("give `fraction` or `size`, one of them")
+    counts, fractions = sizes_and_fractions(size)
+    if len(counts) + len(fractions) != 1:
+        raise BadBenchmark(f"`size` is {size!r}; one size is needed, such as 100 or 0.01")
     sentences = read_corpus(corpus, column, str(data_dir))
-    return sentences, size if size is not None else size_of(fraction or 0.0, len(sentences))
+    return sentences, counts[0] if counts else size_of(fractions[0], len(sentences))
 
 
 def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> list[str]:

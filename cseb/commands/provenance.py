@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from cseb.analysis.comparable import is_untrained
 from cseb.errors import BadResults, CsebError
 from cseb.methods.grammar import parse_method
-from cseb.records.method_text import Stated, part_differences, stated
-from cseb.records.record import Record, Select
+from cseb.records.method_text import part_differences, stated
+from cseb.records.record import Record
 from cseb.records.staleness import stale
 from cseb.records.store import Store
 from cseb.text import percent, plain, quantity
@@ -17,7 +17,7 @@ Row = tuple[str, str]
 
 
 def story(record: Record, store: Store) -> list[tuple[str, list[Row]]]:
-    """(heading, rows of name and value): what was trained on what, how it went, what came out, and with what it ran."""
+    """Return (heading, rows of name and value): job, method, protocol, training, scores and environment."""
     return [
         ("job", list(_job(record, store))),
         ("method", list(_method(record))),
@@ -30,27 +30,22 @@ def story(record: Record, store: Store) -> list[tuple[str, list[Row]]]:
 
 
 def _method(record: Record) -> Iterator[Row]:
-    """Every part with its options; a text that is none is shown as it stands, with what is wrong about it."""
+    """Yield every part with its options; a text that cannot be read is shown with the reason."""
     try:
-        for one in record.stated():
-            yield one.named, one.shown()
+        for part in record.stated():
+            yield part.named, part.shown()
     except BadResults as error:
         yield plain(record.resolved), plain(str(error))
 
 
-def replaced(own: str | Sequence[Stated], used: str | Sequence[Stated]) -> Iterator[Row]:
-    """(part, what became of its options) where a resolved method is not the method's own. Raises: BadResults."""
-    for one in part_differences(own, used):
-        yield one.name, f"{one.a} became {one.b}"
-
-
 def _scaled(record: Record) -> Iterator[Row]:
-    """What is not as the method has it by itself; nothing where that is not known, as of a plug-in that is not here."""
+    """Yield the options that the benchmark replaced; none if they are unknown, as of a missing plug-in."""
     if is_untrained(record):
         return
     try:
         own = parse_method(record.method).at(record.subset.fraction)
-        yield from replaced(stated(own), record.stated())
+        for part in part_differences(stated(own), record.stated()):
+            yield part.name, f"{part.a} became {part.b}"
     except CsebError:
         return
 
@@ -60,35 +55,31 @@ def _job(record: Record, store: Store) -> Iterator[Row]:
     file, items = store.place(record.key)
     yield "file", plain(file)
     yield "items", plain(items) if items else "not kept"
-    yield (
-        "status",
-        record.status
-        if record.failure is None
-        else (f"failed at step {record.failure.step}: {plain(record.failure.reason)}"),
-    )
+    failure = record.failure
+    yield "status", f"failed at step {failure.step}: {plain(failure.reason)}" if failure else record.status
     yield "method", plain(record.method)
     yield "benchmark", plain(record.benchmark)
     yield "encoder", f"{plain(record.encoder.name)}, sha256 {record.encoder.sha256}"
     yield "corpus", f"{plain(record.corpus.name)}, sha256 {record.corpus.sha256}"
     if record.generated is not None:
         yield "written by", plain(str(record.generated))
-    for one in record.outside:
-        yield "read too", f"{plain(one.name)}, sha256 {one.sha256}"
-    for other in record.foreign:
-        yield "plug-in", plain(f"{other.name} of {other.package} {other.version}, code {other.code}")
+    for source in record.outside:
+        yield "read too", f"{plain(source.name)}, sha256 {source.sha256}"
+    for part in record.foreign:
+        yield "plug-in", plain(f"{part.name} of {part.package} {part.version}, code {part.code}")
     yield "sentences", f"{record.subset.size:,}, {percent(record.subset.fraction)}, sha256 {record.subset.sha256}"
     yield "seed", str(record.seed)
     yield "data seen", ", ".join(record.data_seen) or "nothing is trained"
-    for each in record.overlap or ():
-        yield "overlap", plain(str(each))
-    if why := stale(record):
-        yield "out of date", why
+    for overlap in record.overlap or ():
+        yield "overlap", plain(str(overlap))
+    if reason := stale(record):
+        yield "out of date", reason
 
 
 def _protocol(record: Record) -> Iterator[Row]:
     protocol = record.protocol
     yield "tasks", plain(", ".join(protocol.tasks))
-    yield "measured as", plain(", ".join(sorted({one.protocol for one in record.scores})))
+    yield "measured as", plain(", ".join(sorted({score.protocol for score in record.scores})))
     yield "task data", f"sha256 {protocol.data}"
     yield (
         "checkpoint",
@@ -110,12 +101,12 @@ def _training(record: Record) -> Iterator[Row]:
 
 
 def _scores(record: Record) -> Iterator[Row]:
-    selects: list[Select] = sorted({one.select for one in record.scores})
     for task in record.protocol.tasks:
-        held = {one.select: one for one in record.scores if one.task == task}
-        values = [f"{select} {_points(held[select].value)}" for select in selects if select in held]
-        if values:
-            yield plain(task), f"{', '.join(values)}, {quantity(held[next(iter(held))].items, 'item')}"
+        scores = sorted((score for score in record.scores if score.task == task), key=lambda score: score.select)
+        values = ["--" if score.value is None else f"{score.value:.4f}" for score in scores]
+        shown = [f"{score.select} {value}" for score, value in zip(scores, values, strict=True)]
+        if scores:
+            yield plain(task), f"{', '.join(shown)}, {quantity(scores[0].items, 'example')}"
 
 
 def _origin(record: Record) -> Iterator[Row]:
@@ -126,7 +117,3 @@ def _origin(record: Record) -> Iterator[Row]:
     yield "cseb", plain(origin.cseb + (f", commit {origin.commit}" if origin.commit else ""))
     yield "computed by", f"trainer@{record.trainer_version}, encoder@{record.encoder_version}"
     yield "versions", plain(", ".join(f"{name} {version}" for name, version in origin.versions.items()))
-
-
-def _points(value: float | None) -> str:
-    return "--" if value is None else f"{value:.4f}"

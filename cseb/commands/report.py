@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from cseb.commands.arguments import methods_of, names
+from cseb.commands.arguments import query, with_detail
 from cseb.commands.command_line import Call, Out
 from cseb.commands.results import Results, results_of
 from cseb.commands.screen import write
@@ -21,55 +21,48 @@ from cseb.parameters import (
     FORMAT,
     LEARNING_CURVE,
     MIXED,
-    SHOW_FRACTIONS,
+    RESULTS,
     SHOW_METHODS,
     SHOW_SIZES,
     SHOW_TASKS,
     SPREAD,
-    argument,
     command,
-    numbers,
     option,
 )
 from cseb.progress import tell
 from cseb.text import plain
 
 if TYPE_CHECKING:
-    from cseb.analysis.planned import Planned
     from cseb.analysis.query import StudyQuery
     from cseb.analysis.study import Study
     from cseb.records.record import Record
-    from cseb.records.record_file import Problem
     from cseb.reports.document import Sheet
     from cseb.reports.documents import Group
     from cseb.reports.tables import Table
 
 KINDS = ("few-shot", "tasks", "ablation", "sensitivity")
+DETAILS = {"ablation": "METHOD", "sensitivity": "PART.OPTION"}
 
 
 @command
 def report(
-    results: Annotated[Results | str | Path, argument("Folder of records.")] = "results",
+    results: Annotated[Results | str | Path, RESULTS] = "results",
     format: Annotated[str, FORMAT] = "terminal",
     *,
-    benchmark: Annotated[str, option("Benchmark whose records and kind of table are shown.")] = "",
     table: Annotated[
         str,
         option(
-            "Methods by training set size (few-shot), methods by tasks (tasks), differences from `baseline` (ablation) "
-            "or values of `option` (sensitivity). By default what the benchmark says, or few-shot.",
-            choices=KINDS,
+            "Methods by training set size (few-shot), methods by tasks (tasks), differences from a method "
+            "(ablation:simcse) or values of an option (sensitivity:infonce.temperature). By default what the benchmark "
+            "says, or few-shot."
         ),
     ] = "",
     by: Annotated[str, option("What a row is.", choices=("method", "encoder", "fraction", "task"))] = "method",
     methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
-    fractions: Annotated[str | float | Sequence[float], SHOW_FRACTIONS] = (),
-    sizes: Annotated[str | int | Sequence[int], SHOW_SIZES] = (),
+    sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
     tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
     checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last", "both"))] = "",
     spread: Annotated[str, SPREAD] = "std",
-    baseline: Annotated[str, option("For an ablation: the method that the others are parts of.")] = "",
-    option: Annotated[str, option("For sensitivity: an option of a part, such as infonce.temperature.")] = "",
     against: Annotated[str, option("Compare each number with those reported in papers.", choices=("published",))] = "",
     learning_curve: Annotated[bool, LEARNING_CURVE] = False,
     detail: Annotated[bool, option("Print all notes below tables: encoder, protocol, gaps, excluded records.")] = False,
@@ -100,33 +93,27 @@ def report(
         True
     """
     from cseb.analysis.comparable import groups, is_untrained, scored_on
-    from cseb.analysis.planned import belonging, planned_as
     from cseb.reports.documents import comparison, score_report
     from cseb.reports.formats import FORMATS
     from cseb.reports.learning_curve import NAME, no_learning_curve
 
     form = FORMATS[one_of(FORMATS, format, "`format`")]
-    ask = query(methods, fractions, sizes, tasks, checkpoint, by=by, spread=spread, mixed=mixed)
+    kind, special = with_detail(table, DETAILS, "table")
+    one_of(("", *KINDS), kind, "`table`")
+    ask = query(methods, sizes, tasks, checkpoint, by=by, spread=spread, mixed=mixed)
     folder = results_of(results)
-    records, grid = list(folder.records), planned_as(folder.folder, benchmark) if benchmark else None
-    if grid is not None:
-        records = belonging(records, grid)
-    several = groups(records, encoders=by == "encoder")
+    several = groups(list(folder.records), encoders=by == "encoder")
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
-    baselines = [record for record in records if _counts_words(record)]
-    full = (*methods_of(baseline), "")[0]
-    typed = {"ablation": {"full": full}, "sensitivity": {"option": option}}.get(table, {})
-    layout = _Layout(folder, ask, form.pages, table, typed, mark, str(data_dir), grid, learning_curve)
     tell("laying out tables")
-    pages = [layout.group(group, bool(against)) for group in several or [[]]]
-    pages = [
-        replace(page, tables=[_with_word_baselines(table, baselines) for table in page.tables])
-        if group and not all(map(is_untrained, group))
-        else page
-        for page, group in zip(pages, several or [[]], strict=True)
-    ]
+    layout = _Layout(folder, ask, form.pages, kind, special, mark, str(data_dir), bool(against), learning_curve)
+    pages = [layout.group(group) for group in several or [[]]]
+    baselines = [record for record in folder.records if _counts_words(record)]
+    for place, (page, group) in enumerate(zip(pages, several, strict=False)):
+        if not all(map(is_untrained, group)):
+            tables = [_with_word_baselines(table, baselines) for table in page.tables]
+            pages[place] = replace(page, tables=tables)
     if not (detail or form.data or form.pages):
         pages = [replace(page, tables=[table.in_short() for table in page.tables]) for page in pages]
     sheets = [sheet for page in pages for sheet in page.sheets]
@@ -146,61 +133,85 @@ def print_tables(call: Call[str], *, out: Out = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """What is asked of every group of records."""
+    """The options of `report` for each group of comparable records.
+
+    Attributes:
+        results: the folder.
+        ask: the query.
+        pages: whether the format shows more of a folder than one table.
+        kind: the kind of table that was named; "" for none.
+        special: the method of an ablation, or the option of a sensitivity table.
+        mark: see `report`.
+        data_dir: folder of task files.
+        published: whether to compare with published numbers.
+        learning_curve: whether to show learning curves.
+    """
 
     results: Results
     ask: StudyQuery
-    pages: bool  # whether the format shows more of a folder than one table
-    table: str
-    typed: dict[str, str]
+    pages: bool
+    kind: str
+    special: str
     mark: str
     data_dir: str
-    planned: Planned | None
+    published: bool
     learning_curve: bool
 
-    def group(self, records: list[Record], published: bool) -> Group:
-        """The tables of records of one encoder and corpus, and what papers print beside them."""
+    def group(self, records: list[Record]) -> Group:
+        """Return the tables of records of one encoder and corpus, and the comparison with papers."""
         from cseb.analysis.comparable import is_untrained
         from cseb.analysis.planned import as_planned, planned_of, table_of
         from cseb.papers.published_comparison import compared_with_published
         from cseb.reports.documents import Group
         from cseb.reports.layouts import KINDS
 
-        standing = bool(records) and all(map(is_untrained, records))
-        ask = replace(self.ask, by="encoder", select="last") if standing and self.ask.by == "method" else self.ask
-        claim = "none" if standing and self.mark == "seeds" else self.mark  # they have one seed
-        planned = [self.planned] if self.planned else planned_of(self.results.folder, records)
-        ask = self._marked(as_planned(ask, records, planned), claim, records)
-        kind, special = self.table, self.typed
-        if not self.table and not self.pages:
-            kind, name = table_of(planned)
-            special = {"ablation": {"full": name}, "sensitivity": {"option": name}}.get(kind, {})
-        kind = kind or ("tasks" if standing else "few-shot")
-        problems = self.results.problems
-        tables = [_laid_out(kind, records, problems, ask, special, bool(self.table))]
-        if self.pages and not self.table and not standing:
-            tables += [KINDS["tasks"](records, problems, one) for one in _each_size(ask, tables[0].study)]
-        sheets = [compared_with_published(one) for one in tables] if published else []
+        untrained = bool(records) and all(map(is_untrained, records))
+        ask = replace(self.ask, by="encoder", select="last") if untrained and self.ask.by == "method" else self.ask
+        planned = planned_of(self.results.folder, records)
+        mark = "none" if untrained and self.mark == "seeds" else self.mark  # they have one seed
+        ask = self._marked(as_planned(ask, records, planned), mark, records)
+        kind, special = self.kind, self.special
+        if not kind and not self.pages:
+            kind, special = table_of(planned)
+        tables = [self._table(kind or ("tasks" if untrained else "few-shot"), special, records, ask)]
+        if self.pages and not self.kind and not untrained:
+            columns = [replace(ask, fractions=(), sizes=(size,)) for size in tables[0].study.sizes]
+            tables += [KINDS["tasks"](records, self.results.problems, column) for column in columns]
+        sheets = [compared_with_published(table) for table in tables] if self.published else []
         tables = [
-            one if sheet is None or sheet.lines else one.noted(*sheet.notes)
-            for one, sheet in zip_longest(tables, sheets)
+            table if sheet is None or sheet.lines else table.noted(*sheet.notes)
+            for table, sheet in zip_longest(tables, sheets)
         ]
         sheets = [sheet for sheet in sheets if sheet.lines]
-        return Group(
-            tables=tables,
-            sheets=[*sheets, *(self._curves(tables[0].study, records, ask) if self.learning_curve else ())],
-        )
+        curves = self._curves(tables[0].study, records, ask) if self.learning_curve else ()
+        return Group(tables=tables, sheets=[*sheets, *curves])
+
+    def _table(self, kind: str, special: str, records: list[Record], ask: StudyQuery) -> Table:
+        """Return the table; few-shot with the reason below it if these records cannot fill the benchmark's kind."""
+        from cseb.methods.grammar import labels
+        from cseb.reports.layouts import KINDS
+
+        options = {"ablation": {"full": ""}, "sensitivity": {"option": special}}
+        if special and kind == "ablation":
+            options["ablation"]["full"] = labels(special)[0]
+        try:
+            return KINDS[kind](records, self.results.problems, ask, **options.get(kind, {}))
+        except BadResults as error:
+            if self.kind or kind == "few-shot":
+                raise
+            table = KINDS["few-shot"](records, self.results.problems, ask)
+            return table.noted(f"Not as the benchmark lays it out ({kind}): {error}.")
 
     def _curves(self, study: Study, records: list[Record], ask: StudyQuery) -> Iterator[Sheet]:
-        """What more sentences bring to each method, at each checkpoint asked for."""
+        """Yield the learning curve of each method, at each checkpoint asked for."""
         from cseb.experiment.load_item_scores import load_item_scores
         from cseb.records.store import Store
         from cseb.reports.learning_curve import learning_curve_alone
 
         tasks, items = study.chosen(ask.tasks), load_item_scores(Store(self.results.folder), records, self.data_dir)
         for select in ask.selects:
-            if (found := learning_curve_alone(study, tasks, select, items)) is not None:
-                yield found
+            if (sheet := learning_curve_alone(study, tasks, select, items)) is not None:
+                yield sheet
 
     def _marked(self, ask: StudyQuery, mark: str, records: list[Record]) -> StudyQuery:
         """Return the query with the way that cells are marked."""
@@ -212,55 +223,6 @@ class _Layout:
         return replace(ask, mark=cast(Any, mark), item_scores=item_scores)
 
 
-def query(
-    methods: str | Sequence[str],
-    fractions: str | float | Sequence[float],
-    sizes: str | int | Sequence[int],
-    tasks: str | Sequence[str],
-    checkpoint: str,
-    **others: Any,
-) -> StudyQuery:
-    """Return what a user asks of a folder of records. Raises: BadBenchmark, BadSpec, UnknownName."""
-    from cseb.analysis.query import StudyQuery
-    from cseb.tasks.names import recorded_names
-
-    return StudyQuery(
-        methods=methods_of(methods),
-        fractions=numbers(fractions, float, "fractions"),
-        sizes=numbers(sizes, int, "sizes"),
-        tasks=recorded_names(names(tasks)),
-        select=cast(Any, checkpoint),
-        **others,
-    )
-
-
-def _laid_out(
-    kind: str,
-    records: list[Record],
-    problems: Sequence[Problem],
-    ask: StudyQuery,
-    special: dict[str, str],
-    typed: bool,
-) -> Table:
-    """The table; where a benchmark asks for a kind that these records cannot fill, few-shot, and why below it.
-
-    typed: whether the user named the kind of table.
-    """
-    from cseb.reports.layouts import KINDS
-
-    try:
-        return KINDS[kind](records, problems, ask, **special)
-    except BadResults as error:
-        if typed or kind == "few-shot":
-            raise
-        found = KINDS["few-shot"](records, problems, ask)
-        return found.noted(f"Not as the benchmark lays it out ({kind}): {error}.")
-
-
-def _each_size(ask: StudyQuery, study: Study) -> list[StudyQuery]:
-    return [replace(ask, fractions=(), sizes=(size,)) for size in study.sizes]
-
-
 def _counts_words(record: Record) -> bool:
     """Return whether a record is of a bag-of-words baseline of the installed version."""
     from cseb.records.staleness import stale
@@ -269,7 +231,7 @@ def _counts_words(record: Record) -> bool:
 
 
 def _with_word_baselines(table: Table, baselines: Sequence[Record]) -> Table:
-    """The table with the scores of bag-of-words baselines below it, averaged over the tasks of each protocol."""
+    """Return the table with notes of the scores of bag-of-words baselines, averaged over the tasks of each protocol."""
     from cseb.reports.captions import averaged
 
     alike: dict[str, list[str]] = {}

@@ -1,47 +1,62 @@
-"""Run the job of a record again."""
+"""Repeat the job of a record and compare the result bit by bit."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cseb.commands.command_line import Call
 from cseb.commands.screen import say
-from cseb.errors import BadResults
-from cseb.parameters import COLUMN, DATA_DIR, TRUST_REMOTE_CODE, argument, command, option
+from cseb.errors import BadData, BadResults
+from cseb.parameters import DATA_DIR, TRUST_REMOTE_CODE, argument, command
 from cseb.progress import tell
-from cseb.text import quantity
+from cseb.text import plain, quantity
+
+if TYPE_CHECKING:
+    from cseb.experiment.job import Job
+    from cseb.methods.spec import Method
+    from cseb.records.items import Items
+    from cseb.records.record import Record
 
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """A job run again. differing: what is not as in the record, and how far. conditions: what else differs here."""
+    """The comparison of a job with its record.
+
+    Attributes:
+        key: of the record.
+        differing: (what, by how much) for all that is not equal to the last bit.
+        conditions: differences in versions, machine and device.
+        items: whether the record has items, which were compared too.
+        left_out: how many scores have items that an archive leaves out on purpose.
+    """
 
     key: str
     differing: tuple[tuple[str, str], ...]
     conditions: tuple[str, ...]
-    items: bool  # whether the record has items, which were compared too
-    left_out: int  # how many scores have items that an archive leaves out on purpose
+    items: bool
+    left_out: int
 
     @property
     def equal(self) -> bool:
-        """Whether every score and item came back to the last bit."""
+        """Whether every score and item is equal to the last bit."""
         return not self.differing
 
 
 @command
 def rerun(
     record: Annotated[str | Path, argument("Key of a record, its beginning, or its file.")],
-    results: Annotated[str | Path, option("Folder of records.")] = "results",
+    results: Annotated[str | Path, argument("Folder of records.")] = "results",
     *,
     data_dir: Annotated[str | Path, DATA_DIR] = "",
-    column: Annotated[str, COLUMN] = "",
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
 ) -> Rerun:
-    """Repeat the job of a record and compare all scores bit by bit. The exit code is 1 if they differ.
+    """Repeat the job of a record and compare all scores bit by bit. Nothing is stored.
 
     Returns:
         What differs.
@@ -49,37 +64,192 @@ def rerun(
     Raises:
         CsebError: if the job cannot be run here as it was.
     """
-    from cseb.commands import job_again as again
     from cseb.experiment.load_item_scores import as_it_was_run
     from cseb.records.find import find
+    from cseb.records.store import Store
 
-    store, there = find(str(record), Path(results))
-    loaded = as_it_was_run(store.folder, there.benchmark)
-    job = again.job_of(
-        there,
-        column or (loaded.column if loaded and loaded.corpus == there.corpus.name else ""),
-        str(data_dir) or (loaded.data_dir if loaded else ""),
-        trust_remote_code,
-    )
+    store, recorded = find(str(record), Path(results))
+    benchmark = as_it_was_run(store.folder, recorded.benchmark)
+    column = benchmark.column if benchmark and benchmark.corpus == recorded.corpus.name else ""
+    folder = str(data_dir) or (benchmark.data_dir if benchmark else "")
+    job = job_of(recorded, column, folder, trust_remote_code)
     try:
-        held = store.read_items(there.key)
+        items = store.read_items(recorded.key)
     except BadResults:
-        held = None
-    here, items = again.again(job, lambda seen: tell("training, step", seen.step, seen.steps))
-    absent = items.keys() - (held or {}) if store.is_archived(there.key) else set()
-    differing = tuple(again.compared(here, there, {name: items[name] for name in items.keys() - absent}, held))
-    conditions = tuple(again.condition_differences(here, there))
-    return Rerun(there.key, differing, conditions, held is not None, len(absent))
+        items = None
+    tell("loading PyTorch")
+    from cseb.experiment.run_job import run_job
+
+    with TemporaryDirectory(prefix="cseb-rerun-") as temporary:
+        scratch = Store(Path(temporary))
+        scratch.prepare()
+        repeated = run_job(job, scratch, lambda seen: tell("training, step", seen.step, seen.steps))
+        again = scratch.read_items(repeated.key) if repeated.status == "done" else {}
+    left_out = again.keys() - (items or {}) if store.is_archived(recorded.key) else set()
+    kept = {name: again[name] for name in again.keys() - left_out}
+    return Rerun(
+        recorded.key,
+        tuple(compared(repeated, recorded, kept, items)),
+        tuple(condition_differences(repeated, recorded)),
+        items is not None,
+        len(left_out),
+    )
 
 
-def print_rerun(call: Call[Rerun]) -> None:
+def print_rerun(result: Rerun) -> None:
     """Print what differs; exit with 1 if something does."""
-    done = call()
-    for what, how_far in done.differing:
+    for what, how_far in result.differing:
         say(f"BAD {what}: {how_far}")
-    for line in done.conditions:
+    for line in result.conditions:
         say(f"    {line}")
-    what = "scores and items" if done.items else "scores"
-    aside = f"; the archive leaves out the items of {quantity(done.left_out, 'score')}" if done.left_out else ""
-    say(f"{done.key}: {what} {'equal to the last bit' if done.equal else 'not equal'}{aside}")
-    raise typer.Exit(0 if done.equal else 1)
+    what = "scores and items" if result.items else "scores"
+    aside = f"; the archive leaves out the items of {quantity(result.left_out, 'score')}" if result.left_out else ""
+    say(f"{result.key}: {what} {'equal to the last bit' if result.equal else 'not equal'}{aside}")
+    raise typer.Exit(0 if result.equal else 1)
+
+
+def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool = False) -> Job:
+    """Return the job of a record.
+
+    Args:
+        record: a record.
+        column: of the corpus, as in the benchmark beside the records.
+        data_dir: the folder of task files.
+        trust_remote_code: whether to run code that comes with the encoder.
+
+    Raises:
+        BadData: if the encoder, corpus or task files have changed.
+        BadResults: if the code has changed.
+    """
+    from cseb.data.read_corpus import read_corpus
+    from cseb.data.weights import find_encoder
+    from cseb.experiment.job import Job, external_inputs, foreign
+    from cseb.records.record import Source
+    from cseb.records.staleness import stale
+    from cseb.tasks.evaluate import data_sha256
+
+    if reason := stale(record):
+        raise BadResults(f"record {record.key} cannot be rerun: {reason}")
+    protocol = record.protocol
+    if protocol.processes > 1:
+        raise BadResults(
+            f"record {record.key} is of distributed training ({protocol.processes} processes); run its benchmark again "
+            f"with cseb run --processes {protocol.processes} --results ANOTHER, and compare the two with cseb show"
+        )
+    folder, weights = find_encoder(record.encoder.name)
+    corpus = read_corpus(record.corpus.name, column, data_dir)
+    method = method_of(record)
+    present = {source.name: source.sha256 for source in external_inputs(method)}
+    tasks = tuple(name.rpartition("@")[0] for name in [*protocol.tasks, *filter(None, [protocol.dev])])
+    for what, before, now in (
+        (f"the encoder {record.encoder.name} has", record.encoder.sha256, weights),
+        (f"the corpus {record.corpus.name} has", record.corpus.sha256, corpus.sha256),
+        *((f"the file or model {one.name} has", one.sha256, present.get(one.name, "")) for one in record.outside),
+        ("the task data have", protocol.data, data_sha256(tasks, Path(data_dir) if data_dir else None)),
+    ):
+        if before != now:
+            raise BadData(f"{what} changed: sha256 {now[:8] or 'none'}, in the record {before[:8]}")
+    packages = foreign(method, protocol)
+    recorded = {package.name: package for package in record.foreign}
+    for package in packages:
+        known = recorded.get(package.name)
+        if known != package:
+            there = f"{known.package} {known.version}" if known else "none"
+            raise BadResults(
+                f"record {record.key} cannot be rerun: the code of {package.name} has changed: {package.package} "
+                f"{package.version}, in the record {there}"
+            )
+    job = Job(
+        benchmark=record.benchmark,
+        label=record.method,
+        method=method,
+        encoder=Source(name=record.encoder.name, sha256=weights),
+        folder=str(folder),
+        corpus=Source(name=corpus.name, sha256=corpus.sha256),
+        column=column,
+        size=record.subset.size,
+        fraction=record.subset.fraction,
+        seed=record.seed,
+        protocol=protocol,
+        data_dir=data_dir,
+        trust_remote_code=trust_remote_code,
+        external_inputs=record.outside,
+        foreign=packages,
+        linear=record.origin.linear or "auto",
+    )
+    if job.key != record.key:
+        raise BadResults(f"record {record.key} is inconsistent with its key, which would be {job.key}")
+    return job
+
+
+def method_of(record: Record) -> Method:
+    """Return the resolved method of a record. Raises: BadResults, BadSpec, UnknownName."""
+    from cseb.methods.grammar import parse_method
+    from cseb.methods.spec import SEVERAL
+    from cseb.registry import SLOTS, slot_of
+
+    slots: dict[str, Any] = {slot: () if slot in SEVERAL else None for slot in SLOTS}
+    for stated in record.stated():
+        slot = slot_of(stated.part.name)
+        slots[slot] = (*slots[slot], stated.part) if slot in SEVERAL else stated.part
+    method = replace(parse_method(record.method), per_fraction=(), edits=(), **slots)
+    if method.resolved() != record.resolved:
+        raise BadResults(f"record {record.key}: its method cannot be read: {plain(record.resolved)}")
+    return method
+
+
+def compared(
+    repeated: Record, record: Record, items: Mapping[str, Items], recorded: Mapping[str, Items] | None
+) -> list[tuple[str, str]]:
+    """Return (what, by how much) for all that is not bit-equal; items are left out if the record has none (None)."""
+    from cseb.regression.bitwise import curve_differences
+
+    differing = [
+        (name, f"{plain(str(now))}, in the record {plain(str(before))}")
+        for name, now, before in (
+            ("status", repeated.status, record.status),
+            ("subset", repeated.subset.sha256[:8], record.subset.sha256[:8]),
+        )
+        if now != before
+    ]
+    differing += [("training", message) for message in islice(curve_differences(repeated, record), 1)]
+    scores = {f"{score.task} {score.select}": score for score in repeated.scores}
+    others = {f"{score.task} {score.select}": score for score in record.scores}
+    for name in dict.fromkeys([*scores, *others]):
+        score, other = scores.get(name), others.get(name)
+        if score is None or other is None:
+            differing.append((name, "not in the record" if other is None else "only in the record"))
+        elif score.value != other.value:
+            values = ["none" if value is None else f"{value:.6f}" for value in (score.value, other.value)]
+            gap = "" if score.value is None or other.value is None else f" ({score.value - other.value:+.3g})"
+            differing.append((name, f"{values[0]}, in the record {values[1]}{gap}"))
+        elif asdict(score) != asdict(other):
+            differing.append((name, "equal, but its details differ"))
+    if recorded is not None:
+        for name in sorted({*items, *recorded}):
+            if message := _item_difference(items.get(name), recorded.get(name)):
+                differing.append((f"items {name}", message))
+    return differing
+
+
+def _item_difference(now: Items | None, before: Items | None) -> str:
+    import numpy as np
+
+    if now is None or before is None or now.shape != before.shape:
+        return "shapes differ"
+    if now.tobytes() == before.tobytes():
+        return ""
+    unequal = ~((now == before) | (np.isnan(now) & np.isnan(before)))
+    most = float(np.max(np.abs(now - before), initial=0.0, where=np.isfinite(now - before)))
+    return f"{int(unequal.sum())} of {now.size} differ, by {most:.3g} at most"
+
+
+def condition_differences(repeated: Record, record: Record) -> list[str]:
+    """Return the differences in the environment of the two runs: library versions, machine, device, cseb itself."""
+    now, before = repeated.origin, record.origin
+    names = {"cseb": "cseb", "commit": "commit", "machine": "machine", "device": "device", "dtype": "dtype"}
+    names |= {"linear layers": "linear"} if before.linear else {}  # older records do not say
+    pairs = {name: (getattr(now, field), getattr(before, field)) for name, field in names.items()}
+    for library in {**before.versions, **now.versions}:
+        pairs[library] = now.versions.get(library, ""), before.versions.get(library, "")
+    return [f"{name} {a or 'none'}, in the record {b or 'none'}" for name, (a, b) in pairs.items() if a != b]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say, say_folded
-from cseb.errors import BadResults, UnknownName
-from cseb.parameters import argument, command, option
+from cseb.errors import BadBenchmark, BadResults, UnknownName
+from cseb.parameters import DATA_DIR, TRUST_REMOTE_CODE, argument, command, option
 
 if TYPE_CHECKING:
     from cseb.commands.differences import Variant
@@ -36,7 +36,6 @@ def show(
     ] = "",
     *,
     results: Annotated[str | Path, option("Folder of records, for a record by its key.")] = "results",
-    benchmark: Annotated[str, option("Benchmark whose scale and steps replace options of the method.")] = "",
 ) -> str:
     """Show a list of names, a method, a part or a record in full, or what differs between two records.
 
@@ -67,15 +66,36 @@ def show(
         return _origin(name, Path(results))
     if name not in METHODS and get_close_matches(name, LISTS, n=1):
         raise UnknownName("list, method or part", name, LISTS)
-    return "\n\n".join(filter(None, (describe.show(name), _replaced(benchmark, name) if benchmark else "")))
+    return describe.show(name)
 
 
-def print_folded(call: Call[str]) -> None:
-    """Print the text, wrapped on a terminal, and why plug-ins were left out of a list."""
+def print_shown(
+    call: Call[str],
+    *,
+    verify: Annotated[
+        bool, option("Recompute every number of a folder of records; the exit code is 1 if one differs.")
+    ] = False,
+    rerun: Annotated[
+        bool, option("Repeat the job of a record and compare every bit; the exit code is 1 if one differs.")
+    ] = False,
+    data_dir: Annotated[str | Path, DATA_DIR] = "",
+    trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
+) -> None:
+    """Print the text, wrapped on a terminal; or verify a folder, or repeat a record."""
+    from cseb.commands import rerun as repeating
+    from cseb.commands import verify as verifying
     from cseb.registry import left_out
 
+    name, results = call.settings["name"], call.settings.get("results", "results")
+    if ((verify or rerun) and "other" in call.settings) or (verify and rerun):
+        raise BadBenchmark("`verify` takes one folder and `rerun` one record; leave the rest out")
+    if verify:
+        verifying.print_verified(call.of(verifying.verify, results=name, data_dir=data_dir))
+    if rerun:
+        options = {"data_dir": data_dir, "trust_remote_code": trust_remote_code}
+        repeating.print_rerun(call.of(repeating.rerun, record=name, results=results, **options))
     say_folded(call())
-    if call.settings["name"] in LISTS:
+    if name in LISTS:
         for line in left_out():
             say(f"cseb: {line}", err=True)
 
@@ -111,21 +131,6 @@ def _origin(text: str, results: Path) -> str:
     store, record = find(text, results)
     blocks = [[heading, *(f"  {line}" for line in aligned(rows))] for heading, rows in story(record, store) if rows]
     return "\n\n".join("\n".join(block) for block in blocks)
-
-
-def _replaced(benchmark: str, method: str) -> str:
-    """What a benchmark's scale and steps replace in a method, at each of its fractions. Raises: CsebError."""
-    from cseb.commands.provenance import replaced
-    from cseb.experiment import benchmark as benchmarks
-    from cseb.experiment.plan import scaled
-    from cseb.methods.grammar import parse_method
-
-    loaded, parsed = benchmarks.load(benchmark), parse_method(method)
-    lines: dict[str, None] = {}
-    for fraction in loaded.fractions or (1.0,):
-        rows = replaced(parsed.at(fraction).resolved(), scaled(loaded, parsed, fraction).resolved())
-        lines |= dict.fromkeys(f"  {name}: {message}" for name, message in rows)
-    return "\n".join([f"replaced by the scale and steps of {loaded.name}", *(lines or ["  nothing"])])
 
 
 def _records(text: str, results: Path) -> Sequence[Record]:

@@ -255,7 +255,7 @@ def _again(record: Record) -> str:
     if found := command(record):
         seeds = f"; {quantity(record.seed, 'other seed')} before it trained too" if record.seed else ""
         return f"```console\n$ {found}\n```\n\nWith the same files and versions the bits are the same{seeds}."
-    return f"With the record at hand, {code(f'cseb rerun {record.key}')} trains it again and compares the bits."
+    return f"With the record at hand, {code(f'cseb show {record.key} --rerun')} trains it again and compares the bits."
 
 
 def _signature(record: Record, processor: str) -> Iterator[str]:

@@ -18,14 +18,14 @@ from cseb.reports import layouts as kinds
 from cseb.text import plain
 
 
-def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, option: str) -> Plot:
-    """The plot of this kind. Raises: BadResults where the records cannot fill it."""
+def drawn(kind: str, records: list[Record], ask: StudyQuery, detail: str) -> Plot:
+    """The plot of this kind. detail: the baseline of a gain, the option of a sensitivity plot. Raises: BadResults."""
     everything = records
     records = [record for record in records if not is_untrained(record)] or records
     select = cast("Select", ask.select)
     study, held = ask.study(records), {one.key: one for one in records}
-    if baseline and baseline not in {record.method for record in everything}:
-        baseline = labels(baseline)[0]
+    if kind == "gain" and detail and detail not in {record.method for record in everything}:
+        detail = labels(detail)[0]
     if kind in ("curves", "gain", "seeds", "sensitivity") and not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
 
@@ -41,11 +41,11 @@ def drawn(kind: str, records: list[Record], ask: StudyQuery, baseline: str, opti
         return scores.curves(table, baselines)
 
     def gain() -> Plot:
-        base = baseline or study.methods[0]
+        base = detail or study.methods[0]
         return scores.gain(kinds.ablation(records, (), ask, full=base), base)
 
     def sensitivity() -> Plot:
-        return scores.sensitivity(kinds.sensitivity(records, (), ask, option=option), varied(study, option).numbers)
+        return scores.sensitivity(kinds.sensitivity(records, (), ask, option=detail), varied(study, detail).numbers)
 
     draw: dict[str, Callable[[], Plot]] = {
         "curves": curves,

@@ -196,7 +196,7 @@ def _full(methods: Sequence[str]) -> str:
         if len(methods) > 1 and all(_is_variant(method, full) for method in methods):
             return full
     raise BadResults(
-        f"which of {', '.join(map(plain, methods))} is the full method? say so with `baseline`, "
+        f"which of {', '.join(map(plain, methods))} is the full method? say so with `table` ablation:METHOD, "
         "or choose a method and its variants with `methods`"
     )
 

@@ -85,7 +85,7 @@ def no_learning_curve(studies: Sequence[Study]) -> BadResults:
     known = f"{quantity(len(sizes), 'size')} ({', '.join(map(str, sizes))})"
     return BadResults(
         f"a learning curve needs two sizes and {FEWEST} seeds that a trained method has at both; found {known}; run "
-        "further `fractions` or `seeds`"
+        "further sizes or seeds"
     )
 
 

@@ -43,7 +43,12 @@ def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path
     (benchmark,) = loose.glob("benchmark-*.yaml")
     assert sorted(path.name for path in out.iterdir()) == [benchmark.name, "records.zip", "scores.csv"]
     key = cseb.load(loose).records[0].key
-    for command in (["report"], ["report", "--format", "latex"], ["verify"], ["compare", "--all-pairs"]):
+    for command in (
+        ["report"],
+        ["report", "--format", "latex"],
+        ["show", "--verify"],
+        ["compare", "--baseline", "all"],
+    ):
         here, there = (call(command[0], folder, *command[1:]) for folder in (loose, out))
         assert here.output.replace(str(loose), "") == there.output.replace(str(out), ""), command
         assert here.exit_code == there.exit_code
@@ -51,7 +56,7 @@ def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path
     assert f"{out}/records.zip, runs/{key}.json" in shown
     assert f"{out}/records.zip, items/{key}.npz" in shown
     assert call("show", loose, out).stdout.startswith("nothing differs but the run itself")
-    again = call("rerun", key, "--results", out)
+    again = call("show", key, "--rerun", "--results", out)
     assert again.exit_code == 0, again.output
 
 
@@ -71,13 +76,13 @@ def test_what_is_left_out_is_counted_and_no_error(loose: Path, tmp_path: Path) -
     assert names[0] == "cls"
     packed = archive(loose, "--out", tmp_path / "some", "--items", "cls", "--select", "best")
     assert packed.startswith("2 records, 1 of them with items")
-    found = call("verify", tmp_path / "some")
+    found = call("show", tmp_path / "some", "--verify")
     assert found.exit_code == 0, found.output
     assert (
         found.stdout == "1 of 2 records verified, 14 figures recomputed; the archive leaves out the items of 6 scores\n"
     )
     archive(loose, "--out", tmp_path / "none", "--items", "none")
-    bare = call("verify", tmp_path / "none")
+    bare = call("show", tmp_path / "none", "--verify")
     assert (
         bare.stdout == "0 of 2 records verified, 0 figures recomputed; the archive leaves out the items of 8 scores\n"
     )
@@ -95,12 +100,12 @@ def test_what_an_archive_leaves_out_is_no_difference_of_a_rerun(loose: Path, tmp
         ("none", ("--items", "none"), "scores equal to the last bit; the archive leaves out the items of 4 scores"),
     ):
         archive(loose, "--out", tmp_path / name, *options)
-        again = call("rerun", key, "--results", tmp_path / name)
+        again = call("show", key, "--rerun", "--results", tmp_path / name)
         assert (again.exit_code, again.output.splitlines()[-1]) == (0, f"{key}: {end}")
     with np.load(loose / "items" / f"{key}.npz") as held:
         fewer = {one: held[one] for one in held.files[:-1]}
     np.savez(loose / "items" / f"{key}.npz", **fewer)
-    lost = call("rerun", key, "--results", loose)
+    lost = call("show", key, "--rerun", "--results", loose)
     assert lost.exit_code == 1 and "shapes differ" in lost.output, "nothing is left out on purpose where it was run"
 
 
@@ -126,7 +131,7 @@ def test_records_are_added_in_an_archive_of_their_own(loose: Path, tmp_path: Pat
     again = archive(loose, "--out", out)
     assert again == f"nothing new: every record is in an archive of {out} already; 8 scores in {out}/scores.csv\n"
     assert call("report", out).stdout == call("report", loose).stdout
-    assert call("verify", out).stdout == call("verify", loose).stdout
+    assert call("show", out, "--verify").stdout == call("show", loose, "--verify").stdout
     assert f"{out}/records-2.zip, items/{other.key}.npz" in call("show", other.key, "--results", out).stdout
 
 

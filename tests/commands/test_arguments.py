@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from cseb.commands.arguments import joined, listed, methods_of, names
-from cseb.errors import BadSpec
+from cseb.commands.arguments import joined, methods_of, names, with_detail
+from cseb.errors import BadBenchmark, BadSpec
+from cseb.parameters import sizes_and_fractions
 
 
 @pytest.mark.parametrize("given", ["a,b", ["a", "b"], ("a", "b"), iter("ab")])
@@ -36,6 +37,18 @@ def test_methods_keep_their_options_and_are_named_once() -> None:
         methods_of("simcse,micse,simcse")
 
 
-def test_one_number_is_a_list_of_one() -> None:
-    assert list(listed(0.1)) == [0.1]
-    assert list(listed([1, 2])) == [1, 2]
+def test_training_set_sizes_are_sentences_or_fractions_of_the_corpus() -> None:
+    assert sizes_and_fractions("100,0.01, 1_000") == ((100, 1000), (0.01,))
+    assert sizes_and_fractions([100, 1.0]) == ((100,), (1.0,))
+    assert sizes_and_fractions(0.5) == ((), (0.5,))
+    for wrong in ("a", "0.1%", "10.5", [-1], [True, None]):
+        with pytest.raises(BadBenchmark, match="`sizes` is"):
+            sizes_and_fractions(wrong)  # type: ignore[arg-type]
+
+
+def test_a_kind_of_table_may_have_a_detail() -> None:
+    kinds = {"ablation": "METHOD"}
+    assert with_detail("ablation:simcse+ami", kinds, "table") == ("ablation", "simcse+ami")
+    assert with_detail("tasks", kinds, "table") == ("tasks", "")
+    with pytest.raises(BadBenchmark, match="only ablation:METHOD takes a value"):
+        with_detail("tasks:simcse", kinds, "table")

@@ -169,7 +169,7 @@ def test_of_a_whole_grid_the_named_cells_are_compared(grid: Path) -> None:
     assert found.exit_code == 0, found.output
     assert "no; 1 of 1 cell as expected, 1 of them identical to the last bit" in found.output
     assert "no; 2 of 2 cells as expected, 2 of them identical to the last bit" in found.output  # both checkpoints
-    again = command_line.call("rerun", next(iter(Store(results).keys())), "--results", str(results), *data)
+    again = command_line.call("show", next(iter(Store(results).keys())), "--rerun", "--results", str(results), *data)
     assert again.exit_code == 0, again.output
 
 

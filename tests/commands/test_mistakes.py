@@ -36,7 +36,7 @@ from tests.world import WORLD
         (["report", "/nowhere"], "/nowhere"),
         (["report", "--format", "word"], "'latex'"),
         (["report", "--checkpoint", "first"], "'last'"),
-        (["data", "sample", "wikipedia"], "--fraction or --size"),
+        (["data", "sample", "wikipedia"], "--size"),
         (["check", "nowhere.yaml"], "no such file"),
     ],
 )

@@ -31,7 +31,6 @@ def test_the_command_prints_counts_and_examples(tmp_path: Path) -> None:
     [
         (["wikipedia:20", "--tasks", "nosuch"], "no task is called 'nosuch'"),
         (["nosuch.txt", "--tasks", "clinc150"], "nosuch.txt"),
-        (["wikipedia:20", "--tasks", "clinc150", "--near", "2"], "--near is 2; a similarity above 0"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(arguments: list[str], said: str) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cseb.analysis.planned import planned_as, table_of
+from cseb.analysis.planned import planned_of, table_of
 from cseb.data import shipped
 from cseb.experiment import benchmark as benchmarks
 from cseb.methods.grammar import parse_methods
@@ -62,9 +62,9 @@ def test_options_choose_rows_columns_and_spread(folder: Path) -> None:
         ("first_last+recipe(steps=0)", "1000"),
     ]
     assert rows[0]["best"] == "False"
-    assert "62.60 [62.00, 63.20]" in said(folder, "--fractions", "0.01", "--spread", "range")
+    assert "62.60 [62.00, 63.20]" in said(folder, "--sizes", "0.01", "--spread", "range")
     [turned] = json.loads(
-        said(folder, "--table", "tasks", "--fractions", "0.01", "--by", "task", "--tasks", "sts13,sts12", "-f", "json")
+        said(folder, "--table", "tasks", "--sizes", "0.01", "--by", "task", "--tasks", "sts13,sts12", "-f", "json")
     )
     assert list(dict.fromkeys(row["row"] for row in turned["rows"])) == ["sts13", "sts12", "average"]
 
@@ -165,7 +165,7 @@ def test_a_benchmark_says_how_its_report_is_laid_out(tmp_path: Path) -> None:
     text = " ".join(said(folder).split())
     assert text.startswith("Scores by fraction of the corpus")
     assert "Not as the benchmark lays it out (sensitivity): these methods have no option 'infonce.temp'" in text
-    assert "no option" in refused(folder, "--table", "sensitivity", "--option", "infonce.temp")
+    assert "no option" in refused(folder, "--table", "sensitivity:infonce.temp")
 
 
 def test_a_task_is_looked_for_in_all_tables_of_a_folder(tmp_path: Path) -> None:
@@ -211,20 +211,6 @@ def test_tasks_are_named_as_for_a_run(tmp_path: Path, typed: str, names: tuple[s
     }
 
 
-def test_one_benchmark_of_several_has_its_own_records_and_layout(tmp_path: Path) -> None:
-    folder = stored(tmp_path / "two", heats())
-    methods = sorted({one.method for one in heats()[1:]})
-    laid_out(folder, "heat", "sensitivity", methods)
-    laid_out(folder, "world", "ablation", ["simcse+ami", methods[0]])
-    assert "simcse+ami" in said(folder)
-    assert said(folder).startswith("Scores by fraction of the corpus")
-    assert said(folder, "--benchmark", "heat").startswith("infonce.temperature, average of 3 tasks")
-    rows = list(csv.DictReader(io.StringIO(said(folder, "--benchmark", "world", "--table", "few-shot", "-f", "csv"))))
-    assert [row["method"] for row in rows] == ["simcse+ami", methods[0]]  # one of them was made for the other benchmark
-    assert "cseb run msse-table4 makes them" in refused(folder, "--benchmark", "msse-table4", "--table", "tasks")
-    assert "no benchmark is called 'nothing'" in refused(folder, "--benchmark", "nothing")
-
-
 @pytest.mark.parametrize("name", shipped.benchmark_names())
 def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Path) -> None:
     """As it is, and in miniature, where some have other methods."""
@@ -232,7 +218,7 @@ def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Pat
     for one in (plan, benchmarks.moved(plan, benchmarks.load(WORLD))):
         file = tmp_path / f"benchmark-{one.name}.yaml"
         file.write_text(benchmarks.text(one), encoding="utf-8")
-        grid = planned_as(tmp_path, one.name)
+        [grid] = planned_of(tmp_path, [record(benchmark=one.name)])
         assert (grid.fractions, grid.sizes, grid.seeds) == (one.fractions, one.sizes, one.seeds)
         kind, name_of = table_of([grid])
         special = {"ablation": {"full": name_of}, "sensitivity": {"option": name_of}}.get(kind, {})
@@ -251,7 +237,7 @@ def test_a_page_holds_all_tables_and_is_written_whole(folder: Path) -> None:
     text = out.read_text("utf-8")
     assert [text.count(f"<h3>{title}") for title in ("Scores by fraction of the corpus", "Single tasks")] == [1, 2]
     assert text.endswith("</html>\n") or text.endswith("</html>")
-    assert said(folder, "-f", "html", "--table", "tasks", "--fractions", "0.01").count("<table") == 1
+    assert said(folder, "-f", "html", "--table", "tasks", "--sizes", "0.01").count("<table") == 1
 
 
 def test_the_same_records_give_the_same_bytes(folder: Path) -> None:
@@ -286,9 +272,10 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
         (["--table", "tasks"], "choose with --sizes, one of 100, 1000"),
         (["--table", "task"], "allowed: 'few-shot', 'tasks'"),
         (["--sizes", "1,000"], "without commas inside a number"),
-        (["--fractions", "0.1%"], "where 0.001 is 0.1 %"),
-        (["--fractions", "10"], "fractions in (0, 1]"),
-        (["--table", "ablation"], "say so with --baseline"),
+        (["--sizes", "0.1%"], "where 0.001 is 0.1 %"),
+        (["--sizes", "10.0"], "fractions in (0, 1]"),
+        (["--table", "tasks:simcse"], "only ablation:METHOD or sensitivity:PART.OPTION takes a value"),
+        (["--table", "ablation"], "--table ablation:METHOD"),
         (["--table", "sensitivity"], "no option"),
         (["--mark", "examples"], "take --mark seeds"),
         (["--out", "/nowhere/table.txt"], "/nowhere/table.txt cannot be written"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.commands.job_again import compared, condition_differences, job_of, method_of
+from cseb.commands.rerun import compared, condition_differences, job_of, method_of
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
@@ -48,7 +48,7 @@ def test_the_job_of_a_record_is_the_one_that_made_it(ran: Path) -> None:
 
 def test_a_rerun_gives_the_same_bits(ran: Path) -> None:
     key = by_method(ran, "simcse").key
-    result = call("rerun", key[:8], "--results", ran)
+    result = call("show", key[:8], "--rerun", "--results", ran)
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[-1] == f"{key}: scores and items equal to the last bit"
 
@@ -61,7 +61,7 @@ def test_a_rerun_of_a_record_that_was_changed_leaves_1(ran: Path, tmp_path: Path
     held["scores"][0]["value"] += 0.25
     held["origin"]["versions"]["torch"] = "1.0"
     path.write_text(json.dumps(held))
-    result = call("rerun", path)
+    result = call("show", path, "--rerun")
     assert result.exit_code == 1
     assert "BAD toy-captions@1 best: " in result.output
     assert "(-0.25)" in result.output

@@ -51,16 +51,7 @@ def records(tmp_path: Path) -> list[Record]:
 
 def test_version_and_help() -> None:
     assert call("--version").stdout == f"cseb {cseb.__version__}\n"
-    for command in (
-        "run",
-        "report",
-        "show",
-        "eval",
-        "status",
-        "check",
-        "verify",
-        "rerun",
-    ):
+    for command in ("run", "report", "show", "eval", "status", "check"):
         assert call(command, "--help").exit_code == 0
 
 
@@ -102,7 +93,7 @@ def test_a_sample_is_what_a_run_trains_on(tmp_path: Path, grid: list[object]) ->
     drawn = call("data", "sample", corpus, "--size", 64, "--seed", 0).stdout.splitlines()
     assert len(drawn) == 64
     out = tmp_path / "drawn.txt"
-    assert call("data", "sample", corpus, "--fraction", 0.25, "--out", out).exit_code == 0
+    assert call("data", "sample", corpus, "--size", 0.25, "--out", out).exit_code == 0
     assert out.read_text().splitlines() == drawn
     assert call("run", *grid).exit_code == 0
     manifest = json.loads(Path(f"{out}.json").read_text())

@@ -160,11 +160,6 @@ def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:
     assert "recipe@1  steps=15625, learning_rate=3e-05" in listed
     own = said("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--results", tmp_path / "x")
     assert "replace" not in own
-    shown = said("show", "micse", "--benchmark", WORLD)
-    assert "replaced by the scale and steps of world\n" in shown
-    assert "  queue@2: size=384 became size=64\n" in shown
-    assert "replaced" not in said("show", "micse")
-    assert said("show", "cls", "--benchmark", WORLD).endswith("replaced by the scale and steps of world\n  nothing\n")
 
 
 def test_a_record_says_what_its_benchmark_replaced(ran: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cseb.commands.recompute import verify
+from cseb.commands.verify import verify
 from cseb.records.store import Store
 from tests.command_line import call
 
@@ -19,7 +19,7 @@ Edit = Callable[[dict[str, Any], dict[str, Any]], None]
 
 
 def wrong(folder: Path) -> list[str]:
-    return [line for checked in verify(Store(folder), {}) for line in checked.wrong]
+    return [line for checked in verify(folder) for line in checked.wrong]
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def tamper(folder: Path, edit: Edit) -> None:
 
 
 def test_what_a_run_leaves_is_as_its_items_say(ran: Path) -> None:
-    result = call("verify", ran)
+    result = call("show", ran, "--verify")
     assert result.exit_code == 0, result.output
     # two jobs, two checkpoints, two tasks, a value and six figures each
     assert result.output == "2 of 2 records verified, 56 figures recomputed\n"
@@ -130,7 +130,7 @@ def test_a_planted_fault_is_named(copy: Path, edit: Edit, words: str) -> None:
 
 def test_faults_leave_1_and_name_the_record(copy: Path) -> None:
     tamper(copy, _value)
-    result = call("verify", copy)
+    result = call("show", copy, "--verify")
     assert result.exit_code == 1
     (key,) = (path.stem for path in (copy / "runs").iterdir() if json.loads(path.read_bytes())["method"] == "cls")
     assert result.output.startswith(f"BAD {key} toy-captions@1 best: the record says ")
@@ -157,7 +157,7 @@ def test_a_record_that_cannot_be_checked_is_named_and_the_others_are_checked(cop
     sick = record("cls", tasks=("sickr@1",), values=(50.0,), dev="", benchmark="eval")
     sick = sick.model_copy(update={"scores": tuple(replace(one, items=4927) for one in sick.scores)})
     store.write(sick, {"sickr@1/last": np.zeros(4927, dtype=np.float32)})
-    result = call("verify", copy, "--data-dir", copy)
+    result = call("show", copy, "--verify", "--data-dir", copy)
     assert result.exit_code == 1
     assert result.stderr == ""
     lines = result.output.splitlines()

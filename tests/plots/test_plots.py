@@ -172,8 +172,8 @@ def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> No
     store.prepare()
     for one in grid():
         store.write(one, {})
-    full = ["--baseline", "simcse"] if kind == "gain" else []
-    done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"), *full)
+    kind = "gain:simcse" if kind == "gain" else kind
+    done = call("plot", str(tmp_path), "--kind", kind, "--out", str(tmp_path / "a.pdf"))
     assert done.exit_code == 0, done.output
     assert "cseb:0.1.0|" in done.output
     assert (tmp_path / "a.pdf").stat().st_size > 1000

@@ -46,9 +46,9 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("report", "--against", "published"),
     ("report", "--mark", "examples"),
     ("compare",),
-    ("compare", "--all-pairs", "--detail", "--format", "json"),
+    ("compare", "--baseline", "all", "--detail", "--format", "json"),
     ("status",),
-    ("verify",),
+    ("show", "--verify"),
 )
 
 
