@@ -35,15 +35,13 @@ class Queued:
 class LossInputs:
     """Everything that a loss term may use.
 
-    views: anchors, positives and, where the corpus has them, hard negatives. rng: for choices of the term's own, on the
-    device of the tensors. language: token states (M, D) to logits (M, V), there if a part needs it. frozen: for every
-    frozen teacher its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the
-    token states (N, T, D) of one more pass. same: (B,), True where the views render one sentence; None = everywhere.
-    edits: further renderings of the anchors that are no candidates of a contrast. sids: (B,) numbers of the sentences
-    in their subset. head: pooled vectors (N, D) to (N, P). peer: the same step as a second network sees it, for terms
-    that compare networks.
-    targets: (V B, T) the ids that were hidden from these views, -100 where nothing was; None = nothing anywhere.
-    scores: (B,) how alike people found the two texts of a line, higher is more; None where the corpus has no ratings.
+    views: anchors, positives and, where the corpus has them, hard negatives. rng: for random choices of the term, on
+    the device of the tensors. language: token states (M, D) to logits (M, V), if a part needs it. frozen: for every
+    frozen teacher its vectors (B, D) of anchors and of positives, constants. read: ids and mask (N, T) to the token
+    states (N, T, D) of one more pass. same: (B,), True where the views render one sentence; None = everywhere. edits:
+    further renderings of the anchors that are no candidates of a contrast. sids: (B,) numbers of the sentences in their
+    subset. head: pooled vectors (N, D) to (N, P). peer: the same step of a second network. targets: (V B, T) the ids
+    that were hidden from these views, -100 elsewhere; None = none. scores: (B,) similarity ratings of lines, or None.
     """
 
     views: Sequence[EncodedView]
@@ -81,7 +79,7 @@ class Reads:
     tokens: int = 0
 
 
-EVERYTHING = Reads(MADE, ALL, ALL, ALL)  # what is believed of a term that does not say what it reads
+EVERYTHING = Reads(MADE, ALL, ALL, ALL)  # assumed of a term that does not declare what it reads
 
 
 def reads(*made: str, views: int, edits: int = 0, models: int = 0, tokens: int = 0) -> Reads:
@@ -91,10 +89,10 @@ def reads(*made: str, views: int, edits: int = 0, models: int = 0, tokens: int =
 
 @dataclass(frozen=True, slots=True)
 class EarlyStopping:
-    """Stop training early, after `patience` checks in a row without a new lowest loss.
+    """Stop training after `patience` checks in a row without a new lowest loss.
 
-    every: steps between checks. held_out: sentences whose loss is looked at, at most a tenth of the subset, and which
-    are not trained on; 0 = the loss of the batch itself.
+    every: steps between checks. held_out: number of sentences, at most a tenth of the subset, that are not trained on
+    and whose loss is checked; 0 = the loss of the batch.
     """
 
     every: int
@@ -105,11 +103,10 @@ class EarlyStopping:
 class View(Protocol):
     """Renders every sentence of a subset, once, before training.
 
-    views: how many views it gives besides edits. It may have `groups`: how many renderings in turn are composed into
-    one view each, such as (1, 2); `notes`, filled by the call: what a reader of the record should know; `edits`: how
-    many of its last renderings are edits (see Step); `renderings`: how every view is encoded, where views differ by
-    more than their tokens; `templates`: the prompt around each of its renderings, in place of the pooler's; `scores`,
-    filled by the call: (N,) ratings of the lines.
+    views: number of views besides edits. It may have `groups`: numbers of renderings that are composed into one view
+    each, such as (1, 2); `notes`, filled by the call, for the record; `edits`: how many of its last renderings are
+    edits (see LossInputs); `renderings`: how every view is encoded, where views differ by more than their tokens;
+    `templates`: the prompt around each rendering, in place of the pooler's; `scores`, filled by the call: (N,) ratings.
     """
 
     @property
@@ -158,8 +155,8 @@ class Redrawn(Protocol):
 class Network(Protocol):
     """A further network that is trained together with the encoder.
 
-    peer: it reads every view, has all terms of its own and is gone at test; else it reads every view but the first,
-    and the dev set chooses between the two. needs: costly outputs of the backbone that it reads.
+    peer: it reads every view, has every term and is not used at test; else it reads every view but the first, and the
+    dev set selects one of the two. needs: costly outputs of the backbone that it reads.
     """
 
     peer: ClassVar[bool]
@@ -170,14 +167,13 @@ class Network(Protocol):
 
 
 class Term(Protocol):
-    """One summand of the loss, unweighted; never gathers over processes.
+    """One summand of the loss, unweighted; it never gathers over processes.
 
     It may have `edits`: how many of the view maker's edits it needs; `networks = 2`: it compares the encoder with its
-    peer, where other terms are taken of each; `ratings = True`: it reads `scores`; `hard_frozen = True`: it reads a
-    frozen teacher's vectors of hard negatives, which one from outside has; `same_width = True`: it compares
-    vectors with those of a frozen teacher number by number; `reads_anew = True`: it has the tokens of the views read by
-    the encoder itself, whatever their `renderings` are; and `reads`, of the class or as its options have it, see
-    Reads: without it a term is believed to read everything.
+    peer, where other terms are computed for each; `ratings = True`: it reads `scores`; `hard_frozen = True`: it reads a
+    frozen teacher's vectors of hard negatives, which an external teacher has; `same_width = True`: it compares vectors
+    with those of a frozen teacher number by number; `reads_anew = True`: it encodes the tokens of the views itself,
+    whatever their `renderings` are; `reads`, of the class or the instance, see Reads: by default everything.
     """
 
     needs: ClassVar[frozenset[str]]
@@ -197,7 +193,7 @@ class NeedsSetup(Protocol):
 
 @runtime_checkable
 class Pooled(Protocol):
-    """A term, or a part that changes the encoder, which has requirements for the pooler."""
+    """A term or tuning part that has requirements for the pooler."""
 
     def pools(self, pooler: Any) -> None:
         """Raise BadSpec if the pooler does not meet the requirements."""
@@ -225,7 +221,7 @@ class Stages(Protocol):
     """Models that are trained before the method itself, on the same subset from the same start, and then frozen."""
 
     until: EarlyStopping | None  # None = all its steps
-    with_head: bool  # its vectors are those behind the head
+    with_head: bool  # its vectors are those after the head
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """Return a resolved method, without stages of its own, for every frozen teacher of the first stage."""
@@ -233,14 +229,11 @@ class Stages(Protocol):
 
 @runtime_checkable
 class Outside(Protocol):
-    """A stage that trains nothing: its frozen vectors are those of an external embedder.
-
-    Its `methods` are none. encoder, pooler: which embedder, as `cseb eval` names one.
-    """
+    """A stage without `methods`: its frozen vectors are those of an external embedder, as `cseb eval` names one."""
 
     encoder: str
     pooler: str
-    own_width: bool  # its vectors are as wide as the embedder has them, else as the encoder's
+    own_width: bool  # its vectors have the width of the embedder, else that of the encoder
 
     def targets(self, embed: Embed, views: Sequence[Sequence[Text]]) -> list[Tensor]:
         """Return the frozen vectors (N, E) of the subset in each of two views. Raises: BadSpec."""
@@ -250,11 +243,11 @@ class Tuning(Protocol):
     """Selects the weights of the encoder that are trained, or changes the encoder otherwise.
 
     It may have `stays = True`: what it adds is needed at test and fits into no ordinary checkpoint; `longer_maps =
-    True`: tokens attend to more than one another; `works_untrained = True`: it changes vectors without any training;
-    `pools`, as of `Pooled`.
+    True`: tokens attend to more than one another; `works_untrained = True`: it changes vectors without training;
+    `pools`, as of `Pooled`. adds_weights: it adds weights of its own to those of the backbone.
     """
 
-    adds_weights: bool  # it lays weights of its own over those of the backbone
+    adds_weights: bool
 
     def attach(self, encoder: Encoder) -> None:
         """Change the encoder as loaded, once, before training. Raises: BadSpec."""
@@ -294,10 +287,10 @@ class Memory(Protocol):
     """Negatives from outside the batch."""
 
     def fits(self, sentences: int) -> None:
-        """Raise BadSpec if it does not go with a subset of so many sentences."""
+        """Raise BadSpec if the subset has too few sentences."""
 
     def start(self, encoder: Encoder, sentences: int) -> None:
-        """Begin with this encoder and a subset of so many sentences."""
+        """Begin with this encoder and a subset of this many sentences."""
 
     def negatives(self, sids: Tensor) -> Queued | None:
         """Return the negatives for the sentences (B,) of this batch."""

@@ -33,21 +33,18 @@ class BackTranslation(BasePart):
     external: ClassVar[Mapping[str, str]] = {"forward": "model", "backward": "model"}
     requires: ClassVar[str] = "translators"
     views = 2
+    forward: str = "Helsinki-NLP/opus-mt-en-de"  # MSSE, section 3; it names no models
+    backward: str = "Helsinki-NLP/opus-mt-de-en"
+    beams: Count = 4
+    cache: str = ""
 
-    # MSSE, section 3; it names no models
-    def __init__(
-        self,
-        forward: str = "Helsinki-NLP/opus-mt-en-de",
-        backward: str = "Helsinki-NLP/opus-mt-de-en",
-        beams: Count = 4,
-        cache: str = "",
-    ) -> None:
-        for name, model in (("forward", forward), ("backward", backward)):
+    def __post_init__(self) -> None:
+        for name, model in (("forward", self.forward), ("backward", self.backward)):
             if not model:
                 raise BadSpec(f"back_translation: {name} is {model!r}; it must name a translation model or its folder")
-        self.models, self.beams = (forward, backward), beams
-        folder = Path(cache) if cache else user_cache_path("cseb") / "translations"
-        key = hashlib.sha256(repr((*self.models, beams, LENGTH)).encode()).hexdigest()[:12]
+        self.models = (self.forward, self.backward)
+        folder = Path(self.cache) if self.cache else user_cache_path("cseb") / "translations"
+        key = hashlib.sha256(repr((*self.models, self.beams, LENGTH)).encode()).hexdigest()[:12]
         self.file = folder / f"{key}.tsv"
         self.notes: tuple[str, ...] = ()
 

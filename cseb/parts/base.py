@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from inspect import get_annotations
 from typing import Any, ClassVar, Self, dataclass_transform
 
 from torch import Tensor, nn
@@ -18,9 +19,10 @@ class BasePart:
     """
 
     def __init_subclass__(cls) -> None:
-        """Generate the constructor."""
+        """Generate the constructor of a class that declares options; others inherit it."""
         super().__init_subclass__()
-        dataclass(eq=False, repr=False)(cls)
+        options = [kind for kind in get_annotations(cls).values() if "ClassVar" not in str(kind)]
+        dataclass(eq=False, repr=False, init=bool(options))(cls)
 
 
 class ModulePart(BasePart, nn.Module):

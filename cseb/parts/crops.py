@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY
 from typing import Literal
 
 import numpy as np
@@ -42,21 +43,19 @@ class Crop(BasePart):
     """
 
     views = 2
+    first: Literal["whole", "crop"] = "whole"
+    least: Rate = 0.3
+    most: float = 0.7
+    shortest: Count = 3
+    unit: Literal["word", "token"] = "word"
+    _: KW_ONLY
+    shape: Shape
 
-    def __init__(
-        self,
-        first: Literal["whole", "crop"] = "whole",
-        least: Rate = 0.3,
-        most: float = 0.7,
-        shortest: Count = 3,
-        unit: Literal["word", "token"] = "word",
-        *,
-        shape: Shape,
-    ) -> None:
-        self.first, self.shortest, self.pieces = first, shortest, shape.pieces if unit == "word" else None
-        self.shares = (least, between(least, 1, most, "crop: most"))
+    def __post_init__(self) -> None:
+        self.pieces = self.shape.pieces if self.unit == "word" else None
+        self.shares = (self.least, between(self.least, 1, self.most, "crop: most"))
         self.notes: tuple[str, ...] = ()
-        if unit == "word" and shape.pieces is None:
+        if self.unit == "word" and self.shape.pieces is None:
             raise BadSpec("crop: this encoder's tokenizer does not say where words start; take +crop(unit=token)")
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:

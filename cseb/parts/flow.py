@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Annotated, ClassVar
 
 import torch
@@ -42,10 +43,6 @@ class ActNorm(nn.Module):
         """Map (N, D) to (N, D); return the logarithm of the volume factor too."""
         return (x + self.shift) * self.log_scale.exp(), self.log_scale.sum()
 
-    def inverse(self, y: Tensor) -> Tensor:
-        """Map (N, D) to (N, D)."""
-        return y * (-self.log_scale).exp() - self.shift
-
 
 class Coupling(nn.Module):
     """Additive coupling: add a function of the first half of the coordinates to the others.
@@ -71,16 +68,8 @@ class Coupling(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Map (N, D) to (N, D)."""
         kept, moved = x[:, : self.kept], x[:, self.kept :]
-        return torch.cat([kept, moved + self._added(kept)], dim=1)
-
-    def inverse(self, y: Tensor) -> Tensor:
-        """Map (N, D) to (N, D)."""
-        kept, moved = y[:, : self.kept], y[:, self.kept :]
-        return torch.cat([kept, moved - self._added(kept)], dim=1)
-
-    def _added(self, kept: Tensor) -> Tensor:
-        output: Tensor = self.outward(self.across(self.inward(kept).relu()).relu())
-        return output
+        added: Tensor = self.outward(self.across(self.inward(kept).relu()).relu())
+        return torch.cat([kept, moved + added], dim=1)
 
 
 class FlowStep(nn.Module):
@@ -102,11 +91,6 @@ class FlowStep(nn.Module):
         """Map (N, D) to (N, D); return the logarithm of the volume factor too."""
         y, volume = self.actnorm(x)
         return self.coupling(y[:, self.order]), volume
-
-    def inverse(self, y: Tensor) -> Tensor:
-        """Map (N, D) to (N, D)."""
-        output: Tensor = self.actnorm.inverse(self.coupling.inverse(y)[:, self.order.argsort()])
-        return output
 
 
 class Glow(nn.Module):
@@ -141,16 +125,6 @@ class Glow(nn.Module):
         z = torch.cat([*gone, x], dim=1)
         return z, volume + log_normal(z)
 
-    def inverse(self, z: Tensor) -> Tensor:
-        """Return the x (N, D) that is mapped to z (N, D)."""
-        *gone, x = torch.split(z, [*self.left, z.shape[1] - sum(self.left)], dim=1)
-        for number, level in reversed(list(enumerate(self.levels))):
-            if number < len(gone):
-                x = torch.cat([gone[number], x], dim=1)
-            for step in reversed(level):  # type: ignore[call-overload]  # a ModuleList
-                x = step.inverse(x)
-        return x
-
 
 def log_normal(x: Tensor) -> Tensor:
     """Return the log density (N,) of vectors (N, D) under the standard normal distribution."""
@@ -170,29 +144,27 @@ class Flow(ModulePart):
     version: ClassVar[int] = 3
     of_encoder_width: ClassVar[bool] = True
     requires: ClassVar[str] = "a fit afterwards"
+    levels: Count = 3  # BERT-flow release; one epoch of 10^6 sentences; held_out and every are ours
+    depth: Count = 3
+    width: Count = 32
+    steps: Size = 31_250
+    batch_size: Annotated[int, AtLeast(2)] = 32
+    learning_rate: Positive = 1e-3
+    held_out: Annotated[float, Between(0, 0.5)] = 0.1
+    every: Count = 250
+    _: KW_ONLY
+    shape: Shape
+    run_seed: int
 
-    # BERT-flow release; one epoch of 10^6 sentences; held_out and every are ours
-    def __init__(
-        self,
-        levels: Count = 3,
-        depth: Count = 3,
-        width: Count = 32,
-        steps: Size = 31_250,
-        batch_size: Annotated[int, AtLeast(2)] = 32,
-        learning_rate: Positive = 1e-3,
-        held_out: Annotated[float, Between(0, 0.5)] = 0.1,
-        every: Count = 250,
-        *,
-        shape: Shape,
-        run_seed: int,
-    ) -> None:
-        if 2**levels > shape.width:
+    def __post_init__(self) -> None:
+        shape = self.shape
+        if 2**self.levels > shape.width:
             most = shape.width.bit_length() - 1
-            raise BadSpec(f"flow: levels is {levels}, and this encoder's width of {shape.width} has at most {most}")
-        self.glow = Glow(shape.width, levels, depth, width).requires_grad_(False)
-        self.steps, self.batch_size, self.learning_rate = steps, batch_size, learning_rate
-        self.held_out, self.every = held_out, every
-        self.seed = run_seed
+            raise BadSpec(
+                f"flow: levels is {self.levels}, and this encoder's width of {shape.width} has at most {most}"
+            )
+        self.glow = Glow(shape.width, self.levels, self.depth, self.width).requires_grad_(False)
+        self.seed = self.run_seed
 
     def fits(self, sentences: int) -> None:
         """Raise BadSpec if no sentence can be held out, or too few remain."""

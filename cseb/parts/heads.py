@@ -73,22 +73,15 @@ class Linear(ModulePart):
         return self.dense(h)  # type: ignore[no-any-return]
 
 
-class MLP(ModulePart):
+class MLP(Linear):
     """tanh(W h + b).
 
     Source: Gao et al. 2021, section 6.3; dropped at test without supervision, kept with it.
     """
 
-    version: ClassVar[int] = 2
-
-    # SimCSE, unsupervised: in training only
-    def __init__(self, keep: bool = False, *, shape: Shape) -> None:
-        self.keep = keep
-        self.dense = new_linear(shape.width)
-
     def forward(self, h: Tensor) -> Tensor:
         """Map (B, D) to (B, D)."""
-        return tanh(self.dense(h))
+        return tanh(super().forward(h))
 
 
 class LayersHead(ModulePart):

@@ -37,13 +37,10 @@ class Queue(BasePart):
 
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "momentum copy"
-
-    # miCSE, section 3.1
-    def __init__(
-        self, size: Count = 384, momentum: Rate = 0.995, dropout: Rate = 0.3, mask_self: bool | Literal["auto"] = "auto"
-    ) -> None:
-        self.size, self.momentum, self.dropout = size, momentum, dropout
-        self.mask_self = mask_self
+    size: Count = 384  # miCSE, section 3.1
+    momentum: Rate = 0.995
+    dropout: Rate = 0.3
+    mask_self: bool | Literal["auto"] = "auto"
 
     def fits(self, sentences: int) -> None:
         """Raise BadSpec if the queue is larger than the subset."""

@@ -154,14 +154,9 @@ class SubwordRepeat(Twice):
     of a sentence at every step and with every seed. Source: Wu et al. 2022 (ESimCSE), section 3.1; authors' code.
     """
 
-    # ESimCSE release, BERT
-    def __init__(
-        self,
-        rate: Rate = 0.32,
-        bound: Literal["released", "paper"] = "released",
-        when: Literal["step", "once"] = "step",
-    ) -> None:
-        self.rate, self.bound, self.when = rate, bound, when
+    rate: Rate = 0.32  # ESimCSE release, BERT
+    bound: Literal["released", "paper"] = "released"
+    when: Literal["step", "once"] = "step"
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Return the tokens of B texts, some repeated in place."""

@@ -9,10 +9,17 @@ from cseb.encoder.interface import FROZEN
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count, Positive, Size
 from cseb.methods.recipe import Recipe
-from cseb.methods.spec import Method, part
+from cseb.methods.spec import Method, Part, part
 from cseb.parts import EarlyStopping
 from cseb.parts.base import BasePart
 from cseb.registry import SLOTS
+
+
+def shortened(method: Method, steps: int) -> Part:
+    """Return the recipe of a method with other steps, and the same fraction of warm-up."""
+    recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
+    warmup = recipe.warmup * steps // max(1, recipe.steps)
+    return method.recipe.updated(part("recipe", steps=steps, warmup=warmup))
 
 
 class EntropyModels(BasePart):
@@ -41,8 +48,6 @@ class EntropyModels(BasePart):
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """Return one resolved method for every phi."""
-        recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
-        warmup = recipe.warmup * self.steps // max(1, recipe.steps)
         own = tuple(term for term in method.terms if FROZEN not in SLOTS["terms"][term.name].needs)
         options = {"temperature": self.temperature, "all_columns": self.all_columns}
         return tuple(
@@ -50,7 +55,7 @@ class EntropyModels(BasePart):
                 method,
                 stages=None,
                 terms=(*own, part("entropy", weight=phi, **options)),
-                recipe=method.recipe.updated(part("recipe", steps=self.steps, warmup=warmup)),
+                recipe=shortened(method, self.steps),
             )
             for phi in self.phis
         )
@@ -67,15 +72,12 @@ class Teacher(BasePart):
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "teacher trained first"
     until = None
-
-    # a SimCSE of the same subset in the place of a released checkpoint
-    def __init__(self, steps: Count = 15_625, temperature: Positive = 0.05, with_head: bool = False) -> None:
-        self.steps, self.temperature, self.with_head = steps, temperature, with_head
+    steps: Count = 15_625  # a SimCSE of the same subset in the place of a released checkpoint
+    temperature: Positive = 0.05
+    with_head: bool = False
 
     def methods(self, method: Method) -> tuple[Method, ...]:
         """Return the one resolved method."""
-        recipe = Recipe(**dict(method.recipe.options))  # type: ignore[arg-type]  # checked by Recipe itself
-        warmup = recipe.warmup * self.steps // max(1, recipe.steps)
         contrast = part("infonce", temperature=self.temperature, negatives="batch", form="released", hard_weight=1.0)
-        shorter = method.recipe.updated(part("recipe", steps=self.steps, warmup=warmup))
-        return (replace(method, stages=None, post=None, terms=(contrast,), recipe=shorter),)
+        recipe = shortened(method, self.steps)
+        return (replace(method, stages=None, post=None, terms=(contrast,), recipe=recipe),)

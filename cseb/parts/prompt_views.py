@@ -124,10 +124,10 @@ class Repeated(BasePart):
     Source: Zhuo et al. 2023 (WhitenedCSE). Raises: BadSpec below two views.
     """
 
-    # WhitenedCSE release
-    def __init__(self, views: Annotated[int, Between(2, 16)] = 3) -> None:
-        self.views = views
-        self.renderings = (Plain(),) * views
+    views: Annotated[int, Between(2, 16)] = 3  # WhitenedCSE release
+
+    def __post_init__(self) -> None:
+        self.renderings = (Plain(),) * self.views
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """Return the list of N sentences, repeated `views` times."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -75,24 +76,21 @@ class EmbeddingEdits(Twice):
 
     needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
     version: ClassVar[int] = 2
+    first: EmbeddingEdit | None = "feature_cutoff"  # ConSERT
+    second: EmbeddingEdit | None = "position_shuffle"
+    rate: Rate = 0.2
+    _: KW_ONLY
+    shape: Shape
 
-    # ConSERT
-    def __init__(
-        self,
-        first: EmbeddingEdit | None = "feature_cutoff",
-        second: EmbeddingEdit | None = "position_shuffle",
-        rate: Rate = 0.2,
-        *,
-        shape: Shape,
-    ) -> None:
+    def __post_init__(self) -> None:
         renderings: dict[EmbeddingEdit, Rendering] = {
-            "feature_cutoff": Cutoff(cut_features, rate),
-            "token_cutoff": Cutoff(cut_tokens, rate),
-            "position_shuffle": PositionShuffle(shape.first_position or 0),
+            "feature_cutoff": Cutoff(cut_features, self.rate),
+            "token_cutoff": Cutoff(cut_tokens, self.rate),
+            "position_shuffle": PositionShuffle(self.shape.first_position or 0),
             "none": Plain(),
         }
-        chosen = (first or "none", second or "none")
-        if "position_shuffle" in chosen and shape.first_position is None:
+        chosen = (self.first or "none", self.second or "none")
+        if "position_shuffle" in chosen and self.shape.first_position is None:
             raise BadSpec("embedding_edits: this encoder finds positions itself; take feature_cutoff and token_cutoff")
         self.renderings = tuple(renderings[name] for name in chosen)
 

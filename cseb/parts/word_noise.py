@@ -108,19 +108,19 @@ class WordNoise(Twice):
     (CLSEP), partial word vector augmentation; authors' code. Raises: BadSpec on chances that are none.
     """
 
-    # CLSEP release
-    def __init__(
-        self,
-        keep: Rate = 0.6,
-        kinds: tuple[float, float, float, float] = (0.3, 0.2, 0.2, 0.3),
-        snr: tuple[int, int] = (6, 11),
-        rate: DropoutRate = 0.3,
-    ) -> None:
-        if min(kinds) < 0 or abs(sum(kinds) - 1) > 1e-6:
-            raise BadSpec(f"word_noise: kinds is {kinds}; allowed: four probabilities of at least 0 whose sum is 1")
-        if snr[0] > snr[1]:
-            raise BadSpec(f"word_noise: snr is {snr}; the lower ratio comes first")
-        if keep == 1:
+    keep: Rate = 0.6  # CLSEP release
+    kinds: tuple[float, float, float, float] = (0.3, 0.2, 0.2, 0.3)
+    snr: tuple[int, int] = (6, 11)
+    rate: DropoutRate = 0.3
+
+    def __post_init__(self) -> None:
+        if min(self.kinds) < 0 or abs(sum(self.kinds) - 1) > 1e-6:
+            raise BadSpec(
+                f"word_noise: kinds is {self.kinds}; allowed: four probabilities of at least 0 whose sum is 1"
+            )
+        if self.snr[0] > self.snr[1]:
+            raise BadSpec(f"word_noise: snr is {self.snr}; the lower ratio comes first")
+        if self.keep == 1:
             raise BadSpec("word_noise: keep is 1, so nothing is noised; take less, or +dropout")
-        noised = NoisedWords(keep, kinds, snr, rate)
+        noised = NoisedWords(self.keep, self.kinds, self.snr, self.rate)
         self.renderings = (noised, noised)

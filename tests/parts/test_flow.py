@@ -1,4 +1,4 @@
-"""The flow on finished vectors: exactly invertible, its density against brute force, and what it learns from whom."""
+"""The flow on finished vectors: its density against a brute-force Jacobian, and what it learns from which vectors."""
 
 import math
 from collections.abc import Callable
@@ -42,17 +42,6 @@ def flow(width: int = 6, seed: int = 0, **options: float) -> Flow:
     held = {"levels": 2, "depth": 2, "width": 8, "steps": 200, "batch_size": 32, "learning_rate": 1e-2}
     shape = Shape(width=width, layers=1, heads=1, mask_token=True, pooled=False, dropout=0.1)
     return Flow(**{**held, "held_out": 0.1, "every": 10, **options}, shape=shape, run_seed=seed)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("width", "levels", "depth"), [(768, 3, 3), (13, 3, 2), (5, 2, 1), (2, 1, 1), (7, 1, 2)])
-def test_the_inverse_gives_the_vectors_back(width: int, levels: int, depth: int) -> None:
-    x = drawn(40, width).float()
-    glow = Glow(width, levels, depth, 16)
-    glow(x, torch.Generator().manual_seed(0))
-    for each in (glow, shaken(glow)) if width < 100 else (glow,):
-        z = each(x)[0]
-        assert z.shape == x.shape
-        assert (each.inverse(z) - x).abs().max() < 1e-4 * x.abs().max()
 
 
 @pytest.mark.parametrize("width", [4, 5])
@@ -184,7 +173,6 @@ def test_test_vectors_are_those_of_the_encoder_through_the_flow_of_the_subset(ti
     assert found.shape == vectors.shape
     assert found.dtype == np.float32
     assert np.allclose(found, post.glow(vectors)[0].numpy(), atol=1e-4)
-    assert np.allclose(post.glow.inverse(torch.from_numpy(found)), vectors, atol=1e-3)
     assert parse_method("bert-flow").at(1.0).data_seen() == ("subset",)
 
 

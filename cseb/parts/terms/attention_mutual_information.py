@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView, Shape
 from cseb.errors import BadSpec
-from cseb.methods.option_types import AtLeast
+from cseb.methods.option_types import AtLeast, Size
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm
 
@@ -88,7 +88,7 @@ class AMI(LossTerm):
 
     def __init__(
         self,
-        layers: Sequence[int] | str = "upper",
+        layers: tuple[Size, ...] | Literal["upper"] = "upper",
         slicing: Slicing = "layer_stride",
         valid: Literal["positive", "square"] = "positive",
         samples: Annotated[int, AtLeast(2)] = 150,
@@ -100,11 +100,10 @@ class AMI(LossTerm):
         self.slicing, self.valid = slicing, valid
         self.samples, self.scale_by_valid = samples, scale_by_valid
         self.needs = frozenset({ATTENTIONS, *([PADDING] if valid == "positive" else [])})  # type: ignore[misc]
-        odd = len(self.layers) % 2 if slicing == "layer_stride" else shape.heads % 2
-        if odd:
-            what = f"{len(self.layers)} layers" if slicing == "layer_stride" else f"{shape.heads} heads"
+        number, what = (len(self.layers), "layers") if slicing == "layer_stride" else (shape.heads, "heads")
+        if number % 2:
             raise BadSpec(
-                f"ami: {slicing} needs an even number; the number is {what}; try the other slicing or other layers"
+                f"ami: {slicing} needs an even number of {what}, not {number}; try the other slicing or layers"
             )
 
     def forward(self, step: LossInputs) -> Tensor:
@@ -144,10 +143,7 @@ def upper_layers(depth: int) -> tuple[int, ...]:
     return tuple(range(first, end))
 
 
-def _chosen(layers: Sequence[int] | str, depth: int) -> tuple[int, ...]:
-    chosen = () if isinstance(layers, str) else tuple(layers)
-    if not chosen or any(isinstance(layer, bool) or not isinstance(layer, int) for layer in chosen):
-        raise BadSpec(f"ami: layers is {layers!r}; allowed: 'upper' or indices such as (7, 8, 9, 10)")
-    if min(chosen) < 0 or max(chosen) >= depth or len(set(chosen)) < len(chosen):
+def _chosen(layers: tuple[int, ...], depth: int) -> tuple[int, ...]:
+    if not layers or max(layers) >= depth or len(set(layers)) < len(layers):
         raise BadSpec(f"ami: layers is {layers!r}; this encoder has layers 0 to {depth - 1}, each may be named once")
-    return chosen
+    return layers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Annotated, ClassVar, Literal
 
 import torch
@@ -47,31 +48,27 @@ class Reconstruct(LossTerm):
     version: ClassVar[int] = 2
     requires: ClassVar[str] = "decoder"
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS, LANGUAGE})
+    layers: Count = 16  # MSSE release, with the sentence itself as target
+    heads: Count = 1
+    inner: Count = 2048
+    dropout: Annotated[float, Between(0, 0.999)] = 0.1
+    noise: Literal["element", "token"] = "element"
+    rate: Annotated[float, Between(0, 0.999)] = 0.825
+    target: Literal["self", "positive"] = "self"
+    reduction: Literal["token_mean", "sum", "sentence_mean"] = "token_mean"
+    _: KW_ONLY
+    shape: Shape
 
-    # MSSE release, with the sentence itself as target
-    def __init__(
-        self,
-        layers: Count = 16,
-        heads: Count = 1,
-        inner: Count = 2048,
-        dropout: Annotated[float, Between(0, 0.999)] = 0.1,
-        noise: Literal["element", "token"] = "element",
-        rate: Annotated[float, Between(0, 0.999)] = 0.825,
-        target: Literal["self", "positive"] = "self",
-        reduction: Literal["token_mean", "sum", "sentence_mean"] = "token_mean",
-        *,
-        shape: Shape,
-    ) -> None:
-        if shape.width % heads:
-            raise BadSpec(f"reconstruct: heads is {heads}; it must divide the width of the encoder, {shape.width}")
-        self.noise, self.rate, self.target = noise, rate, target
-        target_view = 1 if target == "self" else 2
+    def __post_init__(self) -> None:
+        shape = self.shape
+        if shape.width % self.heads:
+            raise BadSpec(f"reconstruct: heads is {self.heads}; it must divide the width of the encoder, {shape.width}")
+        target_view = 1 if self.target == "self" else 2
         self.reads = reads("z", "layers", "language", views=target_view, tokens=target_view)
-        self.reduction = reduction
         layer = nn.TransformerDecoderLayer(
-            d_model=shape.width, nhead=heads, dim_feedforward=inner, dropout=dropout, batch_first=True
+            d_model=shape.width, nhead=self.heads, dim_feedforward=self.inner, dropout=self.dropout, batch_first=True
         )
-        self.decoder = nn.TransformerDecoder(layer, num_layers=layers)
+        self.decoder = nn.TransformerDecoder(layer, num_layers=self.layers)
         # The maps to queries, keys and values are no nn.Linear, and the authors' code skips them: they keep Xavier's
         # weights, the same in every layer, since the layers are copies of one.
         for module in self.decoder.modules():

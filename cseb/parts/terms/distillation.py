@@ -158,13 +158,12 @@ class Regress(LossTerm):
     needs: ClassVar[frozenset[str]] = frozenset({FROZEN})
     views: ClassVar[int] = 1
     same_width: ClassVar[bool] = True
+    form: Literal["mse", "l2", "cosine"] = "l2"
+    students: Literal["first", "both", "each_other"] = "first"
 
-    def __init__(
-        self, form: Literal["mse", "l2", "cosine"] = "l2", students: Literal["first", "both", "each_other"] = "first"
-    ) -> None:
-        self.form, self.students = form, students
-        self.views = STUDENTS[students]  # type: ignore[misc]  # as many as this one compares
-        self.reads = reads("z", "frozen", views=STUDENTS[students], models=1)
+    def __post_init__(self) -> None:
+        self.views = STUDENTS[self.students]  # type: ignore[misc]  # as many as this one compares
+        self.reads = reads("z", "frozen", views=STUDENTS[self.students], models=1)
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""

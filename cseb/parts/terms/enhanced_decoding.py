@@ -10,9 +10,10 @@ from torch import Tensor, nn
 
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import LANGUAGE, Shape
-from cseb.errors import BadSpec
 from cseb.methods.option_types import Between, Count, Rate
 from cseb.parts import LossInputs, Reads, reads
+from cseb.parts.base import LossTerm
+from cseb.parts.contract_checks import check_mask_token, check_masked_lm
 from cseb.parts.heads import INITIAL_SPREAD, new_linear, start_as_bert, times_width
 from cseb.parts.terms.masked_language_modelling import corrupt, masked_language
 
@@ -66,7 +67,7 @@ class EnhancedDecoder(nn.Module):
         return output
 
 
-class EnhancedDecoding(nn.Module):
+class EnhancedDecoding(LossTerm):
     """Masked-LM loss of a masked copy, plus the loss of a decoder that reconstructs all words from its [CLS] vector.
 
     The encoder reads a copy of the first view with `encoder_rate` of its words masked. The decoder predicts every word
@@ -77,7 +78,6 @@ class EnhancedDecoding(nn.Module):
     or masked-LM head.
     """
 
-    preset: ClassVar = {"encoder_rate": 0.3, "decoder_rate": 0.5, "inner": "4x", "dropout": 0.1}  # authors' code
     requires: ClassVar[str] = "masked-LM head"
     needs: ClassVar[frozenset[str]] = frozenset({LANGUAGE})
     views: ClassVar[int] = 1
@@ -85,16 +85,15 @@ class EnhancedDecoding(nn.Module):
 
     def __init__(
         self,
-        encoder_rate: Rate,
-        decoder_rate: Rate,
-        inner: Count | str,
-        dropout: Annotated[float, Between(0, 0.999)],
+        encoder_rate: Rate = 0.3,  # all of the authors' code
+        decoder_rate: Rate = 0.5,
+        inner: Count | str = "4x",
+        dropout: Annotated[float, Between(0, 0.999)] = 0.1,
+        *,
         shape: Shape,
     ) -> None:
-        super().__init__()
-        if not shape.mask_token or not shape.language:
-            lacks = "tokenizer has no mask token" if not shape.mask_token else "files have no masked-LM head"
-            raise BadSpec(f"enhanced_decoding: this encoder's {lacks}; use tsdae, which needs neither")
+        check_mask_token("enhanced_decoding", shape)
+        check_masked_lm("enhanced_decoding", shape)
         self.encoder_rate, self.decoder_rate, self.dropout = encoder_rate, decoder_rate, dropout
         self.inner = times_width(inner, shape.width, "enhanced_decoding: inner")
         self.shape = shape

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar
 
@@ -64,25 +65,21 @@ class LearntMaskNCE(LossTerm):
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})
     reads_anew = True
     reads: ClassVar[Reads] = reads("head", views=2, tokens=2)
+    temperature: Positive = 0.05  # L2P-CSR release, BERT-base
+    points: Count = 3
+    threshold: Rate = 0.05
+    ascents: Size = 4
+    size: Positive = 0.1
+    _: KW_ONLY
+    shape: Shape
 
-    # L2P-CSR release, BERT-base
-    def __init__(
-        self,
-        temperature: Positive = 0.05,
-        points: Count = 3,
-        threshold: Rate = 0.05,
-        ascents: Size = 4,
-        size: Positive = 0.1,
-        *,
-        shape: Shape,
-    ) -> None:
-        if points > shape.layers + 1:
+    def __post_init__(self) -> None:
+        shape = self.shape
+        if self.points > shape.layers + 1:
             raise BadSpec(
-                f"learnt_mask_nce: points is {points}: the embedding layer and {points - 1} layers, of which this "
-                f"encoder has {shape.layers}; take at most {shape.layers + 1}"
+                f"learnt_mask_nce: points is {self.points}: the embedding layer and {self.points - 1} layers; this encoder "
+                f"has {shape.layers}; take at most {shape.layers + 1}"
             )
-        self.temperature, self.points, self.threshold = temperature, points, threshold
-        self.ascents, self.size = ascents, size
         self.layers, self.width = shape.layers, shape.width
         if (backbone := meta_backbone(shape.folder)) is not None:
             self.masked(backbone)

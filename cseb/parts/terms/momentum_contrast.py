@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import torch
@@ -44,29 +45,30 @@ class MomentumNCE(LossTerm):
     requires: ClassVar[str] = "momentum copy"
     views: ClassVar[int] = 1
     reads: ClassVar[Reads] = reads("h", views=1, tokens=1)
+    temperature: Positive = 0.05  # MoCoSE, poster and release
+    size: Count = 512
+    start: Size = 128
+    momentum: Rate = 0.85
+    dropout: Rate = 0.1
+    _: KW_ONLY
+    shape: Shape
+    run_steps: int
 
-    # MoCoSE, poster and release
-    def __init__(
-        self,
-        temperature: Positive = 0.05,
-        size: Count = 512,
-        start: Size = 128,
-        momentum: Rate = 0.85,
-        dropout: Rate = 0.1,
-        *,
-        shape: Shape,
-        run_steps: int,
-    ) -> None:
-        self.temperature, self.size, self.start, self.momentum = temperature, size, start, momentum
-        self.width, self.steps = shape.width, max(run_steps, 1)
+    def __post_init__(self) -> None:
+        self.width, self.steps = self.shape.width, max(self.run_steps, 1)
         self.projection = nn.Sequential(
-            *(new_linear(self.width), new_linear(self.width), nn.LayerNorm(self.width, SMALLEST), nn.Dropout(dropout))
+            *(
+                new_linear(self.width),
+                new_linear(self.width),
+                nn.LayerNorm(self.width, SMALLEST),
+                nn.Dropout(self.dropout),
+            )
         )
         self.predictor = nn.Sequential(
-            *(new_linear(self.width), nn.LayerNorm(self.width, SMALLEST), nn.Dropout(dropout)),
+            *(new_linear(self.width), nn.LayerNorm(self.width, SMALLEST), nn.Dropout(self.dropout)),
             *(new_linear(self.width), nn.Tanh()),
         )
-        self.pretrained_pooler = shape.pooled
+        self.pretrained_pooler = self.shape.pooled
 
     def setup(self, encoder: Encoder) -> None:
         """Copy the encoder as loaded; fill the queue with random directions. Raises: BadSpec on a prompt."""

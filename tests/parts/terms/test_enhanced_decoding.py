@@ -121,5 +121,5 @@ def test_the_loss_is_two_cross_entropies_and_trains_the_encoder(tiny: Tiny, fami
 
 def test_an_encoder_without_a_masked_lm_head_is_refused() -> None:
     shape = Shape(8, 2, 2, mask_token=True, pooled=False, dropout=0.1, mask_id=4, vocabulary=20)
-    with pytest.raises(BadSpec, match=r"enhanced_decoding: this encoder's files have no masked-LM head; use tsdae"):
+    with pytest.raises(BadSpec, match=r"enhanced_decoding: this encoder's files have no masked-LM head"):
         EnhancedDecoding(encoder_rate=0.3, decoder_rate=0.5, inner="4x", dropout=0.1, shape=shape)

@@ -149,7 +149,7 @@ def test_weights_learn_from_the_last_pass_alone_and_no_hook_is_left(tiny: Tiny) 
     [
         (
             "l2p-csr+learnt_mask_nce(points=4)",
-            "points is 4: the embedding layer and 3 layers, of which this encoder has 2",
+            "points is 4: the embedding layer and 3 layers; this encoder has 2",
         ),
         ("l2p-csr+mask_prompt", "it reads sentences without a prompt; take +cls or +mean"),
         ("l2p-csr+multi_dropout", "multi_dropout changes how they are read; take +dropout"),
