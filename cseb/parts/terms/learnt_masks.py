@@ -77,8 +77,8 @@ class LearntMaskNCE(LossTerm):
         shape = self.shape
         if self.points > shape.layers + 1:
             raise BadSpec(
-                f"learnt_mask_nce: points is {self.points}: the embedding layer and {self.points - 1} layers; this encoder "
-                f"has {shape.layers}; take at most {shape.layers + 1}"
+                f"learnt_mask_nce: points is {self.points}: the embedding layer and {self.points - 1} layers; this "
+                f"encoder has {shape.layers}; take at most {shape.layers + 1}"
             )
         self.layers, self.width = shape.layers, shape.width
         if (backbone := meta_backbone(shape.folder)) is not None:
