@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cseb.data.nli import Row, nli_triples
-from cseb.data.places import here
+from cseb.data.places import local_path
 from cseb.errors import CsebError
-from cseb.tasks.senteval import STSB_TRAIN, read_table
+from cseb.tasks.senteval import TABLES, read_table
 
 SPLITS = ("dev", "test")
 TRIPLE = ("sent0", "sent1", "hard_neg")  # as SimCSE's release calls them
@@ -26,8 +26,8 @@ TRIPLE = ("sent0", "sent1", "hard_neg")  # as SimCSE's release calls them
 
 def rated(data_dir: Path) -> Iterator[Mapping[str, object]]:
     """The pairs of STS-B train. Raises: BadData."""
-    root = here(STSB_TRAIN.file, data_dir).parents[2]
-    (pairs,) = read_table(STSB_TRAIN, root)
+    root = local_path(TABLES["stsb-train"].file, data_dir).parents[2]
+    (pairs,) = read_table(TABLES["stsb-train"], root)
     for left, right, score in zip(pairs.left, pairs.right, pairs.gold, strict=True):
         yield {"sentence1": left, "sentence2": right, "score": score}
 
@@ -35,7 +35,7 @@ def rated(data_dir: Path) -> Iterator[Mapping[str, object]]:
 def inferences(data_dir: Path) -> Iterator[Row]:
     """Label, premise and hypothesis of every pair. Raises: BadData."""
     for split in SPLITS:
-        files = [here(f"SNLI/{column}.{split}", data_dir) for column in ("labels", "s1", "s2")]
+        files = [local_path(f"SNLI/{column}.{split}", data_dir) for column in ("labels", "s1", "s2")]
         yield from zip(*(file.read_text(encoding="utf-8").splitlines() for file in files), strict=True)
 
 

@@ -27,7 +27,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Option, preset
 from cseb.records.store import Store
-from cseb.tasks.senteval import SICK_DEV, SICK_TEST, STSB_DEV, STSB_TEST, YEARS, Rows
+from cseb.tasks.senteval import TABLES, YEARS, Rows
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts us behind its back has Ctrl-C ignored
 # A change is judged by its own faults, on a busy machine too; --hypothesis-profile=other looks for others.
@@ -198,11 +198,11 @@ def write_senteval(root: Path, distinct: int = 10**9) -> Path:
     (root / "STS/STS13-en-test/STS.gs.SMT.txt").write_text("1\n" * 750)  # lies there without its sentences
     (root / "STS/STSBenchmark").mkdir()
     (root / "SICK").mkdir()
-    for table in (STSB_DEV, STSB_TEST):
+    for table in (TABLES["stsb-dev"], TABLES["stsb-test"]):
         rows = range(table.rows)
         lines = [f'genre\tfile\tyear\t{i}\t{i % 5}.5\t"left {i % distinct}\tright {i % distinct}\n' for i in rows]
         (root / table.file).write_text("".join(lines))
-    for table, end in ((SICK_DEV, "\n"), (SICK_TEST, "\r\n")):
+    for table, end in ((TABLES["sick-dev"], "\n"), (TABLES["sick-test"], "\r\n")):
         rows = range(table.rows)
         lines = [f"{i}\tleft {i % distinct}\tright {i % distinct}\t{i % 5}.5\tNEUTRAL{end}" for i in rows]
         (root / table.file).write_bytes(f"id\tA\tB\tscore\tlabel{end}{''.join(lines)}".encode())

@@ -1,10 +1,10 @@
 """How fast are transfer tasks? All classifiers of several folds in one program against one after the other.
 
-    python benchmarks/speed/transfer.py [--reference FOLDER] [--rows 3775] [--width 768] [--problems 2] [--rounds 3]
+    python benchmarks/speed/transfer.py --reference FOLDER [--rows 3775] [--width 768] [--problems 2] [--rounds 3]
 
 The first inner folds of a nested cross-validation on embeddings that are in memory: 4 classifiers each, the settings of
-senteval-transfer@1. FOLDER holds the package `senteval` as in the SentEval folder of princeton-nlp/SimCSE; without it
-the other side is `cseb.tasks.transfer.senteval_reference`. Both sides are measured in turn; CPU time is what a busy
+senteval-transfer@1. FOLDER contains the package `senteval` as in the SentEval folder of princeton-nlp/SimCSE. Both
+sides are measured in turn; CPU time is what a busy
 machine distorts least. At the end the peak memory of a task as large as SST2, in a process of its own.
 """
 
@@ -34,8 +34,7 @@ from cseb.tasks.transfer.files import SST2, Examples
 from cseb.tasks.transfer.labelled import LabelledTexts
 from cseb.tasks.transfer.learner import Problem
 from cseb.tasks.transfer.linear import SEED, TEST, Batched
-from cseb.tasks.transfer.recipes import TEST_RECIPE
-from cseb.tasks.transfer.schemes import folds, searches
+from cseb.tasks.transfer.schemes import TEST_RECIPE, folds, searches
 
 
 def embeddings(rows: int, width: int) -> tuple[Vectors, Labels]:
@@ -45,13 +44,6 @@ def embeddings(rows: int, width: int) -> tuple[Vectors, Labels]:
     shift = rng.standard_normal(width, dtype=np.float32) * 0.04
     features = 0.25 * rng.standard_normal((rows, width), dtype=np.float32) + np.outer(labels, shift).astype(np.float32)
     return features, labels
-
-
-def one_after_the_other(x: Vectors, y: Labels, problems: list[Problem]) -> list[float]:
-    """The plain loop in `cseb.tasks.transfer.senteval_reference`."""
-    from cseb.tasks.transfer.senteval_reference import Exact
-
-    return [one.accuracy for found in Exact(TEST, x, y, 2).fit_all(problems) for one in found]
 
 
 def together(x: Vectors, y: Labels, problems: list[Problem]) -> list[float]:
@@ -107,7 +99,7 @@ def _peak(rows: int, width: int) -> float:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--reference", type=Path)
+    parser.add_argument("--reference", type=Path, required=True)
     parser.add_argument("--rows", type=int, default=3775)
     parser.add_argument("--width", type=int, default=768)
     parser.add_argument("--problems", type=int, default=2)
@@ -119,8 +111,7 @@ def main() -> None:
 
     x, y = embeddings(told.rows, told.width)
     problems = searches(TEST_RECIPE, folds(y, 10)[0][0], y)[: told.problems]
-    other = one_after_the_other if told.reference is None else reference(told.reference)
-    name = "cseb.tasks.transfer.senteval_reference" if told.reference is None else "reference"
+    other, name = reference(told.reference), "reference"
     print(
         f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {processor()}, {os.cpu_count()} cores, "
         f"load {os.getloadavg()[0]:.0f}, torch {torch.__version__}, numpy {np.__version__}"

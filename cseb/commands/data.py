@@ -64,19 +64,15 @@ def fetch(
     names: Annotated[Sequence[str] | list[str], argument("Data sets, tasks or files; senteval for the whole archive.")],
     *,
     to: Annotated[str | Path, option("Folder to copy the files into. By default they stay in the cache.")] = "",
-    source: Annotated[str | Path, option("Folder to copy from instead of downloading.", flag="--from")] = "",
 ) -> list[FileCheck]:
-    """Download files from the Hugging Face hub, or copy them from a folder, and check them."""
+    """Download files from the Hugging Face hub and check them."""
     from cseb.data import fetch as fetching
-    from cseb.data.places import existing, locate
+    from cseb.data.places import locate
     from cseb.data.verify import check
 
-    if source and not to:
-        raise BadBenchmark("`source` copies files; name the folder to copy them into with `to`")
-    chosen = _chosen(names, "")
-    mirror, target = existing(Path(source)) if source else None, _folder(to)
+    chosen, target = _chosen(names, ""), _folder(to)
     for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):
-        fetching.fetch(data, files, target, mirror)
+        fetching.fetch(data, files, target)
     every = [(data, file) for data, files in chosen.items() for file in files]
     return [check(file, locate(data, file, target)) for data, file in counted(every, "checking", len(every))]
 

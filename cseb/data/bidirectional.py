@@ -21,11 +21,11 @@ from cseb.errors import BadData
 
 PREFIX = "bidirectional:"
 SWITCH = "is_causal"
-FAMILIES = ("gpt2", "gpt_neox", "llama", "opt", "qwen3")  # for which tests look at it
+FAMILIES = ("gpt2", "gpt_neox", "llama", "opt", "qwen3")  # which tests cover
 
 
 def folder_of(folder: Path, files: Iterable[Path]) -> Path:
-    """The folder made of a decoder's. files: its tokenizer and weights. Raises: BadData if it is no such decoder."""
+    """Return the folder made of a decoder. files: its tokenizer and weights. Raises: BadData for other families."""
     config = bounded.read_object(folder / CONFIG, checkpoint.LIMIT)
     if (kind := config.get("model_type")) not in FAMILIES:
         raise BadData(

@@ -85,8 +85,8 @@ def check_config(config: dict[str, Any], name: str, trust_remote_code: bool = Fa
             raise BadData(f"{name}: {key} refers to custom code, which is not run without permission; {TRUST}")
         if key in ELSEWHERE and value:
             raise BadData(f"{name}: {key} is not supported; save the encoder as plain safetensors in float32")
-        if key in ATTENTION and any(isinstance(one, str) and "/" in one for _, one in _walk({key: value})):
-            raise BadData(f"{name}: {key} names a downloadable kernel, which is foreign code; use eager or sdpa")
+        if key in ATTENTION and any(isinstance(name, str) and "/" in name for _, name in _walk({key: value})):
+            raise BadData(f"{name}: {key} names a downloadable kernel, which is third-party code; use eager or sdpa")
         if key == CHUNKS and (type(value) is not int or value):
             raise BadData(
                 f"{name}: {key} is {str(value)[:50]}, which fits lengths it divides; 0 computes the same for all"
@@ -106,10 +106,10 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
         raise BadData(f"{shown(folder)} holds {ADAPTER}: weights of another model are needed; merge the adapter first")
     for name in SMALL:
         if (path := folder / name).exists():
-            found = bounded.read_object(path, LIMIT)
+            content = bounded.read_object(path, LIMIT)
             if name == CONFIG:
-                check_config(found, shown(path), trust_remote_code)
-            elif not trust_remote_code and any(found.get(key) for key in CODE):
+                check_config(content, shown(path), trust_remote_code)
+            elif not trust_remote_code and any(content.get(key) for key in CODE):
                 raise BadData(f"{shown(path)} refers to custom code, which is not run without permission; {TRUST}")
     for path in folder.iterdir():
         if path.name.startswith(VOCABULARIES) and path.is_file() and path.stat().st_size > LARGEST:
@@ -119,7 +119,7 @@ def _check(folder: Path, trust_remote_code: bool, _stamps: object) -> None:
 
 
 def _walk(value: object, key: str = "") -> Iterator[tuple[str, object]]:
-    """Yield every key with its value, however deep; members of a list stand under the list's key."""
+    """Yield every key with its value, however deep; members of a list have the key of the list."""
     yield key, value
     if isinstance(value, dict):
         for name, inner in value.items():
@@ -130,13 +130,9 @@ def _walk(value: object, key: str = "") -> Iterator[tuple[str, object]]:
 
 
 def stamps(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """Names, times and sizes of a folder's files: when they change, it is checked again. Raises: BadData."""
+    """Return names, times and sizes of a folder's files: when they change, it is checked again. Raises: BadData."""
     try:
-        return tuple(sorted((path.name, *_stamp(path)) for path in folder.iterdir()))
+        files = [(path.name, path.stat() if path.exists() else path.lstat()) for path in folder.iterdir()]
     except OSError as error:
         raise BadData(f"{shown(folder)} cannot be read: {error.strerror}") from None
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat() if path.exists() else path.lstat()
-    return found.st_mtime_ns, found.st_size
+    return tuple(sorted((name, status.st_mtime_ns, status.st_size) for name, status in files))

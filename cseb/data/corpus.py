@@ -22,12 +22,14 @@ _LINE_BREAK = re.compile(r"\s*\n\s*")
 class Corpus:
     """Sentences in order: a million of them take little more memory than their text.
 
-    name: what the user typed. sha256: of the kept sentences, each in UTF-8 and followed by a line feed; before them the
-    roles, where there are any. blank: how many
-    blank lines were dropped. text: the hashed bytes. starts: (N + 1,) offsets into them; sentence i ends with its line
-    feed at `starts[i + 1]`. provenance: of sentences that a language model wrote, where a file
-    beside the corpus says it. roles: of the texts that TABs join in each line, see `cseb.data.columns`; () where a
-    line is one sentence, or texts whose roles nobody has named.
+    Attributes:
+        name: As the user typed it.
+        sha256: Hash of the sentences, each in UTF-8 and followed by a line feed; before them the roles, if any.
+        blank: Number of blank lines, which were dropped.
+        text: The hashed bytes.
+        starts: (N + 1,) offsets into them; sentence i ends with its line feed at `starts[i + 1]`.
+        provenance: Of sentences that a language model wrote, from a file beside the corpus.
+        roles: Of the texts that TABs join in each line, see `cseb.data.columns`; () for plain lines.
     """
 
     name: str
@@ -42,14 +44,14 @@ class Corpus:
         return len(self.starts) - 1
 
     def __getitem__(self, index: int) -> str:
-        at = range(len(self))[index]  # counts from the end below zero, and knows where the corpus stops
-        return self.text[self.starts[at] : self.starts[at + 1] - 1].decode()
+        place = range(len(self))[index]  # checks the bounds and counts negative indices from the end
+        return self.text[self.starts[place] : self.starts[place + 1] - 1].decode()
 
     def __iter__(self) -> Iterator[str]:
         return map(self.__getitem__, range(len(self)))
 
     def columns(self) -> npt.NDArray[np.int64]:
-        """How many texts, joined by TABs, stand in each line: (N,)."""
+        """Return the number of texts that TABs join in each line: (N,)."""
         tabs = np.flatnonzero(np.frombuffer(self.text, dtype=np.uint8) == ord("\t"))
         return 1 + np.diff(np.searchsorted(tabs, self.starts))
 
@@ -74,7 +76,7 @@ class Corpus:
         return [f"{self.name}: {'; '.join(lines)}"] if lines else []
 
     def texts(self, indices: Iterable[int], wanted: Sequence[str]) -> list[str]:
-        """Return the same, and of lines with roles only the texts that are `wanted`; the first one where none is.
+        """Return the sentences at these places; of lines with roles only the texts that are `wanted`, or the first.
 
         Raises: BadData if the corpus has no such role.
         """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from cseb.data import module_folders, weights
+from cseb.data import weights
 from cseb.data.bounded import is_file
 from cseb.data.checkpoint import CONFIG, PICKLES
 from cseb.data.weights import TOKENIZER, WEIGHTS, find_encoder, matching, sha256_of
@@ -16,40 +16,45 @@ EMBEDDERS = "it may be a folder, a hub name, st:FOLDER, glove:FILE or a file of 
 
 
 def contents(named: Iterable[tuple[str, str, str]]) -> dict[str, str]:
-    """Name to sha256. named: as `Method.external_inputs` gives them, (part, option, file, folder or hub name).
+    """Return the sha256 of external inputs by name.
 
-    An encoder is brought from the hub. Translators that are no folders are known by their names alone: where all
-    translations are in the cache, nobody asks for them. A missing file is answered by the part that reads it.
-    Raises: BadData.
+    Encoders are downloaded from the hub. Translators that are no folders are identified by name only: they are not
+    needed where all translations are in the cache. A missing file is reported by the part that reads it.
+
+    Args:
+        named: (part, option, file, folder or hub name), see `Method.external_inputs`.
+
+    Raises:
+        BadData: if an encoder is not found.
     """
-    found = {}
+    hashes = {}
     for part, option, name in named:
         kind = facts(part).external[option]
         if kind == "embedder":
             try:
-                found[name] = _embedder(name)
+                hashes[name] = _embedder(name)
             except BadData as error:
                 raise BadData(f"{part}: {option}: {error}; {EMBEDDERS}") from None
         elif kind == "encoder":
             try:
-                found[name] = find_encoder(name)[1]
+                hashes[name] = find_encoder(name)[1]
             except BadData as error:
                 own = [f"+{part}({key}={value}) avoids the other model" for key, value in facts(part).own.items()]
                 raise BadData(f"{part}: {option}: {'; '.join([str(error), *own])}") from None
         elif (path := Path(name)).is_file():
-            found[name] = sha256_of([path])
+            hashes[name] = sha256_of([path])
         elif path.is_dir():
-            found[name] = sha256_of(matching(path, (CONFIG, *TOKENIZER, *WEIGHTS, *PICKLES)))
-    return found
+            hashes[name] = sha256_of(matching(path, (CONFIG, *TOKENIZER, *WEIGHTS, *PICKLES)))
+    return hashes
 
 
 def _embedder(name: str) -> str:
-    """Hash of a finished encoder: a file of vectors, a folder or a hub name. Raises: BadData."""
+    """Return the hash of a finished encoder: a file of vectors, a folder or a hub name. Raises: BadData."""
     kind, colon, rest = name.partition(":")
     if kind == "st" and colon:
-        return module_folders.sha256(module_folders.locate(rest))
+        return weights.modules_sha256(weights.locate_modules(rest))
     if is_file(path := Path(rest if kind == "glove" and colon else name)):
         return sha256_of([path])
     if is_file(path / weights.MODULES):
-        return module_folders.sha256(path)
+        return weights.modules_sha256(path)
     return find_encoder(name)[1]

@@ -20,9 +20,9 @@ PIECE = 2**16
 class _Bounded(io.RawIOBase):
     """Decompressed stream of a .gz file with a size limit. Raises: BadData while it is read."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, file: BinaryIO, largest: int) -> None:
         packed = os.fstat(file.fileno()).st_size
-        self._path, self._left = path, min(UNPACKED, max(SMALL, RATIO * packed))
+        self._path, self._left = path, min(largest, max(SMALL, RATIO * packed))
         self._file, self._unpacked = file, gzip.GzipFile(fileobj=file, mode="rb")
 
     def readable(self) -> bool:
@@ -44,9 +44,12 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-def open_unpacked(path: Path) -> io.BufferedIOBase:
-    """Return the bytes of a regular file, unpacked if its name ends in .gz. Raises: BadData, also while it is read."""
+def open_unpacked(path: Path, largest: int | None = None) -> io.BufferedIOBase:
+    """Open a regular file for reading bytes, unpacked if its name ends in .gz.
+
+    largest: Bytes that it may unpack to, UNPACKED by default. Raises: BadData, also while it is read.
+    """
     file = open_regular(path)
     if not path.name.lower().endswith(".gz"):
         return file
-    return io.BufferedReader(_Bounded(path, file), PIECE)
+    return io.BufferedReader(_Bounded(path, file, largest or UNPACKED), PIECE)

@@ -1,15 +1,15 @@
-"""Lines of a corpus that hold several texts or a document: split and checked, without torch.
+"""Lines of a corpus that contain several texts or a document: split and checked, without torch.
 
 A view maker names its check by `line_check`; it is made while a grid is planned.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
+from cseb.data.tables import number
 from cseb.errors import BadData
-from cseb.text import quantity
+from cseb.text import quantity, shortened
 
 
 def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[list[str]]:
@@ -27,14 +27,14 @@ def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[l
     wrong = [line for line, row in zip(lines, rows, strict=True) if len(row) not in allowed or not all(row)]
     if wrong:
         raise BadData(
-            f"lines that are not {needed}: {len(wrong)} of {len(lines)}, such as {_short(wrong[0])!r}; take another "
-            "corpus"
+            f"lines that are not {needed}: {len(wrong)} of {len(lines)}, such as {shortened(wrong[0], 60)!r}; take "
+            "another corpus"
         )
     return [list(column) for column in zip(*(row[: min(allowed)] for row in rows), strict=True)]
 
 
 def rated_pairs(lines: Sequence[str]) -> tuple[list[str], list[str], list[float]]:
-    """Return left texts, right texts and ratings. Raises: BadData."""
+    """Return left texts, right texts and ratings, which may have a decimal comma. Raises: BadData."""
     left, right, scores = columns(lines, (3,), "rated pairs (left TAB right TAB score)")
     return left, right, [_rating(score, line) for score, line in zip(scores, lines, strict=True)]
 
@@ -51,23 +51,16 @@ def check_documents(lines: Sequence[str], options: Mapping[str, object]) -> None
     needed = 2 * anchors * shortest
     if short := sum(len(line.split(maxsplit=needed)) < needed for line in lines):
         raise BadData(
-            f"spans are drawn from documents, one a line; {short:,} of {quantity(len(lines), 'line')} hold fewer "
+            f"spans are drawn from documents, one a line; {short:,} of {quantity(len(lines), 'line')} have fewer "
             f"than {needed} words (2 x {anchors} anchors x {shortest} tokens); take longer texts, a smaller "
             "+spans(shortest=...), or declutr-sentence for sentences"
         )
 
 
 def _rating(score: str, line: str) -> float:
-    try:
-        number = float(score)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
+    if (value := number(score)) is None:
         raise BadData(
-            f"a rated pair ends in {score[:30]!r}, which is no number: {_short(line)!r}; take a corpus of rated pairs"
+            f"a rated pair ends in {score[:30]!r}, which is no number of at most a million: "
+            f"{shortened(line, 60)!r}; take a corpus of rated pairs"
         )
-    return number
-
-
-def _short(line: str) -> str:
-    return line if len(line) <= 60 else f"{line[:57]}..."
+    return value

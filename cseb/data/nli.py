@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from cseb.data.columns import listed
 from cseb.data.files import write_whole
 from cseb.data.tables import read_table
 from cseb.errors import BadBenchmark, BadData
@@ -20,13 +21,12 @@ Row = tuple[str, str, str]  # label, premise, hypothesis
 
 
 def read_nli(path: Path) -> Iterator[Row]:
-    """Rows of a file as SNLI and MultiNLI publish them (.jsonl, .tsv, .csv, also .gz). Raises: BadData."""
+    """Yield the rows of a file as SNLI and MultiNLI publish them (.jsonl, .tsv, .csv, also .gz). Raises: BadData."""
     table = read_table(path)
     if missing := [name for name in COLUMNS if name not in table.columns]:
-        columns = ", ".join(repr(name[:40]) for name in table.columns[:20]) or "none"
         raise BadData(
             f"{path} has no column {missing[0]!r}; sentence pairs as SNLI and MultiNLI publish them have "
-            f"{', '.join(COLUMNS)}; found: {columns}"
+            f"{', '.join(COLUMNS)}; found: {listed(table.columns)}"
         )
     for line, row in zip(table.lines, zip(*map(table.column, COLUMNS), strict=True), strict=True):
         label, premise, hypothesis = row
@@ -38,10 +38,10 @@ def read_nli(path: Path) -> Iterator[Row]:
 
 
 def nli_triples(rows: Iterable[Row], seed: int) -> list[str]:
-    """Lines "premise TAB entailed TAB contradicting", one for every premise that has both, in order of appearance.
+    """Return a line "premise TAB entailed TAB contradicting" for every premise that has both, in order of appearance.
 
-    Where a premise has several of a kind the seed chooses one, whatever other premises there are. Runs of white space
-    become one blank. Source: Gao et al. 2021, table 4; which one they took is not documented.
+    The seed chooses among several hypotheses of a kind, independently of other premises. Runs of white space become
+    one blank. Source: Gao et al. 2021, table 4; which one they took is not documented.
     """
     by_premise: dict[str, dict[str, list[str]]] = {}
     for label, premise, hypothesis in rows:

@@ -1,4 +1,4 @@
-"""Which texts of tasks also stand in training sentences: word for word, or nearly so."""
+"""Texts of tasks that training sentences contain: the same, or nearly so."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How many of a task's distinct `texts` stand in the training sentences: `exact`, and `near` among the others."""
+    """How many of a task's distinct `texts` are training sentences: `exact`, and `near` among the others."""
 
     task: str
     texts: int
@@ -43,29 +43,34 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskTexts:
-    """Texts of tasks, prepared once to be looked for among any number of training sentences.
+    """Texts of tasks, indexed once to be compared with any number of training sentences.
 
     Two texts are the same if they have the same letters, digits and combining marks in the same order. They are
     near-duplicates if their sets of words have a Jaccard similarity of at least `near`. Every pair is found: sets as
     similar as that share one of their few rarest words, so only texts with such a word in common are compared.
     Source: Chaudhuri et al. 2006 (prefix filter).
 
-    tasks: name to places of its texts. texts: as the task has them. same: letters and digits to place. numbers: of
-    words, rising with the number of texts that have them. sets: numbers of the words of each text, rising. by_word:
-    rare word to the places of texts that have it.
+    Attributes:
+        near: The similarity.
+        tasks: Name to numbers of its texts.
+        texts: As the task has them.
+        by_letters: Letters and digits of a text to its number.
+        ranks: Number of each word, rising with the number of texts that have it.
+        sets: Ranks of the words of each text, rising.
+        by_word: Rank of a rare word to the numbers of texts that have it.
     """
 
     near: float
     tasks: Mapping[str, frozenset[int]]
     texts: Sequence[str]
-    same: Mapping[str, int]
-    numbers: Mapping[str, int]
+    by_letters: Mapping[str, int]
+    ranks: Mapping[str, int]
     sets: Sequence[tuple[int, ...]]
     by_word: Mapping[int, Sequence[int]]
 
     @classmethod
     def of(cls, tasks: Mapping[str, Iterable[str]], near: float = NEAR) -> TaskTexts:
-        """These tasks by name, each with its texts; texts without a letter or digit are left out.
+        """Index the texts of tasks by name; texts without a letter or digit are left out.
 
         Raises: BadBenchmark for a `near` that is not in (0, 1].
         """
@@ -73,33 +78,34 @@ class TaskTexts:
             raise BadBenchmark(
                 f"`near` is {near:g}; a similarity above 0 and at most 1 is needed, such as {NEAR}, 1 for equal words"
             )
-        texts: list[str] = []
+        first: dict[str, str] = {}  # letters to the first text that has them
+        letters: dict[str, str] = {}  # the same text in several tasks, or often in one, is split once
         split: list[frozenset[str]] = []
-        same: dict[str, int] = {}
-        places: dict[str, frozenset[int]] = {}
-        known: dict[str, int] = {}  # the same text in several tasks, or often in one, is split once
-        for name, held in counted(tasks.items(), "reading the texts of tasks", len(tasks)):
-            found = set()
-            for text in held:
-                if text not in known:
+        members: dict[str, set[str]] = {}
+        for name, texts in counted(tasks.items(), "reading the texts of tasks", len(tasks)):
+            members[name] = set(texts := list(texts))
+            for text in texts:
+                if text not in letters:
                     parts = words(text)
-                    known[text] = same.setdefault("".join(parts), len(texts)) if parts else -1
-                    if known[text] == len(texts):
-                        texts.append(text)
+                    letters[text] = "".join(parts)
+                    if parts and first.setdefault(letters[text], text) is text:
                         split.append(frozenset(parts))
-                found.add(known[text])
-            places[name] = frozenset(found - {-1})
-        counts = Counter(word for one in split for word in one)
-        numbers = {word: number for number, word in enumerate(sorted(counts, key=lambda word: (counts[word], word)))}
-        sets = [tuple(sorted(numbers[word] for word in one)) for one in split]
+        by_letters = {key: number for number, key in enumerate(first)}
+        counts = Counter(word for parts in split for word in parts)
+        ranks = {word: rank for rank, word in enumerate(sorted(counts, key=lambda word: (counts[word], word)))}
+        sets = [tuple(sorted(ranks[word] for word in parts)) for parts in split]
         by_word: dict[int, list[int]] = {}
-        for place, one in enumerate(sets):
-            for word in one[: _needed(len(one), near)]:
-                by_word.setdefault(word, []).append(place)
-        return cls(near, places, texts, same, numbers, sets, by_word)
+        for number, ranked in enumerate(sets):
+            for word in ranked[: _prefix(len(ranked), near)]:
+                by_word.setdefault(word, []).append(number)
+        numbers = {
+            name: frozenset(by_letters[letters[text]] for text in texts if letters[text])
+            for name, texts in members.items()
+        }
+        return cls(near, numbers, list(first.values()), by_letters, ranks, sets, by_word)
 
     def overlap(self, sentences: Iterable[str], examples: int = 0) -> list[Overlap]:
-        """For each task, how many of its texts stand in these sentences. examples: how many to show of each task.
+        """Count for each task its texts among these sentences, with up to so many examples.
 
         Of a sentence that is several texts joined by TABs, each counts.
         """
@@ -108,41 +114,35 @@ class TaskTexts:
         near: dict[int, str] = {}
         for line in counted(sentences, "comparing with the texts of tasks", total):
             for sentence in line.split("\t"):
-                split = words(sentence)
-                if (place := self.same.get("".join(split))) is not None:
-                    exact.setdefault(place, sentence)
-                for other in self._alike(frozenset(split), near):
-                    near[other] = sentence
+                parts = words(sentence)
+                if (number := self.by_letters.get("".join(parts))) is not None:
+                    exact.setdefault(number, sentence)
+                near |= {number: sentence for number in self._similar(frozenset(parts)) if number not in near}
         tell("")
-        return [self._counted(name, places, exact, near, examples) for name, places in self.tasks.items()]
+        return [self._counted(name, numbers, exact, near, examples) for name, numbers in self.tasks.items()]
 
-    def _alike(self, held: frozenset[str], known: Mapping[int, str]) -> Iterator[int]:
-        """Places of texts with nearly these words, but for those that are known already."""
-        own = {self.numbers[word] for word in held if word in self.numbers}
-        strangers = len(held) - len(own)  # words that no text has are the rarest
-        least, most = self.near * len(held) - ROUNDING, len(held) / self.near + ROUNDING
-        for word in sorted(own)[: max(0, _needed(len(held), self.near) - strangers)]:
-            for place in self.by_word.get(word, ()):
-                other = self.sets[place]
-                if least <= len(other) <= most and place not in known:
-                    shared = len(own.intersection(other))
-                    if shared >= self.near * (len(held) + len(other) - shared) - ROUNDING:
-                        yield place
+    def _similar(self, parts: frozenset[str]) -> Iterator[int]:
+        """Yield the numbers of texts with nearly these words, perhaps repeatedly."""
+        ranks = {self.ranks[word] for word in parts if word in self.ranks}
+        unknown = len(parts) - len(ranks)  # words that no text has are the rarest
+        least, most = self.near * len(parts) - ROUNDING, len(parts) / self.near + ROUNDING
+        for word in sorted(ranks)[: max(0, _prefix(len(parts), self.near) - unknown)]:
+            for number in self.by_word.get(word, ()):
+                other = self.sets[number]
+                if least <= len(other) <= most:
+                    shared = len(ranks.intersection(other))
+                    if shared >= self.near * (len(parts) + len(other) - shared) - ROUNDING:
+                        yield number
 
     def _counted(
-        self, name: str, places: frozenset[int], exact: Mapping[int, str], near: Mapping[int, str], examples: int
+        self, name: str, numbers: frozenset[int], exact: Mapping[int, str], near: Mapping[int, str], examples: int
     ) -> Overlap:
-        same, alike = sorted(places & exact.keys()), sorted((places & near.keys()) - exact.keys())
-        shown = [(place, found[place], found is exact) for found, at in ((exact, same), (near, alike)) for place in at]
-        return Overlap(
-            name,
-            len(places),
-            len(same),
-            len(alike),
-            tuple(Example(self.texts[place], sentence, equal) for place, sentence, equal in shown[:examples]),
-        )
+        same, similar = sorted(numbers & exact.keys()), sorted((numbers & near.keys()) - exact.keys())
+        shown = [Example(self.texts[number], exact[number], True) for number in same]
+        shown += [Example(self.texts[number], near[number], False) for number in similar]
+        return Overlap(name, len(numbers), len(same), len(similar), tuple(shown[:examples]))
 
 
-def _needed(count: int, near: float) -> int:
-    """How many of a set's words, the rarest first, a set that is as similar as `near` must share one of."""
+def _prefix(count: int, near: float) -> int:
+    """Return how many of a set's words, the rarest first, must include one of any set as similar as `near`."""
     return count - math.ceil(near * count - ROUNDING) + 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-from cseb.data.manifest import DataFile, DataSet, OnHub, data_sets, named
+from cseb.data.manifest import DataFile, DataSet, data_sets, named
 from cseb.errors import BadData
 
-ROOTS = (".", "senteval", "downstream", "data/downstream")  # where STS/, SICK/, ... may lie below --data-dir
+ROOTS = (".", "senteval", "downstream", "data/downstream")  # below a data folder, where STS/, SICK/, ... may be
 
 
 def existing(folder: Path) -> Path:
@@ -20,61 +20,54 @@ def existing(folder: Path) -> Path:
     return folder
 
 
-def below(folder: Path, data: DataSet, data_file: DataFile) -> Path | None:
-    """The file below a data folder or one of the folders in it where it is looked for; None if it is not there."""
-    paths = [folder / root / data_file.file for root in ROOTS]
-    paths += [folder / other / Path(data_file.file).name for other in data.also]
+def below(folder: Path, data: DataSet, file: DataFile) -> Path | None:
+    """Return the file below a data folder or one of the usual folders in it; None if it is not there."""
+    paths = [folder / root / file.file for root in ROOTS]
+    paths += [folder / other / Path(file.file).name for other in data.also]
     return next((path for path in paths if path.is_file()), None)
 
 
-def locate(data: DataSet, data_file: DataFile, data_dir: Path | None) -> Path | None:
-    """Where a file is read from: below `data_dir`, or without one in the caches; None if it is not there."""
+def locate(data: DataSet, file: DataFile, data_dir: Path | None) -> Path | None:
+    """Return the path of a file below `data_dir`, or without one in the caches; None if it is not there."""
     if data_dir is not None:
-        return below(data_dir, data, data_file)
-    archive = cached(data.hub) if data.hub else None
-    if archive is None or data.hub is None or not data.hub.archive:
-        return archive
-    return below(unpacked_at(archive), data, data_file)
+        return below(data_dir, data, file)
+    if data.hub is None:
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    cached = try_to_load_from_cache(data.hub.repository, data.hub.file, repo_type="dataset")
+    if not isinstance(cached, str):
+        return None
+    return below(unpacked_at(Path(cached)), data, file) if data.hub.archive else Path(cached)
 
 
-def here(name: str, data_dir: Path | None) -> Path:
-    """Return the file of this name in the manifest, as far as it is on this machine. Raises: BadData, UnknownName."""
-    found = named([name])
-    for data, files in found.items():
-        for data_file in files:
-            if (path := locate(data, data_file, data_dir)) is not None:
-                return path
-    data = next(iter(found))
-    where = f"below {data_dir}" if data_dir is not None else "in the caches, and no data folder is given"
-    raise BadData(f"{name} is not {where}; {how_to_get(data)}")
+def local_path(name: str, data_dir: Path | None) -> Path:
+    """Return the path of a file or data set of the manifest on this machine. Raises: BadData, UnknownName."""
+    selected = named([name])
+    paths = (locate(data, file, data_dir) for data, files in selected.items() for file in files)
+    if (path := next(filter(None, paths), None)) is not None:
+        return path
+    raise BadData(f"{name} is not {_where(data_dir)}; {how_to_get(next(iter(selected)))}")
 
 
 def absent(names: Iterable[str], data_dir: str) -> str:
-    """Which data sets of these tasks and files have no file here, and how to get one of them; "" if all have some.
+    """Return which data sets of these tasks and files have no file here, and how to get one; "" if all have some.
 
-    Names that the manifest does not have are passed over: a generated task, a file of the user's own.
+    Names that the manifest does not have are passed over: a generated task, a file of the user.
     """
-    folder = Path(data_dir) if data_dir else None
-    missing: dict[str, DataSet] = {}
-    for name in names:
-        for data in data_sets().values():
-            wanted = data.serves(name) or any(
-                name in (data_file.file, Path(data_file.file).name) for data_file in data.files
-            )
-            if wanted and all(locate(data, data_file, folder) is None for data_file in data.files):
-                missing[data.name] = data
-    if not missing:
-        return ""
-    where = f"below {folder}" if folder else "in the caches, and no data folder is given"
-    return f"{', '.join(missing)} {where}; {how_to_get(next(iter(missing.values())))}"
+    folder, asked = Path(data_dir) if data_dir else None, list(names)
+    missing = [
+        data
+        for data in data_sets().values()
+        if any(data.serves(name) or data.files_called(name) for name in asked)
+        and all(locate(data, file, folder) is None for file in data.files)
+    ]
+    listed = ", ".join(data.name for data in missing)
+    return f"{listed} {_where(folder)}; {how_to_get(missing[0])}" if missing else ""
 
 
-def cached(place: OnHub) -> Path | None:
-    """Return the hub's file in its cache on this machine, if it is there."""
-    from huggingface_hub import try_to_load_from_cache
-
-    found = try_to_load_from_cache(place.repository, place.file, repo_type="dataset")
-    return Path(found) if isinstance(found, str) else None
+def _where(data_dir: Path | None) -> str:
+    return f"below {data_dir}" if data_dir else "in the caches, and no data folder is given"
 
 
 def unpacked_at(archive: Path) -> Path:
@@ -83,7 +76,7 @@ def unpacked_at(archive: Path) -> Path:
 
 
 def how_to_get(data: DataSet) -> str:
-    """How to obtain missing files, for messages."""
+    """Return how to obtain missing files, for messages."""
     if data.made_by:
         return f"make it: {data.made_by}"
     if data.hub:

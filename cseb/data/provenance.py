@@ -1,4 +1,4 @@
-"""Where sentences that a language model wrote are from: a small YAML file beside the corpus, read and checked."""
+"""Provenance of sentences that a language model wrote: a small YAML file beside the corpus, read and checked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ConfigDict, StringConstraints, ValidationError
+from pydantic import BeforeValidator, ConfigDict, StringConstraints, ValidationError
 from pydantic.dataclasses import dataclass
 
 from cseb.data.bounded import is_file
@@ -17,24 +17,46 @@ from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadData, did_you_mean
 
 SUFFIX = ".provenance.yaml"
-GENERATED = "generated"  # what has been seen, as parts state it
+GENERATED = "generated"  # as parts state what they see
 UNKNOWN = "unknown"
 LONGEST = 500  # characters of a field
 NEEDED = ("generator", "date", "prompt_sha256", "licence")
+FORM = f"write {', '.join(NEEDED)} there, such as `generator: gpt-3.5-turbo`, a field a line; {UNKNOWN} is allowed"
+ALLOWED = {
+    "generator": "a name without blanks, commas and colons, such as gpt-3.5-turbo",
+    "date": f"a date such as 2023-05, or {UNKNOWN}",
+    "prompt_sha256": f"the sha256 of the prompt, 64 hexadecimal digits, or {UNKNOWN}",
+    **dict.fromkeys(("licence", "seed_sentences", "filters"), f"one line of at most {LONGEST} characters"),
+}
+
+
+def _as_text(value: object) -> object:
+    """Return the text of a date or year, which YAML reads as a date and a number."""
+    is_year = isinstance(value, int) and not isinstance(value, bool)
+    return str(value)[:10] if isinstance(value, datetime.date) or is_year else value
+
 
 Word = Annotated[str, StringConstraints(pattern=r"^[^\s,:\x00-\x1f\x7f]+$", max_length=100)]
 Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=LONGEST)]
 Hash = Annotated[str, StringConstraints(pattern=rf"^([0-9a-f]{{64}}|{UNKNOWN})$")]
-Day = Annotated[str, StringConstraints(pattern=rf"^([0-9]{{4}}(-[0-9]{{2}}(-[0-9]{{2}})?)?|{UNKNOWN})$")]
+Day = Annotated[
+    str,
+    StringConstraints(pattern=rf"^([0-9]{{4}}(-[0-9]{{2}}(-[0-9]{{2}})?)?|{UNKNOWN})$"),
+    BeforeValidator(_as_text),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=ConfigDict(extra="forbid", strict=True))
 class Provenance:
-    """Who wrote the sentences of a corpus, and from what.
+    """Origin of the sentences of a corpus.
 
-    generator: the language model, in one word. date: when it wrote, a year at least. prompt_sha256: of the prompt's
-    text. licence: of the sentences. seed_sentences: what it wrote from: "subset" where nothing but the sentences drawn,
-    "none" where from nothing, else a corpus. filters: what was left out afterwards, and by which model.
+    Attributes:
+        generator: The language model, in one word.
+        date: When it wrote them, a year at least.
+        prompt_sha256: Hash of the prompt's text.
+        licence: Of the sentences.
+        seed_sentences: What they were written from: "subset" for the sentences drawn, "none", or a corpus.
+        filters: What was left out afterwards, and by which model.
     """
 
     generator: Word
@@ -53,13 +75,13 @@ class Provenance:
 
 
 def sidecar(path: Path) -> Path:
-    """Return the file that says where a corpus is from: a.provenance.yaml for a.jsonl and a.jsonl.gz."""
+    """Return the provenance file of a corpus: a.provenance.yaml for a.jsonl and a.jsonl.gz."""
     name = re.sub(r"\.gz$", "", path.name, flags=re.IGNORECASE)
     return path.with_name(name[: len(name) - len(ending(path))] + SUFFIX)
 
 
 def provenance_of(path: Path, needed: bool = False) -> Provenance | None:
-    """What stands beside a corpus file, None where there is nothing. Raises: BadData, also for nothing if `needed`."""
+    """Return the provenance beside a corpus file, None if there is none. Raises: BadData, also if it is `needed`."""
     if not path.name:
         return None
     beside = sidecar(path)
@@ -72,40 +94,24 @@ def provenance_of(path: Path, needed: bool = False) -> Provenance | None:
 
 def read_provenance(path: Path) -> Provenance:
     """Read a file of provenance. Raises: BadData, one line that names the field."""
-    found = read_yaml(path)
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+    fields = read_yaml(path)
+    if not isinstance(fields, dict):
         raise BadData(f"{path} holds no fields; {FORM}")
-    known = list(Provenance.__dataclass_fields__)
-    if other := [key for key in found if key not in known]:
-        raise BadData(f"{path}: no field is called {other[0][:40]!r}; {did_you_mean(other[0][:40], known)}")
-    if lacking := [key for key in NEEDED if key not in found]:
+    names = list(Provenance.__dataclass_fields__)
+    if unknown := [str(name)[:40] for name in fields if name not in names]:
+        raise BadData(f"{path}: no field is called {unknown[0]!r}; {did_you_mean(unknown[0], names)}")
+    if lacking := [name for name in NEEDED if name not in fields]:
         raise BadData(f"{path}: the field {lacking[0]} is missing; {FORM}")
     try:
-        return Provenance(**{key: _plain(key, value) for key, value in found.items()})  # type: ignore[arg-type]  # checked here
+        return Provenance(**fields)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = str(first["loc"][0])
-        raise BadData(f"{path}: {field} is {str(first['input'])[:60]!r}; {ALLOWED[field]} is needed") from None
+        fault = error.errors(include_url=False)[0]
+        field = str(fault["loc"][0])
+        raise BadData(f"{path}: {field} is {str(fault['input'])[:60]!r}; {ALLOWED[field]} is needed") from None
 
 
 def seen_in(seen: Sequence[str], provenance: Provenance | None) -> tuple[str, ...]:
-    """What a method sees (`Method.data_seen`) on sentences of this provenance; an untrained one still sees nothing."""
+    """Return the data a method sees (`Method.data_seen`), given sentences of this provenance; none if untrained."""
     if provenance is None or not seen:
         return tuple(seen)
     return tuple(sorted({*seen} - {GENERATED} | {f"{GENERATED}:{provenance.generator}"}))
-
-
-ALLOWED = {
-    "generator": "a name without blanks, commas and colons, such as gpt-3.5-turbo",
-    "date": f"a date such as 2023-05, or {UNKNOWN}",
-    "prompt_sha256": f"the sha256 of the prompt, 64 hexadecimal digits, or {UNKNOWN}",
-    **dict.fromkeys(("licence", "seed_sentences", "filters"), f"one line of at most {LONGEST} characters"),
-}
-FORM = f"write {', '.join(NEEDED)} there, such as `generator: gpt-3.5-turbo`, a field a line; {UNKNOWN} is allowed"
-
-
-def _plain(field: str, value: object) -> object:
-    """YAML reads a date as a date and a year as a number."""
-    if field == "date" and isinstance(value, datetime.date):
-        return value.isoformat()[:10]
-    return str(value) if field == "date" and isinstance(value, int) and not isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""`static:SOURCE`: a table of token vectors as the folder of an encoder, made once and kept in the user's cache.
+"""`static:SOURCE`: a table of token vectors as the folder of an encoder, made once in the user's cache.
 
 SOURCE, in the order in which it is tried:
 
@@ -8,7 +8,7 @@ SOURCE, in the order in which it is tried:
 - `ENCODER`, a folder or a hub name: the table of a model2vec or StaticEmbedding folder, or the word embeddings of any
   other encoder, without its layers.
 
-What is written are `model.safetensors` with the one tensor `embedding.weight` (V, D), the tokenizer without special
+The folder contains `model.safetensors` with the tensor `embedding.weight` (V, D), the tokenizer without special
 tokens, and a configuration that `cseb.encoder.static_embedding` reads. Formats: model2vec, persistence.py;
 sentence-transformers, StaticEmbedding.
 """
@@ -58,7 +58,7 @@ Locate = Callable[[str], Path]  # the folder of an encoder by its name
 
 
 def folder_of(source: str, locate: Locate) -> Path:
-    """Return the folder made of SOURCE, see above. locate: finds the folder of another encoder. Raises: BadData."""
+    """Return the folder made from SOURCE. locate: finds the folder of another encoder. Raises: BadData."""
     table, tokenizer = _read(source, locate)
     digest = hashlib.sha256(f"{FORMAT} {table.shape}".encode())
     digest.update(table.data)
@@ -91,14 +91,14 @@ def _read(source: str, locate: Locate) -> tuple[Table, dict[str, Any]]:
 
 
 def _words(name: str) -> tuple[Table, dict[str, Any]]:
-    """Word vectors; only words that the rule of the tokenizer can give are kept, and an unknown one is the zero row."""
+    """Return word vectors of the words that the tokenizer can give; an unknown word has the zero vector."""
 
     def reachable(word: str) -> bool:
         return word == word.lower() and regex.fullmatch(WORD, word) is not None and word != UNKNOWN
 
     if name in packaged_vectors.PACKAGES and not bounded.is_file(name):
-        every, vectors = packaged_vectors.table(name)
-        rows = {word: row for row, word in reversed(list(enumerate(every))) if reachable(word)}
+        listed, vectors = packaged_vectors.table(name)
+        rows = {word: row for row, word in reversed(list(enumerate(listed))) if reachable(word)}
         words, table = list(rows), vectors[list(rows.values())]
     else:
         words, table = word_vector_files.table(Path(name), reachable)
@@ -119,10 +119,10 @@ def _folder(folder: Path) -> tuple[Table, dict[str, Any]]:
     """Return the table of a folder of any of three kinds."""
     place = next((folder / below for below in BELOW if (folder / below / WHOLE).is_file()), folder)
     for file in checkpoint.weight_files(place):
-        held = tensors.stored(file)
-        if name := next((one for one in TABLES if one in held), ""):
-            return _folded(file, name), _tokenizer(place)
-        if name := next((one for one in held if one.endswith(WORD_EMBEDDINGS)), ""):
+        names = tensors.stored(file)
+        if name := next((name for name in TABLES if name in names), ""):
+            return _weighted(file, name), _tokenizer(place)
+        if name := next((name for name in names if name.endswith(WORD_EMBEDDINGS)), ""):
             return _matrix(file, name), _tokenizer(place)
     raise BadData(
         f"{bounded.shown(folder)} holds no table of token vectors: no tensor of it is called {', '.join(TABLES)} or "
@@ -130,15 +130,15 @@ def _folder(folder: Path) -> tuple[Table, dict[str, Any]]:
     )
 
 
-def _folded(file: Path, name: str) -> Table:
-    """The table, with model2vec's mapping of tokens to rows and its weights of tokens, where the file has them."""
-    held, table = tensors.stored(file), _matrix(file, name)
-    if "mapping" in held:
+def _weighted(file: Path, name: str) -> Table:
+    """Return the table after model2vec's mapping of tokens to rows and weights of tokens, where the file has them."""
+    names, table = tensors.stored(file), _matrix(file, name)
+    if "mapping" in names:
         rows = tensors.read(file, "mapping").astype(np.int64)
         if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= len(table):
             raise BadData(f"{bounded.shown(file)}: mapping names rows that its table of {len(table)} rows lacks")
         table = table[rows]
-    if "weights" in held:
+    if "weights" in names:
         weights = tensors.read(file, "weights").astype(np.float32)
         if weights.shape != (len(table),):
             raise BadData(f"{bounded.shown(file)}: {weights.shape} weights for a table of {len(table)} tokens")
@@ -148,30 +148,33 @@ def _folded(file: Path, name: str) -> Table:
 
 def _matrix(file: Path, name: str) -> Table:
     tensors.check_finite(file)
-    found = tensors.read(file, name)
-    if found.ndim != 2 or 0 in found.shape:
-        raise BadData(f"{bounded.shown(file)}: {name} has the shape {found.shape}; (tokens, width) is needed")
-    return found.astype(np.float32)
+    matrix = tensors.read(file, name)
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise BadData(f"{bounded.shown(file)}: {name} has the shape {matrix.shape}; (tokens, width) is needed")
+    return matrix.astype(np.float32)
 
 
 def _tokenizer(folder: Path) -> dict[str, Any]:
-    """tokenizer.json as it is, but without special tokens around a sentence, cutting and padding. Raises: BadData."""
+    """Return tokenizer.json without special tokens around a sentence, truncation and padding. Raises: BadData."""
     if not (folder / TOKENIZER).is_file():
         raise BadData(
             f"{bounded.shown(folder)} has no {TOKENIZER}; save one there: "
             "AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
         )
-    found = bounded.read_object(folder / TOKENIZER, checkpoint.LARGEST)
-    return found | {"post_processor": None, "truncation": None, "padding": None}
+    return bounded.read_object(folder / TOKENIZER, checkpoint.LARGEST) | {
+        "post_processor": None,
+        "truncation": None,
+        "padding": None,
+    }
 
 
 def _rows(tokenizer: dict[str, Any]) -> int:
-    """How many rows a table over this tokenizer needs. Raises: BadData."""
+    """Return how many rows a table over this tokenizer needs. Raises: BadData."""
     model = tokenizer.get("model")
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     ids: list[Any] = list(vocabulary.values()) if isinstance(vocabulary, dict) else [*range(len(vocabulary or ()))]
-    ids += [one.get("id") for one in tokenizer.get("added_tokens") or () if isinstance(one, dict)]
-    if not ids or not all(type(one) is int and 0 <= one < checkpoint.LARGEST for one in ids):
+    ids += [token.get("id") for token in tokenizer.get("added_tokens") or () if isinstance(token, dict)]
+    if not ids or not all(type(number) is int and 0 <= number < checkpoint.LARGEST for number in ids):
         raise BadData(f"{TOKENIZER} lists no tokens with ids, so a table over it has no size")
     return int(max(ids)) + 1
 
@@ -190,8 +193,8 @@ def _write(folder: Path, table: Table, tokenizer: dict[str, Any]) -> None:
     try:
         with whole_folder(folder) as part:
             save_file({"embedding.weight": table}, part / WHOLE, metadata={"format": "pt"})
-            for name, held in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
-                (part / name).write_text(json.dumps(held, ensure_ascii=False, sort_keys=True), encoding="utf-8")
+            for name, content in ((CONFIG, config), (TOKENIZER, tokenizer), ("tokenizer_config.json", settings)):
+                (part / name).write_text(json.dumps(content, ensure_ascii=False, sort_keys=True), encoding="utf-8")
     except OSError as error:
         raise BadData(
             f"the table {folder} cannot be written: {error.strerror}; XDG_CACHE_HOME names another place"

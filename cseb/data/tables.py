@@ -1,33 +1,32 @@
-"""Files with several columns, by the ending of their name: .csv, .tsv, .jsonl or .json, each also .gz."""
+"""Files with several columns: every format of `cseb.data.readers` but plain text."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable
+import re
 from dataclasses import dataclass
-from io import BufferedIOBase
 from pathlib import Path
 
-from cseb.data.readers import cells, ending, listed_objects, objects, opened
+from cseb.data.readers import READERS, read_rows
 from cseb.errors import BadData
 from cseb.text import HALVES
 
-ENDINGS = (".csv", ".tsv", ".jsonl", ".json")
+ENDINGS = tuple(READERS)[1:]
 HINT = f"a task file ends in {', '.join(ENDINGS)}, with or without .gz"
 
-Row = tuple[object, ...]  # text, or what JSON has: numbers, lists, None
+LARGEST = 1e6  # rating or judgement; sums of squares of larger ones may overflow
+DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Columns, rows without the blank ones, and the line (in .json the place, from 1) on which each row ends.
+    """Columns, rows without the blank ones, and the line (or the place, from 1) of each row.
 
     The first row of .csv and .tsv names the columns; `headless` undoes that.
     """
 
     path: Path
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[tuple[object, ...], ...]
     lines: tuple[int, ...]
 
     def headless(self) -> Table:
@@ -42,33 +41,29 @@ class Table:
 
 
 def read_table(path: Path) -> Table:
-    """Return all columns of a file. In JSON the first row says which there are, and others may leave some out.
+    """Return all columns of a file. In JSON the first object says which there are. Raises: BadData."""
+    columns: list[str] = []
 
-    Raises: BadData.
-    """
-    if ending(path) not in ENDINGS and not path.is_dir():
-        raise BadData(f"{path} is not a readable task file: {HINT}")
-    with opened(path, HINT) as file:
-        if ending(path) in (".csv", ".tsv"):
-            return _delimited(file, path)
-        return _named(path, (listed_objects if ending(path) == ".json" else objects)(file, str(path)))
+    def every(header: list[str]) -> list[str]:
+        columns.extend(header)
+        return header
 
-
-def _delimited(file: BufferedIOBase, path: Path) -> Table:
-    if ending(path) == ".tsv":
-        rows = cells(file, str(path), delimiter="\t", quoting=csv.QUOTE_NONE)
-    else:
-        rows = cells(file, str(path), delimiter=",", quoting=csv.QUOTE_MINIMAL)
-    header = tuple(cell.strip() for cell in next(rows, (0, []))[1])
-    held = [(line, tuple(row)) for line, row in rows if any(cell.strip() for cell in row)]
-    return Table(path, header, tuple(row for _, row in held), tuple(line for line, _ in held))
-
-
-def _named(path: Path, found: Iterable[tuple[int, dict[str, object] | None]]) -> Table:
-    held = [(line, row) for line, row in found if row is not None]
-    for line, row in held:
-        if any(isinstance(text, str) and HALVES.search(text) for text in (*row, *row.values())):
+    rows, lines = [], []
+    for line, row in read_rows(path, every, ENDINGS, HINT):
+        if any(isinstance(text, str) and HALVES.search(text) for text in (*columns, *row)):
             raise BadData(f"{path}, line {line} holds an unpaired surrogate, which is not valid Unicode text")
-    columns = tuple(held[0][1]) if held else ()
-    rows = tuple(tuple(row.get(name) for name in columns) for _, row in held)
-    return Table(path, columns, rows, tuple(line for line, _ in held))
+        if any(not isinstance(cell, str) or cell.strip() for cell in row):
+            rows.append(tuple(row))
+            lines.append(line)
+    return Table(path, tuple(columns), tuple(rows), tuple(lines))
+
+
+def number(cell: object) -> float | None:
+    """Return a number of at most a million, None for anything else; True is 1, False 0, and the text 3,5 is 3.5."""
+    if isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell):
+        cell = cell.replace(",", ".")
+    try:
+        value = float(cell) if isinstance(cell, str | int | float) else float("nan")
+    except (ValueError, OverflowError):  # no number, or one with hundreds of digits
+        return None
+    return value if abs(value) <= LARGEST else None

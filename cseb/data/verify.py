@@ -1,4 +1,4 @@
-"""Verify a data file: rows, labels and hash, and a description of what is wrong."""
+"""Check a data file against the manifest: rows and hash."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import csv
 import hashlib
 import io
 import re
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,8 +13,6 @@ from typing import Literal
 from cseb.data.manifest import DataFile
 from cseb.data.readers import LONGEST_FIELD
 from cseb.text import quantity
-
-BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,81 +27,41 @@ class FileCheck:
     sha256: str = ""
 
 
-def check(one: DataFile, path: Path | None) -> FileCheck:
+def check(file: DataFile, path: Path | None) -> FileCheck:
     """Compare the file at `path`, if any, with the manifest."""
+    expected = quantity(file.rows, "row")
     if path is None:
-        return FileCheck(one, None, "missing", f"{quantity(one.rows, 'row')} expected")
+        return FileCheck(file, None, "missing", f"{expected} expected")
     try:
         content = path.read_bytes()
     except OSError as error:
-        return FileCheck(one, path, "wrong", f"cannot be read: {error.strerror}")
-    sha256 = hashlib.sha256(content).hexdigest()
-    if sha256 == one.sha256:
-        return FileCheck(one, path, "ok", f"{quantity(one.rows, 'row')}", one.rows, sha256)
-    rows = count(one, content)
-    if fault := _fault(one, content, rows):
-        return FileCheck(one, path, "wrong", fault, rows, sha256)
-    if not one.sha256:
-        return FileCheck(
-            one, path, "ok", f"{quantity(rows, 'row')}, hash {sha256[:12]} (none in the manifest)", rows, sha256
-        )
-    hashes = f"sha256 {sha256[:12]}, expected {one.sha256[:12]}"
-    message = f"{quantity(rows, 'row')} as expected, but {_difference(one, content)}; {hashes}"
-    return FileCheck(one, path, "wrong", message, rows, sha256)
+        return FileCheck(file, path, "wrong", f"cannot be read: {error.strerror}")
+    rows, sha256 = count(file, content), hashlib.sha256(content).hexdigest()
+    broken = [
+        copy.means for copy in file.broken if copy.rows == rows or any(sign.encode() in content for sign in copy.holds)
+    ]
+    ok = sha256 == file.sha256 or not (file.sha256 or broken or rows != file.rows)
+    if rows == -1:
+        message = f"not a valid {file.format} file; {expected} expected"
+    elif rows != file.rows:
+        message = ": ".join([f"{quantity(rows, 'row')}, {file.rows:,} expected", *broken[:1]])
+    elif ok:
+        message = expected if file.sha256 else f"{expected}, hash {sha256[:12]} (none in the manifest)"
+    else:
+        known = broken[0] if broken else "another text, label, line end or byte order mark"
+        message = f"{expected} as expected, but {known}; sha256 {sha256[:12]}, expected {file.sha256[:12]}"
+    return FileCheck(file, path, "ok" if ok else "wrong", message, rows, sha256)
 
 
-def count(one: DataFile, content: bytes) -> int:
-    """Rows of the file as its format has them, blank ones included; -1 if it is not of that format."""
-    if one.format == "xml":
-        return len(re.findall(rb"<%s[\s>]" % one.element.encode(), content, re.IGNORECASE))
-    if one.format == "csv":
+def count(file: DataFile, content: bytes) -> int:
+    """Return the number of rows of a file in its format, blank ones included; -1 if it is not of that format."""
+    if file.format == "xml":
+        return len(re.findall(rb"<%s[\s>]" % file.element.encode(), content, re.IGNORECASE))
+    if file.format == "csv":
         csv.field_size_limit(LONGEST_FIELD)
-        text = content.decode("utf-8-sig", "replace")
+        text = io.StringIO(content.decode("utf-8-sig", "replace"), newline="")
         try:
-            return max(0, sum(1 for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row) - one.header)
+            return max(0, sum(1 for row in csv.reader(text, strict=True) if row) - file.header)
         except csv.Error:
             return -1
-    return max(0, len(_lines(content)) - one.header)
-
-
-def _lines(content: bytes) -> list[bytes]:
-    lines = content.split(b"\n")
-    return lines if lines[-1] else lines[:-1]
-
-
-def _fault(one: DataFile, content: bytes, rows: int) -> str:
-    """Why the file is unusable, "" if its rows are right and nothing is known against it."""
-    known = [each.means for each in one.broken if each.rows == rows or any(c.encode() in content for c in each.holds)]
-    if rows == -1:
-        return f"not a valid {one.format} file; {quantity(one.rows, 'row')} expected"
-    if rows != one.rows:
-        return f"{quantity(rows, 'row')}, {one.rows:,} expected{': ' + known[0] if known else ''}"
-    return f"{quantity(rows, 'row')} as expected, but {known[0]}" if known else ""
-
-
-def _difference(one: DataFile, content: bytes) -> str:
-    """How a file with the right number of rows may differ, as far as that can be told without the original."""
-    bare = content.removeprefix(BOM)
-    lf = bare.replace(b"\r\n", b"\n")
-    ends = {lf, lf.replace(b"\n", b"\r\n")}
-    variants = {
-        mark + text.rstrip(b"\r\n") + end for text in ends for mark in (b"", BOM) for end in (b"", b"\n", b"\r\n")
-    }
-    if any(hashlib.sha256(text).hexdigest() == one.sha256 for text in variants):
-        return "other line ends or a byte order mark; the text is the same"
-    if one.label_at is not None and (found := labels(one, content)) != dict(one.labels):
-        return f"other labels: {_shown(found)}, expected {_shown(one.labels)}"
-    if one.rated is not None and (found_rated := sum(bool(line.strip()) for line in _lines(content))) != one.rated:
-        return f"{quantity(found_rated, 'rating')}, expected {one.rated:,}"
-    return "other text: another tokenisation, order or edition"
-
-
-def labels(one: DataFile, content: bytes) -> dict[str, int]:
-    """How many rows have which label; a row without that column counts under ""."""
-    at = one.label_at or 0
-    rows = (line.decode("latin-1").split(one.separator) for line in _lines(content.removeprefix(BOM))[one.header :])
-    return dict(Counter(cells[at].strip() if at < len(cells) else "" for cells in rows))
-
-
-def _shown(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{label or 'none'} {number}" for label, number in sorted(counts.items())[:8])
+    return max(0, len(content.removesuffix(b"\n").split(b"\n")) - file.header) if content else 0

@@ -1,4 +1,4 @@
-"""Locate an encoder's files and hash them for its identity. Loads no weights, needs no torch."""
+"""Locate the files of an encoder or a sentence-transformers folder and hash them. Loads no weights, needs no torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
-from cseb.data import bidirectional, checkpoint, static_tables
+from cseb.data import bidirectional, bounded, checkpoint, static_tables
 from cseb.data.checkpoint import CONFIG
 from cseb.data.shipped import ENCODERS
 from cseb.errors import BadData, first_line
@@ -19,6 +19,7 @@ TOKENIZER = (
     *("spiece.model", "sentencepiece*.model"),
 )
 MODULES = "modules.json"  # which sentence-transformers writes beside an encoder that it has saved
+MODULE_FILES = (".json", ".safetensors", ".txt", ".model", ".py")  # endings that sentence-transformers reads
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?(@[\w./-]{1,200})?", re.ASCII)
 FILE_ENDINGS = (".npz", ".npy", ".txt", ".json", ".safetensors", ".zip")  # of a name that means a file
@@ -43,12 +44,18 @@ def find_encoder(name: str) -> tuple[Path, str]:
 
 
 def encoder_sha256(folder: Path, name: str) -> str:
-    """Of what decides the vectors. Raises: BadData."""
-    return sha256_of(_files(folder, name))
+    """Return the hash of the files that decide the vectors, by name. Raises: BadData on a folder that is no encoder."""
+    if not (folder / CONFIG).is_file():
+        raise BadData(f"encoder {name!r}: {folder} has no {CONFIG}; give the folder that `save_pretrained` wrote")
+    try:
+        checkpoint.weight_files(folder)
+    except BadData as error:
+        raise BadData(f"encoder {name!r}: {error}") from None
+    return sha256_of(matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS)))
 
 
 def locate(name: str) -> Path:
-    """The folder of an encoder, downloaded from the hub or made if necessary; weights are not read. Raises: BadData."""
+    """Return the folder of an encoder, downloaded or made if necessary; weights are not read. Raises: BadData."""
     if name.startswith(static_tables.PREFIX):
         return static_tables.folder_of(name.removeprefix(static_tables.PREFIX), locate)
     if name.startswith(bidirectional.PREFIX):
@@ -58,69 +65,69 @@ def locate(name: str) -> Path:
         if not (folder := ENCODERS[name].folder).is_dir():
             raise BadData(f"encoder {name!r} should come with cseb, and {folder} is not there; install cseb again")
         return folder
-    try:
-        if name and Path(name).is_dir():
-            return Path(name).resolve()
-        is_file = Path(name).is_file()
-    except OSError:  # such as a name longer than any file system takes
-        is_file = False
-    if is_file:
+    if name and bounded.is_dir(name):
+        return Path(name).resolve()
+    if bounded.is_file(name):
         raise BadData(f"encoder {name!r} is a file; give the folder that holds {CONFIG}, tokenizer and safetensors")
-    names = ", ".join(ENCODERS)
+    shipped = ", ".join(ENCODERS)
     if not HUB_NAME.fullmatch(name) or ".." in name or name.lower().endswith(FILE_ENDINGS):
         raise BadData(
-            f"encoder {name[:100]!r}: no such folder; give one, or one of {names}, or a hub name such as "
+            f"encoder {name[:100]!r}: no such folder; give one, or one of {shipped}, or a hub name such as "
             "bert-base-uncased"
         )
-    return _download(name)
+    return _download(name, (CONFIG, MODULES, *TOKENIZER, *WEIGHTS))
+
+
+def locate_modules(name: str) -> Path:
+    """Return a folder of sentence-transformers, downloaded if necessary. Raises: BadData."""
+    if bounded.is_dir(name):
+        return Path(name).resolve()
+    if not HUB_NAME.fullmatch(name):
+        raise BadData(f"{name[:100]}: no such folder")
+    return _download(name, tuple(f"*{suffix}" for suffix in MODULE_FILES))
+
+
+def modules_sha256(folder: Path) -> str:
+    """Return the hash of names, lengths and bytes of all files that sentence-transformers may read."""
+    total = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in MODULE_FILES):
+        total.update(f"{path.relative_to(folder).as_posix()}\0{path.stat().st_size}\0".encode())
+        with path.open("rb") as stream:
+            total.update(hashlib.file_digest(stream, "sha256").digest())
+    return total.hexdigest()
 
 
 @lru_cache(maxsize=16)  # the hub is asked once, and all jobs of a process read the same revision
-def _download(name: str) -> Path:
+def _download(name: str, patterns: tuple[str, ...]) -> Path:
     """Return a hub snapshot, from the local cache when HF_HUB_OFFLINE is set or the files are there already."""
     from huggingface_hub import snapshot_download
 
     repository, _, revision = name.partition("@")
-    names = ", ".join(ENCODERS)
     try:
-        folder = snapshot_download(
-            repository, revision=revision or None, allow_patterns=[CONFIG, MODULES, *TOKENIZER, *WEIGHTS]
-        )
+        return Path(snapshot_download(repository, revision=revision or None, allow_patterns=list(patterns)))
     except Exception as error:  # the hub client raises a dozen kinds, its HTTP library more; all mean "not here"
         raise BadData(
             f"encoder {name!r}: no such folder, and downloading it from the hub failed ({first_line(error)}). Without "
             f"network, put {CONFIG}, the tokenizer files and *.safetensors into a folder and give its path, or use "
-            f"{names}, which come with cseb"
+            f"{', '.join(ENCODERS)}, which come with cseb"
         ) from error
-    return Path(folder)
-
-
-def _files(folder: Path, name: str) -> list[Path]:
-    """Files that decide the vectors, sorted by name. Raises: BadData on a folder that is no encoder."""
-    if not (folder / CONFIG).is_file():
-        raise BadData(f"encoder {name!r}: {folder} has no {CONFIG}; give the folder that `save_pretrained` wrote")
-    try:
-        checkpoint.weight_files(folder)
-    except BadData as error:
-        raise BadData(f"encoder {name!r}: {error}") from None
-    return matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS))
 
 
 def matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
-    """Files of a folder that match one of the patterns, by name."""
-    found = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
-    return sorted(found, key=lambda path: path.name)
+    """Return the files of a folder that match one of the patterns, by name."""
+    files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
+    return sorted(files, key=lambda path: path.name)
 
 
 def sha256_of(files: Iterable[Path]) -> str:
-    """Of names, lengths and bytes; read again only when a file's time, size or place has changed. Raises: BadData."""
+    """Return the hash of names, lengths and bytes; files are read again if they have changed. Raises: BadData."""
     return _sha256(tuple((path, _stamp(path)) for path in files))
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
     with _readable(path):
-        found = path.stat()
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        status = path.stat()
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 @lru_cache(maxsize=64)

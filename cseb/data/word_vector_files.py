@@ -1,9 +1,7 @@
-"""Files of word vectors as GloVe and word2vec write text: a word and its numbers a line, perhaps gzipped."""
+"""Files of word vectors in the text format of GloVe and word2vec: a word and its numbers a line, perhaps gzipped."""
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -13,43 +11,39 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from cseb.data.bounded import open_regular
+from cseb.data.gzip_files import open_unpacked
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 
 WIDEST = 16_384  # numbers a word
 LONGEST = 1 << 20  # bytes a line
 LARGEST = 1e15  # beyond, sums of squares leave the range of 32-bit numbers
-PACKED = 50  # times that a gzipped file may grow; vectors as text shrink to a third or a half
+UNPACKED = 1 << 36  # bytes of an unpacked file
 
 Vectors = npt.NDArray[np.float32]
 
 
-def look_up(path: Path, width: int, wanted: set[str]) -> dict[str, Vectors]:
-    """Vectors (D,) of those of these words that a file has, in one pass; of a word that stands there twice the first.
+def read_vectors(path: Path, width: int, keep: Callable[[str], bool]) -> dict[str, Vectors]:
+    """Return the vectors (D,) of the words that `keep` accepts, in the order of the file; of equal words the first.
 
     Raises: BadData.
     """
-    return _chosen(path, width, wanted.__contains__)
+    vectors: dict[str, Vectors] = {}
+    for number, line in _lines(path):
+        word, _, numbers = line.partition(" ")
+        if keep(word) and word not in vectors:
+            vectors[word] = _vector(path, number, numbers, width)
+    return vectors
 
 
 def table(path: Path, keep: Callable[[str], bool]) -> tuple[list[str], Vectors]:
-    """Return the words of a file that `keep` says and their vectors (N, D), in its order. Raises: BadData."""
-    found = _chosen(path, width := width_of(path), keep)
-    return list(found), np.stack(list(found.values())) if found else np.zeros((0, width), dtype=np.float32)
-
-
-def _chosen(path: Path, width: int, keep: Callable[[str], bool]) -> dict[str, Vectors]:
-    found: dict[str, Vectors] = {}
-    for number, line in _lines(path):
-        word, _, numbers = line.partition(" ")
-        if keep(word) and word not in found:
-            found[word] = _vector(path, number, numbers, width)
-    return found
+    """Return the words that `keep` accepts and their vectors (N, D), in the order of the file. Raises: BadData."""
+    vectors = read_vectors(path, width := width_of(path), keep)
+    return list(vectors), np.array(list(vectors.values()), dtype=np.float32).reshape(-1, width)
 
 
 def width_of(path: Path) -> int:
-    """How many numbers stand behind the first word. Raises: BadData if none do."""
+    """Return how many numbers are behind the first word. Raises: BadData if none are."""
     number, line = next(_lines(path), (1, ""))
     width = len(line.split()) - 1
     if width < 2:
@@ -63,21 +57,14 @@ def width_of(path: Path) -> int:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers; word2vec's first line, the counts of words and columns, is left out."""
+    """Yield lines with their numbers, without word2vec's first line, the counts of words and columns."""
     try:
-        with open_regular(path) as file:
-            packed = path.suffix == ".gz"
-            stream = gzip.GzipFile(fileobj=file) if packed else file
-            most = PACKED * max(os.fstat(file.fileno()).st_size, LONGEST)
+        with open_unpacked(path, UNPACKED) as file:
             for number in count(1):
-                raw = stream.readline(LONGEST + 1)
-                if not raw:
-                    break
-                most -= len(raw) * packed
+                if not (raw := file.readline(LONGEST + 1)):
+                    return
                 if len(raw) > LONGEST:
                     raise BadData(f"word vectors {path}: line {number} is longer than {LONGEST:,} bytes")
-                if most < 0:
-                    raise BadData(f"word vectors {path}: it decompresses to more than {PACKED} times its size")
                 line = raw.decode("utf-8", errors="replace").rstrip()
                 if line and not (number == 1 and re.fullmatch(r"\d+ \d+", line)):
                     yield number, line
@@ -87,12 +74,12 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _vector(path: Path, number: int, text: str, width: int) -> Vectors:
     try:
-        found = np.array(text.split(), dtype=np.float64)
+        vector = np.array(text.split(), dtype=np.float64)
     except ValueError:
-        found = np.zeros(0, dtype=np.float64)
-    if len(found) != width or not (np.abs(found) <= LARGEST).all():
+        vector = np.zeros(0, dtype=np.float64)
+    if len(vector) != width or not (np.abs(vector) <= LARGEST).all():
         raise BadData(
             f"word vectors {path}: line {number} is not a word and {quantity(width, 'finite number')} of at most "
             f"{LARGEST:g}"
         )
-    return found.astype(np.float32)
+    return vector.astype(np.float32)

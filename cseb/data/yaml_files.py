@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from cseb.data.bounded import DEPTH, open_regular, shown
-from cseb.errors import BadData, first_line
+from cseb.data.bounded import DEPTH, read_bytes, shown
+from cseb.errors import BadData
 
 LONGEST = 1 << 17  # bytes; a benchmark has some two thousand
 NODES = 20_000  # keys, values and lists, each counted as often as aliases and merges repeat it
@@ -15,11 +15,8 @@ DIGITS = 100  # of a number
 
 
 def read_yaml(path: Path) -> object:
-    """What a YAML file holds: mappings, lists, texts, numbers. Raises: BadData."""
-    with open_regular(path) as file:
-        content = file.read(LONGEST + 1)
-    if len(content) > LONGEST:
-        raise BadData(f"{shown(path)}: more than {LONGEST:,} bytes, too large for a configuration file")
+    """Return the content of a YAML file: mappings, lists, texts, numbers. Raises: BadData."""
+    content = read_bytes(path, LONGEST)
     try:
         loader = yaml.SafeLoader(content.decode())
         try:
@@ -27,33 +24,30 @@ def read_yaml(path: Path) -> object:
             if node is None:
                 return None
             _count(node, 0, {})
-            found: object = loader.construct_document(node)
-            return found
+            value: object = loader.construct_document(node)
+            return value
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, RecursionError, OverflowError, TypeError, AttributeError) as error:
-        text = "brackets inside brackets" if isinstance(error, RecursionError) else _said(error)
+        text = " ".join(str(error).split())[:200] or type(error).__name__
+        text = "brackets inside brackets" if isinstance(error, RecursionError) else text
         raise BadData(f"{shown(path)}: not readable as YAML: {text}") from None
 
 
-def _said(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or first_line(error)
-
-
-def _count(node: yaml.Node, depth: int, known: dict[int, int]) -> int:
-    """How many nodes stand here once aliases are followed, each alias counted in full. Raises: ValueError."""
+def _count(node: yaml.Node, depth: int, totals: dict[int, int]) -> int:
+    """Return the number of nodes once aliases are followed, each alias counted in full. Raises: ValueError."""
     if depth > DEPTH:
         raise ValueError(f"more than {DEPTH} levels deep, or an alias that contains itself")
     if isinstance(node, yaml.ScalarNode):
         if node.tag.endswith((":int", ":float")) and len(node.value) > DIGITS:
             raise ValueError(f"a number of {len(node.value)} digits")
         return 1
-    if id(node) not in known:
+    if id(node) not in totals:
         parts = [part for pair in node.value for part in (pair if isinstance(pair, tuple) else (pair,))]
         total = 1
         for part in parts:
-            total += _count(part, depth + 1, known)
+            total += _count(part, depth + 1, totals)
             if total > NODES:
                 raise ValueError(f"aliases and merges expand to more than {NODES:,} values")
-        known[id(node)] = total
-    return known[id(node)]
+        totals[id(node)] = total
+    return totals[id(node)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cseb.data import bounded, module_folders, weights
+from cseb.data import bounded, weights
 from cseb.embedders import module_checks
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
@@ -26,7 +26,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     """Return the embedder of a folder with modules.json, or of a hub name. Raises: BadData."""
     if how.pooler:
         raise BadSpec(f"st:{name} is pooled by its own modules, so `pooler` {how.pooler} does not apply; leave out st:")
-    folder = module_folders.locate(name)
+    folder = weights.locate_modules(name)
     if not (folder / weights.MODULES).is_file():
         raise BadData(
             f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give `pooler`"
@@ -36,7 +36,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     options = f"modules={kinds!r}, normalised={'Normalize' in kinds}, prompt={prompt!r}"
     dtype = "" if how.dtype == "fp32" else f", dtype={how.dtype!r}"
     return Embedder(
-        source=Source(name=name, sha256=module_folders.sha256(folder)),
+        source=Source(name=name, sha256=weights.modules_sha256(folder)),
         method="its own modules",
         resolved=f"sentence_transformers({options}{dtype})@1",
         open=lambda: _load(folder, modules, how),

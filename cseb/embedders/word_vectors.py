@@ -41,8 +41,8 @@ def find(name: str) -> Embedder:
     `cseb[glove]` installs.
     """
     if name in packaged_vectors.PACKAGES and not is_file(name):
-        sha256, width, open_package = packaged_vectors.find(name)
-        return _averaged(Source(name=f"glove:{name}", sha256=sha256), width, open_package)
+        source = Source(name=f"glove:{name}", sha256=packaged_vectors.sha256(name))
+        return _averaged(source, packaged_vectors.width_of(name), partial(packaged_vectors.read_vectors, name))
     path = Path(name)
     if not is_file(path):
         installed = ", ".join(f"glove:{each}" for each in packaged_vectors.PACKAGES)
@@ -57,15 +57,19 @@ def find(name: str) -> Embedder:
     except OSError as error:
         raise BadData(f"word vectors {path} cannot be read: {error.strerror}") from None
     source = Source(name=path.name, sha256=sha256)
-    return _averaged(source, width, lambda: partial(word_vector_files.look_up, path, width))
+
+    def look_up(words: set[str]) -> Mapping[str, Vectors]:
+        return word_vector_files.read_vectors(path, width, words.__contains__)
+
+    return _averaged(source, width, look_up)
 
 
-def _averaged(source: Source, width: int, open_vectors: Callable[[], LookUp]) -> Embedder:
+def _averaged(source: Source, width: int, look_up: LookUp) -> Embedder:
     return Embedder(
         source=source,
         method="mean of word vectors",
         resolved="word_vectors(lower=True, unknown='left out', empty='zero')@1",
-        open=lambda: WordVectors(open_vectors(), width),
+        open=lambda: WordVectors(look_up, width),
         notes=(f"{quantity(width, 'number')} a word; lower-cased; unknown words are left out",),
     )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cseb.data.corpus import Corpus
 from cseb.data.provenance import GENERATED, NEEDED
-from cseb.data.read_corpus import EMBEDDED
+from cseb.data.read_corpus import WIKIPEDIA
 from cseb.errors import BadData
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
@@ -34,7 +34,7 @@ def check_corpus(label: str, method: Method, corpus: Corpus) -> None:
 
 def _check_provenance(label: str, method: Method, corpus: Corpus) -> None:
     """Raise BadData if a generated corpus has no provenance; the corpora that come with cseb need none."""
-    documented = corpus.provenance is not None or corpus.name.partition(":")[0] in EMBEDDED
+    documented = corpus.provenance is not None or corpus.name.partition(":")[0] == WIKIPEDIA
     if GENERATED in method.data_seen() and not documented:
         raise BadData(
             f"{label} trains on sentences that a language model wrote, and nothing beside {corpus.name} says which; "

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from cseb.data.tables import Table
+from cseb.data.tables import Table, number
 from cseb.errors import BadData
 
 # Names of the column of each role, in any case; where a file has several, the first of these counts.
@@ -25,8 +24,6 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "negative": ("negative", "neg", "hard_neg"),
 }
 LABEL = 1000  # characters
-LARGEST = 1e6  # rating or judgement; sums of squares of larger ones may overflow
-DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]+,[0-9]+\s*")
 PAIRS = ("first", "second", "score")
 # The roles of each kind. Those of GUESSED are recognised by their columns, the others have to be named.
 FORMS: Mapping[str, tuple[str, ...]] = {
@@ -119,17 +116,6 @@ def _cut(cell: object) -> str:
         return repr(str(cell)[:40])
     except ValueError:
         return "an infinite number"
-
-
-def number(cell: object) -> float | None:
-    """Return a number of at most a million, None for anything else; True is 1, False 0, and the text 3,5 is 3.5."""
-    if isinstance(cell, str) and DECIMAL_COMMA.fullmatch(cell):
-        cell = cell.replace(",", ".")
-    try:
-        value = float(cell) if isinstance(cell, str | int | float) else float("nan")
-    except (ValueError, OverflowError):  # no number, or one with hundreds of digits
-        return None
-    return value if abs(value) <= LARGEST else None
 
 
 def sheet(table: Table, kind: str = "") -> Sheet:

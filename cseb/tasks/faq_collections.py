@@ -7,19 +7,19 @@ and part of the protocol.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 from xml.etree import ElementTree
 
 from cseb.data.bounded import MIB, read_bytes
+from cseb.data.manifest import data_sets
+from cseb.data.places import locate
 from cseb.data.tables import read_table
 from cseb.errors import BadData
 from cseb.tasks.judged import Candidates, faq, judged
 from cseb.tasks.retrieval import Ranked
-
-Asked = Literal["questions", "users"]
 
 
 class Bank(NamedTuple):
@@ -32,7 +32,7 @@ class Bank(NamedTuple):
     questions: dict[str, str]
     answers: dict[str, str]
     queries: list[tuple[str, str]]
-    judgements: list[Mapping[str, Collection[str]]]
+    judgements: list[Mapping[str, Set[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class FAQ:
 
     name: str
     collection: Literal["faqir", "cough"]
-    queries: Asked = "questions"
+    queries: Literal["questions", "users"] = "questions"
     relevant: tuple[str, ...] = ()
     pool: Candidates = "all"
     folds: int = 5
@@ -63,14 +63,14 @@ class FAQ:
 
     def load(self, data_dir: Path | None) -> Ranked:
         """Return the data from the checked files. Raises: BadData."""
-        bank = READERS[self.collection](data_dir)
+        bank = (read_faqir if self.collection == "faqir" else read_cough)(data_dir)
         if self.queries == "questions":
             answered = [key for key in bank.answers if bank.questions[key] and bank.answers[key]]
             questions, answers = [bank.questions[key] for key in answered], [bank.answers[key] for key in answered]
             return faq(questions, answers, name=self.name, folds=self.folds, pool=self.pool)
         places = {key: place for place, key in enumerate(bank.answers)}
         relevant = [
-            [places[key] for key, labels in judgements.items() if set(labels) & set(self.relevant)]
+            [places[key] for key, labels in judgements.items() if labels & set(self.relevant)]
             for judgements in bank.judgements
         ]
         documents = list(bank.answers.values())
@@ -82,24 +82,25 @@ def read_faqir(data_dir: Path | None) -> Bank:
 
     Labels: 1 is relevant, 2 useful, 3 useless, 4 irrelevant. Raises: BadData.
     """
-    path = _locate(data_dir, "FAQIRv1.0.xml", ("FAQIR", "faqir"))
+    [path] = _files("faqir", data_dir)
     try:
         root = ElementTree.fromstring(read_bytes(path, 64 * MIB))  # noqa: S314  # expat refuses entities that blow up
     except (ElementTree.ParseError, ValueError, LookupError) as error:
         raise BadData(f"{path} cannot be read: {error}; use an unmodified copy") from None
-    pairs = [{part.tag: _text(part.text) for part in each} for each in _tags(root, "qaPair")]
-    queries = [{part.tag: _text(part.text) for part in each} for each in _tags(root, "Query")]
-    judgements: dict[str, dict[str, list[str]]] = {}
+    pairs, queries = (
+        [{part.tag: _text(part.text) for part in node} for node in _tags(root, tag)] for tag in ("qaPair", "Query")
+    )
+    judgements: dict[str, dict[str, set[str]]] = {}
     for group in _tags(root, "IRCandidateList"):
         template = judgements.setdefault(_text(group.findtext("grpId")), {})
         for candidate in _tags(group, "IRCandidate"):
-            values = template.setdefault(_text(candidate.findtext("Id")), [])
-            values += [_text(value.text) for value in _tags(candidate, "Val")]
+            labels = template.setdefault(_text(candidate.findtext("Id")), set())
+            labels |= {_text(value.text) for value in _tags(candidate, "Val")}
     bank = Bank(
-        {each.get("Id", ""): each.get("Question", "") for each in pairs},
-        {each.get("Id", ""): each.get("Answer", "") for each in pairs},
-        [(each.get("QueryString", ""), each.get("QueryGroupID", "")) for each in queries],
-        [judgements.get(each.get("QueryGroupID", ""), {}) for each in queries],
+        {pair.get("Id", ""): pair.get("Question", "") for pair in pairs},
+        {pair.get("Id", ""): pair.get("Answer", "") for pair in pairs},
+        [(query.get("QueryString", ""), query.get("QueryGroupID", "")) for query in queries],
+        [judgements.get(query.get("QueryGroupID", ""), {}) for query in queries],
     )
     return _checked(bank, path, "faqir")
 
@@ -110,28 +111,21 @@ def read_cough(data_dir: Path | None) -> Bank:
     The last column of the annotations says `positive` or not; those of queries that are not in the query bank are
     negative and left out. Raises: BadData.
     """
-    folders = ("COUGH", "cough", "covid-faq/data", "data")
-    bank, asked, annotations = (
-        _columns(_locate(data_dir, file, folders), columns)
-        for file, columns in (
-            ("FAQ_Bank_eval.csv", ("index", "question", "answer")),
-            ("User_Query_Bank.csv", ("index", "query")),
-            ("Annotated_Relevance_Set.csv", ("Query_index", "FAQ_index", "")),
-        )
+    paths = {path.name: path for path in _files("cough", data_dir)}
+    pairs = _columns(path := paths["FAQ_Bank_eval.csv"], "index", "question", "answer")
+    queries = _columns(paths["User_Query_Bank.csv"], "index", "query")
+    judgements: dict[str, dict[str, set[str]]] = {}
+    for query, pair, label in _columns(paths["Annotated_Relevance_Set.csv"], "Query_index", "FAQ_index", ""):
+        judgements.setdefault(query, {}).setdefault(pair, set()).add(label.lower())
+    bank = Bank(
+        {key: question for key, question, _ in pairs},
+        {key: answer for key, _, answer in pairs},
+        [(text, text) for _, text in queries],
+        [judgements.get(key, {}) for key, _ in queries],
     )
-    judgements: dict[str, dict[str, list[str]]] = {}
-    for query, pair, label in annotations:
-        judgements.setdefault(query, {}).setdefault(pair, []).append(label.lower())
-    collection = Bank(
-        {key: question for key, question, _ in bank},
-        {key: answer for key, _, answer in bank},
-        [(text, text) for _, text in asked],
-        [judgements.get(key, {}) for key, _ in asked],
-    )
-    return _checked(collection, _locate(data_dir, "FAQ_Bank_eval.csv", folders), "cough")
+    return _checked(bank, path, "cough")
 
 
-READERS: Mapping[str, Callable[[Path | None], Bank]] = {"faqir": read_faqir, "cough": read_cough}
 SIZES = {"faqir": (4133, 1233), "cough": (7117, 1201)}  # pairs, users' queries
 
 
@@ -139,36 +133,39 @@ def _checked(bank: Bank, path: Path, collection: str) -> Bank:
     pairs, queries = SIZES[collection]
     if (len(bank.answers), len(bank.queries)) != (pairs, queries):
         raise BadData(
-            f"{path} and what belongs to it hold {len(bank.answers)} pairs and {len(bank.queries)} queries, "
+            f"{path} and its other files contain {len(bank.answers)} pairs and {len(bank.queries)} queries, "
             f"expected {pairs} and {queries}; use unmodified copies"
         )
-    unknown = {key for judgements in bank.judgements for key in judgements} - set(bank.answers)
-    if unknown:
+    if unknown := {key for judgements in bank.judgements for key in judgements} - set(bank.answers):
         raise BadData(f"{path} has judgements of {len(unknown)} unknown pairs, such as {min(unknown)!r}")
     return bank
 
 
-def _locate(data_dir: Path | None, file: str, folders: Collection[str]) -> Path:
-    if data_dir is None:
-        raise BadData(f"{file} may not be redistributed; get it from its authors and give its folder with `data_dir`")
-    for place in (data_dir, *(data_dir / folder for folder in folders)):
-        if (place / file).is_file():
-            return place / file
-    raise BadData(f"{data_dir} holds no {file}, nor do its folders {', '.join(folders)}; get it from its authors")
+def _files(name: str, data_dir: Path | None) -> list[Path]:
+    """Return the files of a collection below the data folder, in the order of the manifest. Raises: BadData."""
+    data, paths = data_sets()[name], []
+    for file in data.files:
+        if data_dir is None:
+            raise BadData(f"{file.file} may not be redistributed; get it from {data.homepage} and give `data_dir`")
+        if (path := locate(data, file, data_dir)) is None:
+            folders = ", ".join(data.also)
+            raise BadData(f"{data_dir} has no {file.file}, nor have its folders {folders}; get it from {data.homepage}")
+        paths.append(path)
+    return paths
 
 
-def _columns(path: Path, wanted: Collection[str]) -> list[tuple[str, ...]]:
-    """Return these columns of a table as text; "" means the last one."""
+def _columns(path: Path, *names: str) -> list[Sequence[str]]:
+    """Return these columns of a table as text; "" means the last one. Raises: BadData."""
     table = read_table(path)
-    if missing := set(wanted) - {*table.columns, ""}:
+    if missing := set(names) - {*table.columns, ""}:
         raise BadData(f"{path} has no column {min(missing)!r}; found: {', '.join(table.columns)}")
-    columns = [table.column(name or table.columns[-1]) for name in wanted]
-    return [tuple(_text(str(cell)) for cell in row) for row in zip(*columns, strict=True)]
+    columns = [table.column(name or table.columns[-1]) for name in names]
+    return [[_text(str(cell)) for cell in row] for row in zip(*columns, strict=True)]
 
 
 def _tags(node: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
     """Return the elements below `node` of this name in any case; FAQIR's read-me and file differ in case."""
-    return (each for each in node.iter() if each.tag.lower() == name.lower())
+    return (element for element in node.iter() if element.tag.lower() == name.lower())
 
 
 def _text(text: str | None) -> str:

@@ -7,28 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
 from cseb.errors import CsebError
-from cseb.tasks.task import Embed, Influence, Items, Loaded, Outcome, Task, Vectors, calls_encoder
+from cseb.tasks.task import Embed, Items, Loaded, Task, Vectors, calls_encoder
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Narrow:
     """The data of a task, scored on the first `width` numbers of each vector; vectors are not normalised again."""
 
-    inner: Loaded
-    width: int
-
-    @property
-    def calls_encoder(self) -> bool:
-        """Return whether the task calls the encoder itself."""
-        return calls_encoder(self.inner)
-
-    def sentences(self) -> Sequence[str]:
-        """Return the sentences of the task."""
-        return self.inner.sentences()
+    def __init__(self, inner: Loaded, width: int) -> None:
+        self.inner, self.width, self.calls_encoder = inner, width, calls_encoder(inner)
+        self.sentences, self.outcome = inner.sentences, inner.outcome
+        self.influence, self.clusters = inner.influence, inner.clusters
 
     def sha256(self) -> str:
         """Return the hash of the task's data and the width."""
@@ -46,18 +35,6 @@ class Narrow:
             return vectors[:, : self.width]
 
         return self.inner.items(truncated)
-
-    def outcome(self, items: Items) -> Outcome:
-        """Return the outcome of the task."""
-        return self.inner.outcome(items)
-
-    def influence(self, items: Items) -> Influence:
-        """Return the influences of the task."""
-        return self.inner.influence(items)
-
-    def clusters(self) -> npt.NDArray[np.int64]:
-        """Return the clusters of the task."""
-        return self.inner.clusters()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +60,6 @@ class FirstNumbers:
         kind, _, version = self.task.protocol.rpartition("@")
         return f"{kind}(first {self.width} numbers)@{version}"
 
-    def load(self, data_dir: Path | None) -> Narrow:
+    def load(self, data_dir: Path | None) -> Loaded:
         """Return the task's data. Raises: BadData."""
         return Narrow(self.task.load(data_dir), self.width)

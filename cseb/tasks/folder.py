@@ -6,12 +6,12 @@ from pathlib import Path
 
 from cseb.data.files import unpacked
 from cseb.data.hub import hub_file
-from cseb.data.manifest import on_hub
+from cseb.data.manifest import OnHub, data_sets
 from cseb.data.places import ROOTS, unpacked_at
 from cseb.errors import BadData
 
 # The files that the papers used. Other copies contain raw text without subsets, which is another protocol.
-HUB = on_hub("stsb")
+HUB = data_sets()["stsb"].hub or OnHub("", "")
 FOLDERS = ("STS", "SICK", "MR", "CR", "SUBJ", "MPQA", "SST", "TREC", "MRPC")
 WANTED = (
     "expected below it: STS/STS12-en-test/STS.input.MSRpar.txt and STS.gs.MSRpar.txt, ..., "

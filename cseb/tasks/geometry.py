@@ -19,7 +19,7 @@ from cseb.errors import BadData
 from cseb.tasks.influence import Labels, connected, mean_influence
 from cseb.tasks.pairs import RatedPairs, row_cosine
 from cseb.tasks.retrieval import unit
-from cseb.tasks.sts import STSB_DEV
+from cseb.tasks.senteval import STSB_DEV
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Task, Vectors
 
 Floats = npt.NDArray[np.float64]

@@ -24,12 +24,12 @@ def faq(
     Questions joined by a chain of shared answers are in one fold. Raises: BadData.
     """
     documents = {text: number for number, text in enumerate(dict.fromkeys(answers))}
-    own: dict[str, dict[int, None]] = {}
+    by_question: dict[str, set[int]] = {}
     for question, answer in zip(questions, answers, strict=True):
-        own.setdefault(question, {})[documents[answer]] = None
-    relevant = [sorted(each) for each in own.values()]
-    groups = connected([tuple(map(str, each)) for each in relevant])
-    return _pooled(list(own), list(documents), relevant, groups, name=name, folds=folds, pool=pool)
+        by_question.setdefault(question, set()).add(documents[answer])
+    relevant = [sorted(numbers) for numbers in by_question.values()]
+    groups = connected([tuple(map(str, numbers)) for numbers in relevant])
+    return _pooled(list(by_question), list(documents), relevant, groups, name=name, folds=folds, pool=pool)
 
 
 def judged(
@@ -47,14 +47,13 @@ def judged(
     Raises: BadData.
     """
     merged = {text: number for number, text in enumerate(dict.fromkeys(documents))}
-    kept = [number for number, own in enumerate(relevant) if own]
+    kept = [number for number, documents_of_query in enumerate(relevant) if documents_of_query]
     if not kept:
         raise BadData(f"{name} has no query with a relevant document; at least one judgement above 0 is needed")
-    own = [sorted({merged[documents[document]] for document in relevant[number]}) for number in kept]
-    templates = {template: code for code, template in enumerate(dict.fromkeys(queries[each][1] for each in kept))}
-    groups = np.array([templates[queries[number][1]] for number in kept], dtype=np.int64)
+    numbers = [sorted({merged[documents[document]] for document in relevant[number]}) for number in kept]
+    groups = connected([(repr(queries[number][1]),) for number in kept])
     texts = [queries[number][0] for number in kept]
-    return _pooled(texts, list(merged), own, groups, name=name, folds=folds, pool=pool)
+    return _pooled(texts, list(merged), numbers, groups, name=name, folds=folds, pool=pool)
 
 
 def reranking(judgements: Mapping[str, Mapping[str, bool]], *, name: str) -> Ranked:
@@ -91,5 +90,7 @@ def _pooled(
     pools = [Pool(np.arange(len(queries)), np.arange(len(documents)))]
     if pool == "fold":
         members = [np.flatnonzero(fold == number) for number in range(folds)]
-        pools = [Pool(each, np.unique([own for query in each.tolist() for own in relevant[query]])) for each in members]
+        pools = [
+            Pool(each, np.unique(np.concatenate([relevant[query] for query in each.tolist()]))) for each in members
+        ]
     return Ranked(queries, documents, relevant, pools, groups, fold)

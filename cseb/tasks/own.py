@@ -16,7 +16,7 @@ from cseb.errors import BadData, BadSpec, did_you_mean, number, whole
 from cseb.tasks.column_roles import FORMS, Sheet, sheet
 from cseb.tasks.geometry import ABOVE, MEASURES, Name, shape
 from cseb.tasks.judged import faq, judged, reranking
-from cseb.tasks.labelled import classification, clustering, labelled
+from cseb.tasks.labelled import Labelled, classification, clustering, labelled
 from cseb.tasks.pair_classification import pair_classification
 from cseb.tasks.pairs import Pairs, RatedPairs
 from cseb.tasks.task import Loaded
@@ -37,6 +37,7 @@ MEASURED = {  # name of the protocol, if not that of the kind
     "clustering": "k-means",
     "triplets": "triplet-accuracy",
 }
+Loader = Callable[[Sheet, Mapping[str, float], str], Loaded]  # content, options, path for messages
 _TYPED = re.compile(r"(?P<path>.+?)(?::(?P<kind>[a-z-]+)(?:\((?P<options>[^()]*)\))?)?")
 
 
@@ -144,35 +145,25 @@ def _options(kind: str, text: str, word: str) -> dict[str, float]:
 
 
 def _rated(data: Sheet) -> RatedPairs:
-    left, right = data.text("first"), data.text("second")
-    return RatedPairs((Pairs("all", left, right, data.numbers("score")),))
+    return RatedPairs((Pairs("all", data.text("first"), data.text("second"), data.numbers("score")),))
 
 
 def _pairs(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     rated = _rated(data)
-    if np.ptp(rated.subsets[0].gold) == 0:
-        raise BadData(
-            f"{name} rates every pair {rated.subsets[0].gold[0]:g}; a correlation is undefined on constant ratings"
-        )
+    if np.ptp(gold := rated.subsets[0].gold) == 0:
+        raise BadData(f"{name} rates every pair {gold[0]:g}; a correlation is undefined on constant ratings")
     return rated
 
 
-def _classification(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    sentences = labelled(data.text("sentence"), data.names("label"), name)
-    return classification(sentences, int(options["folds"]), name)
-
-
-def _clustering(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    sentences = labelled(data.text("sentence"), data.names("label"), name)
-    return clustering(sentences, int(options["clusters"]), name)
+def _labelled(data: Sheet, name: str) -> Labelled:
+    return labelled(data.text("sentence"), data.names("label"), name)
 
 
 def _judgements(data: Sheet) -> dict[str, dict[str, bool]]:
     """Return the candidates of each query; with several judgements, one suffices for relevance."""
     candidates: dict[str, dict[str, bool]] = {}
-    for query, document, value in zip(
-        data.text("query"), data.text("document"), data.numbers("relevance"), strict=True
-    ):
+    rows = zip(data.text("query"), data.text("document"), data.numbers("relevance"), strict=True)
+    for query, document, value in rows:
         relevance = candidates.setdefault(query, {})
         relevance[document] = relevance.get(document, False) or value > 0
     return candidates
@@ -188,31 +179,23 @@ def _retrieval(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     return judged([(query, query) for query in judgements], list(places), relevant, name=name, folds=folds)
 
 
-def _reranking(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    return reranking(_judgements(data), name=name)
-
-
 def _pair_classification(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     left, right, classes = data.text("first"), data.text("second"), data.classes("yes or no")
     return pair_classification(left, right, classes, int(options["folds"]), name)
 
 
-def _triplets(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
-    return Triplets(data.text("anchor"), data.text("positive"), data.text("negative"))
-
-
-def _shape(measure: Name) -> Callable[[Sheet, Mapping[str, float], str], Loaded]:
+def _shape(measure: Name) -> Loader:
     return lambda data, options, name: shape(measure, _rated(data), options.get("above", ABOVE), name)
 
 
-LOADERS: Mapping[str, Callable[[Sheet, Mapping[str, float], str], Loaded]] = {
+LOADERS: Mapping[str, Loader] = {
     "pairs": _pairs,
-    "classification": _classification,
-    "clustering": _clustering,
+    "classification": lambda data, options, name: classification(_labelled(data, name), int(options["folds"]), name),
+    "clustering": lambda data, options, name: clustering(_labelled(data, name), int(options["clusters"]), name),
     "retrieval": _retrieval,
-    "reranking": _reranking,
+    "reranking": lambda data, options, name: reranking(_judgements(data), name=name),
     "pair-classification": _pair_classification,
-    "triplets": _triplets,
+    "triplets": lambda data, options, name: Triplets(*map(data.text, ("anchor", "positive", "negative"))),
     **{measure: _shape(measure) for measure in MEASURES},
 }
 

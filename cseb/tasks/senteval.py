@@ -1,4 +1,4 @@
-"""Rated pairs from files in SentEval's layout: a folder with STS/ and SICK/.
+"""STS12 to STS16, STS-B and SICK-R, unsupervised, from files in SentEval's layout: a folder with STS/ and SICK/.
 
 Source: Conneau & Kiela 2018, as the evaluation of Gao et al. 2021 reads them. Both sentences are split at white space
 and joined by single spaces; the text is not changed otherwise. Row counts are compared with the manifest, because
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from cseb.data.bounded import MIB, read_bytes
 from cseb.data.manifest import files_of
+from cseb.data.tables import LARGEST
 from cseb.errors import BadData
-from cseb.tasks.column_roles import LARGEST
-from cseb.tasks.folder import WANTED
-from cseb.tasks.pairs import Pairs
+from cseb.tasks.folder import WANTED, data_root
+from cseb.tasks.pairs import Pairs, RatedPairs
 
 LONGEST = 64 * MIB  # bytes of a file; the largest of the toolkit has 10
 
@@ -59,12 +60,16 @@ def _table(data: str, file: str, left: int, right: int, gold: int, columns: int)
     return Table(file, manifest.rows, left, right, gold, columns, manifest.header)
 
 
-STSB_TRAIN = _table("stsb", "STS/STSBenchmark/sts-train.csv", left=5, right=6, gold=4, columns=7)
-STSB_DEV = _table("stsb", "STS/STSBenchmark/sts-dev.csv", left=5, right=6, gold=4, columns=7)
-STSB_TEST = _table("stsb", "STS/STSBenchmark/sts-test.csv", left=5, right=6, gold=4, columns=7)
-SICK_TRAIN = _table("sick", "SICK/SICK_train.txt", left=1, right=2, gold=3, columns=5)
-SICK_DEV = _table("sick", "SICK/SICK_trial.txt", left=1, right=2, gold=3, columns=5)
-SICK_TEST = _table("sick", "SICK/SICK_test_annotated.txt", left=1, right=2, gold=3, columns=5)
+_STSB = {"left": 5, "right": 6, "gold": 4, "columns": 7}
+_SICK = {"left": 1, "right": 2, "gold": 3, "columns": 5}
+TABLES: Mapping[str, Table] = {
+    **{
+        f"stsb-{part}": _table("stsb", f"STS/STSBenchmark/sts-{part}.csv", **_STSB) for part in ("train", "dev", "test")
+    },
+    "sick-train": _table("sick", "SICK/SICK_train.txt", **_SICK),
+    "sick-dev": _table("sick", "SICK/SICK_trial.txt", **_SICK),
+    "sick-test": _table("sick", "SICK/SICK_test_annotated.txt", **_SICK),
+}
 
 
 def read_year(year: str, root: Path) -> tuple[Pairs, ...]:
@@ -89,10 +94,10 @@ def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
 
 READERS: Mapping[str, Callable[[Path], tuple[Pairs, ...]]] = {
     **{f"sts{year}": partial(read_year, year) for year in YEARS},
-    "stsb": partial(read_table, STSB_TEST),
-    "sickr": partial(read_table, SICK_TEST),
-    "stsb-dev": partial(read_table, STSB_DEV),
-    "sickr-dev": partial(read_table, SICK_DEV),
+    "stsb": partial(read_table, TABLES["stsb-test"]),
+    "sickr": partial(read_table, TABLES["sick-test"]),
+    "stsb-dev": partial(read_table, TABLES["stsb-dev"]),
+    "sickr-dev": partial(read_table, TABLES["sick-dev"]),
 }
 
 
@@ -151,3 +156,23 @@ def check(path: Path, count: int, expected: int, what: str) -> None:
     """Compare a number of rows or scores with that of the unmodified file. Raises: BadData."""
     if count != expected:
         raise BadData(f"{path} has {count} {what}, expected {expected}; use an unmodified copy")
+
+
+@dataclass(frozen=True, slots=True)
+class STS:
+    """Pairs rated by humans, scored by the rank correlation of cosines and ratings.
+
+    Source: SemEval 2012 to 2017 and Marelli et al. 2014, in the setting of Gao et al. 2021, appendix B: the test split
+    only, subsets of a year ranked together. These are not the supervised tasks of the original SentEval.
+    """
+
+    name: str
+    version: int = 1
+    protocol: str = "simcse-sts@1"
+
+    def load(self, data_dir: Path | None) -> RatedPairs:
+        """Return the checked files; without `data_dir`, fetch the same ones from the hub. Raises: BadData."""
+        return RatedPairs(READERS[self.name](data_root(data_dir)))
+
+
+STS12, STS13, STS14, STS15, STS16, STSB, SICKR, STSB_DEV, SICKR_DEV = map(STS, READERS)

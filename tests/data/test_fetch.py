@@ -1,4 +1,4 @@
-"""Files from the hub, from a folder and from an archive; what is there whole or not at all."""
+"""Files from the hub and from an archive, complete or not at all."""
 
 from __future__ import annotations
 
@@ -56,59 +56,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("below", ["", "senteval", "data/downstream"])
-def test_a_folder_stands_in_for_the_hub(mirror: Path, tmp_path: Path, below: str) -> None:
-    if below:
-        (tmp_path / "other" / below).parent.mkdir(parents=True)
-        mirror = mirror.rename(tmp_path / "other" / below) and tmp_path / "other"
-    fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
-    assert contents(tmp_path / "to") == CONTENT
-
-
-def test_so_does_a_folder_with_the_archive_and_one_with_the_bare_files(archive: Path, tmp_path: Path) -> None:
-    fetch(PACKED, PACKED.files[:1], tmp_path / "to", archive)
-    assert contents(tmp_path / "to") == {"MR/a.pos": b"good\n"}
-    (tmp_path / "faq.xml").write_bytes(b"<x/>")
-    fetch(ELSEWHERE, ELSEWHERE.files, tmp_path / "bare", tmp_path)
-    assert contents(tmp_path / "bare") == {"FAQ/faq.xml": b"<x/>"}
-
-
-def test_what_is_not_in_the_folder_is_named_and_nothing_is_copied(mirror: Path, tmp_path: Path) -> None:
-    (mirror / "MR/a.neg").unlink()
-    with pytest.raises(BadData, match=r"mirror lacks MR/a\.neg; nothing was copied"):
-        fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
-    assert not (tmp_path / "to").exists()
-
-
-def test_what_a_user_has_is_never_overwritten(mirror: Path, tmp_path: Path) -> None:
-    there = tmp_path / "to/MR/a.neg"
-    there.parent.mkdir(parents=True)
-    there.write_bytes(b"mine\n")
-    with pytest.raises(BadData, match=r"a\.neg exists and differs from the fetched file; move it away"):
-        fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
-    assert there.read_bytes() == b"mine\n"
-    there.write_bytes(b"bad\n")
-    fetch(PACKED, PACKED.files, tmp_path / "to", mirror)  # the same file may lie there
-    fetch(PACKED, PACKED.files, mirror, mirror)
-    assert contents(mirror) == CONTENT
-
-
-def test_an_interrupted_copy_leaves_nothing_half(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(path: Path) -> Iterator[bytes]:
-        yield path.read_bytes()[:2]
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(fetching, "_pieces", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        fetch(PACKED, PACKED.files, tmp_path / "to", mirror)
-    assert contents(tmp_path / "to") == {}
-
-
 def test_an_interrupted_unpacking_leaves_nothing_half(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(self: tarfile.TarFile, path: Path, **options: object) -> None:
-        path.mkdir()
         (path / "half").write_bytes(b"x")
         raise KeyboardInterrupt
 
@@ -116,24 +67,18 @@ def test_an_interrupted_unpacking_leaves_nothing_half(
     monkeypatch.setattr(fetching, "hub_file", lambda repository, file: archive / file)
     (tmp_path / "unpacked").mkdir()
     with pytest.raises(KeyboardInterrupt):
-        fetch(PACKED, PACKED.files, None, None)
+        fetch(PACKED, PACKED.files, None)
     assert contents(tmp_path / "unpacked") == {}
-
-
-def test_a_full_or_forbidden_disk_is_one_line(mirror: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(BadData, match=r"MR/a\.pos cannot be written: Not a directory"):
-        fetch(PACKED, PACKED.files, tmp_path / "file", mirror)
 
 
 def test_what_is_not_on_the_hub_says_where_it_is(tmp_path: Path) -> None:
     with pytest.raises(BadData, match=r"faq is not on the hub: get it from http://x and put it .* FAQ/faq\.xml"):
-        fetch(ELSEWHERE, ELSEWHERE.files, tmp_path, None)
+        fetch(ELSEWHERE, ELSEWHERE.files, tmp_path)
 
 
 def test_without_a_network_there_is_one_line_and_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(BadData, match=r"all\.tar of the data set o/n cannot be fetched .* `source`$") as caught:
-        fetch(PACKED, PACKED.files, tmp_path / "to", None)
+    with pytest.raises(BadData, match=r"all\.tar of the data set o/n cannot be fetched .* `data_dir`$") as caught:
+        fetch(PACKED, PACKED.files, tmp_path / "to")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "to").exists()
 
@@ -182,21 +127,28 @@ def served(archive: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
 
 def test_files_come_from_the_hub_once_and_are_found_in_its_cache(served: list[str], tmp_path: Path) -> None:
     assert locate(SINGLE, SINGLE.files[0], None) is None
-    fetch(SINGLE, SINGLE.files, None, None)
+    fetch(SINGLE, SINGLE.files, None)
     path = locate(SINGLE, SINGLE.files[0], None)
     assert path is not None
     assert path.read_bytes() == b"a sentence\n"
     assert any(line.startswith("GET /datasets/o/n/resolve/main/wiki.txt") for line in served)
     served.clear()
-    fetch(SINGLE, SINGLE.files, tmp_path / "to", None)
+    fetch(SINGLE, SINGLE.files, tmp_path / "to")
     assert contents(tmp_path / "to") == {"wiki.txt": b"a sentence\n"}
     assert served == []  # what is in the cache asks nobody
 
 
-def test_an_archive_of_the_hub_is_unpacked_where_tasks_look(served: list[str], tmp_path: Path) -> None:
-    fetch(PACKED, PACKED.files, None, None)
-    found = [locate(PACKED, one, None) for one in PACKED.files]
-    assert [path.read_bytes() for path in found if path] == list(CONTENT.values())
-    fetch(PACKED, PACKED.files, tmp_path / "to", None)
-    assert contents(tmp_path / "to") == CONTENT
+def test_an_archive_of_the_hub_is_unpacked_where_tasks_look(served: list[str], tmp_path: Path, archive: Path) -> None:
+    fetch(PACKED, PACKED.files, None)
+    paths = [locate(PACKED, file, None) for file in PACKED.files]
+    assert [path.read_bytes() for path in paths if path] == list(CONTENT.values())
+    (tmp_path / "to/MR").mkdir(parents=True)
+    (tmp_path / "to/MR/a.neg").write_bytes(b"mine\n")  # a file that is there is never overwritten
+    fetch(PACKED, PACKED.files, tmp_path / "to")
+    assert contents(tmp_path / "to") == CONTENT | {"MR/a.neg": b"mine\n"}
+    other = DataSet("mr", "", "", "http://x", (DataFile("MR/b.pos", 1),), hub=PACKED.hub)
+    with pytest.raises(BadData, match=r"all.tar lacks MR/b\.pos; nothing was copied"):
+        fetch(other, other.files, tmp_path / "to")
+    with pytest.raises(BadData, match=r"MR/a\.pos cannot be written: Not a directory"):
+        fetch(PACKED, PACKED.files, archive / "wiki.txt")
     assert hub.hub_file("o/n", "all.tar").is_file()

@@ -105,7 +105,7 @@ def test_yaml_without_end_is_one_line(tmp_path: Path, text: str) -> None:
         ("&a [*a]", "an alias that contains itself"),
         ("1" * (DIGITS + 1), f"a number of {DIGITS + 1} digits"),
         ("1." + "0" * DIGITS, f"a number of {DIGITS + 2} digits"),
-        ("x" * LONGEST, f"more than {LONGEST:,} bytes"),
+        ("x" * LONGEST, f"larger than {LONGEST:,} bytes"),
         (
             f"[&a [{'1, ' * 200}], {'*a, ' * (NODES // 200)}]",
             f"aliases and merges expand to more than {NODES:,} values",

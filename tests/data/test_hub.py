@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from cseb.data import hub
+from cseb.data import hub, readers
+from cseb.data import read_corpus as corpora
 from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadData
 
@@ -81,7 +82,7 @@ def test_a_folder_of_a_whole_disk_is_not_walked_through(tmp_path: Path, monkeypa
 
 
 def test_a_text_of_a_folder_is_no_longer_than_one_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "LONGEST_FIELD", 10)
+    monkeypatch.setattr(readers, "LONGEST_FIELD", 10)
     (tmp_path / "a.jsonl").write_text('{"text": "one"}\n{"text": "eleven letters"}\n')
     with pytest.raises(BadData, match="row 2: more text"):
         read_corpus(f"hub:{tmp_path}")
@@ -114,7 +115,7 @@ def test_without_a_network_the_answer_says_what_to_put_where(monkeypatch: pytest
     def unreachable(name: str, revision: str | None) -> None:
         raise ConnectionError("no route\nto host")
 
-    monkeypatch.setattr(hub, "_reach", unreachable)
+    monkeypatch.setattr(hub, "_check_reachable", unreachable)
     with pytest.raises(BadData, match=r"hub:owner/name:en@v1 cannot be read \(no route\); .* name it hub:FOLDER"):
         read_corpus("hub:owner/name:en@v1")
     with pytest.raises(
@@ -132,16 +133,6 @@ def test_one_file_of_a_data_set_is_read_by_its_ending(tmp_path: Path, monkeypatc
         asked.append((name, file, revision))
         return here
 
-    monkeypatch.setattr(hub, "hub_file", fetch)
+    monkeypatch.setattr(corpora, "hub_file", fetch)
     assert list(read_corpus("hub:owner/name/data/wiki.txt.gz@abc")) == ["one", "two"]
     assert asked == [("owner/name", "data/wiki.txt.gz", "abc")]
-
-
-def test_a_download_tells_how_far_it_is_and_draws_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    said: list[tuple[str, int, int]] = []
-    bar = hub._told(lambda *one: said.append(one), "STS.zip")
-    with bar(unit="B", unit_scale=True, total=10, initial=0, desc="STS.zip", name="huggingface_hub.http_get") as told:
-        told.update(4)
-        told.update(6)
-    assert said == [("fetching STS.zip, bytes", 4, 10), ("fetching STS.zip, bytes", 10, 10)]
-    assert capfd.readouterr() == ("", "")

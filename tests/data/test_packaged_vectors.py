@@ -15,6 +15,7 @@ from cseb.data.packaged_vectors import PACKAGES
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import CsebError
+from tests import world  # noqa: F401 (its tasks)
 from tests.command_line import call
 
 PACKAGE = PACKAGES["6b-50d"]

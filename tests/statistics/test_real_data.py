@@ -54,7 +54,7 @@ def test_standard_errors_of_real_scores(name: str, points: float, alone: float, 
 def _items(folder: Path, data: RatedPairs) -> np.ndarray:
     from cseb.methods.grammar import parse_method
     from cseb.tasks.evaluate import score_all
-    from cseb.tasks.sts import STSB
+    from cseb.tasks.senteval import STSB
     from cseb.training import build as building
 
     built = building.build(parse_method("cls+mean").at(1.0), folder, seed=0)

@@ -10,7 +10,7 @@ import pytest
 from cseb.errors import CsebError, UnknownName
 from cseb.tasks.evaluate import load_task, score_all, score_each
 from cseb.tasks.pairs import Pairs, RatedPairs
-from cseb.tasks.sts import STS
+from cseb.tasks.senteval import STS
 
 
 def lengths(sentences: Sequence[str]) -> npt.NDArray[np.float32]:

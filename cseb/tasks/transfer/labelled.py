@@ -15,8 +15,7 @@ from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 from cseb.tasks.transfer import files
 from cseb.tasks.transfer.files import Examples, Parts
 from cseb.tasks.transfer.learner import Recipe
-from cseb.tasks.transfer.recipes import FAST_RECIPE, LOGREG_RECIPE, TEST_RECIPE
-from cseb.tasks.transfer.schemes import fixed, folds, nested, on_train
+from cseb.tasks.transfer.schemes import FAST_RECIPE, LOGREG_RECIPE, TEST_RECIPE, fixed, folds, nested, on_train
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cseb.tasks.influence import Labels
 from cseb.tasks.task import Vectors
 from cseb.tasks.transfer.learner import Problem, Rows, Trained
-from cseb.tasks.transfer.optimisers import OPTIMISERS, Optimiser
+from cseb.tasks.transfer.optimisers import OPTIMISERS
 
 SEED = 1111
 GROUP = 5  # problems trained together; their arrays fit into the cache
@@ -115,7 +115,7 @@ class _Training:
         self.held, self.right = [owner.x[rows] for rows in held], [owner.labels[rows] for rows in held]
         self.weights = np.tile(owner.start, (*values.shape, 1, 1))
         self.decay = values.astype(np.float32)[:, :, None, None]
-        self.optimiser: Optimiser = OPTIMISERS[settings.optimiser](settings.learning_rate, self.weights)
+        self.optimiser = OPTIMISERS[settings.optimiser](settings.learning_rate, self.weights)
         self.buffer = np.empty((len(values) * settings.batch, owner.x.shape[1]), dtype=np.float32)
         self.active = np.arange(len(values))
         self.best = self.weights.copy()

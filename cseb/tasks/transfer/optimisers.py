@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Protocol
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
 
 from cseb.tasks.task import Vectors
-
-
-class Optimiser(Protocol):
-    """Updates weights by a gradient; both have the shape (L, ...) it was made with, or what `keep` left of it."""
-
-    def move(self, weights: Vectors, slope: Vectors) -> None:
-        """Change the weights. `slope` is used up."""
-
-    def keep(self, which: npt.NDArray[np.bool_]) -> None:
-        """Forget all but these along the first axis."""
 
 
 class Adam:
@@ -29,7 +18,7 @@ class Adam:
         self.first, self.second, self.scratch = (np.zeros_like(weights) for _ in range(3))
 
     def move(self, weights: Vectors, slope: Vectors) -> None:
-        """As in `Optimiser`."""
+        """Change the weights by a gradient of the same shape, which is overwritten."""
         self.steps += 1
         scratch = self.scratch
         self.first *= 0.9
@@ -46,19 +35,15 @@ class Adam:
         weights -= scratch
 
     def keep(self, which: npt.NDArray[np.bool_]) -> None:
-        """As in `Optimiser`."""
+        """Forget all but these along the first axis."""
         self.first, self.second, self.scratch = self.first[which], self.second[which], self.scratch[which]
 
 
-class RMSprop:
+class RMSprop(Adam):
     """Source: Tieleman & Hinton 2012, lecture 6.5, with alpha 0.99 and epsilon 1e-8 added to the root."""
 
-    def __init__(self, rate: float, weights: Vectors) -> None:
-        self.rate = rate
-        self.second, self.scratch = np.zeros_like(weights), np.zeros_like(weights)
-
     def move(self, weights: Vectors, slope: Vectors) -> None:
-        """As in `Optimiser`."""
+        """Change the weights by a gradient of the same shape, which is overwritten."""
         scratch = self.scratch
         self.second *= 0.99
         np.multiply(slope, slope, out=scratch)
@@ -70,9 +55,5 @@ class RMSprop:
         slope *= self.rate
         weights -= slope
 
-    def keep(self, which: npt.NDArray[np.bool_]) -> None:
-        """As in `Optimiser`."""
-        self.second, self.scratch = self.second[which], self.scratch[which]
 
-
-OPTIMISERS: Mapping[str, Callable[[float, Vectors], Optimiser]] = {"adam": Adam, "rmsprop": RMSprop}
+OPTIMISERS: Mapping[str, type[Adam]] = {"adam": Adam, "rmsprop": RMSprop}

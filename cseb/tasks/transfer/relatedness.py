@@ -16,16 +16,7 @@ import numpy as np
 from cseb.tasks.folder import data_root
 from cseb.tasks.influence import Labels, connected, spearman_influence
 from cseb.tasks.pairs import Pairs, correlation
-from cseb.tasks.senteval import (
-    SICK_DEV,
-    SICK_TEST,
-    SICK_TRAIN,
-    STSB_DEV,
-    STSB_TEST,
-    STSB_TRAIN,
-    Table,
-    read_table,
-)
+from cseb.tasks.senteval import TABLES, Table, read_table
 from cseb.tasks.task import Embed, Influence, Items, Outcome, Vectors
 from cseb.tasks.transfer.labelled import features_of
 from cseb.tasks.transfer.linear import SEED, initial, softmax
@@ -177,5 +168,5 @@ def _ordered(part: Pairs) -> Pairs:
     return Pairs(part.name, left, right, gold)
 
 
-STSB_FINETUNE = Relatedness("stsb-finetune", (STSB_TRAIN, STSB_DEV, STSB_TEST))
-SICKR_FINETUNE = Relatedness("sickr-finetune", (SICK_TRAIN, SICK_DEV, SICK_TEST))
+STSB_FINETUNE = Relatedness("stsb-finetune", (TABLES["stsb-train"], TABLES["stsb-dev"], TABLES["stsb-test"]))
+SICKR_FINETUNE = Relatedness("sickr-finetune", (TABLES["sick-train"], TABLES["sick-dev"], TABLES["sick-test"]))

@@ -1,4 +1,4 @@
-"""Rows on which a classifier is trained and scored, and the selection of its regularisation.
+"""Rows on which a classifier is trained and scored, the selection of its regularisation, and the protocols' settings.
 
 Source: Conneau & Kiela 2018: nested cross-validation, cross-validation on the training set, or a fixed dev set.
 Folds are those of scikit-learn since 0.22; older versions assign rows differently.
@@ -7,6 +7,7 @@ Folds are those of scikit-learn since 0.22; older versions assign rows different
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +15,20 @@ import numpy.typing as npt
 
 from cseb.tasks.influence import Labels
 from cseb.tasks.transfer.learner import Learner, Problem, Recipe, Rows, Trained
+from cseb.tasks.transfer.linear import FAST, SEED, TEST, Batched
+from cseb.tasks.transfer.logistic import Converged
 
-SEED = 1111
-Points = npt.NDArray[np.float64]
+L2 = (1e-5, 1e-4, 1e-3, 1e-2)
+TEST_RECIPE = Recipe(partial(Batched, TEST), folds=10, grid=L2, inner=10)
+FAST_RECIPE = Recipe(partial(Batched, FAST), folds=5, grid=L2, inner=5)
+LOGREG_RECIPE = Recipe(Converged, folds=5, grid=(0.1, 1.0, 10.0, 100.0), inner=1)
 
 
 class Guess(NamedTuple):
     """The predicted class of each scored row (N,), and the dev accuracy of the value chosen for this row (N,)."""
 
     predicted: Labels
-    dev: Points
+    dev: npt.NDArray[np.float64]
 
 
 def folds(labels: Labels, k: int) -> list[tuple[Rows, Rows]]:

@@ -1,9 +1,6 @@
 """Whole tasks: the accuracies of the reference, and every figure from the items alone."""
 
-import subprocess
-import sys
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,15 +11,12 @@ from cseb.tasks.task import Items
 from cseb.tasks.transfer.files import Examples
 from cseb.tasks.transfer.labelled import LabelledTexts, features_of
 from cseb.tasks.transfer.learner import Recipe
-from cseb.tasks.transfer.linear import FAST, TEST
-from cseb.tasks.transfer.recipes import FAST_RECIPE, TEST_RECIPE
-from cseb.tasks.transfer.schemes import folds
-from cseb.tasks.transfer.senteval_reference import Exact
+from cseb.tasks.transfer.schemes import FAST_RECIPE, TEST_RECIPE, folds
 
 from .conftest import SHARED, hashed_words, noisy, real
 
 CUTS = {"nested": (0, 240), "on_train": (0, 200, 240), "fixed": (0, 160, 200, 240)}
-RECIPES = {"test": (TEST_RECIPE, TEST), "fast": (FAST_RECIPE, FAST)}
+RECIPES = {"test": TEST_RECIPE, "fast": FAST_RECIPE}
 # Accuracy and dev accuracy that the reference (princeton-nlp/SimCSE, SentEval/senteval/tools/validation.py) gives on
 # `noisy`, on the CPU with torch 2.13 and scikit-learn 1.9.1. Made by running its three classes on the same arrays.
 REFERENCE = {
@@ -54,18 +48,7 @@ def items_of(task: LabelledTexts, x: np.ndarray) -> Items:
 
 @pytest.mark.parametrize(("mode", "scheme", "classes"), REFERENCE)
 def test_accuracies_are_those_of_the_reference(mode: str, scheme: str, classes: int) -> None:
-    task, x = synthetic(RECIPES[mode][0], scheme, classes)
-    detail = task.outcome(items_of(task, x)).detail
-    assert (detail["accuracy"], detail["dev"]) == REFERENCE[mode, scheme, classes]
-
-
-@pytest.mark.parametrize(
-    ("mode", "scheme", "classes"),
-    [("test", "fixed", 3), ("fast", "on_train", 2), ("fast", "fixed", 2)],
-)
-def test_the_exact_way_has_them_too(mode: str, scheme: str, classes: int) -> None:
-    recipe, settings = RECIPES[mode]
-    task, x = synthetic(replace(recipe, learner=partial(Exact, settings)), scheme, classes)
+    task, x = synthetic(RECIPES[mode], scheme, classes)
     detail = task.outcome(items_of(task, x)).detail
     assert (detail["accuracy"], detail["dev"]) == REFERENCE[mode, scheme, classes]
 
@@ -162,9 +145,3 @@ def test_the_hash_is_that_of_sentences_labels_and_parts() -> None:
         )
     ]
     assert len(set(both)) == 4
-
-
-def test_the_name_of_an_exact_task_does_not_load_torch() -> None:
-    code = "from cseb.registry import TASKS; import sys; print(TASKS['mr-exact'].version, 'torch' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["1", "False"]

@@ -9,8 +9,17 @@ from sklearn.model_selection import StratifiedKFold
 
 from cseb.tasks.influence import Labels
 from cseb.tasks.transfer.learner import Problem, Recipe, Trained
-from cseb.tasks.transfer.recipes import FAST_RECIPE, L2, LOGREG_RECIPE, TEST_RECIPE
-from cseb.tasks.transfer.schemes import best, fixed, folds, nested, on_train
+from cseb.tasks.transfer.schemes import (
+    FAST_RECIPE,
+    L2,
+    LOGREG_RECIPE,
+    TEST_RECIPE,
+    best,
+    fixed,
+    folds,
+    nested,
+    on_train,
+)
 
 LABELS = np.array([0, 1, 1] * 40)
 
