@@ -1,6 +1,6 @@
 """ArcCSE: a margin on the positive's angle, and triplets of more and less hidden sentences."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 ARCCSE = Method(
     name="arccse",
@@ -10,20 +10,7 @@ ARCCSE = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     terms=(preset("arc_nce", temperature=0.05, margin=10.0), preset("triplet", weight=0.1, margin=0.0)),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "triplet: weight 0.1 and margin 0 are ours, and so is the hinge's form; to be chosen on a dev set",
         "arc_nce: temperature 0.05 is SimCSE's; where the widened angle would pass 180 degrees, a line as in ArcFace",

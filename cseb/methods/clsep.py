@@ -1,6 +1,6 @@
 """CLSEP, its unsupervised form: noised word vectors under a prompt."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 CLSEP_UNSUP = Method(
     name="clsep-unsup",
@@ -9,19 +9,16 @@ CLSEP_UNSUP = Method(
     pooler=preset("mask_prompt", template='This sentence : " [X] " means [MASK].'),
     head=preset("paraphraser", inner=4_096, neck=512),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=15_625,
         batch_size=64,
         learning_rate=3e-5,
         warmup=0,
-        schedule="linear",
         optimizer="adamw_hf_matrix_decay",
         weight_decay=0.01,
         clip=0.0,
         max_length=42,
         eval_every=111,
-        dropout="model",
     ),
     deviations=(
         "the authors' code does not run, because two of its modules are missing, and the paper was not read: this "

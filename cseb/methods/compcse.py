@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, part, preset
+from cseb.methods.spec import Method, part, preset, recipe
 
 COMPCSE = Method(
     name="compcse",
@@ -13,20 +13,7 @@ COMPCSE = Method(
     head=preset("mlp"),
     compose=preset("compose", first=256),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "compose: the text aggregates behind the projector; figure 1 and the authors' code before it, and so do we "
         "(`+compose(before_head=false)` is the text)",

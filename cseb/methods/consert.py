@@ -1,6 +1,6 @@
 """ConSERT: two changes at the embedding layer as views, without dropout and without a head."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 CONSERT = Method(
     name="consert",
@@ -9,16 +9,13 @@ CONSERT = Method(
     pooler=preset("mean_last", training=1, test=2),
     head=preset("none"),
     terms=(preset("nt_xent", weight=0.3, temperature=0.1),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=9_300,
         batch_size=96,
         learning_rate=5e-7,
         warmup=930,
-        schedule="linear",
         optimizer="adamw_uncorrected",
         weight_decay=0.01,
-        clip=1.0,
         max_length=64,
         eval_every=200,
         dropout=0.0,

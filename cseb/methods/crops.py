@@ -1,6 +1,6 @@
 """Crops: a random run of a sentence's own words is its positive."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 CROPS = Method(
     name="crops",
@@ -10,19 +10,8 @@ CROPS = Method(
     pooler=preset("mean"),
     head=preset("none"),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=2e-5,
-        warmup=1_562,
-        schedule="linear",
-        optimizer="adamw",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
+    recipe=recipe(
+        steps=15_625, batch_size=64, learning_rate=2e-5, warmup=1_562, optimizer="adamw", max_length=32, eval_every=125
     ),
     deviations=(
         "crop: the papers cut spans out of abstracts (two sentences each) or of 256 tokens; a sentence here is a line "

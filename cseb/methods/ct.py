@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 CT = Method(
     name="ct",
@@ -12,8 +12,7 @@ CT = Method(
     head=preset("none"),
     network=preset("second_encoder"),
     terms=(preset("bce_pairs"),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=5_000,
         batch_size=16,
         learning_rate=1e-5,
@@ -21,7 +20,6 @@ CT = Method(
         schedule="piecewise",
         pieces=((0, 1.0), (500, 0.8), (1_000, 0.6), (1_500, 0.4), (2_000, 0.2)),
         optimizer="rmsprop",
-        weight_decay=0.0,
         clip=0.0,
         max_length=75,
         eval_every=500,

@@ -1,6 +1,6 @@
 """DCLR: false negatives left out by a complementary model, and noise as further negatives."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 DCLR = Method(
     name="dclr",
@@ -10,20 +10,7 @@ DCLR = Method(
     head=preset("mlp"),
     stages=preset("teacher", steps=7_813, temperature=0.05, with_head=True),
     terms=(preset("debiased_nce", temperature=0.05, threshold=0.9, noise=1.0, ascents=4, size=0.001),),
-    recipe=preset(
-        "recipe",
-        steps=23_439,
-        batch_size=128,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=23_439, batch_size=128, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "teacher: the complementary model is a SimCSE of the same subset, trained first, one epoch in the method's own "
         "batches, its vectors those behind the head; the authors' code takes SimCSE's checkpoint of 10^6 sentences",

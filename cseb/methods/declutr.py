@@ -1,6 +1,6 @@
 """DeCLUTR: spans of one document agree, and hidden words are named; on single sentences, two spans of each."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 _SCALE = "nt_xent: gradients are not divided by the number of processes, as a fault of the authors' code did"
 
@@ -14,20 +14,16 @@ DECLUTR = Method(
         preset("span_nt_xent", temperature=0.05, anchors=2, positives=2),
         preset("anchor_mlm", rate=0.15, anchors=2, positives=2),
     ),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=15_625,
         batch_size=4,
         learning_rate=5e-5,
         warmup=1_562,
-        schedule="linear",
         optimizer="adamw_uncorrected_matrix_decay",
         weight_decay=0.1,
-        clip=1.0,
         max_length=512,
         eval_every=125,
         last_batch="drop",
-        dropout="model",
     ),
     deviations=(
         "spans: word pieces as they stand in the document; the authors' code writes them out and splits them again. A "
@@ -47,19 +43,15 @@ DECLUTR_SENTENCE = Method(
     pooler=preset("mean"),
     head=preset("none"),
     terms=(preset("nt_xent", temperature=0.05), preset("mlm", weight=1.0, rate=0.15)),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=15_625,
         batch_size=64,
         learning_rate=5e-5,
         warmup=1_562,
-        schedule="linear",
         optimizer="adamw_uncorrected",
         weight_decay=0.1,
-        clip=1.0,
         max_length=32,
         eval_every=125,
-        dropout="model",
     ),
     deviations=(
         "crop: DeCLUTR takes spans of up to 512 tokens out of documents of 2,048 and more, two anchors and the mean of "

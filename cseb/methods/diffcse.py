@@ -1,7 +1,7 @@
 """DiffCSE: SimCSE, and a network that must find replaced words by the sentence's vector."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 DIFFCSE = Method(
     name="diffcse",
@@ -10,20 +10,7 @@ DIFFCSE = Method(
     pooler=preset("cls"),
     head=preset("bn_mlp", inner="2x"),
     terms=(preset("infonce", temperature=0.05), preset("rtd", weight=0.005, rate=0.3)),
-    recipe=preset(
-        "recipe",
-        steps=31_250,
-        batch_size=64,
-        learning_rate=7e-6,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=31_250, batch_size=64, learning_rate=7e-6, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "rtd: the generator is a further pre-trained model that saw no sentence pairs: data seen is `external`. "
         "`+rtd(generator=self)` takes a frozen copy of the encoder with its own masked-LM head, and data seen is the "

@@ -1,7 +1,7 @@
 """DistillCSE: a student follows the rankings of a teacher that was trained before it."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 DISTILLCSE = Method(
     name="distillcse",
@@ -14,20 +14,7 @@ DISTILLCSE = Method(
         preset("infonce", temperature=0.05),
         preset("listwise_ce", student=0.025, teacher=0.0125, group=0.1),
     ),
-    recipe=preset(
-        "recipe",
-        steps=5_000,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=5_000, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first, one epoch of 10^6 sentences long; the authors' code "
         "takes SimCSE's checkpoint of 10^6 sentences",

@@ -1,7 +1,7 @@
 """ESimCSE: positives with repeated word pieces, and a momentum queue."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 ESIMCSE = Method(
     name="esimcse",
@@ -11,20 +11,7 @@ ESIMCSE = Method(
     head=preset("mlp"),
     memory=preset("queue", size=160, momentum=0.995, dropout=0.0),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "queue: the authors' code copies the encoder before its weights are loaded, so that the momentum copy starts "
         "at random and is slow to follow; ours starts from the loaded weights, as the text means it",

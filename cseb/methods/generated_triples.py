@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 FILE = (
     "generated_triples: the corpus is a file of sentence, positive and hard negative with its provenance beside it; "
@@ -16,20 +16,7 @@ SYNCSE = Method(
     pooler=preset("cls"),
     head=preset("mlp", keep=True),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=1_617,
-        batch_size=512,
-        learning_rate=5e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=25,
-        dropout="model",
-    ),
+    recipe=recipe(steps=1_617, batch_size=512, learning_rate=5e-5, warmup=0, max_length=32, eval_every=25),
     deviations=(
         FILE,
         "recipe: three epochs; steps are those of supervised SimCSE, whose file has about as many rows; kept for every "
@@ -46,20 +33,7 @@ MULTICSR = replace(
     head=preset("mlp"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("filtered_bce", temperature=0.05, threshold=0.95),),
-    recipe=preset(
-        "recipe",
-        steps=6_462,
-        batch_size=128,
-        learning_rate=5e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=25,
-        dropout="model",
-    ),
+    recipe=recipe(steps=6_462, batch_size=128, learning_rate=5e-5, warmup=0, max_length=32, eval_every=25),
     deviations=(
         FILE,
         "stages 1 and 2 of the paper, generation and its filter by the model's own ratings, are outside cseb; what was "
@@ -80,19 +54,16 @@ GCSE = replace(
     head=preset("mlp"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("gaussian_nce", temperature=0.05, alpha=0.17),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=15_625,
         batch_size=128,
         learning_rate=1e-5,
         warmup=190,
         schedule="constant",
         optimizer="adamw",
-        weight_decay=0.0,
         clip=0.0,
         max_length=64,
         eval_every=125,
-        dropout="model",
     ),
     deviations=(
         FILE,

@@ -1,7 +1,7 @@
 """GISTEmbed: a guide says which sentences of a batch are no negatives."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 GIST = Method(
     name="gist",
@@ -11,19 +11,8 @@ GIST = Method(
     head=preset("none"),
     stages=preset("outside_teacher", width="own"),  # cosines need no equal widths
     terms=(preset("guided_nce", temperature=0.01, guide="teacher", margin=0.0),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=16,
-        learning_rate=5e-6,
-        warmup=1_562,
-        schedule="linear",
-        optimizer="adamw",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=512,
-        eval_every=125,
-        dropout="model",
+    recipe=recipe(
+        steps=15_625, batch_size=16, learning_rate=5e-6, warmup=1_562, optimizer="adamw", max_length=512, eval_every=125
     ),
     deviations=(
         "outside_teacher: the guide must be named, `+outside_teacher(encoder='FOLDER')`; the authors use UAE-Large",
@@ -43,20 +32,7 @@ GIST_SELF = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     terms=(preset("guided_nce", temperature=0.05, margin=0.0, anchors=False, positives=False),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "guided_nce: what the encoder itself puts closer to a sentence than its other rendering is no negative; the "
         "release asks another model",

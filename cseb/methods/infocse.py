@@ -1,7 +1,7 @@
 """InfoCSE: SimCSE, and a masked-LM network that is told the sentence vector."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 INFOCSE = Method(
     name="infocse",
@@ -13,20 +13,7 @@ INFOCSE = Method(
         preset("infonce", temperature=0.05),
         preset("aux_mlm", weight=1e-5, rate=0.4, layers=2, inner="4x", dropout=0.1),
     ),
-    recipe=preset(
-        "recipe",
-        steps=31_250,
-        batch_size=64,
-        learning_rate=7e-6,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=31_250, batch_size=64, learning_rate=7e-6, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "start: the authors' code starts from Condenser, BERT trained further on Wikipedia and books with a head on "
         "it; here from the encoder that is named, as all methods, so that the printed 78.85 is not comparable",

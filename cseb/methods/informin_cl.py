@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 INFORMIN_CL = Method(
     name="informin-cl",
@@ -11,20 +11,7 @@ INFORMIN_CL = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     terms=(preset("infonce", temperature=0.05), preset("reconstruction", weight=0.4)),
-    recipe=preset(
-        "recipe",
-        steps=7_813,
-        batch_size=128,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=7_813, batch_size=128, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "reconstruction: eq. 8 is a squared distance of the vectors as they are (`form=raw`); the code adds two "
         "mean-squared errors of unit vectors, 2/D times the squared distance; we take the code's reduction",

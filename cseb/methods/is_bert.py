@@ -1,6 +1,6 @@
 """IS-BERT: sentence vectors that share information with their own n-grams and not with others'."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 IS_BERT = Method(
     name="isbert",
@@ -9,19 +9,15 @@ IS_BERT = Method(
     pooler=preset("cnn_mean", widths=(1, 3, 5)),
     head=preset("none"),
     terms=(preset("jsd_local_global"),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=31_250,
         batch_size=32,
         learning_rate=2e-5,
         warmup=3_125,
-        schedule="linear",
         optimizer="adamw_uncorrected",
         weight_decay=0.01,
-        clip=1.0,
         max_length=128,
         eval_every=1_000,
-        dropout="model",
     ),
     deviations=(
         "data: the paper trains on the sentences of SNLI and MultiNLI, near to those of the STS tasks; ours are the "

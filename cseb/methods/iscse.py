@@ -1,7 +1,7 @@
 """IS-CSE: SimCSE, and once more with positives that are smoothed by their neighbours."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 ISCSE = Method(
     name="iscse",
@@ -13,20 +13,7 @@ ISCSE = Method(
         preset("infonce", temperature=0.05),
         preset("smooth", weight=0.1, size=1_024, neighbours=16, attention=2.0, temperature=0.05),
     ),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "smooth: weight 0.1 throughout, as released for base models; the schedule of large ones (0.005 to 0.05, a "
         "cosine) is not offered",

@@ -1,6 +1,6 @@
 """L2P-CSR: tokens and features masked in the first layers, where it makes the contrast hardest."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 L2P_CSR = Method(
     name="l2p-csr",
@@ -9,20 +9,7 @@ L2P_CSR = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     terms=(preset("learnt_mask_nce", temperature=0.05, points=3, threshold=0.05, ascents=4, size=0.1),),
-    recipe=preset(
-        "recipe",
-        steps=7_813,
-        batch_size=128,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=50,
-        dropout="model",
-    ),
+    recipe=recipe(steps=7_813, batch_size=128, learning_rate=3e-5, warmup=0, max_length=32, eval_every=50),
     deviations=(
         "recipe: the script starts from a checkpoint that it does not name, likely one of SimCSE, at a learning rate "
         "of 1e-6; ours starts from the encoder itself, at SimCSE's rate. The paper was not read",

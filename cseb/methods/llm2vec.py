@@ -1,6 +1,6 @@
 """LLM2Vec: a decoder that attends to both sides learns to name hidden words, then to tell sentences apart."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 LORA = preset("lora", rank=16, alpha=32.0, targets="all")
 BOTH_SIDES = "encoder: `--encoder bidirectional:DECODER`, else attention keeps its causal mask"
@@ -18,19 +18,15 @@ MNTP = Method(
     head=preset("none"),
     tuning=LORA,
     terms=(preset("mntp", rate=0.2),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=1_000,
         batch_size=32,
         learning_rate=5e-5,
         warmup=0,
         schedule="constant",
         optimizer="adamw",
-        weight_decay=0.0,
-        clip=1.0,
         max_length=512,
         eval_every=100,
-        dropout="model",
     ),
     deviations=(
         BOTH_SIDES,
@@ -52,16 +48,13 @@ LLM2VEC = Method(
     head=preset("none"),
     tuning=LORA,
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=1_000,
         batch_size=128,
         learning_rate=3e-5,
         warmup=0,
         schedule="constant",
         optimizer="adamw",
-        weight_decay=0.0,
-        clip=1.0,
         max_length=128,
         eval_every=200,
         dropout=0.3,

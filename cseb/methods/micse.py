@@ -1,6 +1,6 @@
 """miCSE: a momentum queue and the mutual information of attention maps on top of SimCSE."""
 
-from cseb.methods.spec import Method, part, preset
+from cseb.methods.spec import Method, part, preset, recipe
 
 QUEUE = preset("queue", size=384, momentum=0.995, dropout=0.3)  # also called moco
 
@@ -15,20 +15,7 @@ MICSE = Method(
         preset("infonce", temperature=0.05),
         preset("ami", weight=2.5e-3, samples=150, scale_by_valid=False),
     ),
-    recipe=preset(
-        "recipe",
-        steps=20_000,
-        batch_size=50,
-        learning_rate=3e-5,
-        warmup=250,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=500,
-        dropout="model",
-    ),
+    recipe=recipe(steps=20_000, batch_size=50, learning_rate=3e-5, warmup=250, max_length=32, eval_every=500),
     # The paper adapts the weight to the fraction and prints only the last one; the others are the authors' commands.
     per_fraction=(
         (0.001, (part("ami", weight=1e-3, scale_by_valid=True),)),

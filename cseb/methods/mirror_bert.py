@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 _SHARED = (
     "recipe: the authors' code takes 50 steps, one pass over 10,000 sentences of STS-B's training split; ours are one "
@@ -21,8 +21,7 @@ MIRROR = Method(
     pooler=preset("cls"),
     head=preset("none"),
     terms=(preset("nt_xent", temperature=0.04),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=5_000,
         batch_size=200,
         learning_rate=2e-5,
@@ -34,7 +33,6 @@ MIRROR = Method(
         max_length=50,
         eval_every=125,
         last_batch="drop",
-        dropout="model",
     ),
     deviations=_SHARED,
 )

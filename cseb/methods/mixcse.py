@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 MIXCSE = Method(
     name="mixcse",
@@ -12,20 +12,7 @@ MIXCSE = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     terms=(preset("mixed_infonce", temperature=0.05, mix=0.2),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "mixed_infonce: the text adds one mixture of unit vectors per anchor, the code 2 B columns from both views and "
         "mixes vectors as they are; we take the code's, `mixcse-paper` the text's",

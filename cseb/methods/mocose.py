@@ -1,6 +1,6 @@
 """MoCoSE: one view against a slow copy, whose vectors of earlier batches are further negatives."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 MOCOSE = Method(
     name="mocose",
@@ -9,19 +9,8 @@ MOCOSE = Method(
     pooler=preset("cls"),
     head=preset("none"),
     terms=(preset("momentum_nce", temperature=0.05, size=512, start=128, momentum=0.85, dropout=0.1),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=1e-6,
-        clip=1.0,
-        max_length=32,
-        eval_every=100,
-        dropout="model",
+    recipe=recipe(
+        steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, weight_decay=1e-6, max_length=32, eval_every=100
     ),
     deviations=(
         "selection: the released trainer keeps the checkpoint with the best average on the seven test tasks; ours is "

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 MSSE = Method(
     name="msse",
@@ -16,20 +16,7 @@ MSSE = Method(
         preset("dcm", weight=0.2),
         preset("reconstruct", layers=16, heads=1, inner=2_048, dropout=0.1, rate=0.825),
     ),
-    recipe=preset(
-        "recipe",
-        steps=3_907,
-        batch_size=256,
-        learning_rate=3e-5,
-        warmup=500,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=3_907, batch_size=256, learning_rate=3e-5, warmup=500, max_length=32, eval_every=125),
     deviations=(
         "views: the positive is an English-German-English translation; without translators the second view is dropout "
         "alone; `msse+back_translation` translates the subset, `msse+paraphrase(file=...)` reads a file",

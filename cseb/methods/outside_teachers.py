@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, part, preset
+from cseb.methods.spec import Method, part, preset, recipe
 
 TEACHER = (
     "outside_teacher: it must be named, `+outside_teacher(encoder='FOLDER')`; rows are marked as having seen its data"
@@ -42,19 +42,14 @@ DISTIL_L2 = Method(
     head=preset("none"),
     stages=preset("outside_teacher"),
     terms=(preset("regress"),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=7_813,
         batch_size=128,
         learning_rate=5e-5,
         warmup=781,
-        schedule="linear",
         optimizer="adamw_uncorrected",
-        weight_decay=0.0,
-        clip=1.0,
         max_length=128,
         eval_every=125,
-        dropout="model",
     ),
     deviations=(TEACHER, WIDTH, POOLING, STUDENT, BUDGET, "recipe: trained in fp16; fp32 here", DECAY),
 )
@@ -65,19 +60,8 @@ DISTIL_MSE = replace(
     source="Reimers & Gurevych, EMNLP 2020, arXiv:2004.09813; code of sentence-transformers "
     "(model_distillation.py, MSELoss)",
     terms=(preset("regress", form="mse"),),
-    recipe=preset(
-        "recipe",
-        steps=3_125,
-        batch_size=64,
-        learning_rate=1e-4,
-        warmup=312,
-        schedule="linear",
-        optimizer="adamw",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=128,
-        eval_every=125,
-        dropout="model",
+    recipe=recipe(
+        steps=3_125, batch_size=64, learning_rate=1e-4, warmup=312, optimizer="adamw", max_length=128, eval_every=125
     ),
     deviations=(
         TEACHER,

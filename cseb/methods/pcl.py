@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 PCL = Method(
     name="pcl",
@@ -17,20 +17,7 @@ PCL = Method(
         preset("group_softmax_bce", temperature=0.05),
         preset("kl_peers", temperature=0.05),
     ),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "peer_encoder: in the code the peer is given no attention mask and attends to padding; ours is given one, "
         "`pcl-released` is the code's",

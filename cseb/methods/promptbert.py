@@ -1,6 +1,6 @@
 """PromptBERT: two prompts as views, each vector without what the prompt alone gives."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 PROMPTBERT = Method(
     name="promptbert",
@@ -9,20 +9,7 @@ PROMPTBERT = Method(
     pooler=preset("mask_prompt", template='This sentence of "[X]" means [MASK].'),
     head=preset("mlp"),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=3_907,
-        batch_size=256,
-        learning_rate=1e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=34,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=3_907, batch_size=256, learning_rate=1e-5, warmup=0, max_length=34, eval_every=125),
     deviations=(
         "prompts: the vector of the prompt alone is taken off in training and not at test, as in the final evaluation "
         "of the script; on the dev set the authors' code takes it off, ours does not",

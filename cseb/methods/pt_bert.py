@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 _QUEUE = (
     "queue: the code contrasts with the slow copy's vectors of the batch and of the last three, without a gradient; "
@@ -22,20 +22,7 @@ PT_BERT = Method(
     head=preset("mlp"),
     memory=preset("queue", size=256, momentum=0.885, dropout=0.1),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=64,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=64, eval_every=125),
     deviations=(
         "pseudo_tokens: in the code they attend to the pooled vector alone, where a softmax over one key leaves them "
         "without effect or gradient (`pt-bert-released`); ours attend to all tokens, as the method is meant. The paper "

@@ -1,7 +1,7 @@
 """RankEncoder: a model trained before ranks the sentences of the subset, and the student follows."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 RANKENCODER = Method(
     name="rankencoder",
@@ -14,20 +14,7 @@ RANKENCODER = Method(
         preset("infonce", temperature=0.05),
         preset("rank_mse", weight=0.05, corpus=10_000, low=0.5, high=0.9999),
     ),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "teacher: a SimCSE of the same subset, trained first; the authors' code trains it on 10^6 sentences",
         "recipe: the authors' code chooses by the dev sets of STS-B and SICK-R together; here the benchmark says by "

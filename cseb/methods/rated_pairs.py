@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 RATED = "rated_pairs: lines `left TAB right TAB score`; ratings are labels, so this method is supervised"
 BUDGET = (
@@ -17,19 +17,8 @@ COSENT = Method(
     pooler=preset("mean"),
     head=preset("none"),
     terms=(preset("rank_scores", scale=20.0),),
-    recipe=preset(
-        "recipe",
-        steps=1_440,
-        batch_size=16,
-        learning_rate=2e-5,
-        warmup=144,
-        schedule="linear",
-        optimizer="adamw",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=75,
-        eval_every=125,
-        dropout="model",
+    recipe=recipe(
+        steps=1_440, batch_size=16, learning_rate=2e-5, warmup=144, optimizer="adamw", max_length=75, eval_every=125
     ),
     deviations=(RATED, BUDGET),
 )

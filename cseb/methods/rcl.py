@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 CONTINUED = Method(
     name="continued",
@@ -11,20 +11,7 @@ CONTINUED = Method(
     pooler=preset("mean"),
     head=preset("none"),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=4_307,
-        batch_size=64,
-        learning_rate=2e-5,
-        warmup=431,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=75,
-        eval_every=431,
-        dropout="model",
-    ),
+    recipe=recipe(steps=4_307, batch_size=64, learning_rate=2e-5, warmup=431, max_length=75, eval_every=431),
     deviations=(
         "the paper's start row has no further training and its RCL row has; this is one epoch without regulators",
         "the start model is SRoBERTa trained on NLI (most likely nli-roberta-base-v2): give it with --encoder",

@@ -1,6 +1,6 @@
 """RetroMAE: a masked autoencoder whose decoder sees only half of the words and the [CLS] vector."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 RETROMAE = Method(
     name="retromae",
@@ -9,19 +9,15 @@ RETROMAE = Method(
     pooler=preset("cls"),
     head=preset("none"),
     terms=(preset("enhanced_decoding", encoder_rate=0.3, decoder_rate=0.5, inner="4x", dropout=0.1),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=15_625,
         batch_size=128,
         learning_rate=1e-4,
         warmup=1_562,
-        schedule="linear",
         optimizer="adamw_hf_matrix_decay",
         weight_decay=0.01,
-        clip=1.0,
         max_length=150,
         eval_every=500,
-        dropout="model",
     ),
     deviations=(
         "enhanced_decoding: single tokens are masked, each with the same probability; the authors' code masks whole "

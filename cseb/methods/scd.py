@@ -1,6 +1,6 @@
 """SCD: two dropout rates push a sentence's vectors apart while its coordinates agree and are decorrelated."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 SCD = Method(
     name="scd",
@@ -9,20 +9,7 @@ SCD = Method(
     pooler=preset("cls"),
     head=preset("barlow_projector", width=4_096),
     terms=(preset("mean_cos", temperature=0.05), preset("cross_correlation", weight=0.005225, off_diagonal=0.012)),
-    recipe=preset(
-        "recipe",
-        steps=5_209,
-        batch_size=192,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=250,
-        dropout="model",
-    ),
+    recipe=recipe(steps=5_209, batch_size=192, learning_rate=3e-5, warmup=0, max_length=32, eval_every=250),
     deviations=(
         "mean_cos: the text has no temperature; the code divides by 0.05, and so do we (`+mean_cos(temperature=1.0)`)",
         "cross_correlation: weight and lambda of the text are about 0.005 and 0.013; we take the command's 0.005225 "

@@ -1,6 +1,6 @@
 """SG-OPT: the layers of a frozen copy of the start are the positives."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 SG_OPT = Method(
     name="sg-opt",
@@ -9,20 +9,7 @@ SG_OPT = Method(
     pooler=preset("cls"),
     head=preset("gelu_mlp", width=4_096),
     terms=(preset("multi_layer_nce", temperature=0.01), preset("l2_to_init", weight=0.1)),
-    recipe=preset(
-        "recipe",
-        steps=1_079,
-        batch_size=16,
-        learning_rate=5e-5,
-        warmup=108,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=128,
-        eval_every=50,
-        dropout="model",
-    ),
+    recipe=recipe(steps=1_079, batch_size=16, learning_rate=5e-5, warmup=108, max_length=128, eval_every=50),
     deviations=(
         "data: the paper trains on all sentences of STS-B, test sentences among them, and its rows are no measure for "
         "other text; ours are the subset's",

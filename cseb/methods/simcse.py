@@ -1,6 +1,6 @@
 """SimCSE: one sentence, two dropout masks."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 SIMCSE = Method(
     name="simcse",
@@ -9,20 +9,7 @@ SIMCSE = Method(
     pooler=preset("cls"),
     head=preset("mlp"),
     terms=(preset("infonce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=15_625,
-        batch_size=64,
-        learning_rate=3e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=15_625, batch_size=64, learning_rate=3e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "recipe: SimCSE's text evaluates every 250 steps, its scripts every 125; we take 125",
         "recipe: trained in fp16 by the authors; fp32 here, `+recipe(precision=bf16)` is the option",

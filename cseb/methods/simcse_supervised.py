@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 SIMCSE_SUP = Method(
     name="simcse-sup",
@@ -11,20 +11,7 @@ SIMCSE_SUP = Method(
     pooler=preset("cls"),
     head=preset("mlp", keep=True),
     terms=(preset("infonce", temperature=0.05, hard_weight=1.0),),
-    recipe=preset(
-        "recipe",
-        steps=1_617,
-        batch_size=512,
-        learning_rate=5e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=1_617, batch_size=512, learning_rate=5e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "triples: the paper counts 314k entailment pairs, the released file has 275601 premises with both kinds; the "
         "corpus must be such lines of TAB-separated triples (cseb.data.nli makes them from SNLI's files)",

@@ -1,6 +1,6 @@
 """SNCSE: two prompts as positives, and the negated sentence kept a little further away."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 SNCSE = Method(
     name="sncse",
@@ -12,20 +12,7 @@ SNCSE = Method(
         preset("infonce", temperature=0.05),
         preset("bidir_margin", weight=0.001, least=0.1, most=0.3),
     ),
-    recipe=preset(
-        "recipe",
-        steps=3_907,
-        batch_size=256,
-        learning_rate=1e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=24,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=3_907, batch_size=256, learning_rate=1e-5, warmup=0, max_length=24, eval_every=125),
     deviations=(
         "negated_prompts: the authors' code asks a dependency parser; ours takes the first not out, else puts one "
         "behind the first auxiliary of a closed list, else Not before the sentence, which is also what the authors' "

@@ -197,6 +197,25 @@ def preset(name: str, **changes: Option) -> Part:
     return found.updated(part(found.name, **changes))
 
 
+def recipe(
+    *,
+    steps: int,
+    batch_size: int,
+    learning_rate: float,
+    warmup: int,
+    max_length: int,
+    eval_every: int,
+    **others: Option,
+) -> Part:
+    """Return the recipe of a paper; `cseb.methods.recipe.Recipe` explains the numbers.
+
+    A method file leaves out what the Trainer of transformers does by default, as in the authors' code of most papers:
+    linear decay, AdamW without weight decay, gradients clipped at norm 1, dropout of the encoder's configuration.
+    """
+    numbers = {"steps": steps, "batch_size": batch_size, "learning_rate": learning_rate, "warmup": warmup}
+    return preset("recipe", **numbers, max_length=max_length, eval_every=eval_every, **others)
+
+
 def _filled(own: Part, changes: Part) -> Part:
     """Return the part with these options in place of its own. Raises: BadSpec if one is unknown or has no value."""
     order = [one.name for one in facts(own.name).options]

@@ -1,6 +1,6 @@
 """TSDAE: a sentence with most of its words deleted, from whose vector the whole is written again."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 TSDAE = Method(
     name="tsdae",
@@ -9,19 +9,15 @@ TSDAE = Method(
     pooler=preset("cls"),
     head=preset("none"),
     terms=(preset("denoise", layers=1, inner="4x", dropout=0.1),),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=15_625,
         batch_size=8,
         learning_rate=3e-5,
         warmup=0,
         schedule="constant",
         optimizer="adamw",
-        weight_decay=0.0,
-        clip=1.0,
         max_length=75,
         eval_every=500,
-        dropout="model",
     ),
     deviations=(
         "denoise: a decoder of one new layer, for every encoder. In the authors' code encoder and decoder share their "

@@ -1,6 +1,6 @@
 """VaSCL: a sentence against its nearest neighbours and a view made up to be confused with them."""
 
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 VASCL = Method(
     name="vascl",
@@ -9,19 +9,16 @@ VASCL = Method(
     pooler=preset("mean"),
     head=preset("relu_mlp", width=128, rate=100.0),
     terms=(preset("nt_xent", temperature=0.05), preset("virtual_nt_xent", temperature=0.05, neighbours=16, reach=15.0)),
-    recipe=preset(
-        "recipe",
+    recipe=recipe(
         steps=4_885,
         batch_size=1_024,
         learning_rate=5e-6,
         warmup=0,
         schedule="constant",
         optimizer="adamw",
-        weight_decay=0.0,
         clip=0.0,
         max_length=32,
         eval_every=500,
-        dropout="model",
     ),
     deviations=(
         "virtual_nt_xent: in the code the vectors that are pushed are detached, so that this term trains the head "

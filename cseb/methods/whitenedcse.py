@@ -1,7 +1,7 @@
 """WhitenedCSE: whitening in groups of dimensions as a layer of training."""
 
 from cseb.methods.simcse import SIMCSE
-from cseb.methods.spec import Method, preset
+from cseb.methods.spec import Method, preset, recipe
 
 WHITENEDCSE = Method(
     name="whitenedcse",
@@ -10,20 +10,7 @@ WHITENEDCSE = Method(
     pooler=preset("cls"),
     head=preset("group_whiten", groups=128, epsilon=1e-5),
     terms=(preset("each_nce", temperature=0.05),),
-    recipe=preset(
-        "recipe",
-        steps=7_813,
-        batch_size=128,
-        learning_rate=1e-5,
-        warmup=0,
-        schedule="linear",
-        optimizer="adamw_hf",
-        weight_decay=0.0,
-        clip=1.0,
-        max_length=32,
-        eval_every=125,
-        dropout="model",
-    ),
+    recipe=recipe(steps=7_813, batch_size=128, learning_rate=1e-5, warmup=0, max_length=32, eval_every=125),
     deviations=(
         "group_whiten: every view is whitened by itself in groups of its own, as the paper means it; the code cuts its "
         "rows in three blocks of sentences instead of views",

@@ -6,14 +6,10 @@ from pathlib import Path
 import pytest
 
 import cseb.methods
-from cseb.methods.spec import Option, preset
+from cseb.methods.spec import Option, preset, recipe
 
 FOLDER = Path(cseb.methods.__file__).parent
 FILES = [path for path in sorted(FOLDER.glob("*.py")) if " = Method(" in path.read_text()]
-RECIPE = (
-    *("steps", "batch_size", "learning_rate", "warmup", "schedule", "optimizer", "weight_decay", "clip"),
-    *("max_length", "eval_every", "dropout"),
-)
 
 
 def is_number(value: Option) -> bool:
@@ -23,14 +19,14 @@ def is_number(value: Option) -> bool:
 
 
 def unstated(call: ast.Call) -> list[str]:
-    """Options of one `preset(...)` call that are numbers, or belong to every recipe, and are not written there."""
+    """Options of one `preset(...)` call that are numbers and are not written there; `recipe(...)` requires its own."""
     name = ast.literal_eval(call.args[0])
     stated = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-    if name == "recipe":
-        required = ["steps"] if stated.get("steps") == "0" else [*RECIPE]
-    else:  # a weight of 1 is the absence of a weight
-        options = preset(name).options
-        required = [key for key, value in options if is_number(value) and not (key.endswith("weight") and value == 1)]
+    if name == "recipe" and stated.get("steps") == "0":
+        return []
+    # a weight of 1 is the absence of a weight
+    options = [key for key, value in preset(name).options if is_number(value)]
+    required = [key for key in options if not (key.endswith("weight") and dict(preset(name).options)[key] == 1)]
     return [f"{name}({key}=)" for key in required if key not in stated]
 
 
@@ -58,3 +54,11 @@ def test_an_unstated_number_is_found() -> None:
     assert unstated(preset_calls('preset("infonce")')[0]) == ["infonce(temperature=)"]
     assert unstated(preset_calls('preset("recipe", steps=0)')[0]) == []
     assert "recipe(clip=)" in unstated(preset_calls('preset("recipe", steps=5)')[0])
+    with pytest.raises(TypeError, match="warmup"):
+        recipe(steps=5, batch_size=4, learning_rate=1e-5, max_length=32, eval_every=5)  # type: ignore[call-arg]
+
+
+def test_what_a_recipe_leaves_out_is_that_of_the_trainer_of_transformers() -> None:
+    stated = recipe(steps=5, batch_size=4, learning_rate=1e-5, warmup=0, max_length=32, eval_every=5)
+    trainer = {"schedule": "linear", "optimizer": "adamw_hf", "weight_decay": 0.0, "clip": 1.0, "dropout": "model"}
+    assert dict(stated.options).items() >= trainer.items()
