@@ -15,7 +15,7 @@ from cseb.registry import SLOTS
 
 def text() -> str:
     """Return the content of facts.json, read from the classes."""
-    names = [name for registry in SLOTS.values() for name in registry.builtin]
+    names = sorted(name for registry in SLOTS.values() for name in registry.builtin)
     return json.dumps({name: _row(imported(name)) for name in names}, indent=1, ensure_ascii=False) + "\n"
 
 

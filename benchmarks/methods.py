@@ -16,12 +16,11 @@ from typing import NamedTuple
 from benchmarks.marked import with_table
 from cseb.data.provenance import GENERATED
 from cseb.methods.grammar import parse_method
-from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
 from cseb.papers.printed import Printed, shipped_rows
 from cseb.papers.scores import own_rows
-from cseb.registry import METHODS, TASKS
+from cseb.registry import METHODS, NOT_OFFERED, TASKS
 
 ROOT = Path(__file__).parents[1]
 BY = "by benchmarks/methods.py"  # what a marker ends with

@@ -13,7 +13,7 @@ from cseb.errors import BadSpec, UnknownName
 from cseb.registry import SLOTS, Registry, left_out, offered, package_of, part_names, scale_of, slot_of
 
 Install = Callable[..., None]
-TERMS = {"ours": "json:dumps"}
+TERMS = {"json": "ours:dumps"}
 
 
 @pytest.fixture
@@ -45,8 +45,9 @@ def test_a_name_stands_for_what_its_module_holds() -> None:
 
 @pytest.mark.parametrize("target", ["no_such_module:f", "json:no_such_function", "not a name:f"])
 def test_a_target_that_is_not_there_is_named(target: str) -> None:
+    module, attribute = target.split(":")
     with pytest.raises(BadSpec, match=f"term 'ours' should be {target}, which fails: "):
-        Registry("term", {"ours": target})["ours"]
+        Registry("term", {module: f"ours:{attribute}"})["ours"]
 
 
 def test_a_package_adds_names_to_ours(install: Install) -> None:

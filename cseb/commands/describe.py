@@ -9,11 +9,10 @@ from collections.abc import Callable
 from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
 from cseb.methods.grammar import parse_method
-from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
 from cseb.papers.scores import own_rows
-from cseb.registry import METHODS, PRESETS, SLOTS, TASK_GROUPS, TASKS, is_part, slot_of
+from cseb.registry import METHODS, NOT_OFFERED, PRESETS, SLOTS, TASK_GROUPS, TASKS, is_part, slot_of
 from cseb.reports.text_table import aligned
 from cseb.text import percent
 

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cseb.errors import BadSpec, UnknownName
-from cseb.methods.not_offered import NOT_OFFERED
 from cseb.methods.spec import SEVERAL, Edit, Method, Option, Part, method_named, preset
-from cseb.registry import METHODS, is_part, left_out, slot_of
+from cseb.registry import METHODS, NOT_OFFERED, is_part, left_out, slot_of
 
 WORDS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 LONGEST = 10_000  # characters of a spec

@@ -2,7 +2,7 @@
 
 from cseb.methods.spec import Method, preset, recipe
 
-IS_BERT = Method(
+ISBERT = Method(
     name="isbert",
     source="Zhang et al., EMNLP 2020, arXiv:2009.12061; authors' code (BERT-base)",
     views=preset("identity"),

@@ -19,3 +19,6 @@ SIF = Method(
         "any encoder's states are weighted; the paper has tables of word vectors, such as `static:glove:6b-50d`",
     ),
 )
+
+# Mu & Viswanath, ICLR 2018, section 2.2: the mean, and one direction for every hundred coordinates or so.
+ALL_BUT_THE_TOP = preset("remove_components", count="hundredth", centre=True)

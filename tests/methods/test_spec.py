@@ -91,7 +91,7 @@ def test_a_benchmark_scales_parts_that_a_user_puts_in() -> None:
         ("micze", "no method is called 'micze'; did you mean micse?"),
         ("osscse", "osscse does not run: no code was found"),
         ("simcse+amy", "no part is called 'amy'; did you mean ami"),
-        ("simcse+cosent", r"'cosent' is a method and no part; a method stands first: cosent\+PART"),
+        ("simcse+cosent", r"'cosent' is a method and no part; write cosent\+PART"),
         ("simcse+ami(wait=3)", "ami has no option 'wait'; did you mean weight"),
         ("simcse+ami(3)", "option without a name"),
         ("simcse+ami(**{})", "option without a name"),
