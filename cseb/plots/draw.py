@@ -1,8 +1,8 @@
-"""Every kind of plot by its name."""
+"""All kinds of plots by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import cast
 
@@ -14,45 +14,46 @@ from cseb.methods.grammar import labels
 from cseb.plots import runs, scores
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Select
-from cseb.reports import layouts as kinds
+from cseb.records.staleness import stale
+from cseb.reports import layouts
 from cseb.text import plain
 
 
-def drawn(kind: str, records: list[Record], ask: StudyQuery, detail: str) -> Plot:
-    """The plot of this kind. detail: the baseline of a gain, the option of a sensitivity plot. Raises: BadResults."""
-    everything = records
-    records = [record for record in records if not is_untrained(record)] or records
-    select = cast("Select", ask.select)
-    study, held = ask.study(records), {one.key: one for one in records}
-    if kind == "gain" and detail and detail not in {record.method for record in everything}:
+def drawn(kind: str, records: Sequence[Record], query: StudyQuery, detail: str) -> Plot:
+    """Return the plot of this kind.
+
+    detail: the baseline of a gain, the option of a sensitivity plot. Raises: BadResults if the records cannot fill it.
+    """
+    trained = [record for record in records if not is_untrained(record)] or list(records)
+    by_key = {record.key: record for record in trained}
+    study = query.study(trained)
+    if kind == "gain" and detail and detail not in {record.method for record in records}:
         detail = labels(detail)[0]
+    base = detail or study.methods[0]
     if kind in ("curves", "gain", "seeds", "sensitivity") and not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
-
-    def curves() -> Plot:
-        table = kinds.few_shot(records, (), ask)
-        words = [r for r in everything if is_untrained(r) and r.encoder.name.startswith("words:")]
-        points = {plain(record.encoder.name.partition(":")[2]): record.points("last") for record in words}
-        baselines = {}
-        for name, by_task in points.items():
-            values = [value for task in table.tasks if (value := by_task.get(task)) is not None]
-            if values and len(values) == len(table.tasks):
-                baselines[name] = fmean(values)
-        return scores.curves(table, baselines)
-
-    def gain() -> Plot:
-        base = detail or study.methods[0]
-        return scores.gain(kinds.ablation(records, (), ask, full=base), base)
-
-    def sensitivity() -> Plot:
-        return scores.sensitivity(kinds.sensitivity(records, (), ask, option=detail), varied(study, detail).numbers)
-
+    tasks = study.chosen(query.tasks)
+    baselines = _word_baselines(records, tasks)
     draw: dict[str, Callable[[], Plot]] = {
-        "curves": curves,
-        "gain": gain,
-        "seeds": lambda: scores.seeds(kinds.few_shot(records, (), ask)),
-        "training": lambda: runs.training(study, held),
-        "sensitivity": sensitivity,
-        "geometry": lambda: runs.geometry(study, held, study.chosen(ask.tasks), select),
+        "curves": lambda: scores.curves(layouts.few_shot(trained, (), query), baselines),
+        "gain": lambda: scores.gain(layouts.ablation(trained, (), query, full=base), base),
+        "seeds": lambda: scores.seeds(layouts.few_shot(trained, (), query), baselines),
+        "training": lambda: runs.training(study, by_key),
+        "sensitivity": lambda: scores.sensitivity(
+            layouts.sensitivity(trained, (), query, option=detail), varied(study, detail).numbers
+        ),
+        "geometry": lambda: runs.geometry(study, by_key, tasks, cast("Select", query.select)),
     }
     return draw[kind]()
+
+
+def _word_baselines(records: Sequence[Record], tasks: Sequence[str]) -> dict[str, float]:
+    """Return the scores of bag-of-words baselines that have all tasks, by name."""
+    baselines = {}
+    for record in records:
+        if record.encoder.name.startswith("words:") and not stale(record):
+            points = record.points("last")
+            values = [value for task in tasks if (value := points.get(task)) is not None]
+            if len(values) == len(tasks):
+                baselines[plain(record.encoder.name.partition(":")[2])] = fmean(values)
+    return baselines

@@ -1,150 +1,148 @@
-"""Figures of single runs: how training went, and where the vectors lie."""
+"""Figures of single runs: the course of training, and the geometry of the embeddings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import Any
 
-from cseb.analysis.stats import score
+from cseb.analysis.stats import cell, score
 from cseb.analysis.study import Study
 from cseb.errors import BadResults
-from cseb.plots.style import Plot, legend, line_style, panels
+from cseb.plots.style import MOST_LINES, REFERENCE, LineEnd, Plot, label_lines, method_styles, panels
 from cseb.records.record import Record, Select, Trace
 from cseb.reports.captions import signature
 from cseb.text import plain, quantity, size_title
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 MEASURES = ("alignment", "uniformity")
-Held = Mapping[str, Record]  # the whole records of a study, by key
-Curve = list[tuple[int, float | None]]
+HEIGHT = 3.2  # inches of a panel
+Curve = list[tuple[int, float]]
 
 
-def training(study: Study, held: Held) -> Plot:
-    """Loss, dev points and followed tasks against the step, a panel for each size; thin lines are seeds."""
-    traces = [trace for one in study.records if (trace := held[one.key].trace)]
+def training(study: Study, records: Mapping[str, Record]) -> Plot:
+    """Draw loss, dev score and tracked tasks against the step, a panel for each size; thin lines are seeds.
+
+    records: the whole records of the study, by key. Raises: BadResults if none has a trace.
+    """
+    traces = [trace for record in study.records if (trace := records[record.key].trace)]
     if not any(trace.curve for trace in traces):
         raise BadResults("these records hold no trajectory: loss and dev score were not recorded during training")
     dev = any(point[2] is not None for trace in traces for point in trace.curve)
-    followed = list(dict.fromkeys(name for trace in traces for _, found in trace.along for name in found))
-    shown = ["loss", *(["dev points"] if dev else []), *followed]
-    figure, lines = panels(len(study.sizes), len(shown), height=2.2)
-    for row, (line, what) in enumerate(zip(lines, shown, strict=True)):
+    tracked = list(dict.fromkeys(name for trace in traces for _, scores in trace.along for name in scores))
+    measures = ["loss", *(["dev score"] if dev else []), *tracked]
+    trained = [method for method in study.methods if any(_traces(study, records, method, size) for size in study.sizes)]
+    methods = _highest(study, trained, study.chosen(), "best" if dev else "last")
+    styles = method_styles(map(plain, methods))
+    figure, lines = panels(len(study.sizes), len(measures), width=2.6 * len(study.sizes) + 2.2, height=HEIGHT)
+    for line, measure in zip(lines, measures, strict=True):
         for axes, (size, fraction) in zip(line, study.sizes.items(), strict=True):
-            for place, method in enumerate(study.methods):
-                runs = [held[one.key].trace for one in study.runs.get((method, size), {}).values()]
-                _trajectories(axes, [_curve(one, what) for one in runs if one], plain(method), place)
-            axes.set_title(size_title(size, fraction) if not row else "")
-            axes.set_xlabel("step" if row == len(lines) - 1 else "")
-            axes.set_ylabel(what if axes is line[0] else "")
-    legend(figure, lines[0][0], len(study.methods))
-    chosen = study.records[0].protocol.dev
-    message = (
-        f"Training: mean loss since the previous evaluation{f' and points on {plain(chosen)}' if dev else ''}, by step."
+            ends = []
+            for method in methods:
+                style = styles[plain(method)]
+                curves = [_curve(trace, measure) for trace in _traces(study, records, method, size)]
+                by_step: dict[int, list[float]] = {}
+                for curve in curves:
+                    axes.plot(*zip(*curve, strict=True), color=style["color"], linewidth=0.5, alpha=0.5)
+                    for step, value in curve:
+                        by_step.setdefault(step, []).append(value)
+                if by_step:
+                    steps, means = zip(*((step, fmean(by_step[step])) for step in sorted(by_step)), strict=True)
+                    every = max(1, len(steps) // 8)
+                    axes.plot(steps, means, label=plain(method), linewidth=1.6, markevery=every, **style)
+                    ends.append(LineEnd(means[-1], plain(method), style["color"]))
+            if line is lines[0]:
+                axes.set_title(size_title(size, fraction))
+            if line is lines[-1]:
+                axes.set_xlabel("step")
+            if axes is line[-1]:
+                label_lines(axes, ends, HEIGHT)
+        line[0].set_ylabel(measure)
+    scores = f" and score on {plain(study.records[0].protocol.dev)}" if dev else ""
+    caption = (
+        f"Training: mean loss since the previous evaluation{scores}, by step. Thin: single seeds; thick: their mean."
     )
-    return Plot(figure, f"{message} Thin: single seeds; thick: their mean. {_signed(study, ())}")
+    return Plot(figure, " ".join([caption, *_undrawn(trained, methods), _signature(study, ())]))
 
 
-def geometry(study: Study, held: Held, tasks: Sequence[str], select: Select) -> Plot:
-    """Alignment against uniformity (Wang & Isola 2020, both lower is better), the score of `tasks` as colour.
+def geometry(study: Study, records: Mapping[str, Record], tasks: Sequence[str], select: Select) -> Plot:
+    """Draw alignment against uniformity (Wang & Isola 2020, both lower is better), mean over seeds, a line per method.
 
-    One mark for each method and size, mean over seeds. Raises: BadResults when no task says where vectors lie.
+    Labels have the score of `tasks` with most sentences. Raises: BadResults if no task measures them.
     """
-    found = list(_places(study, held, tasks, select))
-    if not found:
+    places: dict[str, dict[int, tuple[float, float]]] = {}
+    for (method, size), runs in study.runs.items():
+        measured = [place for record in runs.values() if (place := _place(records[record.key], select))]
+        if measured:
+            alignments, uniformities = zip(*measured, strict=True)
+            places.setdefault(method, {})[size] = fmean(alignments), fmean(uniformities)
+    if not places:
         raise BadResults(
             "no record has alignment and uniformity; run a task that measures alignment and uniformity beside the "
             "others"
         )
-    figure, ((axes,),) = panels(1, width=6, height=3.6)
-    scores = [one.points for one in found]
-    for place, method in enumerate(dict.fromkeys(one.method for one in found)):
-        mine = [one for one in found if one.method == method]
-        drawn = axes.scatter(
-            [one.uniformity for one in mine],
-            [one.alignment for one in mine],
-            c=[one.points for one in mine],
-            vmin=min(scores),
-            vmax=max(scores),
-            cmap="cividis",  # made for colour-blind readers
-            marker=line_style(place)["marker"],
-            s=46,
-            edgecolors="black",
-            linewidths=0.6,
-            label=method,
-        )
-    for one in found:
-        where = (one.uniformity, one.alignment)
-        axes.annotate(f"{one.size:,}", where, xytext=(5, 4), textcoords="offset points", fontsize=7)
-    figure.colorbar(drawn, ax=axes, label="points")
+    untrained = {method for (method, _), runs in study.runs.items() if not any(run.data_seen for run in runs.values())}
+    trained = [method for method in study.methods if method in places and method not in untrained]
+    methods = _highest(study, trained, tasks, select)
+    styles = method_styles(map(plain, methods))
+    figure, ((axes,),) = panels(1, width=6.4, height=5.2)
+    for method in (*methods, *(method for method in study.methods if method in places and method in untrained)):
+        grey: Any = {"color": REFERENCE, "marker": "o", "linestyle": "-"}
+        style = styles.get(plain(method), grey)
+        sizes = sorted(places[method])
+        alignment, uniformity = zip(*(places[method][size] for size in sizes), strict=True)
+        axes.plot(uniformity, alignment, label=plain(method), linewidth=0.9, **style)
+        mean = cell(study.runs[method, sizes[-1]], study.seeds, tasks, select).mean
+        label = plain(method) if mean is None else f"{plain(method)} ({mean:.1f})"
+        texts = [f"{size:,}" for size in sizes[:-1]] + [label]
+        for text, where in zip(texts, zip(uniformity, alignment, strict=True), strict=True):
+            axes.annotate(text, where, xytext=(6, 4), textcoords="offset points", fontsize=8, color=style["color"])
+    axes.margins(x=0.25)
     axes.set_xlabel("uniformity (lower: spread out)")
     axes.set_ylabel("alignment (lower: like sentences close)")
     axes.grid(visible=True)
-    legend(figure, axes, len(study.methods))
-    over = quantity(len(tasks), "task")
-    message = f"Alignment and uniformity, mean over seeds of the {select} checkpoint; colour: points over {over}."
-    return Plot(figure, f"{message} Numbers beside marks: sentences. {_signed(study, tasks)}")
+    caption = (
+        f"Alignment and uniformity, mean over seeds of the {select} checkpoint, from few to many sentences. In "
+        f"brackets: score over {quantity(len(tasks), 'task')} with most sentences. Grey: untrained."
+    )
+    return Plot(figure, " ".join([caption, *_undrawn(trained, methods), _signature(study, tasks)]))
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A method at one size, mean over seeds."""
+def _highest(study: Study, methods: Sequence[str], tasks: Sequence[str], select: Select) -> list[str]:
+    """Return at most six methods, those with the highest scores at the largest size, in the order of the study."""
 
-    method: str
-    size: int
-    alignment: float
-    uniformity: float
-    points: float
+    def mean(method: str) -> float:
+        runs = study.runs.get((method, max(study.sizes)), {}).values()
+        scores = [value for run in runs if not isinstance(value := score(run, tasks, select), str)]
+        return fmean(scores) if scores else float("-inf")
 
-
-def _places(study: Study, held: Held, tasks: Sequence[str], select: Select) -> Iterator[Mark]:
-    for method in study.methods:
-        for size in study.sizes:
-            runs = study.runs.get((method, size), {}).values()
-            found = [
-                (where, points)
-                for one in runs
-                if (where := _lies(held[one.key], select)) and not isinstance(points := score(one, tasks, select), str)
-            ]
-            if found:
-                alignment, uniformity = (fmean(where[axis] for where, _ in found) for axis in (0, 1))
-                yield Mark(plain(method), size, alignment, uniformity, fmean(points for _, points in found))
+    best = sorted(methods, key=mean, reverse=True)[:MOST_LINES]
+    return [method for method in methods if method in best]
 
 
-def _lies(record: Record, select: Select) -> tuple[float, float] | None:
-    """Alignment and uniformity, of whichever tasks measure them."""
-    found = {
-        name: value
-        for one in record.scores
-        if one.select == select
-        for name, value in one.detail.items()
-        if name in MEASURES and value is not None
-    }
-    return (found["alignment"], found["uniformity"]) if len(found) == len(MEASURES) else None
+def _undrawn(methods: Sequence[str], drawn: Sequence[str]) -> list[str]:
+    left = len(methods) - len(drawn)
+    return [f"Drawn: the {len(drawn)} methods with the highest scores; {left} are not drawn."] if left else []
 
 
-def _trajectories(axes: Axes, curves: Sequence[Curve], label: str, place: int) -> None:
-    style = line_style(place)
-    by_step: dict[int, list[float]] = {}
-    for curve in curves:
-        known = [(step, value) for step, value in curve if value is not None]
-        axes.plot([x for x, _ in known], [y for _, y in known], color=style["color"], linewidth=0.5, alpha=0.5)
-        for step, value in known:
-            by_step.setdefault(step, []).append(value)
-    steps = sorted(by_step)
-    means = [fmean(by_step[step]) for step in steps]
-    every = max(1, len(steps) // 8)
-    axes.plot(steps, means, label=label, linewidth=1.6, markevery=every, **style)
+def _place(record: Record, select: Select) -> tuple[float, float] | None:
+    """Return alignment and uniformity, of whichever tasks measure them."""
+    details = {name: value for score in record.scores if score.select == select for name, value in score.detail.items()}
+    alignment, uniformity = (details.get(name) for name in MEASURES)
+    return None if alignment is None or uniformity is None else (alignment, uniformity)
 
 
-def _curve(trace: Trace, what: str) -> Curve:
-    if what in ("loss", "dev points"):
-        return [(step, loss if what == "loss" else dev) for step, loss, dev in trace.curve]
-    return [(step, found.get(what)) for step, found in trace.along]
+def _traces(study: Study, records: Mapping[str, Record], method: str, size: int) -> list[Trace]:
+    """Return the traces of the seeds of a method that has been trained."""
+    runs = study.runs.get((method, size), {}).values()
+    return [trace for run in runs if (trace := records[run.key].trace) and trace.curve]
 
 
-def _signed(study: Study, tasks: Sequence[str]) -> str:
+def _curve(trace: Trace, measure: str) -> Curve:
+    points = [(step, loss if measure == "loss" else dev) for step, loss, dev in trace.curve]
+    if measure not in ("loss", "dev score"):
+        points = [(step, scores.get(measure)) for step, scores in trace.along]
+    return [(step, value) for step, value in points if value is not None]
+
+
+def _signature(study: Study, tasks: Sequence[str]) -> str:
     return signature(study, study.sizes, tasks or tuple(study.tasks), ("last",))

@@ -107,25 +107,25 @@ def test_trajectories_are_those_of_the_records() -> None:
     loss, dev = plot.figure.axes
     assert [list(line.get_ydata()) for line in loss.get_lines()] == [[1.5, 1.25]] * 3  # two seeds and their mean
     assert [list(line.get_ydata()) for line in dev.get_lines()] == [[60.0, 62.0]] * 3
+    assert [text.get_text() for text in loss.texts] == ["simcse"]
     bare = record().model_copy(update={"trace": None})
     with pytest.raises(BadResults, match="no trajectory"):
         training([bare])
 
 
-def test_vectors_lie_where_the_records_say() -> None:
-    axes, _ = DRAWN["geometry"]().figure.axes
-    assert [tuple(held.get_offsets()[0]) for held in axes.collections] == [(-2.0, 0.1), (-3.0, 0.3)]
+def test_geometry_has_the_values_and_scores_of_the_records() -> None:
+    (axes,) = DRAWN["geometry"]().figure.axes
+    assert [(*line.get_xdata(), *line.get_ydata()) for line in axes.get_lines()] == [(-2.0, 0.1), (-3.0, 0.3)]
+    assert [text.get_text() for text in axes.texts] == ["a (60.0)", "b (60.0)"]
     with pytest.raises(BadResults, match="no record has alignment and uniformity"):
         geometry(grid())
 
 
-def test_curves_are_significant_pairs_without_colour() -> None:
-    for one, other in combinations([style.line_style(place) for place in range(28)], 2):
-        if one["color"] == other["color"]:
-            assert one["linestyle"] != other["linestyle"]
-            assert one["marker"] != other["marker"]
-    for one, other in combinations([style.line_style(place) for place in range(4)], 2):
-        assert one["linestyle"] != other["linestyle"]
+def test_lines_differ_in_colour_and_the_first_eight_in_more() -> None:
+    for one, other in combinations([style.line_style(place) for place in range(len(style.COLOURS))], 2):
+        assert one["color"] != other["color"]
+    first = [style.line_style(place) for place in range(8)]
+    assert len({(each["linestyle"], each["marker"]) for each in first}) == 8
 
 
 def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None:
@@ -134,13 +134,25 @@ def test_at_most_six_methods_are_drawn_and_untrained_encoders_are_grey() -> None
         one.model_copy(update={"data_seen": ()})
         for one in (record("mean", resolved="mean()@1", values=(4.5,) * 3, size=size) for size in (100, 1000))
     ]
-    plot = scores.curves(few_shot([*trained, *untrained]), {"tf-idf": 20.0})
+    table = few_shot([*trained, *untrained])
+    plot = scores.curves(table, {"tf-idf": 20.0})
     (axes,) = plot.figure.axes
     lines = {line.get_label(): line.get_color() for line in axes.get_lines()}
     assert list(lines) == ["m3", "m4", "m5", "m6", "m7", "m8", "mean", "tf-idf"]
     assert [name for name, colour in lines.items() if colour == style.REFERENCE] == ["mean", "tf-idf"]
     assert len(set(lines.values())) == 7
     assert "3 are not drawn" in plot.caption
+    strips = scores.seeds(table, {"tf-idf": 20.0}).figure.axes
+    for panel in strips:
+        ticks = panel.get_yticklabels()
+        assert {label.get_text(): label.get_color() for label in ticks} == {
+            name: lines[name] for name in list(lines)[:6]
+        }
+        assert [line.get_xdata()[0] for line in panel.get_lines() if line.get_color() == style.REFERENCE] == [4.5, 20.0]
+    assert [text.get_text() for text in strips[0].texts] == ["mean", "tf-idf"]
+    runs_of = training([record(f"m{place}", values=(float(place),) * 3) for place in range(9)])
+    assert [text.get_text() for text in runs_of.figure.axes[0].texts] == [f"m{place}" for place in range(3, 9)]
+    assert "3 are not drawn" in runs_of.caption
 
 
 def test_the_colour_of_a_method_comes_from_its_name() -> None:
@@ -179,7 +191,7 @@ def test_the_command_draws_and_prints_a_caption(kind: str, tmp_path: Path) -> No
     assert (tmp_path / "a.pdf").stat().st_size > 1000
 
 
-def test_encoders_as_they_stand_are_no_curve(tmp_path: Path) -> None:
+def test_an_encoder_before_training_is_no_curve(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.prepare()
     standing = record("mean", size=1, corpus="none", dev="", resolved="mean()@1", values=(40.0, 50.0, 60.0))
