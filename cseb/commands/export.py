@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from cseb.commands import export_scores
 from cseb.commands.command_line import Call
 from cseb.commands.screen import say
 from cseb.errors import BadBenchmark, BadResults, first_line
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from cseb.records.record import Record
     from cseb.records.store import Store
 
-RESULT_FORMATS = ("mteb", "eval-results")  # of the scores; they need no saved model
-
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -33,7 +32,7 @@ class Exported:
         folder: where the model is; "" if it was not copied.
         address: its address on the hub; "" if it was not pushed.
         drifts: for each task of the run, the scores of the ONNX file and of the model; empty without such a file.
-        left_out: for result files, each task that has none, and why.
+        left_out: for scores, each task or record that is left out, and why.
     """
 
     card: str = ""
@@ -45,16 +44,18 @@ class Exported:
 
 @command
 def export(
-    record: Annotated[str | Path, argument("Key of a run with a saved model, its beginning, or the record's file.")],
+    record: Annotated[
+        str | Path, argument("Key of a run, its beginning, or the record's file; `all` for the scores of all records.")
+    ],
     results: Annotated[str | Path, option("Folder of records.")] = "results",
     *,
     to: Annotated[str | Path, option("New folder for the model and its card.")] = "",
     format: Annotated[
         str,
         option(
-            "onnx and onnx-int8 add an ONNX file to the model. mteb and eval-results write only the scores, for mteb's "
-            "result cache or the Hugging Face hub.",
-            choices=("transformers", "onnx", "onnx-int8", *RESULT_FORMATS),
+            "onnx and onnx-int8 add an ONNX file to the model. The others contain only scores: for mteb's result "
+            "cache, for the Hugging Face hub (eval-results), or for an experiment tracker.",
+            choices=("transformers", "onnx", "onnx-int8", *export_scores.FORMATS),
         ),
     ] = "transformers",
     push: Annotated[str, option("Repository of the Hugging Face hub to push to.", metavar="OWNER/NAME")] = "",
@@ -82,8 +83,9 @@ def export(
     from cseb.data import hub_upload
     from cseb.records.find import find
 
-    if format in RESULT_FORMATS:
-        return _result_files(str(record), Path(results), format, str(to), name, push)
+    if format in export_scores.FORMATS:
+        place, left_out = export_scores.export_scores(str(record), Path(results), format, str(to), name, push)
+        return Exported(folder=place, left_out=left_out)
     if name:
         raise BadBenchmark("`name` is about mteb's files; give `format` mteb too")
     if private and not push:
@@ -121,21 +123,6 @@ def export(
             f"{to or error.filename} cannot be written: {error.strerror or first_line(error)}; make the folder "
             "above it, or name another"
         ) from error
-
-
-def _result_files(key: str, results: Path, format: str, to: str, name: str, push: str) -> Exported:
-    """Write the scores of a record as result files of another tool."""
-    from cseb.exchange import result_files
-    from cseb.records.find import find
-
-    if push or not to:
-        raise BadBenchmark(f"`format` {format} writes result files into a folder; give `to`, and no `push`")
-    _, run = find(key, results)
-    try:
-        written = result_files.FORMATS[format](run, Path(to), name)
-    except OSError as error:
-        raise BadResults(f"{to} cannot be written: {error.strerror}; name another folder") from error
-    return Exported(folder=str(written.folder), left_out=written.left_out)
 
 
 def print_exported(call: Call[Exported]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cseb.commands.arguments import joined
+from cseb.commands.export_scores import tracked
 from cseb.progress import unheard
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 class PlannedGrid:
     """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job.
 
-    remote: whether jobs run on machines of which this one knows nothing.
+    remote: whether jobs run on machines of which this one knows nothing. track_to: the experiment tracker that each
+    finished job is sent to, if any.
     """
 
     grid: Grid
@@ -31,6 +33,7 @@ class PlannedGrid:
     models: Path | None = None
     time_limit: float | None = None
     remote: bool = False
+    track_to: str = ""
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
@@ -38,10 +41,13 @@ class PlannedGrid:
         Raises: CsebError for whatever a user can fix, before anything trains.
         """
         from cseb.launchers import launch
+        from cseb.launchers.job_runner import first
 
         grid = self.grid
         grid.prepare(self.models)
         with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
+            if self.track_to and first():
+                watch = tracked(watch, self.track_to, grid.store.folder)  # noqa: PLW2901
             again = frozenset(grid.records) & {job.key for job in grid.todo}
             return launch(
                 grid.in_order() if self.remote else _one_library(grid.in_order()),

@@ -15,6 +15,7 @@ import typer
 from cseb.commands import hosts
 from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, Quiet
+from cseb.commands.export_scores import TRACKERS
 from cseb.commands.hosts import MOST, MOST_PROCESSES
 from cseb.commands.results import Results
 from cseb.commands.screen import say
@@ -79,6 +80,7 @@ def run(
     track: Annotated[
         str | Sequence[str], option("Tasks to score at every evaluation during training, such as geometry or sts.")
     ] = "",
+    track_to: Annotated[str, option("Send each finished job to this experiment tracker.", choices=TRACKERS)] = "",
     results: Annotated[str | Path, option("Folder of records.")] = "results",
     save_models: Annotated[bool, option("Save trained encoders in the folder models of `results`.")] = False,
     workers: Annotated[str | int, WORKERS] = "auto",
@@ -175,6 +177,10 @@ def plan_grid(
     workers = hosts.workers_of(asked, options.threads, device, options.jobs_per_gpu, away, processes)
     wanted = None if away and asked == "auto" else workers
     host = hosts.launcher_of(launcher, wanted, address, options.slurm, per_gpu=options.jobs_per_gpu or 1)
+    if options.track_to:
+        from cseb.exchange import trackers
+
+        trackers.check(options.track_to)
     jobs = plan(  # reads the corpus, so wrong options are refused before
         benchmark,
         threads=options.threads,
@@ -189,7 +195,7 @@ def plan_grid(
     ordered = jobs[::-1] if backwards else jobs
     store = Store(Path(results))
     grid = Grid.of(benchmark, ordered, store, workers, options.fresh, options.retry_failed, models)
-    return PlannedGrid(grid, host, models, limit, away)
+    return PlannedGrid(grid, host, models, limit, away, options.track_to)
 
 
 def run_on_screen(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,20 +18,7 @@ from cseb.registry import MTEB_PREFIX
 from cseb.tasks.mteb_tasks import library_task
 
 
-@dataclass(frozen=True, slots=True)
-class ResultFiles:
-    """Written files.
-
-    Attributes:
-        folder: of the files of this record.
-        left_out: one line for each task without a file: its name and the reason.
-    """
-
-    folder: Path
-    left_out: tuple[str, ...]
-
-
-def write_mteb(record: Record, to: Path, model_name: str = "") -> ResultFiles:
+def write_mteb(record: Record, to: Path, model_name: str = "") -> tuple[str, ...]:
     """Write the scores of mteb's tasks as mteb does: ``TO/results/MODEL/REVISION/TASK.json`` and `model_meta.json`.
 
     ``mteb.ResultCache(TO).load_results()`` reads them. The revision is the key of the record. Only tasks that mteb
@@ -42,6 +28,9 @@ def write_mteb(record: Record, to: Path, model_name: str = "") -> ResultFiles:
         record: a record with scores.
         to: folder of a result cache of mteb.
         model_name: OWNER/NAME of the model; by default cseb/KEY.
+
+    Returns:
+        One line for each task that is left out: its name and the reason.
 
     Raises:
         BadSpec: for a bad name of a model.
@@ -66,10 +55,10 @@ def write_mteb(record: Record, to: Path, model_name: str = "") -> ResultFiles:
     meta, cache = ModelMeta.create_empty(details), ResultCache(to)
     for result in results:
         cache.save_to_cache(result, meta)
-    return ResultFiles(cache.get_task_result_path(results[0].task_name, meta).parent, tuple(left_out))
+    return tuple(left_out)
 
 
-def write_eval_results(record: Record, to: Path, model_name: str = "") -> ResultFiles:
+def write_eval_results(record: Record, to: Path, model_name: str = "") -> tuple[str, ...]:
     """Write the scores with a data set on the Hugging Face hub into ``TO/.eval_results/cseb-KEY.yaml``.
 
     The file belongs into a model repository of the hub; `huggingface_hub.parse_eval_result_entries` reads it.
@@ -78,6 +67,9 @@ def write_eval_results(record: Record, to: Path, model_name: str = "") -> Result
         record: a record with scores.
         to: folder of the model.
         model_name: not used; the repository names the model.
+
+    Returns:
+        One line for each task that is left out: its name and the reason.
 
     Raises:
         BadResults: if no task has a data set on the hub.
@@ -103,10 +95,10 @@ def write_eval_results(record: Record, to: Path, model_name: str = "") -> Result
     folder.mkdir(parents=True, exist_ok=True)
     text = yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False)
     (folder / f"cseb-{record.key}.yaml").write_text(text, encoding="utf-8")
-    return ResultFiles(folder, tuple(left_out))
+    return tuple(left_out)
 
 
-FORMATS: dict[str, Callable[[Record, Path, str], ResultFiles]] = {
+FORMATS: dict[str, Callable[[Record, Path, str], tuple[str, ...]]] = {
     "mteb": write_mteb,
     "eval-results": write_eval_results,
 }

@@ -43,9 +43,9 @@ def scored(*more: Score, version: str = mteb.__version__) -> Record:
 
 def test_mteb_loads_the_scores_of_its_tasks(tmp_path: Path) -> None:
     run = scored()
-    written = write_mteb(run, tmp_path, "me/my-encoder")
-    assert [line.partition(":")[0] for line in written.left_out] == ["sts12@1", "sts13@1", "sickr@1"]
-    assert "its protocol simcse-sts@1 is not that of mteb; score mteb:NAME instead" in written.left_out[0]
+    left_out = write_mteb(run, tmp_path, "me/my-encoder")
+    assert [line.partition(":")[0] for line in left_out] == ["sts12@1", "sts13@1", "sickr@1"]
+    assert "its protocol simcse-sts@1 is not that of mteb; score mteb:NAME instead" in left_out[0]
     (model,) = mteb.ResultCache(tmp_path).load_results(include_remote=False).model_results
     assert (model.model_name, model.model_revision) == ("me/my-encoder", run.key)
     scores = {result.task_name: result for result in model.task_results}
@@ -55,7 +55,7 @@ def test_mteb_loads_the_scores_of_its_tasks(tmp_path: Path) -> None:
     assert massive.get_score() == pytest.approx(0.45)
     assert massive.dataset_revision == mteb.get_task("MassiveIntentClassification").metadata.revision
     assert (massive.mteb_version, massive.kg_co2_emissions) == (mteb.__version__, None)
-    meta = json.loads((written.folder / "model_meta.json").read_text())
+    meta = json.loads((tmp_path / "results" / "me__my-encoder" / run.key / "model_meta.json").read_text())
     assert (meta["name"], meta["similarity_fn_name"]) == ("me/my-encoder", "cosine")
 
 
@@ -72,7 +72,7 @@ def test_a_name_of_a_model_has_an_owner(tmp_path: Path) -> None:
 
 def test_eval_results_are_read_back_by_the_hub_s_own_code(tmp_path: Path) -> None:
     run = scored(score("snli@1", "pairs@1", 70.0), score("stsb-dev@1", "simcse-sts@1", 55.5))
-    written = write_eval_results(run, tmp_path)
+    left_out = write_eval_results(run, tmp_path)
     entries = parse_eval_result_entries(
         yaml.safe_load((tmp_path / ".eval_results" / f"cseb-{run.key}.yaml").read_text("utf-8"))
     )
@@ -86,7 +86,7 @@ def test_eval_results_are_read_back_by_the_hub_s_own_code(tmp_path: Path) -> Non
         "MassiveIntentClassification_de_test": ("mteb/amazon_massive_intent", 50.0),
     }
     assert all(entry.date == run.origin.finished for entry in entries)
-    assert set(written.left_out) == {"snli: its data set is not on the hub", "sickr@1: the encoder has collapsed"}
+    assert set(left_out) == {"snli: its data set is not on the hub", "sickr@1: the encoder has collapsed"}
 
 
 def test_scores_name_metric_configuration_and_split_of_their_data() -> None:
