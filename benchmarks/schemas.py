@@ -34,6 +34,8 @@ def schemas() -> dict[str, str]:
 
 
 def _text(name: str, model: dict[str, Any]) -> str:
+    for fields in (model, *model["$defs"].values()):
+        fields.pop("description", None)  # the docstrings of classes are for programmers
     return json.dumps({"$schema": DRAFT, "$id": name, **model}, indent=1) + "\n"
 
 
