@@ -36,7 +36,6 @@ def show(text: str) -> str:
         return show_part(name)
     method = parse_method(text)
     resolved = method.at(1.0)
-    resolved.check()
     seen = ", ".join(resolved.data_seen()) or "nothing is trained"
     blocks = [
         [str(method), f"  {method.source}"],

@@ -155,8 +155,6 @@ def check_jobs(jobs: Sequence[Job], corpus: Corpus) -> None:
                 f"fractions {other.fraction:g} and {job.fraction:g} are both {quantity(job.size, 'sentence')}; keep one"
             )
     first_seed = [job for job in jobs if job.seed == jobs[0].seed]  # those of other seeds differ in nothing else
-    for job in {job.method.resolved(): job for job in first_seed}.values():
-        job.method.check()
     for job in first_seed:
         recipe, cell = job.recipe, f"{job.label} at fraction {job.fraction:g}"
         if recipe.steps and not job.method.terms:

@@ -110,7 +110,7 @@ class Method:
                 its share of the steps.
 
         Raises:
-            BadSpec: a part or an option does not exist, or a part cannot be removed.
+            BadSpec: a part or an option does not exist or has a value that is not allowed, or a part cannot be removed.
         """
         tuned = [Edit("~", part) for part in next((parts for top, parts in self.per_fraction if fraction <= top), ())]
         method = _stated(replace(self, per_fraction=(), edits=()))
@@ -122,6 +122,8 @@ class Method:
             scale = (*scale, *self._shortened(method, (*tuned, *scale), steps))
         for edit in (*scale, *(Edit("~", edit.part) for edit in self.edits if edit.sign == "+")):
             method = _apply(method, edit)
+        for stated in method.parts():
+            facts(stated.name).check(dict(stated.options))
         return method
 
     def _shortened(self, method: Method, scale: Sequence[Edit], steps: int) -> Iterator[Edit]:
@@ -163,11 +165,6 @@ class Method:
             if key in known.external and value and not (key in known.own and known.own[key] == value)
         )
         return tuple(dict.fromkeys(named))
-
-    def check(self) -> None:
-        """Raise BadSpec if an option is unknown, lacking or not of the kind its part allows."""
-        for part in self.parts():
-            facts(part.name).check(dict(part.options))
 
 
 def method_named(name: str) -> Method:
@@ -248,12 +245,11 @@ def _apply(method: Method, edit: Edit) -> Method:
 
 
 def _stated(method: Method) -> Method:
-    """Return the method with every option of third-party parts stated: their defaults belong to what is run."""
+    """Return the method with every option of every part stated: their defaults belong to what is run."""
     for slot in SLOTS:
-        held: tuple[Part, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
-        if any(part is not None and facts(part.name).third_party for part in held):
-            full = tuple(_filled(preset(part.name), part) if facts(part.name).third_party else part for part in held)
-            method = _put(method, slot, full if slot in SEVERAL else full[0])
+        parts: tuple[Part | None, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
+        full = tuple(None if part is None else _filled(preset(part.name), part) for part in parts)
+        method = _put(method, slot, full if slot in SEVERAL else full[0])  # type: ignore[arg-type]
     return method
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import math
+from dataclasses import replace
+from typing import Any, get_args
 
 import pytest
 
-from cseb.errors import BadSpec
+from cseb.encoder.interface import Shape
+from cseb.errors import BadSpec, CsebError, number
 from cseb.methods import option_types
+from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import facts
+from cseb.methods.spec import Edit, Part
 from cseb.parts import online_augment, part_composition
 from cseb.parts.terms import attention_mutual_information, dimension_contrast
-from cseb.registry import SLOTS
+from cseb.registry import SLOTS, slot_of
+from cseb.training.construct import instantiate
 
 PARTS = [name for registry in SLOTS.values() for name in registry.builtin]
 
@@ -74,3 +80,37 @@ def test_an_annotation_that_cannot_be_evaluated_allows_everything(annotation: ob
     kind = option_types.evaluated(annotation, {})
     option_types.check(kind, object(), "part: option")
     assert option_types.description(kind) == ""
+
+
+SHAPE = Shape(width=16, layers=2, heads=2, mask_token=True, pooled=True, dropout=0.1, open_attention=True, mask_id=1,
+              vocabulary=40, language=True, first_position=0, pieces=lambda texts: iter(()))  # fmt: skip
+VALUES: tuple[Any, ...] = (
+    *("x", "", -1, 0, 1, 2, 0.5, 1e308, 10**400, math.nan, math.inf, True, False, None),
+    *((), (0,), (1, 1), (-1.0, 2), ("x",), ((),)),
+)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_takes_a_value_or_says_in_a_sentence_why_not(name: str) -> None:
+    for option in facts(name).options:
+        for value in VALUES:
+            options = {**dict(facts(name).defaults()), option.name: value}
+            try:
+                if slot_of(name) == "terms":
+                    number(options.pop("weight", 1.0), "weight")
+                instantiate(Part(name, tuple(options.items())), SHAPE, steps=3)
+            except CsebError as error:
+                assert "cannot be built" not in str(error), f"{name}: {option.name}={value!r}: {error}"
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_options_are_checked_when_a_method_is_resolved(name: str) -> None:
+    for option in facts(name).options:
+        edit = Edit("+", Part(name, ((option.name, ((("nested",),),)),)))
+        with pytest.raises(BadSpec, match=rf"^{name}: {option.name} is "):
+            replace(parse_method("simcse"), edits=(edit,)).at(1.0, steps=3)
+
+
+def test_words_in_place_of_numbers_are_refused_before_a_corpus_is_read() -> None:
+    with pytest.raises(BadSpec, match="spans: shortest is 'x'; it must be a whole number of at least 1"):
+        parse_method("declutr+spans(shortest='x')").at(1.0)

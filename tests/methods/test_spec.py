@@ -1,5 +1,7 @@
 """The grammar: what it reads, what it refuses, and that nothing in it is ever executed."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 from cseb.errors import BadSpec, CsebError, UnknownName
 from cseb.methods.grammar import parse_method, parse_methods, parse_scale
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Part, preset
+from cseb.methods.spec import Part, part, preset
 from cseb.registry import METHODS, SLOTS, part_names, slot_of
 
 
@@ -162,8 +164,8 @@ def test_every_spec_states_its_source_and_every_option(name: str) -> None:
     assert method.name == name
     assert any(character.isdigit() for character in method.source)
     for fraction in (0.0001, 0.001, 0.01, 0.1, 1.0):
-        for part in method.at(fraction).parts():
-            assert [key for key, _ in part.options] == [key for key, _ in preset(part.name).options]
+        for stated in method.at(fraction).parts():
+            assert [key for key, _ in stated.options] == [key for key, _ in preset(stated.name).options]
 
 
 def test_a_changed_option_changes_the_resolved_text() -> None:
@@ -193,3 +195,11 @@ def test_unknown_parts_name_what_is_near() -> None:
 def test_a_name_near_a_method_or_a_part_is_answered_as_a_whole(text: str, message: str) -> None:
     with pytest.raises(CsebError, match=message):
         parse_method(text)
+
+
+def test_a_method_may_name_some_options_of_a_part_and_no_others() -> None:
+    """As a method of another package writes it: the rest are the part's defaults."""
+    own = replace(METHODS["simcse"], terms=(part("infonce", temperature=0.1),)).at(1.0)
+    assert own.resolved() == parse_method("simcse+infonce(temperature=0.1)").at(1.0).resolved()
+    with pytest.raises(BadSpec, match=r"^infonce has no option 'rate'; known: form, hard_weight, negatives"):
+        replace(METHODS["simcse"], terms=(part("infonce", rate=0.2),)).at(1.0)

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cseb.errors import BadSpec
 from cseb.methods.option_types import Positive
 from cseb.parts import LossInputs, Reads, reads
 from cseb.parts.base import LossTerm
@@ -76,6 +77,10 @@ class ScoreMSE(LossTerm):
     reads: ClassVar[Reads] = reads("z", views=2)
     lowest: float = 0.0  # STS-B
     highest: float = 5.0
+
+    def __post_init__(self) -> None:
+        if self.highest <= self.lowest:
+            raise BadSpec(f"score_mse: highest is {self.highest}, lowest {self.lowest}; highest must be above lowest")
 
     def forward(self, step: LossInputs) -> Tensor:
         """Return a scalar of at least 0."""

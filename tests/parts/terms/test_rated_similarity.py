@@ -84,7 +84,7 @@ def test_ratings_stand_beside_their_pairs_in_every_batch(tiny: Tiny) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["a\tb\tgood"], "a rated pair ends in 'good', which is no number: 'a\\\\tb\\\\tgood'"),
+        (["a\tb\tgood"], "a rated pair ends in 'good', which is no number of at most a million: 'a\\\\tb\\\\tgood'"),
         (["a\tb\tnan"], "a rated pair ends in 'nan'"),
         (["a\tb"], "lines that are not rated pairs .*: 1 of 1"),
         (["a\t\t3"], "lines that are not rated pairs"),
