@@ -82,6 +82,7 @@ class FreshRun:
     @contextmanager
     def trained(self) -> Iterator[Store]:
         """The store of a fresh run, or that of `results`. Raises: Stopped."""
+        from cseb.commands.grid import run_stages
         from cseb.commands.run import plan_grid
         from cseb.records.store import Store
 
@@ -89,15 +90,14 @@ class FreshRun:
             yield Store(self.records_of)
             return
         with TemporaryDirectory(prefix="cseb-check-") as folder:
-            planned = plan_grid(self.benchmark, folder, **self.options)
-            summary = planned.run(self.watching)
+            planned, summary = run_stages(plan_grid(self.benchmark, folder, **self.options), self.watching)
             if summary.stopped or summary.refused:
                 raise Stopped(summary)
             yield planned.grid.store
 
     def records(self, store: Store) -> list[Record]:
         """Those of a store, or of `results` those of the cells to check. Raises: BadResults."""
-        records = store.load()[0]
+        records = [record for record in store.load()[0] if record.purpose == "reported"]
         if self.records_of is None or self.benchmark.check == type(self.benchmark.check)():
             return records
         return [one for one in records if self._is_cell(one)]

@@ -26,6 +26,7 @@ class PlannedGrid:
 
     remote: whether jobs run on machines of which this one knows nothing. track_to: the experiment tracker that each
     finished job is sent to, if any.
+    following: plans what comes after these trials of tuning; None if these are all jobs.
     """
 
     grid: Grid
@@ -34,6 +35,7 @@ class PlannedGrid:
     time_limit: float | None = None
     remote: bool = False
     track_to: str = ""
+    following: Callable[[], PlannedGrid] | None = None
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
         """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
@@ -58,6 +60,28 @@ class PlannedGrid:
                 again=again,
                 time_limit=self.time_limit,
             )
+
+
+def run_stages(
+    planned: PlannedGrid, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None
+) -> tuple[PlannedGrid, Summary]:
+    """Run a grid, of a benchmark that tunes the trials first. Return the last grid and its summary.
+
+    It ends early if it is stopped or a trial leaves no record. watching: see `PlannedGrid.run`. Raises: CsebError.
+    """
+    summary = planned.run(watching)
+    while planned.following is not None and not summary.stopped:
+        protocol = planned.grid.jobs[0].protocol
+        if protocol.processes > 1:
+            from cseb.encoder.distributed import agreed
+
+            agreed([], protocol.device, protocol.threads)  # waits until the first process has written its records
+        following = planned.following()
+        if {job.key for job in following.grid.jobs} == {job.key for job in planned.grid.jobs}:
+            break
+        planned = following
+        summary = planned.run(watching)
+    return planned, summary
 
 
 def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:

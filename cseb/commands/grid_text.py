@@ -24,7 +24,8 @@ def listing(grid: Grid) -> str:
         record, expected = grid.records.get(key), seconds[key]
         cost = "unknown" if expected is None else duration(expected)
         state = (record.status if record else "none", cost if key in todo else "-")
-        rows.append((key, job.label, percent(job.fraction), str(job.size), str(job.seed), *state))
+        label = f"{job.label}, {job.tuning.options}" if job.tuning else job.label
+        rows.append((key, label, percent(job.fraction), str(job.size), str(job.seed), *state))
     note = ["Whether the parts of a method go together and with the encoder is checked when the run starts."]
     return "\n".join(
         [*aligned(rows), *_replaced(grid), *outlook(grid), *(note if todo else []), *_power(grid.benchmark.seeds)]
@@ -33,7 +34,11 @@ def listing(grid: Grid) -> str:
 
 def outlook(grid: Grid) -> list[str]:
     """Return how many jobs there are and how long they are expected to take."""
-    message = f"{quantity(len(grid.jobs), 'job')}, {len(grid.todo)} to run"
+    tunes = all(job.purpose == "tuning" for job in grid.jobs)
+    jobs = "tuning trial" if tunes else "job"
+    message = f"{quantity(len(grid.jobs), jobs)}, {len(grid.todo)} to run"
+    if tunes:
+        message += "; the runs with the chosen values follow"
     if not grid.todo:
         return [message]
     left = grid.left()
@@ -45,7 +50,7 @@ def outlook(grid: Grid) -> list[str]:
 def _replaced(grid: Grid) -> list[str]:
     """What the benchmark's `scale` and `steps` put in place of the methods' own options, each once."""
     found: dict[tuple[str, str, str], dict[str, None]] = {}
-    cells = {(job.label, job.fraction): job.method for job in grid.jobs}
+    cells = {(job.label, job.fraction): job.method for job in grid.jobs if job.purpose == "reported"}
     for (label, fraction), used in cells.items():
         for one in part_differences(parse_method(label).at(fraction).resolved(), used.resolved()):
             found.setdefault((one.name, one.a, one.b), {})[label] = None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import isfinite
 
 from cseb.analysis.comparable import is_untrained
+from cseb.analysis.tuning import dev_score
 from cseb.errors import BadResults, CsebError
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import part_differences, stated
@@ -22,6 +24,7 @@ def story(record: Record, store: Store) -> list[tuple[str, list[Row]]]:
         ("job", list(_job(record, store))),
         ("method", list(_method(record))),
         ("replaced by the benchmark's scale or steps", list(_scaled(record))),
+        ("tuning", list(_tuning(record, store))),
         ("protocol", list(_protocol(record))),
         ("training", list(_training(record))),
         ("scores", list(_scores(record))),
@@ -74,6 +77,21 @@ def _job(record: Record, store: Store) -> Iterator[Row]:
         yield "overlap", plain(str(overlap))
     if reason := stale(record):
         yield "out of date", reason
+
+
+def _tuning(record: Record, store: Store) -> Iterator[Row]:
+    """Yield what a trial tries, or the trials behind a reported run, each with its dev score."""
+    if (tuning := record.tuning) is None:
+        return
+    yield ("chosen" if tuning.trials else "tried"), plain(f"{tuning.options}, on {tuning.dev}")
+    for key in tuning.trials:
+        trial = store.find(key)
+        if trial is None or trial.tuning is None:
+            yield f"trial {plain(key)}", "not in this folder"
+        else:
+            score = dev_score(trial)
+            shown = f"dev {score:.4f}" if isfinite(score) else "collapsed"
+            yield f"trial {key}", plain(f"{trial.tuning.options}, seed {trial.seed}: {shown}")
 
 
 def _protocol(record: Record) -> Iterator[Row]:

@@ -107,14 +107,17 @@ def report(
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
-    layout = _Layout(folder, ask, form.pages, kind, special, mark, str(data_dir), bool(against), learning_curve)
+    in_full = detail or form.data or form.pages
+    layout = _Layout(
+        folder, ask, form.pages, kind, special, mark, str(data_dir), bool(against), learning_curve, in_full
+    )
     pages = [layout.group(group) for group in several or [[]]]
     baselines = [record for record in folder.records if _counts_words(record)]
     for place, (page, group) in enumerate(zip(pages, several, strict=False)):
         if not all(map(is_untrained, group)):
             tables = [_with_word_baselines(table, baselines) for table in page.tables]
             pages[place] = replace(page, tables=tables)
-    if not (detail or form.data or form.pages):
+    if not in_full:
         pages = [replace(page, tables=[table.in_short() for table in page.tables]) for page in pages]
     sheets = [sheet for page in pages for sheet in page.sheets]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
@@ -156,11 +159,13 @@ class _Layout:
     data_dir: str
     published: bool
     learning_curve: bool
+    detail: bool
 
     def group(self, records: list[Record]) -> Group:
         """Return the tables of records of one encoder and corpus, and the comparison with papers."""
         from cseb.analysis.comparable import is_untrained
         from cseb.analysis.planned import as_planned, planned_of, table_of
+        from cseb.analysis.tuning import footer, sensitivities
         from cseb.papers.published_comparison import compared_with_published
         from cseb.reports.documents import Group
         from cseb.reports.layouts import KINDS
@@ -177,6 +182,8 @@ class _Layout:
         if self.pages and not self.kind and not untrained:
             columns = [replace(ask, fractions=(), sizes=(size,)) for size in tables[0].study.sizes]
             tables += [KINDS["tasks"](records, self.results.problems, column) for column in columns]
+        trials = {trial.key: trial for trial in self.results.trials}
+        tables[0] = tables[0].noted(*footer(sensitivities(records, trials), self.detail))
         sheets = [compared_with_published(table) for table in tables] if self.published else []
         tables = [
             table if sheet is None or sheet.lines else table.noted(*sheet.notes)

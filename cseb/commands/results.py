@@ -27,12 +27,22 @@ class Results:
     """Records of one folder.
 
     records: one for each run, in order of their keys or of the grid. problems: files that are no records, or jobs that
-    left none, each with the reason.
+    left none, each with the reason. trials: records of tuning, which are in no table.
     """
 
     folder: Path
     records: tuple[Record, ...]
     problems: tuple[Problem, ...] = ()
+    trials: tuple[Record, ...] = ()
+
+    @classmethod
+    def of(cls, folder: Path, records: Iterable[Record], problems: Iterable[Problem]) -> Results:
+        """Return results with the trials of tuning apart from the reported runs."""
+        reported: list[Record] = []
+        trials: list[Record] = []
+        for record in records:
+            (trials if record.purpose == "tuning" else reported).append(record)
+        return cls(folder, tuple(reported), tuple(problems), tuple(trials))
 
     def __len__(self) -> int:
         return len(self.records)
@@ -48,6 +58,36 @@ class Results:
             quantity(len(self.problems), "problem"),
         ]
         return f"Results({str(self.folder)!r}: {', '.join(counts)})"
+
+    def tuning(self) -> pd.DataFrame:
+        """Return one row for each trial of tuning.
+
+        Columns: method, size in sentences, options (the values tried), seed, dev (the score that chooses, NaN for a
+        collapsed encoder), chosen (whether a reported run has these values), key.
+        """
+        import math
+
+        import pandas as pd
+
+        from cseb.analysis.tuning import dev_score
+
+        chosen = {
+            (key, record.tuning.options) for record in self.records if record.tuning for key in record.tuning.trials
+        }
+        rows = [
+            {
+                "method": trial.method,
+                "size": trial.subset.size,
+                "options": trial.tuning.options,
+                "seed": trial.seed,
+                "dev": score if math.isfinite(score := dev_score(trial)) else math.nan,
+                "chosen": (trial.key, trial.tuning.options) in chosen,
+                "key": trial.key,
+            }
+            for trial in self.trials
+            if trial.tuning is not None
+        ]
+        return pd.DataFrame(rows, columns=["method", "size", "options", "seed", "dev", "chosen", "key"])
 
     def frame(self) -> pd.DataFrame:
         """One row for each run, task and checkpoint, the scores in full precision.
@@ -83,7 +123,7 @@ def load(results: str | Path = "results") -> Results:
     from cseb.records.store import Store
 
     records, problems = Store(Path(results)).load()
-    return Results(Path(results), tuple(records), tuple(problems))
+    return Results.of(Path(results), records, problems)
 
 
 def results_of(results: Results | str | Path) -> Results:

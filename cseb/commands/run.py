@@ -120,6 +120,7 @@ def run(
         ['best', 'last']
     """
     given = dict(locals())
+    from cseb.commands.grid import run_stages
     from cseb.launchers.events import Broken
     from cseb.records.record_file import Problem
 
@@ -130,11 +131,11 @@ def run(
         if isinstance(event, Broken):
             broken.append(Problem(planned.grid.store.runs / f"{event.key}.json", event.reason))
 
-    summary = planned.run(lambda _: nullcontext(hear))
+    planned, summary = run_stages(planned, lambda _: nullcontext(hear))
     if summary.stopped:
         raise KeyboardInterrupt
-    records = [planned.grid.store.find(job.key) for job in planned.grid.jobs]
-    return Results(Path(results), tuple(record for record in records if record is not None), tuple(broken))
+    records = [record for job in planned.grid.jobs if (record := planned.grid.store.find(job.key)) is not None]
+    return Results.of(Path(results), records, broken)
 
 
 def planned_run(benchmark: str | Path = "demo", processes: int = 1, **given: object) -> PlannedGrid:
@@ -145,7 +146,13 @@ def planned_run(benchmark: str | Path = "demo", processes: int = 1, **given: obj
 
 
 def plan_grid(
-    benchmark: Benchmark, results: str | Path = "results", *, processes: int = 1, backwards: bool = False, **given: Any
+    benchmark: Benchmark,
+    results: str | Path = "results",
+    *,
+    processes: int = 1,
+    backwards: bool = False,
+    done: frozenset[str] = frozenset(),
+    **given: Any,
 ) -> PlannedGrid:
     """Plan every job of a benchmark, and find those that have no record; nothing is trained or written.
 
@@ -154,6 +161,7 @@ def plan_grid(
         results: the folder of records.
         processes: how many processes share each job.
         backwards: whether jobs run in the opposite order.
+        done: keys of jobs that this command has run already, which `fresh` and `retry_failed` do not repeat.
         given: further options of `run`; what is left out has the default of `run`.
 
     Raises:
@@ -181,8 +189,13 @@ def plan_grid(
         from cseb.exchange import trackers
 
         trackers.check(options.track_to)
+    store = Store(Path(results))
+    records = {record.key: record for record in (store.load()[0] if store.exists() else [])}
+    retried = {key for key, record in records.items() if record.status == "failed"} if options.retry_failed else set()
+    again = (set(records) if options.fresh else retried) - done
     jobs = plan(  # reads the corpus, so wrong options are refused before
         benchmark,
+        records={key: record for key, record in records.items() if key not in again},
         threads=options.threads,
         linear=options.linear,
         device=device,
@@ -193,15 +206,19 @@ def plan_grid(
     )
     models = Path(results) / "models" if options.save_models else None
     ordered = jobs[::-1] if backwards else jobs
-    store = Store(Path(results))
-    grid = Grid.of(benchmark, ordered, store, workers, options.fresh, options.retry_failed, models)
-    return PlannedGrid(grid, host, models, limit, away, options.track_to)
+    grid = Grid.of(benchmark, ordered, store, workers, records, again, models)
+    done |= {job.key for job in jobs}
+    settings = {"processes": processes, "backwards": backwards, "done": done, **given}
+    trials = all(job.purpose == "tuning" for job in jobs)
+    following = partial(plan_grid, benchmark, results, **settings) if trials else None
+    return PlannedGrid(grid, host, models, limit, away, options.track_to, following)
 
 
 def run_on_screen(
     call: Call[Results], *, processes: Processes = 1, dry_run: DryRun = False, quiet: Quiet = False
 ) -> None:
     """Run the grid and show how far it is; exit with 1 if a job failed."""
+    from cseb.commands.grid import run_stages
     from cseb.commands.grid_text import ending, listing, outlook
     from cseb.launchers import spawn_ranks as ranks
     from cseb.launchers.job_runner import first
@@ -229,7 +246,7 @@ def run_on_screen(
         return watching(grid, quiet)
 
     with telling(quiet):
-        summary = planned.run(begin)
+        planned, summary = run_stages(planned, begin)
     if not quiet or summary.stopped:
         with suppress(OSError):  # a full disk or a closed pipe; the records are there
             say(ending(planned.grid, summary, "fresh" in call.settings), err=quiet)

@@ -139,7 +139,7 @@ def _records(text: str, results: Path) -> Sequence[Record]:
 
     if not Path(text).is_dir():
         return [find(text, results)[1]]
-    records = Store(Path(text)).load()[0]
+    records = [record for record in Store(Path(text)).load()[0] if record.purpose == "reported"]
     if not records:
         raise BadResults(f"{text} contains no records; name a folder that cseb run has written")
     return records

@@ -1,4 +1,4 @@
-"""A benchmark is a file: which methods, on what, how often. Read, checked, and overridden by options."""
+"""Benchmarks: read from a file, checked, and overridden by options."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Annotated, Any, Self
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
-from pydantic.types import StringConstraints
 from pydantic_core import ErrorDetails, PydanticUndefined
 
 from cseb.data import shipped
 from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadBenchmark, BadData, CsebError, UnknownName, did_you_mean
+from cseb.experiment.fields import Counts, Dev, Filled, Fractions, Layout, Line, Name, Texts, joined
+from cseb.experiment.tuning import Tune
 from cseb.methods.grammar import labels, parse_methods, parse_scale
 from cseb.parameters import (
     COLUMN,
@@ -31,51 +32,8 @@ from cseb.parameters import (
     option,
 )
 
-DIGITS = 100  # of a number
 JOBS = 200_000  # of a grid; listing them takes a minute
-OPTIONS = "the command line"  # stands where a file's name stands in messages
-
-
-def _joined(value: object) -> object:
-    """A list of texts as one text with commas, which is how the command line writes it."""
-    return ",".join(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else value
-
-
-def _numbers(value: object) -> object:
-    """`0.001,0.01`, a single number, or a list; YAML reads 1e-3 as text, so texts are read as numbers here."""
-    items = value.split(",") if isinstance(value, str) else value if isinstance(value, list | tuple) else [value]
-    return tuple(_number(item) for item in items)
-
-
-def _nothing(value: object) -> object:
-    """`none`, which the command line and a file may say alike, is no dev set."""
-    return "" if value == "none" else value
-
-
-def _number(item: object) -> object:
-    for kind in (int, float):
-        try:
-            return kind(item) if isinstance(item, str) and len(item) <= DIGITS else item
-        except ValueError:
-            continue
-    return item
-
-
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]  # part of a file name
-Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]*$")]
-Filled = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]+$")]
-Dev = Annotated[Line, BeforeValidator(_nothing)]
-Texts = Annotated[Filled, BeforeValidator(_joined, json_schema_input_type=Filled | list[Filled])]
-Numbers = float | str | list[float | str]  # as they may be written
-Layout = Annotated[str, StringConstraints(pattern=r"^(few-shot|tasks|(ablation|sensitivity)( \S+)?)?$")]
-Fractions = Annotated[
-    tuple[Annotated[float, Field(gt=0, le=1)], ...], BeforeValidator(_numbers, json_schema_input_type=Numbers)
-]
-Counts = Annotated[
-    tuple[Annotated[int, Field(ge=1, le=MOST)], ...], BeforeValidator(_numbers, json_schema_input_type=Numbers)
-]
-
-
+OPTIONS = "the command line"  # in place of a file name in messages
 BORROWED, REPLACES = "borrowed", "replaces"  # what the declaration of a field may say of it
 
 
@@ -89,7 +47,7 @@ class Cells(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    methods: Annotated[Line, BeforeValidator(_joined, json_schema_input_type=Line | list[Filled])] = ""
+    methods: Annotated[Line, BeforeValidator(joined, json_schema_input_type=Line | list[Filled])] = ""
     fractions: Fractions = ()
     sizes: Counts = ()
     seeds: Annotated[int, Field(ge=1, le=10_000)] | None = None
@@ -122,9 +80,13 @@ class Benchmark(BaseModel):
         dict[Filled, Filled], option("Options for single methods, such as simcse: recipe(learning_rate=1e-4).")
     ] = _setting({}, borrowed=True)
     steps: Annotated[Annotated[int, Field(ge=0, le=MOST)] | None, STEPS] = _setting(None, borrowed=True)
+    tune: Annotated[
+        Tune | None,
+        option("Options to tune before the run, with trials that score no test task; {} tunes the learning rate."),
+    ] = None
     elsewhere: Annotated[
         Line,
-        BeforeValidator(_joined, json_schema_input_type=Line | list[Filled]),
+        BeforeValidator(joined, json_schema_input_type=Line | list[Filled]),
         option("Methods for `--on`, if those of the file need its encoder or corpus."),
     ] = ""
     triples: Annotated[Line, option("Corpus for methods that learn from labelled pairs or triples, for `--on`.")] = ""
@@ -259,11 +221,16 @@ def _checked(values: dict[str, Any], where: str) -> Benchmark:
     for method, options in benchmark.per_method.items():
         try:
             parse_scale(options)
-            known = labels(method)
+            labelled = labels(method)
         except CsebError as error:
             raise BadBenchmark(f"{where}: per_method {method}: {error}") from error
-        if known != [method]:
-            raise BadBenchmark(f"{where}: per_method has {method!r}; write it as tables do: {', '.join(known)}")
+        if labelled != [method]:
+            raise BadBenchmark(f"{where}: per_method has {method!r}; write it as tables do: {', '.join(labelled)}")
+    if benchmark.tune is not None:
+        try:
+            benchmark.tune.check(benchmark.dev)
+        except CsebError as error:
+            raise BadBenchmark(f"{where}: tune: {error}") from error
     axis = benchmark.fractions or benchmark.sizes
     if (jobs := len(labels(benchmark.methods)) * len(axis) * benchmark.seeds) > JOBS:
         raise BadBenchmark(

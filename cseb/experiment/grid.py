@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -38,34 +38,34 @@ class Grid:
         jobs: Sequence[Job],
         store: Store,
         workers: int,
-        fresh: bool = False,
-        retry_failed: bool = False,
+        records: Mapping[str, Record],
+        again: Collection[str] = (),
         models: Path | None = None,
     ) -> Grid:
-        """Find out which jobs have records already, without making a folder.
+        """Return a grid with the jobs that have no record yet, without making a folder.
 
         Args:
-            benchmark: of the jobs.
-            jobs: all of them.
-            store: where records are.
-            workers: how many jobs run at once.
-            fresh: run all jobs again.
-            retry_failed: run failed jobs again.
-            models: the folder that shall have a trained encoder for each job, None if none is kept.
+            benchmark: The benchmark of the jobs.
+            jobs: All of them.
+            store: The folder of records.
+            workers: Jobs at a time.
+            records: The records in the folder, by key.
+            again: Keys of jobs to run although they have a record.
+            models: The folder of trained encoders; None if none are saved.
 
         Raises:
-            BadResults: records to make again are in an archive, or a model cannot be saved.
+            BadResults: A record to replace is in an archive.
         """
-        held = store.load()[0] if store.exists() else []
-        records = {record.key: record for record in held}
-        again = {record.key for record in held if fresh or (retry_failed and record.status == "failed")}
-        if models is not None:
-            again |= {record.key for record in held if record.status == "done" and not (models / record.key).is_dir()}
-        todo = [job for job in jobs if job.key not in records or job.key in again]
+
+        def has_model(job: Job) -> bool:
+            unsaved = models is None or job.purpose == "tuning" or records[job.key].status == "failed"
+            return unsaved or (models / job.key).is_dir()
+
+        todo = [job for job in jobs if job.key not in records or job.key in again or not has_model(job)]
         if sealed := [job.key for job in todo if job.key in records and store.is_archived(job.key)]:
             raise BadResults(
-                f"{len(sealed)} of the records to make again lie in the archive of {store.folder} (such as {sealed[0]}"
-                "), which is never changed; take another folder with --results"
+                f"{len(sealed)} of the records to replace are in the archive of {store.folder} (such as {sealed[0]}), "
+                "which is never changed; use another folder with --results"
             )
         return cls(benchmark, jobs, store, workers, records, todo)
 

@@ -12,7 +12,7 @@ from cseb.data.external_inputs import contents
 from cseb.methods import third_party
 from cseb.methods.recipe import Recipe
 from cseb.methods.spec import Method
-from cseb.records.record import Foreign, Protocol, Source, Vary
+from cseb.records.record import Foreign, Protocol, Purpose, Source, Tuning, Vary
 from cseb.seeds import ALL, Seed, SingleStreamSeed
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
@@ -45,6 +45,8 @@ class Job:
     external_inputs: tuple[Source, ...] = ()  # files and models that the method names
     along: str = ""  # tasks to score at every look; they decide nothing, so no identity changes
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
+    purpose: Purpose = "reported"
+    tuning: Tuning | None = None  # the tuned options, which `method` has already; no part of the identity
     linear: str = "auto"  # library of the linear layers; a launcher says which one where its jobs share this machine
 
     @cached_property

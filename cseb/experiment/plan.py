@@ -1,10 +1,13 @@
-"""From a benchmark to jobs: each with an identity that names its record file. No torch here."""
+"""Plan the jobs of a benchmark. No torch here."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from cseb.data.corpus import Corpus
 from cseb.data.read_corpus import read_corpus
@@ -14,20 +17,24 @@ from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.corpus_checks import check_corpus
 from cseb.experiment.job import Job, external_inputs, foreign
+from cseb.experiment.tuning import Cell, Settings, edits, search
 from cseb.methods.grammar import parse_methods, parse_scale
-from cseb.methods.spec import Method
+from cseb.methods.spec import Edit, Method
 from cseb.progress import counted, remark
-from cseb.records.record import Protocol, Source, Vary
+from cseb.records.record import Protocol, Record, Source, Tuning, Vary
 from cseb.registry import scale_of
 from cseb.tasks.evaluate import data_sha256, load_task
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Task
 from cseb.text import quantity
 
+NO_RECORDS: Mapping[str, Record] = MappingProxyType({})
+
 
 def plan(
     benchmark: Benchmark,
     *,
+    records: Mapping[str, Record] = NO_RECORDS,
     threads: int = 1,
     device: str = "cpu",
     processes: int = 1,
@@ -38,57 +45,111 @@ def plan(
 ) -> list[Job]:
     """Return every job of the grid, checked: corpus, encoder and task files are read once, before anything is trained.
 
-    Order: all of seed 0 first, small fractions first: a grid that is stopped early is a whole grid of fewer seeds.
-    Raises: BadBenchmark, BadData, BadSpec, UnknownName.
+    Of a benchmark that tunes, these are the trials alone until all of them have a record, and then the reported jobs
+    with the chosen values too. Jobs of seed 0 come first, and of each seed those with few sentences.
+
+    Args:
+        benchmark: The grid.
+        records: Finished jobs by key, for tuning.
+        threads: CPU threads of each job.
+        device: cpu or cuda.
+        processes: Processes that share each batch.
+        trust_remote_code: Run Python code that comes with the encoder.
+        vary: The random streams that the seed sets.
+        along: Tasks to score at every evaluation step.
+        linear: Library of linear layers.
+
+    Raises:
+        CsebError: The grid cannot be run.
     """
     methods = parse_methods(benchmark.methods)
-    protocol = replace(
-        protocol_of(benchmark.tasks, benchmark.dev, benchmark.data_dir, threads, device), processes=processes
-    )
+
+    def measured(tasks: str) -> Protocol:
+        protocol = protocol_of(tasks, benchmark.dev, benchmark.data_dir, threads, device)
+        return replace(protocol, processes=processes)
+
+    protocol = measured(benchmark.tasks)
     for task in parse_tasks(along) if along else ():
         load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
     corpus = read_corpus(benchmark.corpus, benchmark.column, benchmark.data_dir)
     for line in corpus.remarks():
         remark(line)
     folder, weights = find_encoder(benchmark.encoder)
-    count = len(corpus)
-    sources = {
-        "encoder": Source(name=benchmark.encoder, sha256=weights),
-        "corpus": Source(name=corpus.name, sha256=corpus.sha256),
-    }
-    cells = [  # once for all seeds
-        (size, fraction, method, resolved, external_inputs(resolved), foreign(resolved, protocol))
-        for size, fraction in _shares(benchmark, count)
-        for method in methods
-        for resolved in [scaled(benchmark, method, fraction)]
-    ]
-    jobs = [
-        Job(
-            benchmark=benchmark.name,
-            label=str(method),
-            method=resolved,
-            **sources,
-            folder=str(folder),
-            column=benchmark.column,
-            size=size,
-            fraction=fraction,
-            seed=seed,
-            protocol=protocol,
-            data_dir=benchmark.data_dir,
-            trust_remote_code=trust_remote_code,
-            tasks=benchmark.tasks,
-            dev=benchmark.dev,
-            vary=vary,
-            external_inputs=read,
-            along=along,
-            foreign=others,
-            linear=linear,
-        )
-        for seed in range(benchmark.seeds)
-        for size, fraction, method, resolved, read, others in cells
-    ]
+    first = partial(
+        Job,
+        benchmark=benchmark.name,
+        encoder=Source(name=benchmark.encoder, sha256=weights),
+        folder=str(folder),
+        corpus=Source(name=corpus.name, sha256=corpus.sha256),
+        column=benchmark.column,
+        seed=0,
+        data_dir=benchmark.data_dir,
+        trust_remote_code=trust_remote_code,
+        dev=benchmark.dev,
+        vary=vary,
+        linear=linear,
+    )
+
+    def job(method: Method, size: int, fraction: float, changes: Sequence[Edit], **measured: Any) -> Job:
+        resolved = scaled(benchmark, method, fraction, changes)
+        others = foreign(resolved, measured["protocol"])
+        read = external_inputs(resolved)
+        cell = {"label": str(method), "size": size, "fraction": fraction}
+        return first(method=resolved, external_inputs=read, foreign=others, **cell, **measured)
+
+    trials: Sequence[Job] = ()
+    chosen: Mapping[tuple[str, int], tuple[Settings, Tuning]] = {}
+    sizes = _shares(benchmark, len(corpus))
+    tuned = sizes if benchmark.tune is None or benchmark.tune.at is None else _shares(_at(benchmark), len(corpus))
+    if benchmark.tune is not None:
+        dev, tasks = _dev_tasks(benchmark)
+        test = measured(tasks)
+        cells = [
+            Cell(str(method), size, partial(job, method, size, fraction, tasks=tasks, protocol=test))
+            for size, fraction in tuned
+            for method in methods
+        ]
+        done = search(benchmark.tune, dev, [cell for cell in cells if cell.job(()).recipe.steps], records)
+        trials = done.trials
+        check_jobs(trials, corpus)
+        if done.chosen is None:
+            return [*trials]
+        chosen = done.chosen
+    cell_jobs = []
+    for size, fraction in sizes:
+        for method in methods:
+            settings, tuning = chosen.get((str(method), size if tuned is sizes else tuned[0][0]), ((), None))
+            options = {"tasks": benchmark.tasks, "protocol": protocol, "along": along, "tuning": tuning}
+            cell_jobs.append(job(method, size, fraction, edits(settings), **options))
+    jobs = [replace(each, seed=seed) for seed in range(benchmark.seeds) for each in cell_jobs]
     check_jobs(jobs, corpus)
-    return jobs
+    return [*trials, *jobs]
+
+
+def _at(benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark with the one size at which it tunes. Raises: BadBenchmark."""
+    assert benchmark.tune is not None and benchmark.tune.at is not None
+    at = benchmark.tune.at
+    if benchmark.sizes and at != int(at):
+        raise BadBenchmark(f"tune: at is {at:g}; a number of sentences is needed, as in sizes")
+    if benchmark.fractions and at > 1:
+        raise BadBenchmark(f"tune: at is {at:g}; a fraction of the corpus up to 1 is needed, as in fractions")
+    return benchmark.model_copy(update={"sizes": (int(at),)} if benchmark.sizes else {"fractions": (float(at),)})
+
+
+def _dev_tasks(benchmark: Benchmark) -> tuple[str, str]:
+    """Return the task that chooses tuned values, as records name it, and what trials score. Raises: BadBenchmark.
+
+    Trials score no task where the dev set that selects checkpoints chooses the values too.
+    """
+    assert benchmark.tune is not None
+    named = parse_tasks(benchmark.tune.dev or benchmark.dev)
+    if len(named) != 1 or named[0].name in {task.name for task in parse_tasks(benchmark.tasks)}:
+        raise BadBenchmark(
+            f"tune: dev is {benchmark.tune.dev!r}; one task is needed that is no test task of the benchmark"
+        )
+    same = benchmark.dev and named[0].name == parse_tasks(benchmark.dev)[0].name
+    return versioned(named[0]), "" if same else benchmark.tune.dev
 
 
 def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str) -> Protocol:
@@ -101,16 +162,16 @@ def protocol_of(tested: str, dev: str, data_dir: str, threads: int, device: str)
     for task in counted(tasks, "loading tasks", len(tasks)):
         load_task(task, folder)
     name, pairs = "", 0
-    chosen = parse_tasks(dev) if dev else []
+    dev_tasks = parse_tasks(dev) if dev else []
     if dev:
-        if len(chosen) != 1:
+        if len(dev_tasks) != 1:
             raise BadBenchmark(f"dev is {dev!r}; one task chooses the checkpoint, or none")
-        if chosen[0].name in {task.name for task in tasks}:
+        if dev_tasks[0].name in {task.name for task in tasks}:
             raise BadBenchmark(f"dev {dev!r} is also a test task; choosing and testing must not share data")
-        if scale := scale_of(chosen[0].protocol):
+        if scale := scale_of(dev_tasks[0].protocol):
             raise BadBenchmark(f"dev is {dev!r}, whose figure is {scale}; a task in points chooses a checkpoint")
-        name, pairs = versioned(chosen[0]), len(load_task(chosen[0], folder).clusters())
-    data = data_sha256((*tasks, *chosen), folder)
+        name, pairs = versioned(dev_tasks[0]), len(load_task(dev_tasks[0], folder).clusters())
+    data = data_sha256((*tasks, *dev_tasks), folder)
     names = tuple(map(versioned, tasks))
     return Protocol(tasks=names, data=data, dev=name, dev_pairs=pairs, threads=threads, device=device)
 
@@ -129,9 +190,9 @@ def _shares(benchmark: Benchmark, count: int) -> list[tuple[int, float]]:
     return [(size_of(fraction, count), fraction) for fraction in sorted(benchmark.fractions)]
 
 
-def scaled(benchmark: Benchmark, method: Method, fraction: float) -> Method:
-    """Return the method as this benchmark trains it at this fraction. Raises: BadSpec, UnknownName."""
-    scale = (*parse_scale(benchmark.scale), *parse_scale(benchmark.per_method.get(str(method), "")))
+def scaled(benchmark: Benchmark, method: Method, fraction: float, tuned: Sequence[Edit] = ()) -> Method:
+    """Return the method as this benchmark trains it at this fraction, with tuned options. Raises: CsebError."""
+    scale = (*parse_scale(benchmark.scale), *parse_scale(benchmark.per_method.get(str(method), "")), *tuned)
     return method.at(fraction, scale, benchmark.steps)
 
 

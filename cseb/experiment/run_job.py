@@ -112,6 +112,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         generated=corpus.provenance,
         seed=job.seed,
         vary=job.vary,
+        purpose=job.purpose,
+        tuning=job.tuning,
         trainer_version=TRAINER_VERSION,
         encoder_version=ENCODER_VERSION,
         protocol=job.protocol,
@@ -128,7 +130,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     )
     if here.main:
         store.write(record, items)
-        if models is not None and trained is not None and failure is None:  # once the record is safe
+        if (
+            models is not None and job.purpose == "reported" and trained is not None and failure is None
+        ):  # once the record is safe
             restore(built.encoder, trained.best)
             export(built.encoder, job, models / job.key, card=_card(job, built.encoder, record, items, models))
     return record
@@ -157,7 +161,7 @@ def _check(job: Job, corpus: Corpus) -> None:
     Raises: BadData if corpus, task data, encoder, other packages' code or what the method names have become others
     meanwhile.
     """
-    tasks = (*parse_tasks(task_names(job)), *(parse_tasks(dev) if (dev := dev_name(job)) else ()))
+    tasks = tuple(task for names in (task_names(job), dev_name(job)) if names for task in parse_tasks(names))
     data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
     found = {one.name: one.sha256 for one in external_inputs(job.method)}
     for what, here, planned in (

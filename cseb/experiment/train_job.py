@@ -72,7 +72,9 @@ def dev_name(job: Job) -> str:
 
 def loaded_tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
     """Tasks with their data. Raises: CsebError."""
-    return [(task, load_task(task, Path(data_dir) if data_dir else None)) for task in parse_tasks(names)]
+    return [
+        (task, load_task(task, Path(data_dir) if data_dir else None)) for task in (parse_tasks(names) if names else ())
+    ]
 
 
 @dataclass(slots=True)

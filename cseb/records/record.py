@@ -22,6 +22,7 @@ from cseb.text import quantity
 
 SCHEMA: Final = 2  # the format that is written; format 1, without `parts`, is read too
 Select = Literal["best", "last"]
+Purpose = Literal["reported", "tuning"]  # a trial of tuning scores no test task and is in no table
 Vary = Literal["all", "subset", "init", "order", "dropout"]  # as cseb.seeds has them
 # Bounds of the numbers in a record. A file with a number outside is reported and left out; a table or plot of it would
 # end in an overflow.
@@ -116,6 +117,17 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
+class Tuning:
+    """Tuned options of a job: the values that a trial tries, or those that the trials chose for a reported run."""
+
+    options: str  # such as recipe(learning_rate=0.001)
+    dev: str  # name@version of the task that chooses
+    trials: tuple[str, ...] = ()  # keys of the trials that chose the values; () for a trial
+    added: Count = 0  # values that the search added because a best one was at an edge
+    at_edge: tuple[str, ...] = ()  # options whose chosen value is still at an edge, such as recipe.learning_rate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, config=STRICT)
 class Failure:
     """Why a job has no scores."""
 
@@ -174,6 +186,8 @@ class Record(BaseModel):
     subset: Subset
     overlap: tuple[Overlap, ...] | None = None  # tasks with texts among the training sentences; None: not computed
     seed: Count
+    purpose: Purpose = "reported"
+    tuning: Tuning | None = None  # None where nothing was tuned
     generated: Provenance | None = None  # origin of the sentences, if a language model wrote them
     vary: Vary = "all"  # the random streams that the seed sets; the others use seed 0
     trainer_version: Version = 1  # see cseb.version; 1 in records without it
@@ -208,9 +222,11 @@ class Record(BaseModel):
     @model_serializer(mode="wrap")
     def _without_empty_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = write(self)
-        for name in ("parts", "overlap", "generated"):
+        for name in ("parts", "overlap", "generated", "tuning"):
             if getattr(self, name) is None:
                 del data[name]
+        if self.purpose == "reported":  # as in older records
+            del data["purpose"]
         if not self.origin.code:  # only older records have it
             data.get("origin", {}).pop("code", None)
         return data

@@ -1,0 +1,233 @@
+"""Tuning: an equal search of option values for every method, on the dev task, before the reported runs. No torch here.
+
+A comparison is fair if every method has the same budget (Gulrajani and Lopez-Paz 2021, Dodge et al. 2019). A trial is a
+job with the recipe, steps and checkpoint rule of the reported runs, with seeds of its own and without test tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat
+from pydantic.types import StringConstraints
+
+from cseb.analysis.tuning import mean_dev
+from cseb.errors import BadBenchmark
+from cseb.experiment.fields import Dev, Filled, Numbers, numbers
+from cseb.experiment.job import Job
+from cseb.methods.grammar import labels
+from cseb.methods.spec import Edit, Option, part, preset
+from cseb.records.record import Record, Tuning
+
+FIRST_SEED = 10_000  # reported runs have smaller ones
+DIGITS = 3  # significant ones of a value that the search adds
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*\.[A-Za-z_]\w*$")]  # of an option: recipe.learning_rate
+Values = Annotated[
+    tuple[bool | int | FiniteFloat | str, ...],
+    BeforeValidator(numbers, json_schema_input_type=Numbers),
+    Field(min_length=1, max_length=100),
+]
+Space = dict[Name, Values]
+Settings = tuple[tuple[str, Option], ...]  # a value for each option
+Spaces = Mapping[str, Mapping[str, tuple[Option, ...]]]  # by method as in `per_method`; "" for all others
+
+
+class Tune(BaseModel):
+    """The field `tune` of a benchmark: which options are tuned, with which values, and how.
+
+    Attributes:
+        options: values by option, such as recipe.learning_rate: [1e-4, 1e-3]; of several options every combination.
+        per_method: options of single methods, in place of `options`, with as many values.
+        seeds: trials of each value.
+        at: the training set size, or fraction, of the trials; None for a search at each one of the benchmark.
+        dev: the dev task that chooses the values; "" for the one that selects checkpoints.
+        further: how many values may be added to those of an option, as long as the best one is at an edge.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    options: Space = {"recipe.learning_rate": (1e-4, 3e-4, 1e-3, 3e-3)}
+    per_method: dict[Filled, Space] = {}
+    seeds: Annotated[int, Field(ge=1, le=100)] = 2
+    at: Annotated[int | FiniteFloat, Field(gt=0)] | None = None
+    dev: Dev = ""
+    further: Annotated[int, Field(ge=0, le=20)] = 6
+
+    def spaces(self) -> Spaces:
+        """Return the values of each option, numbers in rising order."""
+        return {
+            name: {option: tuple(sorted(values)) if _numeric(values) else values for option, values in space.items()}
+            for name, space in {"": self.options, **self.per_method}.items()
+        }
+
+    def check(self, dev: str) -> None:
+        """Check the options, and that the budget of all methods is equal. dev: of the benchmark. Raises: CsebError."""
+        if not (self.dev or dev):
+            raise BadBenchmark("no dev task chooses the values; add one, such as dev: stsb-dev")
+        for name, space in self.spaces().items():
+            if name and labels(name) != [name]:
+                raise BadBenchmark(f"per_method has {name!r}; write it as tables do: {', '.join(labels(name))}")
+            if not space:
+                raise BadBenchmark("no option is named; write such as options: {recipe.learning_rate: [1e-4, 1e-3]}")
+            for edit in edits(tuple((option, values[0]) for option, values in space.items())):
+                preset(edit.part.name).updated(edit.part)
+            if twice := [option for option, values in space.items() if len(set(values)) < len(values)]:
+                raise BadBenchmark(f"{twice[0]} has a value twice; name each once")
+            counts, wanted = ([len(values) for values in each.values()] for each in (space, self.options))
+            if counts != wanted:
+                raise BadBenchmark(
+                    f"{name} has {_counted(counts)} values, the others {_counted(wanted)}; give every method as many"
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A method at one training set size. job: makes the job of seed 0 with further edits."""
+
+    label: str
+    size: int
+    job: Callable[[Sequence[Edit]], Job]
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The state of a search. trials: all jobs so far. chosen: by method and size, once every trial has a record."""
+
+    trials: Sequence[Job]
+    chosen: Mapping[tuple[str, int], tuple[Settings, Tuning]] | None
+
+
+def search(tune: Tune, dev: str, cells: Sequence[Cell], records: Mapping[str, Record]) -> Search:
+    """Return the trials that can be planned now, and what they have chosen if all of them have a record.
+
+    If the best value of a method is at an edge, a further value is added for every method, until all are inside.
+
+    Args:
+        tune: What is tuned.
+        dev: The task that chooses, as records name it.
+        cells: The methods that train, at each size of the search.
+        records: Records of trials by key.
+
+    Raises:
+        BadBenchmark: An option changes nothing in a method.
+    """
+    spaces = tune.spaces()
+    trials: dict[tuple[str, int, Settings], list[Job]] = {}
+    while True:
+        best: dict[tuple[str, int], Settings] = {}
+        keys: dict[tuple[str, int], tuple[str, ...]] = {}
+        for cell in cells:
+            candidates = _candidates(spaces[_group(spaces, cell.label)])
+            for settings in candidates:
+                if (cell.label, cell.size, settings) not in trials:
+                    trials[cell.label, cell.size, settings] = _trials(tune, dev, cell, settings)
+            jobs = {settings: trials[cell.label, cell.size, settings] for settings in candidates}
+            _check_effect(cell.label, jobs)
+            keys[cell.label, cell.size] = tuple(job.key for each in jobs.values() for job in each)
+            if all(key in records for key in keys[cell.label, cell.size]):
+                scores = {settings: mean_dev(records[job.key] for job in each) for settings, each in jobs.items()}
+                best[cell.label, cell.size] = max(candidates, key=lambda each: scores[each])  # the first of equals
+        if len(best) < len(cells):
+            return Search(_by_seed(trials.values()), None)
+        if (wider := _wider(tune, spaces, best)) is None:
+            chosen = {}
+            for place, settings in best.items():
+                name = _group(spaces, place[0])
+                tuning = Tuning(
+                    options=written(settings),
+                    dev=dev,
+                    trials=keys[place],
+                    added=sum(map(len, spaces[name].values())) - sum(map(len, tune.spaces()[name].values())),
+                    at_edge=tuple(option for option, value in settings if _at_edge(spaces[name][option], value)),
+                )
+                chosen[place] = settings, tuning
+            return Search(_by_seed(trials.values()), chosen)
+        spaces = wider
+
+
+def edits(settings: Settings) -> list[Edit]:
+    """Return settings as edits of the parts that a method has."""
+    return [Edit("~", part(name.partition(".")[0], **{name.partition(".")[2]: value})) for name, value in settings]
+
+
+def written(settings: Settings) -> str:
+    """Return settings as text, such as `recipe(learning_rate=0.001)`."""
+    return ", ".join(str(edit.part) for edit in edits(settings))
+
+
+def _trials(tune: Tune, dev: str, cell: Cell, settings: Settings) -> list[Job]:
+    job = cell.job(edits(settings))
+    tuning = Tuning(options=written(settings), dev=dev)
+    seeds = range(FIRST_SEED, FIRST_SEED + tune.seeds)
+    return [replace(job, seed=seed, purpose="tuning", tuning=tuning) for seed in seeds]
+
+
+def _by_seed(trials: Iterable[Sequence[Job]]) -> list[Job]:
+    return sorted((job for each in trials for job in each), key=lambda job: job.seed)
+
+
+def _candidates(space: Mapping[str, tuple[Option, ...]]) -> list[Settings]:
+    return [tuple(zip(space, values, strict=True)) for values in product(*space.values())]
+
+
+def _check_effect(label: str, jobs: Mapping[Settings, Sequence[Job]]) -> None:
+    """Raises: BadBenchmark if two settings give one method: its text sets the option, or it lacks the part."""
+    methods = {jobs[settings][0].method.resolved(): settings for settings in jobs}
+    if len(methods) < len(jobs):
+        names = " or ".join(dict(next(iter(jobs))))
+        raise BadBenchmark(
+            f"tune: {names} cannot be tuned for {label}, which sets it itself or lacks the part; change the method, or "
+            f"name other options for it under per_method"
+        )
+
+
+def _wider(tune: Tune, spaces: Spaces, best: Mapping[tuple[str, int], Settings]) -> Spaces | None:
+    """Return the spaces with one further value of one option for every method; None if all best ones are inside."""
+    start = tune.spaces()
+    for place in range(len(tune.options)):
+        wider: dict[str, Mapping[str, tuple[Option, ...]]] = {}
+        wanted = False
+        for name, space in spaces.items():
+            option, values = list(space.items())[place]
+            chosen = [settings[place][1] for (label, _), settings in best.items() if _group(spaces, label) == name]
+            low, high = values[0] in chosen, values[-1] in chosen
+            added = len(values) - len(start[name][option])
+            further = None if added == tune.further else (_further(values[::-1]) if low else _further(values))
+            if further is not None:
+                wanted |= low or high
+                wider[name] = {**space, option: (further, *values) if low else (*values, further)}
+        if wanted and len(wider) == len(spaces):
+            return wider
+    return None
+
+
+def _further(values: Sequence[Any]) -> Option:
+    """Return the value behind the last one, in the ratios of those before; None if they are no positive numbers."""
+    if len(values) < 2 or not _numeric(values) or min(values) <= 0:
+        return None
+    value = values[-1] * (values[-2] / values[-3] if len(values) > 2 else values[-1] / values[-2])
+    if all(isinstance(each, int) for each in values):
+        value = round(value)
+        return value if value > 0 and value not in values else None
+    return float(f"{value:.{DIGITS}g}")
+
+
+def _group(spaces: Spaces, label: str) -> str:
+    """Return the name of the values of a method."""
+    return label if label in spaces else ""
+
+
+def _at_edge(values: Sequence[Option], value: Option) -> bool:
+    return _numeric(values) and len(values) > 1 and value in (values[0], values[-1])
+
+
+def _numeric(values: Sequence[object]) -> bool:
+    return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
+
+
+def _counted(counts: Sequence[int]) -> str:
+    return " x ".join(map(str, counts))

@@ -1,0 +1,127 @@
+"""`cseb run` tunes, runs what was chosen, goes on after an interruption, and shows both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cseb
+from cseb.commands.grid import run_stages
+from cseb.commands.run import plan_grid
+from cseb.experiment.benchmark import Benchmark, load, override, text
+from cseb.launchers.events import Event, Started
+from cseb.records.store import Store
+from tests.command_line import call
+from tests.conftest import SENTENCES
+from tests.world import WORLD
+
+OPTIONS = {"device": "cpu", "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[[str], Path]) -> Benchmark:
+    folder = tmp_path_factory.mktemp("tuned")
+    (folder / "corpus.txt").write_text("\n".join(SENTENCES), encoding="utf-8")
+    changes: dict[str, Any] = {
+        "name": "tuned",
+        "methods": "simcse,cls",
+        "encoder": str(tiny("bert")),
+        "corpus": str(folder / "corpus.txt"),
+        "sizes": "16",
+        "seeds": 2,
+        "tasks": "toy-captions",
+        "scale": "recipe(steps=2,warmup=0,batch_size=8,eval_every=1)",
+        "tune": {"options": {"recipe.learning_rate": [1e-3, 1e-2]}, "seeds": 2, "further": 0},
+    }
+    return override(load(WORLD), **changes)
+
+
+@pytest.fixture(scope="module")
+def tuned(benchmark: Benchmark, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tuned-results")
+    file = folder / "tuned.yaml"
+    file.write_text(text(benchmark))
+    before = cseb_output("run", file, "--results", folder / "results", "--dry-run", *options())
+    assert "4 tuning trials, 4 to run; the runs with the chosen values follow." in before
+    assert "simcse, recipe(learning_rate=0.001)" in before and "cls" not in before
+    cseb_output("run", file, "--results", folder / "results", "--quiet", *options())
+    return folder / "results"
+
+
+def options() -> list[str]:
+    return [word for name, value in OPTIONS.items() for word in (f"--{name}", str(value))]
+
+
+def cseb_output(*words: object) -> str:
+    result = call(*words)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_one_command_tunes_and_runs_what_was_chosen(tuned: Path, benchmark: Benchmark) -> None:
+    results = cseb.load(tuned)
+    assert (len(results.records), len(results.trials)) == (4, 4)
+    frame = results.tuning()
+    assert not any(record.scores for record in results.trials) and frame.dev.notna().all()
+    best = frame.groupby("options").dev.mean().idxmax()
+    assert set(frame.options[frame.chosen]) == {best}
+    simcse = [record for record in results if record.method == "simcse"]
+    assert {record.tuning.options for record in simcse if record.tuning} == {best}
+    assert all(record.tuning and set(record.tuning.trials) == set(frame.key) for record in simcse)
+    again = cseb.run(tuned / "benchmark-tuned.yaml", results=tuned, **OPTIONS)
+    assert {record.key for record in again} == {record.key for record in results} and len(again.trials) == 4
+
+
+def test_report_and_show_say_how_it_was_tuned(tuned: Path) -> None:
+    short, detail = (" ".join(cseb.report(tuned, detail=each).split()) for each in (False, True))
+    assert "Tuned on toy-dev, 2 values x 2 seeds for each method." in short and "Chosen: recipe(" in short
+    assert "Dev score by value: simcse, 16 sentences: recipe(learning_rate=0.001)" in detail
+    assert "n=4" not in short
+    results = cseb.load(tuned)
+    reported = next(record for record in results if record.tuning is not None)
+    shown = cseb.show(reported.key, results=tuned)
+    for trial in results.trials:
+        assert f"trial {trial.key}" in shown
+    assert "tried" in cseb.show(results.trials[0].key, results=tuned)
+
+
+def test_a_run_goes_on_where_it_was_stopped_and_fresh_repeats_each_job_once(
+    benchmark: Benchmark, tuned: Path, tmp_path: Path
+) -> None:
+    store = Store(tmp_path / "results")
+    store.prepare()
+    done = [trial for trial in cseb.load(tuned).trials if trial.seed == 10_000]
+    for record in done:
+        store.write(record, {})
+    started: list[str] = []
+
+    def watch(event: Event) -> None:
+        if isinstance(event, Started):
+            started.append(event.key)
+
+    planned = plan_grid(benchmark, store.folder, **OPTIONS)
+    assert len(planned.grid.todo) == 2
+    last, summary = run_stages(planned, lambda _: nullcontext(watch))
+    assert summary.exit_code == 0 and len(started) == 2 + 4 and len(last.grid.jobs) == 4 + 4
+    started.clear()
+    run_stages(plan_grid(benchmark, store.folder, fresh=True, **OPTIONS), lambda _: nullcontext(watch))
+    assert len(started) == len(set(started)) == 8
+
+
+def test_nothing_is_reported_while_a_trial_has_no_record(
+    benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cseb.errors import BadData
+    from cseb.experiment import run_job as module
+
+    def refuse(*_: object, **__: object) -> None:
+        raise BadData("the corpus is gone")
+
+    monkeypatch.setattr(module, "run_job", refuse)
+    planned, summary = run_stages(plan_grid(benchmark, tmp_path, **OPTIONS))
+    assert summary.exit_code == 2 and {job.purpose for job in planned.grid.jobs} == {"tuning"}
+    assert cseb.load(tmp_path).trials == ()

@@ -1,0 +1,213 @@
+"""The search finds a known optimum, gives every method the same budget, and trials train as reported runs do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from cseb.analysis.tuning import dev_score, footer, sensitivities
+from cseb.errors import CsebError
+from cseb.experiment.benchmark import Benchmark, load, override, text
+from cseb.experiment.job import Job
+from cseb.experiment.plan import plan
+from cseb.experiment.tuning import FIRST_SEED
+from cseb.records.record import Record, Trace
+from tests.experiment.conftest import Make
+from tests.standin_jobs import record as standin_record
+
+RATES = (1e-4, 3e-4, 1e-3, 3e-3)
+World = Callable[[Job], float | None]  # the dev score that a job would have
+
+
+def rate(job: Job) -> float:
+    return float(dict(job.method.recipe.options)["learning_rate"])  # type: ignore[arg-type]
+
+
+def peak(at: float) -> World:
+    """A world in which one learning rate is the best one, whatever the method."""
+    return lambda job: 60 - abs(math.log10(rate(job) / at)) + 0.01 * (job.seed % 2)
+
+
+def finished(job: Job, dev: float | None) -> Record:
+    """The record of a job with this score; None for a training that failed."""
+    made = standin_record(job, failed="the loss is nan" if dev is None else "")
+    trace = None if dev is None else Trace(steps=4, best_step=2, curve=((2, 0.5, dev), (4, 0.5, dev - 1)))
+    return made.model_copy(update={"purpose": job.purpose, "tuning": job.tuning, "trace": trace, "scores": ()})
+
+
+def run(benchmark: Benchmark, world: World, records: dict[str, Record] | None = None) -> tuple[list[Job], list[int]]:
+    """Plan and run until nothing is left. Return the jobs, and how many each stage had to run."""
+    done = {} if records is None else records
+    stages = []
+    while True:
+        jobs = plan(benchmark, records=done)
+        todo = [job for job in jobs if job.key not in done]
+        if not todo:
+            return jobs, stages
+        stages.append(len(todo))
+        done |= {job.key: finished(job, world(job)) for job in todo}
+
+
+def reported(jobs: list[Job]) -> dict[tuple[str, int], set[float]]:
+    """The learning rates of reported jobs by method and size."""
+    rates: dict[tuple[str, int], set[float]] = {}
+    for job in jobs:
+        if job.purpose == "reported":
+            rates.setdefault((job.label, job.size), set()).add(rate(job))
+    return rates
+
+
+@pytest.fixture
+def grid(make: Make) -> Benchmark:
+    return make(methods="simcse,micse,cls", fractions=(), sizes=[100, 500], tune={})
+
+
+def test_the_best_rate_is_chosen_at_each_size_and_untrained_methods_are_not_tuned(grid: Benchmark) -> None:
+    at_sizes: Mapping[int, float] = {100: 3e-4, 500: 1e-3}
+    jobs, stages = run(grid, lambda job: peak(at_sizes[job.size])(job))
+    assert stages == [2 * 2 * 4 * 2, 3 * 2 * 2]  # methods x sizes x rates x tuning seeds, then methods x sizes x seeds
+    rates = reported(jobs)
+    assert {place: rates[place] for place in rates if place[0] != "cls"} == {
+        (label, size): {at_sizes[size]} for label in ("simcse", "micse") for size in (100, 500)
+    }
+    assert {job.tuning for job in jobs if job.label == "cls"} == {None}
+
+
+def test_trials_are_the_reported_runs_but_for_seed_value_and_test_tasks(grid: Benchmark) -> None:
+    trials, reports = plan(grid), plan(grid.model_copy(update={"tune": None}))
+    assert {trial.seed for trial in trials} == {FIRST_SEED, FIRST_SEED + 1}
+    assert not {trial.seed for trial in trials} & set(range(10_000))  # as many as a benchmark may have
+    for trial in trials:
+        (report,) = (job for job in reports if (job.label, job.size, job.seed) == (trial.label, trial.size, 0))
+        assert trial.protocol.tasks == () and trial.protocol.dev == report.protocol.dev
+        options = {**dict(trial.method.recipe.options), "learning_rate": rate(report)}
+        assert replace(trial.method, recipe=report.method.recipe) == report.method
+        assert options == dict(report.method.recipe.options)
+
+
+def test_at_an_edge_every_method_is_tried_with_a_further_value(grid: Benchmark) -> None:
+    best = {"simcse": 1e-2, "micse": 3e-4}
+    jobs, stages = run(grid, lambda job: peak(best[job.label])(job) if job.label in best else 0.0)
+    assert stages[:3] == [32, 8, 8]  # 1e-2 is tried, is the new edge, and 3e-2 shows that it is the best
+    trials = [job for job in jobs if job.purpose == "tuning"]
+    for label in best:
+        assert sorted({rate(job) for job in trials if job.label == label}) == [*RATES, 1e-2, 3e-2]
+    rates = reported(jobs)
+    assert (rates["simcse", 100], rates["micse", 100]) == ({1e-2}, {3e-4})
+    (tuning,) = {job.tuning for job in jobs if (job.label, job.size, job.purpose) == ("simcse", 500, "reported")}
+    assert tuning is not None and (tuning.options, tuning.added) == ("recipe(learning_rate=0.01)", 2)
+    low, _ = run(grid, peak(3e-5))
+    assert reported(low)["simcse", 100] == {3e-5} and min(rate(job) for job in low if job.label == "micse") == 1e-5
+
+
+def test_the_search_ends_and_says_so_where_the_best_value_stays_at_an_edge(make: Make) -> None:
+    grid = make(methods="simcse", fractions=[0.5], tune={"further": 1})
+    jobs, stages = run(grid, peak(1.0))
+    assert stages == [8, 2, 2]
+    tuning = jobs[-1].tuning
+    assert tuning is not None and tuning.at_edge == ("recipe.learning_rate",)
+
+
+def test_a_value_with_which_a_seed_collapsed_is_tried_and_not_chosen(make: Make) -> None:
+    def world(job: Job) -> float | None:
+        return None if rate(job) >= 3e-3 and job.seed == FIRST_SEED + 1 else 40 + 1e4 * rate(job)
+
+    jobs, stages = run(make(methods="simcse", fractions=[0.5], tune={}), world)
+    assert stages == [8, 2] and reported(jobs) == {("simcse", 500): {1e-3}}
+
+
+def test_the_lower_of_equal_values_is_chosen(make: Make) -> None:
+    jobs, _ = run(make(methods="simcse", fractions=[0.5], tune={}), lambda job: float(rate(job) in (3e-4, 1e-3)))
+    assert reported(jobs) == {("simcse", 500): {3e-4}}
+
+
+def test_a_larger_budget_keeps_every_key(make: Make) -> None:
+    small = make(methods="simcse,micse", fractions=[0.5], tune={"options": {"recipe.learning_rate": "3e-4,1e-3,3e-3"}})
+    records: dict[str, Record] = {}
+    before, _ = run(small, peak(1e-3), records)
+    more = {"options": {"recipe.learning_rate": RATES}, "seeds": 3}
+    after, stages = run(override(small, tune=more, seeds=4), peak(1e-3), records)
+    assert {job.key for job in before} <= {job.key for job in after}
+    assert stages == [2 * (3 * 1 + 1 * 3), 2 * 2]
+    assert {job.key for job in before} & set(records) == {job.key for job in before}
+
+
+def test_other_options_combinations_and_one_size(make: Make) -> None:
+    space = {"recipe.learning_rate": [1e-4, 3e-4, 1e-3], "infonce.temperature": [0.03, 0.05, 0.1]}
+    own = {"tsdae": {"recipe.learning_rate": [1e-4, 3e-4, 1e-3], "recipe.warmup": [0, 5, 10]}}
+    grid = make(
+        methods="simcse,tsdae",
+        fractions=(),
+        sizes=[100, 500],
+        tune={"options": space, "per_method": own, "at": 200, "seeds": 1},
+    )
+
+    def world(job: Job) -> float:
+        options = {name: value for part in job.method.parts() for name, value in part.options}
+        near = options["temperature"] == 0.05 if job.label == "simcse" else options["warmup"] == 5
+        return near - abs(math.log10(rate(job) / 3e-4))
+
+    jobs, stages = run(grid, world)
+    assert stages == [2 * 9, 2 * 2 * 2]
+    assert {job.size for job in jobs if job.purpose == "tuning"} == {200}
+    chosen = {job.label: job.tuning.options for job in jobs if job.purpose == "reported" and job.tuning}
+    assert chosen == {
+        "simcse": "recipe(learning_rate=0.0003), infonce(temperature=0.05)",
+        "tsdae": "recipe(learning_rate=0.0003), recipe(warmup=5)",
+    }
+    assert {job.size for job in jobs if job.purpose == "reported"} == {100, 500}
+
+
+def test_a_dev_task_of_its_own_is_scored_at_the_checkpoint_of_reported_runs(make: Make) -> None:
+    for dev, select in (("", "last"), ("toy-relations", "best")):
+        trial = plan(make(methods="simcse", dev=dev, tune={"dev": "toy-dev"}))[0]
+        assert (trial.protocol.tasks, trial.protocol.dev) == (("toy-dev@1",), f"{dev}@1" if dev else "")
+        made = standin_record(trial)
+        scores = (replace(made.scores[0], value=1.0), replace(made.scores[1], value=2.0))
+        assert dev_score(made.model_copy(update={"scores": scores})) == {"best": 1.0, "last": 2.0}[select]
+
+
+def test_the_footer_says_what_was_chosen_at_what_budget(make: Make) -> None:
+    records: dict[str, Record] = {}
+    run(make(methods="simcse,micse", fractions=[0.5], tune={}), peak(3e-3), records)
+    trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
+    shown = sensitivities((record for record in records.values() if record.purpose == "reported"), trials)
+    assert footer(shown, detail=False) == [
+        "Tuned on toy-dev, 5 values x 2 seeds for each method; 1 of the values were added because a best one was at an "
+        "edge.",
+        "Chosen: recipe(learning_rate=0.003) for simcse, micse.",
+    ]
+    full = footer(shown, detail=True)
+    assert "simcse, 500 sentences: recipe(learning_rate=0.0001) 58.53, " in full[1] and len(full) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"dev": "none", "tune": {}}, "no dev task"),
+        ({"tune": {"dev": "toy-captions"}}, "no test task"),
+        ({"tune": {"options": {}}}, "no option is named"),
+        ({"tune": {"options": {"recipe.rate": [1]}}}, "recipe has no option 'rate'"),
+        ({"tune": {"options": {"recipe.steps": [1, 1]}}}, "has a value twice"),
+        ({"tune": {"per_method": {"simcse": {"recipe.steps": [1, 2]}}}}, "simcse has 2 values, the others 4"),
+        ({"tune": {"options": {"ami.weight": [0.1, 1.0]}}}, "ami.weight cannot be tuned for simcse"),
+        ({"methods": "simcse+recipe(learning_rate=1e-3)", "tune": {}}, "which sets it itself or lacks the part"),
+        ({"tune": {"at": 5}}, "a fraction of the corpus"),
+        ({"tune": {"values": [1]}}, "no field is called 'tune.values'"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(make: Make, changes: dict[str, object], message: str) -> None:
+    with pytest.raises(CsebError, match=message):
+        plan(override(make(), **changes) if "methods" in changes else override(make(), **{"tune": None} | changes))
+
+
+def test_a_benchmark_file_states_it(make: Make, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "mine.yaml"
+    file.write_text(text(make()) + "tune:\n  options:\n    recipe.learning_rate: [1e-3, 1e-4]\n  seeds: 3\n")
+    loaded = load(str(file))
+    assert loaded.tune is not None and loaded.tune.spaces() == {"": {"recipe.learning_rate": (1e-4, 1e-3)}}
+    file.write_text(text(loaded))
+    assert load(str(file)) == loaded
