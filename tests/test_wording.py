@@ -28,12 +28,12 @@ PAGES = [
         "docs/protocols.md",
         "docs/methods.md",
     ),
-    *(f"docs/guide/{name}.md" for name in ("describing-methods", "teachers-and-tuning", "running", "tuning", "reports")),
+    *(f"docs/guide/{name}.md" for name in ("describing-methods", "teachers-and-tuning", "running", "reports")),
     *(f"docs/extending/{name}.md" for name in ("index", "method", "term", "view", "pooler", "task")),
     *(f"docs/extending/{name}.md" for name in ("launcher", "format", "plugin")),
     *(
         f"docs/guide/{name}.md"
-        for name in ("encoders", "tasks", "own-sentences", "python", "statistics", "recommend", "records")
+        for name in ("encoders", "tasks", "own-sentences", "python", "statistics", "recommend", "records", "tuning")
     ),
 ]
 # What not to write, and what to write instead.

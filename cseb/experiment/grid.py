@@ -58,8 +58,9 @@ class Grid:
         """
 
         def has_model(job: Job) -> bool:
-            unsaved = models is None or job.purpose == "tuning" or records[job.key].status == "failed"
-            return unsaved or (models / job.key).is_dir()
+            if models is None or job.purpose == "tuning" or records[job.key].status == "failed":
+                return True
+            return (models / job.key).is_dir()
 
         todo = [job for job in jobs if job.key not in records or job.key in again or not has_model(job)]
         if sealed := [job.key for job in todo if job.key in records and store.is_archived(job.key)]:

@@ -94,7 +94,7 @@ def plan(
         resolved = scaled(benchmark, method, fraction, changes)
         others = foreign(resolved, measured["protocol"])
         read = external_inputs(resolved)
-        cell = {"label": str(method), "size": size, "fraction": fraction}
+        cell: dict[str, Any] = {"label": str(method), "size": size, "fraction": fraction}
         return first(method=resolved, external_inputs=read, foreign=others, **cell, **measured)
 
     trials: Sequence[Job] = ()

@@ -28,7 +28,7 @@ DIGITS = 3  # significant ones of a value that the search adds
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*\.[A-Za-z_]\w*$")]  # of an option: recipe.learning_rate
 Values = Annotated[
     tuple[bool | int | FiniteFloat | str, ...],
-    BeforeValidator(numbers, json_schema_input_type=Numbers),
+    BeforeValidator(numbers, json_schema_input_type=Numbers | list[bool]),
     Field(min_length=1, max_length=100),
 ]
 Space = dict[Name, Values]
