@@ -13,7 +13,7 @@ from cseb.parts.back_translation import BackTranslation, read, write
 from cseb.parts.views import Paraphrase
 from cseb.training.build import build, check
 from cseb.training.loop import train
-from tests.conftest import SENTENCES, check_options, save_tokenizer
+from tests.conftest import SENTENCES, save_tokenizer
 
 FEW = SENTENCES[:6]
 
@@ -126,8 +126,6 @@ def test_models_that_are_not_there_are_one_line(models: tuple[str, str], tmp_pat
     assert "\n" not in str(caught.value)
     with pytest.raises(BadSpec, match="forward is ''"):
         part(("", models[1]), tmp_path)
-    with pytest.raises(BadSpec, match="cache is 3"):
-        check_options("back_translation", cache=3)
 
 
 def test_translators_are_declared_as_external() -> None:

@@ -13,7 +13,7 @@ from cseb.methods.grammar import parse_method
 from cseb.parts.online_augment import CharSpanMask, Delete, Repeat, Shuffle
 from cseb.parts.views import RandomPairs
 from cseb.training.build import build
-from tests.conftest import SENTENCES, check_options
+from tests.conftest import SENTENCES
 
 Tiny = Callable[[str], Path]
 SHAPE = Shape(width=8, layers=2, heads=2, mask_token=True, pooled=False, dropout=0.1)
@@ -112,8 +112,6 @@ def test_an_encoder_without_a_mask_token_is_refused() -> None:
     with pytest.raises(BadSpec, match="no mask token"):
         shape = Shape(8, 2, 2, mask_token=False, pooled=False, dropout=0.1)
         CharSpanMask(5, 30, "auto", shape=shape, needs=frozenset())
-    with pytest.raises(BadSpec, match="in_place"):
-        check_options("char_span_mask", in_place="never")
 
 
 def test_random_pairs_are_collections_of_one_positive() -> None:
@@ -175,9 +173,6 @@ def test_edits_of_next_to_nothing(tiny: Tiny) -> None:
         found = edit.redraw(one, ["", "dog"], 32, draw())
         assert len(found.own(0)) == 0
         assert set(found.own(1)) == set(one.tokenise(["dog"], 32).own(0))
-    for name in ("delete", "repeat"):
-        with pytest.raises(BadSpec, match=f"{name}: rate"):
-            check_options(name, rate=1.5)
 
 
 @pytest.mark.parametrize("name", EDITS)

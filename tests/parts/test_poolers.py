@@ -1,12 +1,25 @@
-"""Poolers against hand-worked numbers: two real tokens and one of padding; states[0] are the embeddings."""
+"""Poolers: numbers worked out by hand, options, and the weighted mean of SIF."""
 
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
 import pytest
 import torch
 
+from cseb.commands.train import train as train_encoder
+from cseb.data.weights import locate
+from cseb.embedders.folders import find, saved_encoder
+from cseb.embedders.interface import EncoderOptions
 from cseb.encoder.interface import Shape, States
 from cseb.errors import BadSpec
-from cseb.parts.poolers import CLS, CLSPooler, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
-from tests.conftest import check_options
+from cseb.methods.grammar import parse_method
+from cseb.parts.poolers import CLS, SIF, CLSPooler, CNNMean, FirstLast, Last2, MaskPrompt, Mean, MeanLast, PaddedMean
+from cseb.training.build import build
+from cseb.training.loop import train
+from tests.conftest import SENTENCES
+from tests.training.small_runs import LINES, method
 
 LAYERS = [
     torch.tensor([[a, b, [9.0, 9.0]]])
@@ -57,8 +70,6 @@ def test_parts_that_an_encoder_cannot_serve_are_refused() -> None:
         CLSPooler(shape=SHAPE)
     with pytest.raises(BadSpec, match="no mask token"):
         MaskPrompt(template="[X] [MASK]", shape=Shape(2, 3, 1, mask_token=False, pooled=False, dropout=0.1))
-    with pytest.raises(BadSpec, match="first"):
-        check_options("first_last", first=2)
 
 
 def test_padded_mean_counts_padding_up_to_its_length() -> None:
@@ -68,11 +79,6 @@ def test_padded_mean_counts_padding_up_to_its_length() -> None:
     assert pooler.pad_to == 2
     longer = States(LAYERS, torch.tensor([[1, 1, 1]]), torch.tensor([0]))
     assert pooler(longer).tolist() == [[5.0, 5.0]]  # real tokens beyond its length count as well
-
-
-def test_padded_mean_needs_lengths() -> None:
-    with pytest.raises(BadSpec, match="padded_mean: test"):
-        check_options("padded_mean", test=0)
 
 
 def test_more_layers_than_there_are_have_no_mean() -> None:
@@ -102,5 +108,79 @@ def test_convolutions_see_their_neighbours_and_no_padding() -> None:
     assert torch.allclose(alone, found[:1])
     with pytest.raises(BadSpec, match="3 convolutions cannot divide a width of 4"):
         CNNMean(widths=(1, 3, 5), shape=shape)
-    with pytest.raises(BadSpec, match="widths is 2; allowed: 1, 3, 5, 7, 9"):
-        check_options("cnn_mean", widths=(1, 2))
+
+
+Tiny = Callable[[str], Path]
+A = 1e-3
+TABLE = torch.tensor([[0.0, 0.0], [0.5, -0.2], [-0.4, 0.9], [1.0, 0.3], [0.2, 0.7]], dtype=torch.float64)
+COUNTS = np.array([0, 50, 30, 15, 5])
+WEIGHTED = [[-0.000553267772, 0.001860288283], [0.006622516556, 0.001986754967], [0.00255329638, 0.004575769197]]
+
+
+@pytest.fixture(scope="module")
+def table(tiny: Tiny) -> Path:
+    return locate(f"static:random-12:{tiny('bert')}")
+
+
+def test_it_gives_the_numbers_of_sif() -> None:
+    """Sentences 1 2 2, 3 and 4 1 3 2 of a table of five tokens; behind them what must not count."""
+    ids = torch.tensor([[1, 2, 2, 4], [3, 4, 4, 4], [4, 1, 3, 2]])
+    mask = torch.tensor([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]])
+    pooler = SIF(
+        A, shape=Shape(width=2, layers=0, heads=1, mask_token=False, pooled=False, dropout=0.0, vocabulary=5)
+    ).double()
+    pooler.count(COUNTS)
+    assert pooler.weights[0] == 1  # of a token that was not counted
+    found = pooler(States((TABLE[ids],), mask, torch.zeros(3), ids=ids))
+    assert torch.allclose(found, torch.tensor(WEIGHTED, dtype=torch.float64), rtol=0, atol=1e-12)
+
+
+def test_the_method_is_counts_weights_and_the_first_direction_written_out(table: Path, tmp_path: Path) -> None:
+    trained = train_encoder("sif", SENTENCES, encoder=str(table), linear="blas")
+    encoder = trained._encoder
+    rows = encoder.backbone.get_parameter("embedding.weight").detach().double().numpy()
+    texts = [*SENTENCES, "zzz guitar", "dog"]  # with tokens that no training sentence has
+    read = {text: encoder.tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts}
+    counts = Counter(token for text in SENTENCES for token in read[text])
+    total = sum(counts.values())
+
+    def weighted(text: str) -> np.ndarray:
+        found = np.zeros(12)
+        for token in read[text]:
+            found += A / (A + counts[token] / total) * rows[token]
+        return found / len(read[text])
+
+    _, _, right = np.linalg.svd(np.stack([weighted(text) for text in SENTENCES]), full_matrices=False)
+    wanted = np.stack([weighted(text) - weighted(text) @ right[0] * right[0] for text in texts])
+    assert np.abs(trained.encode(texts) - wanted).max() < 1e-6 * np.abs(wanted).max() * 10
+    assert np.abs(wanted).max() > 0
+    again = saved_encoder(trained.save(tmp_path / "model"))
+    assert np.array_equal(again.embed(texts), trained.encode(texts))
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"), [("simcse-sup", 3), ("simcse-positives", 2), ("ct", 0), ("dclr", 0), ("vascl", 0)]
+)
+def test_texts_that_are_trained_on_are_counted_for_every_network(tiny: Tiny, name: str, kept: int) -> None:
+    few = "recipe(steps=1,warmup=0,batch_size=4,eval_every=1)"
+    built = build(method(f"{name}+sif", few), tiny("bert"), 0)
+    lines = LINES[name] if kept else SENTENCES
+    train(built, lines, 0, "cpu", None, lambda look: None)
+    texts = [text for line in lines for text in line.split("\t")[: kept or None]]
+    counted = build(parse_method("sif").at(1.0), tiny("bert"), 0).encoder
+    counted.count(texts)
+    wanted = counted.pooler.get_buffer("weights")  # type: ignore[attr-defined]
+    assert wanted.min() < 0.5
+    networks = [one for one in (built.encoder, built.second, built.peer) if one is not None]
+    assert all(torch.equal(one.pooler.get_buffer("weights"), wanted) for one in networks)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("pooler", ["sif", "bert-whitening"])
+def test_an_encoder_as_it_stands_has_no_counts(tiny: Tiny, pooler: str) -> None:
+    with pytest.raises(BadSpec, match=f"pooler {pooler} is fitted on training sentences.*cseb run --methods {pooler}"):
+        find(str(tiny("bert")), EncoderOptions(pooler=pooler))
+
+
+def test_what_it_has_seen_is_the_subset() -> None:
+    assert parse_method("mean+sif").at(1.0).data_seen() == ("subset",)
+    assert parse_method("mean").at(1.0).data_seen() == ()

@@ -1,15 +1,14 @@
-"""DCM: hand-worked numbers, and what the printed form can and cannot reach."""
+"""Terms on dimensions: correlations in loops, numbers worked out by hand, and SCD's self-contrast."""
 
+import math
 from dataclasses import replace
 
 import pytest
 import torch
 
-from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
-from cseb.parts import LossInputs
-from cseb.parts.terms.dimension_contrast import DCM, FORMS, correlations, off_diagonal
-from tests.conftest import check_options
+from cseb.parts.terms.dimension_contrast import DCM, FORMS, CrossCorrelation, MeanCos, correlations, off_diagonal
+from tests.parts.terms.two_views import cosine, random, step
 
 H = torch.tensor([[1.0, 2.0, 0.0], [3.0, 1.0, 1.0], [2.0, 4.0, 5.0], [4.0, 3.0, 2.0]], dtype=torch.float64)
 PLUS = torch.tensor([[1.0, 1.0, 1.0], [4.0, 2.0, 0.0], [2.0, 5.0, 3.0], [3.0, 2.0, 2.0]], dtype=torch.float64)
@@ -17,11 +16,6 @@ PLUS = torch.tensor([[1.0, 1.0, 1.0], [4.0, 2.0, 0.0], [2.0, 5.0, 3.0], [3.0, 2.
 
 def dcm(form: str, centre: bool = True, deviation: str = "population", on: str = "h") -> DCM:
     return DCM(form=form, centre=centre, deviation=deviation, on=on)
-
-
-def step(h: torch.Tensor, plus: torch.Tensor) -> LossInputs:
-    none = torch.zeros(len(h), 1, dtype=torch.long)
-    return LossInputs([EncodedView(one, one, none, none, none) for one in (h, plus)], torch.Generator())
 
 
 def test_correlations_in_both_normalisations() -> None:
@@ -98,8 +92,6 @@ def test_first_tokens_of_the_last_layer_may_be_compared_instead() -> None:
 def test_an_unbiased_deviation_needs_its_mean() -> None:
     with pytest.raises(BadSpec, match="needs centre=true"):
         dcm("balanced", centre=False, deviation="unbiased")
-    with pytest.raises(BadSpec, match="dcm: on"):
-        check_options("dcm", on="second")
 
 
 def test_balanced_equals_its_loops() -> None:
@@ -153,3 +145,31 @@ def test_gradients_are_right(form: str, deviation: str) -> None:
     rng = torch.Generator().manual_seed(1)
     a, b = (torch.randn(5, 3, generator=rng, dtype=torch.float64).requires_grad_() for _ in range(2))
     assert torch.autograd.gradcheck(lambda a, b: dcm(form, deviation=deviation)(step(a, b)), (a, b))
+
+
+def test_self_contrast_is_the_mean_cosine_over_the_temperature() -> None:
+    left, right = random(3)
+    expected = sum(cosine(a, b) for a, b in zip(left, right, strict=True)) / 3 / 0.05
+    assert MeanCos(temperature=0.05)(step(left, right)).item() == pytest.approx(expected)
+    assert MeanCos(temperature=0.05)(step(left, left)).item() == pytest.approx(20)
+
+
+def test_cross_correlation_equals_the_sums_written_out() -> None:
+    left, right = random(5)
+    total = 0.0
+    for j in range(4):
+        for k in range(4):
+            a, b = left[:, j].tolist(), right[:, k].tolist()
+            ma, mb = sum(a) / 5, sum(b) / 5
+            va, vb = sum((x - ma) ** 2 for x in a), sum((y - mb) ** 2 for y in b)
+            rho = sum((x - ma) * (y - mb) for x, y in zip(a, b, strict=True)) / math.sqrt(va * vb)
+            total += (rho - 1) ** 2 if j == k else 0.012 * rho**2
+    assert CrossCorrelation(off_diagonal=0.012)(step(left, right)).item() == pytest.approx(total)
+
+
+def test_cross_correlation_of_equal_whitened_views_is_0() -> None:
+    whitened = torch.linalg.qr(torch.randn(6, 4, dtype=torch.float64) - 0.0)[0]
+    whitened = torch.linalg.qr(whitened - whitened.mean(dim=0))[0]  # columns of mean 0, orthogonal
+    assert CrossCorrelation(off_diagonal=1.0)(step(whitened, whitened)).item() == pytest.approx(0, abs=1e-12)
+    one = random(1)
+    assert CrossCorrelation(off_diagonal=1.0)(step(*one)).item() == 4  # no spread, no correlation

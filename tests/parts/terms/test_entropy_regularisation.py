@@ -5,26 +5,16 @@ import math
 import pytest
 import torch
 
-from cseb.encoder.interface import EncodedView
-from cseb.parts import LossInputs
 from cseb.parts.terms.entropy_regularisation import Entropy, Regulators, entropy, regulation
 from cseb.parts.terms.infonce import InfoNCE, info_nce
-
-
-def t(rows: object) -> torch.Tensor:
-    return torch.tensor(rows, dtype=torch.float64)
-
+from tests.parts.terms.two_views import doubles as t
+from tests.parts.terms.two_views import step
 
 QUERY, INDEX = t([[1, 0], [0, 2], [1, 1]]), t([[3, 4], [0, 1], [4, 3]])
 HARD = t([[0, 1], [1, 1], [-1, 0.5]])
 AU_QUERY = t([[[1, 0.2], [0.1, 1], [1, 0.8]], [[0.9, -0.1], [-0.2, 1], [0.7, 1]]])
 AU_INDEX = t([[[3, 5], [0.3, 1], [4, 2]], [[2, 4], [-0.1, 1], [5, 3]]])
 FROZEN = list(zip(AU_QUERY, AU_INDEX, strict=True))
-
-
-def step(*blocks: torch.Tensor, frozen=()) -> LossInputs:
-    none = torch.zeros(len(blocks[0]), 1, dtype=torch.long)
-    return LossInputs([EncodedView(z, z, none, none, none) for z in blocks], torch.Generator(), frozen=frozen)
 
 
 @pytest.mark.parametrize(
@@ -120,25 +110,6 @@ def test_regulation_written_out() -> None:
             powers = [math.exp(torch.cosine_similarity(anchors[i], row, dim=0).item() / 0.2) for row in constants]
             total += math.log(sum(powers) / powers[i]) / 4
     assert regulation((q, d), [frozen[:2], frozen[2:]], 0.2).item() == pytest.approx(total)
-
-
-def test_gradients_are_right() -> None:
-    q, d, n, *frozen = (block.requires_grad_(place < 3) for place, block in enumerate(blocks(7, batch=3)))
-    models = [frozen[:2], frozen[2:]]
-    for all_columns in (True, False):
-        term = Entropy(temperature=0.5, all_columns=all_columns)
-        assert torch.autograd.gradcheck(lambda q, d, n, term=term: term(step(q, d, n)), (q, d, n))
-    assert torch.autograd.gradcheck(lambda q, d: regulation((q, d), models, 0.5), (q, d))
-
-
-def test_order_of_the_batch_does_not_matter() -> None:
-    q, d, n, *frozen = blocks(5)
-    order = torch.tensor([2, 0, 3, 1])
-    uncertain, regulated = Entropy(temperature=0.1, all_columns=False), Regulators(temperature=0.1, average=False)
-    turned = step(q[order], d[order], n[order], frozen=[[one[order] for one in frozen]])
-    once = step(q, d, n, frozen=[frozen])
-    assert uncertain(turned).item() == pytest.approx(uncertain(once).item())
-    assert regulated(turned).item() == pytest.approx(regulated(once).item())
 
 
 def test_edges() -> None:

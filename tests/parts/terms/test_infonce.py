@@ -1,15 +1,16 @@
-"""Contrastive terms: numbers worked out by hand, the equation in loops, and what the papers claim of them."""
+"""Contrastive terms: numbers worked out by hand, the equations in loops, hard negatives and the queue."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder.interface import EncodedView
-from cseb.parts import LossInputs, Queued
+from cseb.parts import Queued
 from cseb.parts.terms.infonce import (
     Alignment,
+    EachNCE,
     InfoNCE,
     Reconstruction,
     info_nce,
@@ -17,20 +18,12 @@ from cseb.parts.terms.infonce import (
     info_nce_zeroed,
     squared_distance,
 )
+from tests.parts.terms.two_views import random, step
 
 Z1 = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
 Z2 = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
 QUEUE = torch.tensor([[1.0, 1.0], [-1.0, 0.0]], dtype=torch.float64)
 ALL = torch.ones(2, 2, dtype=torch.bool)
-
-
-def view(z: torch.Tensor) -> EncodedView:
-    none = torch.zeros(len(z), 1, dtype=torch.long)
-    return EncodedView(z, z, none, none, none)
-
-
-def step(z1: torch.Tensor, z2: torch.Tensor, queue: Queued | None = None) -> LossInputs:
-    return LossInputs([view(z1), view(z2)], torch.Generator(), queue)
 
 
 @pytest.mark.parametrize(("temperature", "loss"), [(0.5, 0.3881488599), (0.05, 0.0090780361)])
@@ -63,21 +56,21 @@ def test_info_nce_at_its_limits() -> None:
 
 
 def test_queued_negatives_are_further_columns() -> None:
-    found = InfoNCE(temperature=0.5, negatives="batch", form="released")(step(Z1, Z2, Queued(QUEUE, ALL)))
+    found = InfoNCE(temperature=0.5, negatives="batch", form="released")(step(Z1, Z2, queue=Queued(QUEUE, ALL)))
     assert found.item() == pytest.approx(0.9038809435, abs=1e-9)
 
 
 def test_literal_equation_2_of_micse() -> None:
     assert info_nce_literal(Z1, Z2, QUEUE, 0.5, ALL).item() == pytest.approx(0.2684172512, abs=1e-9)
-    found = InfoNCE(temperature=0.5, negatives="batch", form="literal")(step(Z1, Z2, Queued(QUEUE, ALL)))
+    found = InfoNCE(temperature=0.5, negatives="batch", form="literal")(step(Z1, Z2, queue=Queued(QUEUE, ALL)))
     assert found.item() == pytest.approx(0.2684172512, abs=1e-9)
 
 
 def test_a_key_that_is_not_allowed_is_as_if_it_were_not_queued() -> None:
     first_only = torch.tensor([[True, False], [True, False]])
     term = InfoNCE(temperature=0.5, negatives="batch", form="released")
-    masked = term(step(Z1, Z2, Queued(QUEUE, first_only)))
-    assert masked.item() == pytest.approx(term(step(Z1, Z2, Queued(QUEUE[:1], ALL[:, :1]))).item())
+    masked = term(step(Z1, Z2, queue=Queued(QUEUE, first_only)))
+    assert masked.item() == pytest.approx(term(step(Z1, Z2, queue=Queued(QUEUE[:1], ALL[:, :1]))).item())
 
 
 def test_positives_only_sets_other_logits_to_zero() -> None:
@@ -156,23 +149,6 @@ def test_reconstruction_keeps_its_promises(form: str) -> None:
     assert torch.autograd.gradcheck(lambda a, c: Reconstruction(form=form)(step(a, c)), (a, c))
 
 
-def test_neither_length_nor_order_of_the_batch_matters() -> None:
-    rng = torch.Generator().manual_seed(1)
-    a, c = (torch.randn(6, 4, generator=rng, dtype=torch.float64) for _ in range(2))
-    order = torch.randperm(6, generator=rng)
-    once = info_nce(a, c, 0.05)
-    assert torch.allclose(once, info_nce(3 * a, 0.2 * c, 0.05))
-    assert torch.allclose(once, info_nce(a[order], c[order], 0.05))
-
-
-@pytest.mark.parametrize("negatives", ["batch", "zeroed"])
-def test_gradients_are_right(negatives: str) -> None:
-    rng = torch.Generator().manual_seed(2)
-    a, c = (torch.randn(3, 4, generator=rng, dtype=torch.float64, requires_grad=True) for _ in range(2))
-    term = InfoNCE(temperature=0.5, negatives=negatives, form="released")
-    assert torch.autograd.gradcheck(lambda a, c: term(step(a, c)), (a, c))
-
-
 def test_ddp_average_of_constant_gathers_is_half_the_gradient() -> None:
     """Why gathered rows must carry gradients: with constants, two processes train at half the rate."""
     x1 = torch.tensor([[1.0, 0.5], [0.2, -1.0]], dtype=torch.float64)
@@ -199,3 +175,68 @@ def test_ddp_average_of_constant_gathers_is_half_the_gradient() -> None:
     assert (sum(ranks) / 2).flatten().tolist() == pytest.approx(
         [0.0300923515, -0.0160389433, -0.0172664245, -0.0173568249]
     )
+
+
+def test_every_positive_has_a_contrast_of_its_own() -> None:
+    left, right = random(4)
+    third = random(4, seed=8)[0]
+    main = step(left, right)
+    more = replace(main, views=[*main.views, step(third, third).views[0]])
+    expected = info_nce(left, right, 0.05) + info_nce(left, third, 0.05)
+    assert EachNCE(temperature=0.05)(more).item() == pytest.approx(expected.item())
+
+
+H = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
+PLUS = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
+HARD = torch.tensor([[0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
+BALANCED, TOKEN_MEAN = 0.1053516572, 1.7490673265  # of the check cases of dcm and reconstruct
+
+
+def hard_term(weight: float = 1.0, temperature: float = 0.5, **options: str) -> InfoNCE:
+    return InfoNCE(temperature=temperature, hard_weight=weight, **{"negatives": "batch", "form": "released", **options})
+
+
+@pytest.mark.parametrize(("weight", "loss"), [(1.0, 1.1079011481), (2.0, 1.2378498823)])
+def test_two_triples(weight: float, loss: float) -> None:
+    assert hard_term(weight)(step(H, PLUS, HARD)).item() == pytest.approx(loss, abs=1e-6)
+
+
+def test_the_totals_of_msse_without_and_with_hard_negatives() -> None:
+    rest = 0.2 * BALANCED + 1.0 * TOKEN_MEAN
+    assert hard_term()(step(H, PLUS)).item() + rest == pytest.approx(2.1582865178, abs=1e-6)
+    assert hard_term()(step(H, PLUS, HARD)).item() + rest == pytest.approx(2.878038806, abs=1e-6)
+
+
+def hard_blocks(batch: int, queued: int = 0) -> list[torch.Tensor]:
+    rng = torch.Generator().manual_seed(3)
+    return [torch.randn(size, 5, generator=rng, dtype=torch.float64) for size in (batch, batch, batch, queued)]
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("queued", [0, 3])
+def test_the_sum_written_out(weight: float, queued: int) -> None:
+    a, p, n, q = hard_blocks(4, queued)
+    allowed = torch.rand(4, queued, generator=torch.Generator().manual_seed(0)) > 0.4
+
+    def e(left: torch.Tensor, right: torch.Tensor) -> float:
+        return math.exp(torch.cosine_similarity(left, right, dim=0).item() / 0.05)
+
+    rows = []
+    for i in range(4):
+        below = sum(e(a[i], p[j]) for j in range(4))
+        below += sum(e(a[i], n[j]) * (weight if i == j else 1) for j in range(4))
+        below += sum(e(a[i], q[j]) for j in range(queued) if allowed[i, j])
+        rows.append(math.log(below / e(a[i], p[i])))
+    queue = Queued(q, allowed) if queued else None
+    assert hard_term(weight, 0.05)(step(a, p, n, queue=queue)).item() == pytest.approx(sum(rows) / 4)
+
+
+def test_order_lengths_and_limits() -> None:
+    a, p, n, _ = hard_blocks(5)
+    order = torch.randperm(5, generator=torch.Generator().manual_seed(1))
+    once = hard_term(2.0)(step(a, p, n)).item()
+    assert hard_term(2.0)(step(a[order], p[order], n[order])).item() == pytest.approx(once)
+    assert hard_term(2.0)(step(3 * a, 0.1 * p, 7 * n)).item() == pytest.approx(once)
+    equal = a[:1].expand(5, 5)
+    assert hard_term()(step(equal, equal, equal)).item() == pytest.approx(math.log(10))
+    assert hard_term()(step(a[:1], a[:1], a[:1])).item() == pytest.approx(math.log(2))

@@ -9,7 +9,6 @@ from cseb.encoder.interface import EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.layer_noise import LayerNoise, groups, neighbourhood
-from tests.conftest import check_options
 
 CLEAN = torch.tensor([[0.0, 0.0], [3.0, 4.0], [6.0, 8.0]], dtype=torch.float64)
 NOISED = torch.tensor([[0.1, 0.0], [3.0, 3.9], [6.1, 8.1]], dtype=torch.float64)
@@ -112,5 +111,3 @@ def test_gradients_are_right() -> None:
 def test_options_that_cannot_be_are_refused() -> None:
     with pytest.raises(BadSpec, match="this encoder has 1"):
         term(1)
-    with pytest.raises(BadSpec, match="layer_noise: scale"):
-        check_options("layer_noise", scale=0)

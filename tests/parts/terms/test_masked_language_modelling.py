@@ -9,7 +9,6 @@ from cseb.encoder.interface import EncodedView, Shape
 from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.masked_language_modelling import IGNORED, MLM, corrupt, masked_language
-from tests.conftest import check_options
 
 LOGITS = torch.tensor(
     [
@@ -118,8 +117,6 @@ def test_nothing_selected_costs_nothing() -> None:
 def test_encoders_that_cannot_hide_or_name_words_are_refused(shape: Shape, message: str) -> None:
     with pytest.raises(BadSpec, match=message):
         MLM(rate=0.15, corrupt_contrast=False, shape=shape)
-    with pytest.raises(BadSpec, match="mlm: rate"):
-        check_options("mlm", rate=1.5)
 
 
 def test_with_a_corrupted_contrast_all_terms_see_what_is_hidden_and_only_that_is_named() -> None:

@@ -27,9 +27,9 @@ def test_smoothing_is_attention_over_the_neighbours_and_oneself() -> None:
 def test_smooth_waits_until_its_memory_is_full_and_holds_no_more() -> None:
     term = smooth(size=5)
     left, right = random(2)
-    assert term(step(left, right, [0, 1])).item() == 0
-    assert term(step(left, right, [2, 3])).item() == 0
-    assert term(step(left, right, [4, 5])).item() > 0
+    assert term(step(left, right, sids=[0, 1])).item() == 0
+    assert term(step(left, right, sids=[2, 3])).item() == 0
+    assert term(step(left, right, sids=[4, 5])).item() > 0
     assert term.keys is not None
     assert term.sids is not None
     assert term.keys.shape == (5, 4)
@@ -44,8 +44,8 @@ def test_smooth_equals_the_steps_written_out(exclude_same: bool) -> None:
     """Released: the nearest of all is skipped. Otherwise: whatever is the same sentence is."""
     term = smooth(size=6, neighbours=2, exclude_same=exclude_same)
     earlier, now = random(3, seed=1), random(3, seed=2)
-    term(step(*earlier, [7, 1, 2]))
-    found = term(step(*now, [7, 8, 9]))
+    term(step(*earlier, sids=[7, 1, 2]))
+    found = term(step(*now, sids=[7, 8, 9]))
     queries = F.normalize(now[1], dim=-1)
     held = [(sid, z) for z, sid in zip(F.normalize(earlier[1], dim=-1), [7, 1, 2], strict=True)]
     held += [(sid, z) for z, sid in zip(queries, [7, 8, 9], strict=True)]
@@ -61,7 +61,7 @@ def test_smooth_equals_the_steps_written_out(exclude_same: bool) -> None:
 def test_smooth_lets_gradients_through_the_query_and_not_through_its_memory() -> None:
     term = smooth(size=4, neighbours=2)
     earlier, now = random(2, seed=1), random(2, seed=2)
-    term(step(*earlier, [0, 1]))
-    term(step(*now, [2, 3])).backward()
+    term(step(*earlier, sids=[0, 1]))
+    term(step(*now, sids=[2, 3])).backward()
     assert earlier[1].grad is None
     assert all((side.grad.abs().sum(dim=1) > 0).all() for side in now)

@@ -1,6 +1,7 @@
 """Terms of the low-shot baselines with small options, and steps of two views for them."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -35,13 +36,18 @@ def rank_mse() -> RankMSE:
     return term
 
 
+def doubles(rows: object) -> torch.Tensor:
+    return torch.tensor(rows, dtype=torch.float64)
+
+
 def step(
-    left: torch.Tensor, right: torch.Tensor, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = ()
+    *blocks: torch.Tensor, sids: list[int] | None = None, edits: Sequence[torch.Tensor] = (), **fields: Any
 ) -> LossInputs:
-    none = torch.zeros(len(left), 1, dtype=torch.long)
-    numbers = torch.arange(len(left)) if sids is None else torch.tensor(sids)
-    views, further = ([EncodedView(z, z, none, none, none) for z in some] for some in ((left, right), edits))
-    return LossInputs(views, torch.Generator(), sids=numbers, edits=further)
+    """A step whose views and edits are these vectors, before and after the head."""
+    none = torch.zeros(len(blocks[0]), 1, dtype=torch.long)
+    numbers = torch.arange(len(blocks[0])) if sids is None else torch.tensor(sids)
+    views, further = ([EncodedView(z, z, none, none, none) for z in some] for some in (blocks, edits))
+    return LossInputs(views, torch.Generator(), sids=numbers, edits=further, **fields)
 
 
 def random(rows: int, seed: int = 0, width: int = 4) -> list[torch.Tensor]:
@@ -49,5 +55,6 @@ def random(rows: int, seed: int = 0, width: int = 4) -> list[torch.Tensor]:
     return [torch.randn(rows, width, generator=rng, dtype=torch.float64).requires_grad_() for _ in range(2)]
 
 
-def cosine(a: torch.Tensor, b: torch.Tensor) -> float:
+def cosine(a: Sequence[float] | torch.Tensor, b: Sequence[float] | torch.Tensor) -> float:
+    a, b = (torch.as_tensor(side, dtype=torch.float64) for side in (a, b))
     return (a @ b / a.norm() / b.norm()).item()

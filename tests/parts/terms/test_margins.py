@@ -1,4 +1,4 @@
-"""ArcCSE's terms, a margin on the angle of positives and triplets of edits: the equations in loops."""
+"""Margins on angles, edits and hardest negatives: the equations in loops."""
 
 import math
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from cseb.parts.terms.infonce import info_nce
-from cseb.parts.terms.margins import ArcNCE, Triplet, add_margin
+from cseb.parts.terms.margins import ArcNCE, BidirMargin, Triplet, add_margin, bidir_margin
 from tests.parts.terms.two_views import cosine, random, step
 
 
@@ -46,3 +46,15 @@ def test_triplets_want_the_less_hidden_edit_nearer() -> None:
     assert Triplet(margin=0.0)(step(anchors, near, edits=(anchors, far))).item() == 0
     tell = lambda a, b, c: Triplet(margin=2.0)(step(a, b, edits=(b, c)))
     assert torch.autograd.gradcheck(tell, (anchors, near, far))
+
+
+def test_the_margin_is_0_within_both_bounds_alone() -> None:
+    differences = torch.tensor([-0.5, -0.3, -0.2, -0.1, 0.1])
+    near = torch.zeros(1)
+    costs = [bidir_margin(near, one[None], 0.1, 0.3).item() for one in differences]
+    assert costs == pytest.approx([0.2, 0, 0, 0, 0.2], abs=1e-6)
+    left, right = random(3)
+    edit = left.detach() + 2 * right.detach()
+    moved = [cosine(left[i], edit[i]) - cosine(left[i], right[i]) for i in range(3)]
+    expected = sum(max(one + 0.1, 0) + max(-one - 0.3, 0) for one in moved) / 3
+    assert BidirMargin(least=0.1, most=0.3)(step(left, right, edits=[edit])).item() == pytest.approx(expected)

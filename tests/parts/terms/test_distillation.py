@@ -1,21 +1,29 @@
-"""Terms of a teacher from outside, their equations in loops over cases worked out elsewhere, and their invariances."""
+"""Distillation terms: their equations in loops over cases worked out elsewhere, and their invariances."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
+from scipy.stats import spearmanr
 
-from cseb.encoder.interface import EncodedView
 from cseb.parts import LossInputs
 from cseb.parts.terms.distillation import (
     BankCE,
     CrossViewKL,
+    ListwiseCE,
+    RankMSE,
     Regress,
     bank_ce,
     bank_kl,
+    masked_mse,
     regression,
     relation_gap,
+    shuffled_groups,
+    spearman,
 )
+from tests.parts.terms.two_views import cosine, doubles, random, rank_mse, step
 
 S = [[0.6, -0.2, 0.5], [0.1, 0.9, -0.3]]
 G = [[0.7, -0.1, 0.3], [0.2, 0.6, -0.4]]
@@ -23,14 +31,6 @@ T = [[0.5, 0.1, 0.4], [-0.2, 0.7, 0.2]]
 QUEUE = [[1.0, 0.0, 0.0], [0.0, 0.6, 0.8], [0.0, -1.0, 0.0]]
 T_B = [[0.45, 0.2, 0.35], [-0.1, 0.8, 0.1]]
 QUEUES = ([[1.0, 0.0, 0.0], [0.0, 0.6, 0.8]], [[0.8, 0.0, 0.6], [0.0, -1.0, 0.0]])
-
-
-def doubles(values: list) -> torch.Tensor:
-    return torch.tensor(values, dtype=torch.float64)
-
-
-def cosine(a: list[float], b: list[float]) -> float:
-    return sum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
 
 
 def softmax(logits: list[float]) -> list[float]:
@@ -42,9 +42,8 @@ def distribution(rows: list, bank: list, tau: float) -> list[list[float]]:
     return [softmax([cosine(row, one) / tau for one in bank]) for row in rows]
 
 
-def step(first: list, second: list, *frozen: list) -> LossInputs:
-    views = [EncodedView(doubles(x), doubles(x), *[torch.zeros(2, 1)] * 3) for x in (first, second)]
-    return LossInputs(views, torch.Generator(), frozen=[[doubles(one) for one in frozen]])
+def teacher_step(first: list, second: list, *frozen: list) -> LossInputs:
+    return step(doubles(first), doubles(second), frozen=[list(map(doubles, frozen))])
 
 
 def test_regression_in_its_three_forms() -> None:
@@ -59,7 +58,7 @@ def test_regression_in_its_three_forms() -> None:
     ("students", "expected"), [("first", 0.317661245067), ("both", 0.862592086769), ("each_other", 0.957299127634)]
 )
 def test_second_views_are_compared_with_the_same_teacher(students: str, expected: float) -> None:
-    assert Regress("l2", students)(step(S, G, T, T_B)).item() == pytest.approx(expected, abs=1e-8)
+    assert Regress("l2", students)(teacher_step(S, G, T, T_B)).item() == pytest.approx(expected, abs=1e-8)
 
 
 def test_relations_are_the_cosines_of_other_pairs_and_ask_for_no_width() -> None:
@@ -86,7 +85,7 @@ def test_the_bank_is_answered_as_the_teacher_answers_it() -> None:
     assert found == pytest.approx([1.317572805569, 1.385885031878], abs=1e-8)
     term = BankCE(0.5, 0.7, 0.5, 100)
     term.precompute_targets([[doubles(bank)]])
-    assert term(step(S, G, T)).item() == pytest.approx(1.351728918724, abs=1e-8)
+    assert term(teacher_step(S, G, T)).item() == pytest.approx(1.351728918724, abs=1e-8)
     assert bank_kl(doubles(T), doubles(T), doubles(bank), 0.5, 0.5).item() == pytest.approx(0.0, abs=1e-12)
 
 
@@ -108,6 +107,75 @@ def test_views_are_crossed() -> None:
         total += (
             sum(p * math.log(p / q) for a, b in zip(wanted, given, strict=True) for p, q in zip(a, b, strict=True)) / 2
         )
-    found = term(step(S, G, T, T_B)).item()
+    found = term(teacher_step(S, G, T, T_B)).item()
     assert found == pytest.approx(total, abs=1e-10)
     assert found == pytest.approx(0.234596359851, abs=1e-8)
+
+
+GRID = torch.tensor([[0.9, 0.4, 0.1], [0.2, 0.8, 0.7], [0.0, 0.6, 0.95]], dtype=torch.float64)
+
+
+def test_spearman_is_scipys_on_rows_without_ties() -> None:
+    profiles = random(4, width=9)[0].detach()
+    found = spearman(profiles)
+    assert torch.allclose(found.diagonal(), torch.ones(4))
+    assert torch.equal(found, found.T)
+    for i in range(4):
+        for j in range(4):
+            assert found[i, j].item() == pytest.approx(spearmanr(profiles[i], profiles[j]).statistic, abs=1e-6)
+
+
+def test_rankings_are_over_evenly_spaced_sentences_of_the_subset() -> None:
+    term = RankMSE(corpus=3, low=-1.0, high=1.0)
+    vectors = random(9)[0].detach()
+    term.precompute_targets([[vectors]])
+    assert torch.allclose(term.corpus, F.normalize(vectors[[0, 4, 8]], dim=1))
+    left, right = random(4)
+    main = replace(step(left, right), frozen=[[vectors[:4]]])
+    profiles = [[cosine(vectors[i], vectors[j]) for j in (0, 4, 8)] for i in range(4)]
+    total = sum(
+        (cosine(left[i], right[j]) - spearmanr(profiles[i], profiles[j]).statistic) ** 2
+        for i in range(4) for j in range(4)
+    )  # fmt: skip
+    assert term(main).item() == pytest.approx(total / 16)
+
+
+def test_groups_are_shuffled_within_and_hold_their_probability() -> None:
+    ordered = torch.tensor([math.log(p) for p in (0.4, 0.25, 0.2, 0.1, 0.05)]).repeat(50, 1)
+    rng = torch.Generator().manual_seed(0)
+    assert shuffled_groups(ordered, 0.0, rng)[0].tolist() == [0, 1, 2, 3, 4]
+    found = shuffled_groups(ordered, 0.5, rng)  # cumulated 0.4 | 0.65 0.85 0.95 1.0
+    assert set(found[:, 0].tolist()) == {0}
+    assert {row[-1] for row in found.tolist()} == {1, 2, 3, 4}, "the last one is in the last group, as in the code"
+    assert len({tuple(row) for row in found.tolist()}) > 4
+    assert all(sorted(row) == [0, 1, 2, 3, 4] for row in found.tolist())
+
+
+def test_listwise_ce_equals_the_sum_written_out_and_leaves_the_sentence_itself_out() -> None:
+    left, right = random(4)
+    teacher = random(4, seed=3)[0].detach()
+    total = 0.0
+    for i in range(4):
+        others = [j for j in range(4) if j != i]
+        q = [math.exp(cosine(teacher[i], teacher[j]) / 0.4) for j in others]
+        p = [math.exp(cosine(left[i], left[j]) / 0.5) for j in others]
+        total -= sum(a / sum(q) * math.log(b / sum(p)) for a, b in zip(q, p, strict=True))
+    term = ListwiseCE(student=0.5, teacher=0.4, group=0.0)
+    found = term(replace(step(left, right), frozen=[[teacher]]))
+    assert found.item() == pytest.approx(total / 4)
+    shuffled = ListwiseCE(student=0.5, teacher=0.4, group=1.0)(replace(step(left, right), frozen=[[teacher]]))
+    assert shuffled.item() != pytest.approx(total / 4)
+
+
+def test_a_subset_of_equal_sentences_is_ranked_without_a_fault() -> None:
+    term = rank_mse()
+    term.precompute_targets([[torch.ones(10, 4, dtype=torch.float64)]])
+    left, right = random(4)
+    assert term(replace(step(left, right), frozen=[[torch.ones(4, 4, dtype=torch.float64)]])).isfinite()
+
+
+def test_only_pairs_within_the_bounds_count() -> None:
+    targets = torch.tensor([[1.0, 0.6, 0.4], [0.6, 1.0, 0.5], [0.4, 0.9999, 1.0]], dtype=torch.float64)
+    expected = sum((GRID[i, j] - targets[i, j]) ** 2 for i, j in ((0, 1), (1, 0), (1, 2), (2, 1))) / 4
+    assert masked_mse(GRID, targets, 0.5, 0.9999).item() == pytest.approx(expected.item())
+    assert masked_mse(GRID, targets, 0.7, 0.8).item() == 0

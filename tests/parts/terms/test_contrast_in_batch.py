@@ -1,0 +1,197 @@
+"""Contrasts within a batch: numbers worked out by hand, the equations in loops, and their invariances."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from cseb.parts.terms.contrast_in_batch import (
+    BCEPairs,
+    JSConsistency,
+    MixedInfoNCE,
+    NegEntropy,
+    NTXent,
+    bce_pairs,
+    mix_neighbours,
+    nt_xent,
+)
+from cseb.parts.terms.infonce import cosines
+from tests.parts.terms.two_views import cosine, random, step
+
+Z1 = torch.tensor([[1.0, 0.0], [0.0, 2.0]], dtype=torch.float64)
+Z2 = torch.tensor([[3.0, 4.0], [0.0, 1.0]], dtype=torch.float64)
+LEFT = torch.tensor([[1.0, 0.0], [0.5, 1.0], [2.0, -1.0]], dtype=torch.float64)
+RIGHT = torch.tensor([[1.0, 1.0], [1.0, -1.0], [0.5, 0.5]], dtype=torch.float64)
+SAME = torch.tensor([True, False, False])
+
+
+def test_nt_xent_of_two_sentences() -> None:
+    assert NTXent(temperature=0.5)(step(Z1, Z2)).item() == pytest.approx(0.758885198, abs=1e-9)
+
+
+def test_nt_xent_equals_the_sum_written_out() -> None:
+    left, right = random(3)
+    both = torch.cat([left, right])
+
+    def d(i: int, k: int) -> float:
+        return math.exp(torch.cosine_similarity(both[i], both[k], dim=0).item() / 0.2)
+
+    rows = [-math.log(d(i, (i + 3) % 6) / sum(d(i, k) for k in range(6) if k != i)) for i in range(6)]
+    assert nt_xent(left, right, 0.2).item() == pytest.approx(sum(rows) / 6)
+
+
+def test_nt_xent_at_its_limits() -> None:
+    left, right = random(5)
+    assert nt_xent(left[:1], right[:1], 0.04).item() == 0  # one sentence has nobody to be told from
+    assert nt_xent(left, right, 1e9).item() == pytest.approx(math.log(9))
+    equal = torch.ones(5, 4, dtype=torch.float64)
+    assert nt_xent(equal, equal, 0.04).item() == pytest.approx(math.log(9))
+    eye = torch.eye(5, dtype=torch.float64)
+    assert nt_xent(eye, eye, 0.5).item() == pytest.approx(math.log(1 + 8 * math.exp(-2)))
+
+
+@pytest.mark.parametrize(("reduction", "loss"), [("mean", 0.587138552), ("sum", 1.7614156559)])
+def test_bce_of_one_positive_and_two_negatives(reduction: str, loss: float) -> None:
+    assert (LEFT * RIGHT).sum(dim=-1).tolist() == [1.0, -0.5, 0.5]
+    assert BCEPairs(reduction=reduction)(step(LEFT, RIGHT, SAME)).item() == pytest.approx(loss, abs=1e-9)
+
+
+def test_bce_equals_the_sum_written_out() -> None:
+    left, right = random(3)
+    total = 0.0
+    for i, same in enumerate(SAME.tolist()):
+        chance = 1 / (1 + math.exp(-sum(a * b for a, b in zip(left[i].tolist(), right[i].tolist(), strict=True))))
+        total -= math.log(chance if same else 1 - chance)
+    assert bce_pairs(left, right, SAME, "mean").item() == pytest.approx(total / 3)
+
+
+def test_bce_does_not_mind_sides_order_or_great_lengths() -> None:
+    left, right = random(3)
+    order = torch.tensor([2, 0, 1])
+    once = bce_pairs(left, right, SAME, "mean")
+    assert torch.allclose(once, bce_pairs(right, left, SAME, "mean"))
+    assert torch.allclose(once, bce_pairs(left[order], right[order], SAME[order], "mean"))
+    assert not torch.allclose(once, bce_pairs(2 * left, right, SAME, "mean"))  # lengths count
+    long = torch.full((2, 4), 90.0)
+    assert bce_pairs(long, long, torch.tensor([True, False]), "mean").item() == pytest.approx(4 * 8100 / 2)
+    assert bce_pairs(long.half(), long.half(), torch.tensor([True, True]), "mean").item() == 0
+
+
+def test_equal_pairs_alone_start_below_chance() -> None:
+    left, _ = random(4)
+    assert BCEPairs(reduction="mean")(step(left, left)).item() < math.log(2)
+
+
+def test_released_mixtures_equal_the_sum_written_out() -> None:
+    left, right = random(3)
+    m1, m2 = ([0.2 * z[i] + 0.8 * z[(i + 1) % 3] for i in range(3)] for z in (left, right))
+    total = 0.0
+    for i in range(3):
+        columns = [cosine(left[i], right[j]) for j in range(3)]
+        columns += [0.0 if j == (i - 1) % 3 else cosine(left[i], m2[j]) for j in range(3)]
+        columns += [0.0 if j == (i + 1) % 3 else cosine(m1[i], right[j]) for j in range(3)]
+        total -= math.log(math.exp(columns[i] / 0.05) / sum(math.exp(one / 0.05) for one in columns))
+    found = MixedInfoNCE(temperature=0.05, mix=0.2, form="released")(step(left, right))
+    assert found.item() == pytest.approx(total / 3)
+
+
+def test_the_papers_mixture_is_one_more_candidate() -> None:
+    left, right = random(3)
+    unit = F.normalize(right, dim=-1)
+    total = 0.0
+    for i in range(3):
+        columns = [cosine(left[i], right[j]) for j in range(3)]
+        columns.append(cosine(left[i], 0.2 * unit[i] + 0.8 * unit[(i + 1) % 3]))
+        total -= math.log(math.exp(columns[i] / 0.05) / sum(math.exp(one / 0.05) for one in columns))
+    found = MixedInfoNCE(temperature=0.05, mix=0.2, form="paper")(step(left, right))
+    assert found.item() == pytest.approx(total / 3)
+
+
+def test_no_gradient_flows_into_a_mixture() -> None:
+    left, right = random(3)
+    found = torch.autograd.grad(MixedInfoNCE(temperature=0.5, mix=0.2, form="paper").loss(left, right), right)[0]
+    mixture = mix_neighbours(F.normalize(right, dim=-1), 0.2)
+    logits = torch.cat([cosines(left, right), F.cosine_similarity(left, mixture, dim=-1)[:, None]], dim=1) / 0.5
+    assert torch.allclose(found, torch.autograd.grad(F.cross_entropy(logits, torch.arange(3)), right)[0])
+    assert not mixture.requires_grad
+    far = [z.detach().requires_grad_() for z in (left, right)]
+    third = cosines(mix_neighbours(far[0], 0.2), far[1]).sum()  # the anchors' mixtures move the positives alone
+    assert torch.autograd.grad(third, far, allow_unused=True)[0] is None
+
+
+def test_one_sentence_has_nothing_to_mix_with() -> None:
+    for form in ("released", "paper"):
+        assert MixedInfoNCE(temperature=0.5, mix=0.2, form=form)(step(*random(1))).item() == 0
+
+
+FLOOR = 1e-7
+
+
+def test_js_equals_the_sum_written_out() -> None:
+    left, right = random(3)
+    logits = [[cosine(a, b) / 0.05 for b in right] for a in left]
+    total = 0.0
+    for i in range(3):
+        p = [math.exp(logits[i][j]) / sum(map(math.exp, logits[i])) for j in range(3)]
+        column = [math.exp(logits[j][i]) for j in range(3)]
+        q = [value / sum(column) for value in column]
+        total += sum(x * math.log(2 * x / (x + y)) + y * math.log(2 * y / (x + y)) for x, y in zip(p, q, strict=True))
+    assert JSConsistency(temperature=0.05)(step(left, right)).item() == pytest.approx(total / 6)
+
+
+def test_js_lies_between_0_and_log_2_and_entropy_is_no_consistency() -> None:
+    left, right = random(5)
+    js, entropy = JSConsistency(temperature=0.05), NegEntropy(temperature=0.05)
+    assert js(step(left, left)).item() == pytest.approx(0, abs=1e-12)
+    assert 0 < js(step(left, right)).item() < math.log(2)
+    assert entropy(step(left, left)).item() < -1e-3  # not 0 where the views agree
+    flat = torch.ones(5, 4, dtype=torch.float64)
+    assert entropy(step(flat, flat)).item() == pytest.approx(-math.log(5))
+
+
+def vectors(size: int) -> tuple[torch.Tensor, torch.Tensor]:
+    rng = torch.Generator().manual_seed(3)
+    left = torch.randn(size, 6, generator=rng, dtype=torch.float64)
+    return left, left + 0.1 * torch.randn(size, 6, generator=rng, dtype=torch.float64)
+
+
+def released(left: torch.Tensor, right: torch.Tensor, temperature: float) -> float:
+    """Half of KL(p | m) + KL(q | m) of p and q of at least 1e-7, where log m is clamped from below, to 1e-7 always."""
+
+    def rows(one: torch.Tensor, other: torch.Tensor) -> list[list[float]]:
+        table = []
+        for x in one:
+            weights = [math.exp(torch.cosine_similarity(x, y, dim=0).item() / temperature) for y in other]
+            table.append([max(weight / sum(weights), FLOOR) for weight in weights])
+        return table
+
+    total = 0.0
+    p, q = rows(left, right), rows(right, left)
+    for i in range(len(left)):
+        for j in range(len(left)):
+            middle = max(math.log((p[i][j] + q[i][j]) / 2), FLOOR)
+            total += sum(one[i][j] * (math.log(one[i][j]) - middle) for one in (p, q)) / 2
+    return total / len(left)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 0.05, 0.02])
+def test_it_is_what_the_re_implementation_computes(temperature: float) -> None:
+    left, right = vectors(8)
+    assert NegEntropy(temperature).loss(left, right).item() == pytest.approx(
+        released(left, right, temperature), abs=3e-7
+    )
+
+
+def test_probabilities_below_the_floor_count_as_the_floor_and_are_not_pushed() -> None:
+    left = torch.eye(4, dtype=torch.float64, requires_grad=True)
+    found = NegEntropy(0.02).loss(left, torch.eye(4, dtype=torch.float64))  # e^-50 elsewhere
+    assert found.item() == pytest.approx(3 * FLOOR * math.log(FLOOR), rel=1e-6)
+    found.backward()
+    assert left.grad is not None
+    assert left.grad.abs().max() < 1e-12
+
+
+def test_the_term_of_the_paper_has_no_floor() -> None:
+    left = torch.eye(4, dtype=torch.float64)
+    assert 0 <= JSConsistency(0.02).loss(left, left).item() < 1e-15
