@@ -24,8 +24,6 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # those inherit it
     for kind in ("CACHE", "CONFIG", "DATA"):  # the user's own folders are neither read nor watched
         os.environ[f"XDG_{kind}_HOME"] = str(Path(os.environ["CSEB_TESTS_HOME"], kind.lower()))
 
-from cseb.methods.part_facts import facts
-from cseb.methods.spec import Option, preset
 from cseb.records.store import Store
 from cseb.tasks.senteval import TABLES, YEARS, Rows
 
@@ -143,11 +141,6 @@ def script_of(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def check_options(part: str, **options: Option) -> None:
-    """What a spec's options go through before the part is built: those of its preset, and these in their place."""
-    facts(part).check({**dict(preset(part).options), **options})
 
 
 @pytest.fixture
