@@ -1,57 +1,52 @@
-"""Pack folders of records for a repository: every record, chosen items and a table of all scores, in a few files.
+"""Pack folders of records for a repository: every record and chosen scores per example, in two files.
 
     python -m benchmarks.archive RESULTS ... --out FOLDER --items simcse,micse --select best
 
-Every command reads FOLDER like any other folder of records. Its first archive is `records.zip`. Archives are never
-changed: new records go into `records-2.zip` and so on. Items of records that were archived before are not added later.
+Every command reads FOLDER like any other folder of records. Its first archives are `records.zip.xz` and `items.zip`.
+Archives are never changed: new records go into `records-2.zip.xz` and so on. Items of records that were archived before
+are not added later.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import io
+import lzma
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import chain
 from pathlib import Path
 
 from cseb.commands.arguments import methods_of
-from cseb.commands.results import COLUMNS, score_rows
 from cseb.data.files import write_whole
 from cseb.errors import BadResults, BadSpec, CsebError, did_you_mean, one_of
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
 from cseb.experiment.load_item_scores import as_it_was_run
 from cseb.methods.grammar import labels
-from cseb.records.archive import Archive, next_archive
+from cseb.records.archive import Archive, next_archives
 from cseb.records.items import items_bytes
 from cseb.records.record import Record
 from cseb.records.record_file import LARGEST
 from cseb.records.store import Store
-from cseb.text import csv_row, quantity
+from cseb.text import quantity
 
-TABLE = "scores.csv"
 NONE = "none"
 SELECTS = ("both", "best", "last")
-LEVEL = 9  # of zlib: records shrink to a third, similarities to four fifths
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the time of every member: the same records give the same bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What was written: records, how many of them with items, rows of the table, the archive and its bytes.
+    """The records that were written, how many of them with items, the archive and the bytes of both archives.
 
-    path: None where every record was archived already. before: records that were archived already, in rows of the table
-    like the new ones.
+    path: None where every record was archived already. before: records that were archived already.
     """
 
     records: int
     with_items: int
-    scores: int
     size: int
     path: Path | None
     before: int
@@ -86,22 +81,18 @@ def archive(
     before = [target.read(name.removesuffix(".json")) for name in held.names()] if held else []
     new = [one for one in found if held is None or not _is_archived(one, target.folder, held)]
     kept = [one for one in new if one.record.method in wanted and one.items is not None]
-    members = chain(
-        ((one.name, one.content()) for one in new), ((one.items_name, one.chosen(checkpoint)) for one in kept)
-    )
-    content = packed(members)
-    path = next_archive(target.folder) if new else None
-    records = sorted([*before, *(one.record for one in new)], key=lambda one: one.key)
-    rows, table = _table(records)
+    path, items_path = next_archives(target.folder)
+    contents = {path: packed_records((one.name, one.content()) for one in sorted(new, key=_alike))} if new else {}
+    if kept:
+        contents[items_path] = packed((one.items_name, one.chosen(checkpoint)) for one in kept)
     try:
-        if path is not None:
-            write_whole(path, [content])
-        write_whole(target.folder / TABLE, [table])
-        for benchmark in _benchmarks([target, *stores], {one.benchmark for one in records}):
+        for name, content in contents.items():
+            write_whole(name, [content])
+        for benchmark in _benchmarks([target, *stores], {one.benchmark for one in (*before, *(n.record for n in new))}):
             write_whole(target.folder / f"benchmark-{benchmark.name}.yaml", [benchmarks.text(benchmark).encode()])
     except OSError as error:
         raise BadResults(f"{target.folder} cannot be written: {error.strerror or error}; take another folder") from None
-    return Packed(len(new), len(kept), rows, len(content) if path else 0, path, len(before))
+    return Packed(len(new), len(kept), sum(map(len, contents.values())), path if new else None, len(before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +166,9 @@ def _wanted(items: str | Sequence[str], known: set[str]) -> set[str]:
     return set(wanted) or known
 
 
-def _table(records: Iterable[Record]) -> tuple[int, bytes]:
-    rows = [csv_row(row) for row in score_rows(records)]
-    file = io.StringIO()
-    writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return len(rows), file.getvalue().encode()
+def _alike(one: _Found) -> tuple[str, int, int]:
+    """Return an order in which similar records follow each other, which compresses best."""
+    return one.record.method, one.record.subset.size, one.record.seed
 
 
 def _benchmarks(stores: Sequence[Store], names: set[str]) -> Iterator[Benchmark]:
@@ -208,15 +195,20 @@ def _joined(first: Benchmark, other: Benchmark) -> Benchmark:
     )
 
 
-def packed(members: Iterable[tuple[str, bytes]]) -> bytes:
-    """An archive of these members, by name; the same ones give the same bytes."""
+def packed(members: Iterable[tuple[str, bytes]], compression: int = zipfile.ZIP_LZMA) -> bytes:
+    """Return a zip file of these members; the same ones give the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
         for name, content in members:
             member = zipfile.ZipInfo(name, EPOCH)
             member.create_system, member.external_attr = 3, 0o644 << 16  # as on Unix, wherever it is made
-            file.writestr(member, content, zipfile.ZIP_DEFLATED, LEVEL)
+            file.writestr(member, content, compression)
     return buffer.getvalue()
+
+
+def packed_records(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return an xz file of a zip file: records repeat each other, so that they are compressed together."""
+    return lzma.compress(packed(members, zipfile.ZIP_STORED), preset=9)
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -231,14 +223,13 @@ def main(words: Sequence[str] | None = None) -> None:
         made = archive(given.results, given.out, items=given.items, checkpoint=given.select)
     except CsebError as error:
         sys.exit(f"archive: {error}")
-    table = f"{quantity(made.scores, 'score')} in {given.out}/{TABLE}"
     if made.path is None:
-        print(f"nothing new: every record is in an archive of {given.out} already; {table}")
+        print(f"nothing new: every record is in an archive of {given.out} already")
         return
     before = f", beside {quantity(made.before, 'record')} archived before" if made.before else ""
     print(
         f"{quantity(made.records, 'record')}, {made.with_items} of them with items, in {made.path} "
-        f"({made.size / 1e6:.1f} MB){before}; {table}"
+        f"({made.size / 1e6:.1f} MB with items){before}"
     )
 
 

@@ -25,28 +25,33 @@ def folder(path: Path, *records: object, items: object = BOTH) -> Path:
 
 
 def names(out: Path) -> list[str]:
-    return sorted(path.name for path in out.iterdir() if path.suffix in {".zip", ".csv"})
+    return sorted(path.name for path in out.iterdir() if path.suffix in {".zip", ".xz"})
+
+
+PAIR = (("items", ""), ("records", ".xz"))
+
+
+def size(out: Path, number: str = "") -> int:
+    paths = (out / f"{kind}{number}.zip{end}" for kind, end in PAIR)
+    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def test_what_is_archived_stays_and_new_records_go_into_the_next_archive(tmp_path: Path) -> None:
     one, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
     three, out = folder(tmp_path / "tsdae", record("tsdae")), tmp_path / "out"
-    assert archive([one], out) == Packed(2, 2, 12, (out / "records.zip").stat().st_size, out / "records.zip", 0)
-    first = (out / "records.zip").read_bytes()
-    second = out / "records-2.zip"
-    assert archive([two], out) == Packed(1, 1, 18, second.stat().st_size, second, 2)
-    assert archive([one, two, three], out).path == out / "records-3.zip"
-    assert (out / "records.zip").read_bytes() == first
-    assert names(out) == ["records-2.zip", "records-3.zip", "records.zip", "scores.csv"]
+    assert archive([one], out) == Packed(2, 2, size(out), out / "records.zip.xz", 0)
+    first = (out / "records.zip.xz").read_bytes()
+    assert archive([two], out) == Packed(1, 1, size(out, "-2"), out / "records-2.zip.xz", 2)
+    assert archive([one, two, three], out).path == out / "records-3.zip.xz"
+    assert (out / "records.zip.xz").read_bytes() == first
+    assert names(out) == sorted(f"{kind}{n}.zip{end}" for kind, end in PAIR for n in ("", "-2", "-3"))
     assert sorted(each.method for each in Store(out).load()[0]) == ["micse", "msse", "simcse", "tsdae"]
 
 
-def test_the_table_is_the_same_in_however_many_archives_the_records_lie(tmp_path: Path) -> None:
-    one, two = (folder(tmp_path / name, record(name), record("msse")) for name in ("simcse", "micse"))
-    archive([one, two], tmp_path / "at once")
-    for made in (one, two):
-        archive(made, tmp_path / "twice")
-    assert (tmp_path / "twice" / "scores.csv").read_bytes() == (tmp_path / "at once" / "scores.csv").read_bytes()
+def test_records_that_repeat_each_other_are_small(tmp_path: Path) -> None:
+    made = folder(tmp_path / "made", *(record(seed=seed) for seed in range(50)), items={})
+    archive(made, tmp_path / "out")
+    assert size(tmp_path / "out") < sum(path.stat().st_size for path in (made / "runs").iterdir()) / 20
 
 
 def test_items_come_from_whichever_folder_has_them(tmp_path: Path) -> None:
@@ -64,9 +69,9 @@ def test_a_record_with_one_checkpoint_keeps_its_items(tmp_path: Path) -> None:
     assert held == {"cls": {"sts12@1/last"}, "simcse": {"sts12@1/best"}}
 
 
-def test_failed_jobs_are_packed_and_have_no_rows(tmp_path: Path) -> None:
+def test_failed_jobs_are_packed(tmp_path: Path) -> None:
     made = folder(tmp_path / "made", record("simcse", failed="the loss is not finite"), items={})
-    assert archive([made], tmp_path / "out").scores == 0
+    assert archive([made], tmp_path / "out").records == 1
     assert [one.status for one in Store(tmp_path / "out").load()[0]] == ["failed"]
 
 
@@ -97,15 +102,15 @@ def test_nothing_new_is_no_archive(tmp_path: Path) -> None:
     made, out = folder(tmp_path / "made", record()), tmp_path / "out"
     archive(made, out)
     for source in (made, out, [out, made]):
-        assert archive(source, out) == Packed(0, 0, 6, 0, None, 1)
-    assert names(out) == ["records.zip", "scores.csv"]
+        assert archive(source, out) == Packed(0, 0, 0, None, 1)
+    assert names(out) == ["items.zip", "records.zip.xz"]
 
 
 def test_records_that_were_run_beside_an_archive_are_added_to_it(tmp_path: Path) -> None:
     out = tmp_path / "out"
     archive(folder(tmp_path / "made", record("simcse")), out)
     folder(out, record("micse"))
-    assert archive(out, out) == Packed(1, 1, 12, (out / "records-2.zip").stat().st_size, out / "records-2.zip", 1)
+    assert archive(out, out) == Packed(1, 1, size(out, "-2"), out / "records-2.zip.xz", 1)
     assert Store(out).is_archived(record("micse").key)
     folder(out, record("msse"))
     archive(folder(tmp_path / "more", record("tsdae")), out)
@@ -129,5 +134,5 @@ def test_another_record_under_an_archived_key_is_refused(tmp_path: Path) -> None
     before = {path: path.read_bytes() for path in out.iterdir()}
     with pytest.raises(BadResults) as found:
         archive(other, out)
-    assert f"{other} and {out}/records.zip have two records {record('simcse').key}; " in str(found.value)
+    assert f"{other} and {out}/records.zip.xz have two records {record('simcse').key}; " in str(found.value)
     assert {path: path.read_bytes() for path in out.iterdir()} == before

@@ -1,12 +1,14 @@
-"""Archived records: zip files `records.zip`, `records-2.zip`, ... in a folder of results, which are never changed.
+"""Archived records: zip files in a folder of results, which are never changed.
 
-Their members are the files of the folder, byte for byte: `runs/KEY.json` and, for some records, `items/KEY.npz`. New
-records go into a further archive; no member is in two.
+`records.zip.xz`, `records-2.zip.xz`, ... have records, compressed together since they repeat each other; `items.zip`,
+`items-2.zip`, ... have scores per example. Members are the files of the folder, byte for byte: `runs/KEY.json` and, for
+some records, `items/KEY.npz`. New records go into further archives; no member is in two.
 """
 
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import zipfile
 from collections.abc import Mapping
@@ -19,7 +21,8 @@ from cseb.data.bounded import LARGEST, read_bytes
 from cseb.errors import BadData, BadResults
 from cseb.text import plain
 
-NAME = re.compile(r"records(?:-([0-9]+))?\.zip")
+NAME = re.compile(r"(?:records|items)(?:-([0-9]+))?\.zip(?:\.xz)?")
+UNPACKED = 2**30  # bytes of a zip file inside an .xz file; a thousand records have 20 MB
 MEMBER = re.compile(r"runs/[0-9a-f]{16}\.json|items/[0-9a-f]{16}\.npz")
 
 
@@ -43,7 +46,7 @@ class Archive:
     def of(cls, folder: Path) -> Archive | None:
         """Return the archives of a folder of results; None if it has none. Raises: BadResults for a damaged one."""
         numbered = sorted(
-            (int(name[1] or 1), path) for path in folder.glob("records*.zip") if (name := NAME.fullmatch(path.name))
+            (int(name[1] or 1), path) for path in folder.glob("*.zip*") if (name := NAME.fullmatch(path.name))
         )
         if not numbered:
             return None
@@ -74,11 +77,12 @@ class Archive:
             raise BadResults(f"{shown} cannot be read: {plain(str(error))}; get the archive again") from error
 
 
-def next_archive(folder: Path) -> Path:
-    """Return the path of the next archive of a folder."""
-    numbers = [int(name[1] or 1) for path in folder.glob("records*.zip") if (name := NAME.fullmatch(path.name))]
+def next_archives(folder: Path) -> tuple[Path, Path]:
+    """Return the paths of the next archives of a folder: of records, and of scores per example."""
+    numbers = [int(name[1] or 1) for path in folder.glob("*.zip*") if (name := NAME.fullmatch(path.name))]
     number = max(numbers, default=0) + 1
-    return folder / ("records.zip" if number == 1 else f"records-{number}.zip")
+    suffix = "" if number == 1 else f"-{number}"
+    return folder / f"records{suffix}.zip.xz", folder / f"items{suffix}.zip"
 
 
 @lru_cache(maxsize=8)
@@ -107,7 +111,10 @@ def _members(files: tuple[File, ...]) -> Mapping[str, File]:
 def _opened(file: File) -> zipfile.ZipFile:
     """Return an archive, read into memory. Raises: BadResults."""
     try:
-        return zipfile.ZipFile(io.BytesIO(read_bytes(file.path, LARGEST)))
+        content = read_bytes(file.path, LARGEST)
+        if file.path.suffix == ".xz":
+            content = lzma.LZMADecompressor().decompress(content, UNPACKED)
+        return zipfile.ZipFile(io.BytesIO(content))
     except BadData as error:
         raise BadResults(str(error)) from None
     except Exception as error:  # zipfile raises half a dozen kinds for damaged bytes

@@ -28,7 +28,7 @@ KEY = re.compile(r"[0-9a-f]{16}")
 class Store:
     """A folder with `runs/<key>.json`, a record, and `items/<key>.npz`, its scores per example as "<task>/<select>".
 
-    Members of its archives (`records.zip`, `records-2.zip`, ...) count as files of the folder; they are never changed.
+    Members of its archives (`records.zip.xz`, `items.zip`, ...) count as files of the folder; they are never changed.
     """
 
     folder: Path

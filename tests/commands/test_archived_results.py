@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import shutil
 from contextlib import redirect_stdout
@@ -34,14 +33,13 @@ def loose(ran: Path, tmp_path: Path) -> Path:
 @pytest.fixture
 def out(loose: Path, tmp_path: Path) -> Path:
     said = archive(loose, "--out", tmp_path / "out")
-    assert said.startswith(f"2 records, 2 of them with items, in {tmp_path / 'out'}/records.zip (")
-    assert said.endswith(f" MB); 8 scores in {tmp_path / 'out'}/scores.csv\n")
+    assert said.startswith(f"2 records, 2 of them with items, in {tmp_path / 'out'}/records.zip.xz (")
     return tmp_path / "out"
 
 
 def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path) -> None:
     (benchmark,) = loose.glob("benchmark-*.yaml")
-    assert sorted(path.name for path in out.iterdir()) == [benchmark.name, "records.zip", "scores.csv"]
+    assert sorted(path.name for path in out.iterdir()) == [benchmark.name, "items.zip", "records.zip.xz"]
     key = cseb.load(loose).records[0].key
     for command in (
         ["report"],
@@ -53,22 +51,11 @@ def test_commands_read_an_archive_as_they_read_the_folder(loose: Path, out: Path
         assert here.output.replace(str(loose), "") == there.output.replace(str(out), ""), command
         assert here.exit_code == there.exit_code
     shown = call("show", key, "--results", out).stdout
-    assert f"{out}/records.zip, runs/{key}.json" in shown
-    assert f"{out}/records.zip, items/{key}.npz" in shown
+    assert f"{out}/records.zip.xz, runs/{key}.json" in shown
+    assert f"{out}/items.zip, items/{key}.npz" in shown
     assert call("show", loose, out).stdout.startswith("nothing differs but the run itself")
     again = call("show", key, "--rerun", "--results", out)
     assert again.exit_code == 0, again.output
-
-
-def test_the_table_has_every_score_in_full_precision(loose: Path, out: Path) -> None:
-    with (out / "scores.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    frame = cseb.load(loose).frame()
-    assert len(rows) == len(frame) == 8
-    assert [(row["method"], row["task"], row["checkpoint"], row["key"]) for row in rows] == list(
-        frame[["method", "task", "checkpoint", "key"]].itertuples(index=False, name=None)
-    )
-    assert [float(row["score"]) for row in rows] == frame.score.tolist()
 
 
 def test_what_is_left_out_is_counted_and_no_error(loose: Path, tmp_path: Path) -> None:
@@ -123,16 +110,16 @@ def test_records_are_added_in_an_archive_of_their_own(loose: Path, tmp_path: Pat
     shutil.copytree(loose, first)
     (first / "runs" / f"{other.key}.json").unlink()
     archive(first, "--out", out)
-    before = (out / "records.zip").read_bytes()
+    before = (out / "records.zip.xz").read_bytes()
     added = archive(loose, "--out", out)
-    assert added.startswith(f"1 record, 1 of them with items, in {out}/records-2.zip (")
-    assert added.endswith(f" MB), beside 1 record archived before; 8 scores in {out}/scores.csv\n")
-    assert (out / "records.zip").read_bytes() == before
+    assert added.startswith(f"1 record, 1 of them with items, in {out}/records-2.zip.xz (")
+    assert added.endswith(" MB with items), beside 1 record archived before\n")
+    assert (out / "records.zip.xz").read_bytes() == before
     again = archive(loose, "--out", out)
-    assert again == f"nothing new: every record is in an archive of {out} already; 8 scores in {out}/scores.csv\n"
+    assert again == f"nothing new: every record is in an archive of {out} already\n"
     assert call("report", out).stdout == call("report", loose).stdout
     assert call("show", out, "--verify").stdout == call("show", loose, "--verify").stdout
-    assert f"{out}/records-2.zip, items/{other.key}.npz" in call("show", other.key, "--results", out).stdout
+    assert f"{out}/items-2.zip, items/{other.key}.npz" in call("show", other.key, "--results", out).stdout
 
 
 def test_grids_of_several_runs_are_one_benchmark(loose: Path, tmp_path: Path) -> None:
@@ -155,13 +142,13 @@ def test_grids_of_several_runs_are_one_benchmark(loose: Path, tmp_path: Path) ->
 
 
 def test_archives_of_two_people_are_joined_as_the_refusal_says(loose: Path, out: Path, tmp_path: Path) -> None:
-    """Both made records-2.zip, say, and one was called records-3.zip."""
-    shutil.copy(out / "records.zip", out / "records-2.zip")
+    """Both made records-2.zip.xz, say, and one was called records-3.zip.xz."""
+    shutil.copy(out / "records.zip.xz", out / "records-2.zip.xz")
     refused = call("report", out)
     assert refused.exit_code == 2
     (line,) = refused.stderr.splitlines()
-    assert line.endswith("move records-2.zip to a folder of its own, and add that folder with benchmarks.archive")
+    assert line.endswith("move records-2.zip.xz to a folder of its own, and add that folder with benchmarks.archive")
     (tmp_path / "theirs").mkdir()
-    (out / "records-2.zip").rename(tmp_path / "theirs" / "records-2.zip")
+    (out / "records-2.zip.xz").rename(tmp_path / "theirs" / "records-2.zip.xz")
     assert archive(tmp_path / "theirs", "--out", out).startswith("nothing new: ")
     assert call("report", out).stdout == call("report", loose).stdout

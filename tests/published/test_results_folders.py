@@ -9,7 +9,7 @@ import pytest
 from tests.command_line import call
 
 RESULTS = Path(__file__).parents[2] / "results"
-FOLDERS = sorted({str(path.parent.relative_to(RESULTS)) for path in RESULTS.rglob("records*.zip")})
+FOLDERS = sorted({str(path.parent.relative_to(RESULTS)) for path in RESULTS.rglob("records*.zip*")})
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.archive import packed
 from cseb.errors import BadResults
 from cseb.experiment.grid import Grid
-from cseb.records.archive import next_archive
+from cseb.records.archive import next_archives
 from cseb.records.store import Store
 from tests.factory import record
 from tests.world import WORLD
@@ -204,10 +204,10 @@ def test_a_member_in_two_archives_is_refused(loose: Store, several: Store) -> No
 
 
 def test_the_next_archive_replaces_none(several: Store, tmp_path: Path) -> None:
-    assert next_archive(tmp_path).name == "records.zip"
+    assert [path.name for path in next_archives(tmp_path)] == ["records.zip.xz", "items.zip"]
     (several.folder / "records-2.zip").rename(several.folder / "records-11.zip")
     (several.folder / "records-old.zip").write_bytes(b"of the user")
-    assert next_archive(several.folder).name == "records-12.zip"
+    assert next_archives(several.folder)[1].name == "items-12.zip"
     assert len(several.load()[0]) == 4
 
 
