@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from cseb.encoder.interface import EncodedView, Shape
+from cseb.errors import BadSpec
 from cseb.parts import LossInputs
 from cseb.parts.terms.decoder_reconstruction import Reconstruct, add_noise, reconstruction
 from cseb.parts.terms.infonce import info_nce
