@@ -14,6 +14,7 @@ import cseb
 
 HERE = Path(__file__).parent
 API = HERE / "api"
+EXTRA = HERE / "_build" / "extra"  # files for the root of the site
 LEFT_OUT = ("cseb.__main__",)
 
 project = "cseb"
@@ -42,6 +43,7 @@ napoleon_numpy_docstring = False
 html_theme = "furo"
 html_title = f"cseb {release}"
 html_static_path = ["_static"]
+html_extra_path = ["_build/extra"]
 html_css_files = ["cseb.css"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -130,6 +132,37 @@ def write_api() -> None:
     write(API / "map.md", "# Every module\n\n" + "\n".join(lines) + "\n")
 
 
+def llms() -> str:
+    """Return llms.txt: what cseb is, and the pages of the docs with their first sentences."""
+    text = f"# cseb\n\n> {opening(HERE / 'index.md')[1]}\n\nA skill for assistants: [SKILL.md](SKILL.md)\n"
+    for title, folder in (("Use", "guide"), ("Extend", "extending"), ("Optional", ".")):
+        text += f"\n## {title}\n\n"
+        for page in sorted((HERE / folder).glob("*.md")):
+            heading, sentence = opening(page)
+            if page.stem != "index" and not heading.startswith("`"):  # pages that include a file of the repository
+                address = page.relative_to(HERE).with_suffix(".html").as_posix()
+                text += f"- [{heading}]({address}){f': {sentence}' if sentence else ''}\n"
+    return text
+
+
+def opening(page: Path) -> tuple[str, str]:
+    """Return the heading of a page and the first sentence below it; "" if another thing follows the heading."""
+    text = re.sub(r"(?s)\A---\n.*?\n---\n", "", page.read_text(encoding="utf-8"))
+    heading, _, rest = text.strip().removeprefix("# ").partition("\n")
+    paragraph = " ".join(rest.strip().partition("\n\n")[0].split())
+    if not re.match(r"[A-Za-z`]", paragraph) or paragraph.startswith("```"):
+        return heading, ""
+    sentence = re.split(r"(?<=[.!?])\s", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph))[0]
+    return heading, sentence
+
+
+def write_extra() -> None:
+    """Write llms.txt and the skill for assistants."""
+    EXTRA.mkdir(parents=True, exist_ok=True)
+    write(EXTRA / "llms.txt", llms())
+    write(EXTRA / "SKILL.md", (HERE / "guide" / "assistants.md").read_text(encoding="utf-8"))
+
+
 def cell(text: str) -> str:
     """Text inside a Markdown table."""
     return text.replace("|", r"\|").replace("<", "&lt;").replace("*", r"\*")
@@ -155,4 +188,5 @@ def setup(app: Any) -> None:
     """What Sphinx calls first."""
     write_api()
     write_commands()
+    write_extra()
     app.connect("autodoc-process-docstring", as_text, priority=400)  # before napoleon's

@@ -59,6 +59,15 @@ def test_the_search_finds_words_without_a_server() -> None:
     assert "guide/statistics" in index
 
 
+def test_assistants_find_the_skill_and_every_page() -> None:
+    text = (SITE / "llms.txt").read_text("utf-8")
+    assert text.startswith("# cseb\n\n> cseb is a benchmark of low-shot sentence embeddings.")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert {"SKILL.md", "quickstart.html", "guide/python.html", "extending/term.html"} <= set(links)
+    assert not [link for link in links if not (SITE / link).exists()]
+    assert (SITE / "SKILL.md").read_text("utf-8").startswith("---\nname: cseb\ndescription: ")
+
+
 def test_a_link_to_elsewhere_is_seen() -> None:
     assert list(filter(outside, fetched('<script src="https://cdn.example/x.js"></script>'))) == [
         "https://cdn.example/x.js"
