@@ -28,7 +28,10 @@ PAGES = [
         "docs/protocols.md",
         "docs/methods.md",
     ),
-    *(f"docs/guide/{name}.md" for name in ("describing-methods", "teachers-and-tuning", "running", "reports", "assistants")),
+    *(
+        f"docs/guide/{name}.md"
+        for name in ("describing-methods", "teachers-and-tuning", "running", "reports", "assistants")
+    ),
     *(f"docs/extending/{name}.md" for name in ("index", "method", "term", "view", "pooler", "task")),
     *(f"docs/extending/{name}.md" for name in ("launcher", "format", "plugin")),
     *(
