@@ -72,9 +72,8 @@ if not TYPE_CHECKING:  # a type checker shall miss a name that is not there
     def __getattr__(name: str) -> object:
         if name not in _HOMES:
             raise AttributeError(f"module 'cseb' has no attribute {name!r}")
-        found = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = found
-        return found
+        globals()[name] = getattr(import_module(_HOMES[name]), name)
+        return globals()[name]
 
 
 def __dir__() -> list[str]:

@@ -51,7 +51,7 @@ class TrainingFailed(CsebError):
 
 
 class UnknownName(CsebError):
-    """A name that no registry of its kind knows. remarks: what else may be why, such as names that were left out."""
+    """A name that its registry does not have. remarks: further possible reasons, such as names that were left out."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], remarks: Iterable[str] = ()) -> None:
         super().__init__("; ".join([f"no {kind} is called {name!r}; {did_you_mean(name, known)}", *remarks]))
@@ -92,21 +92,21 @@ def device_lost(error: BaseException) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """What a library's exception says, on one line of at most 200 characters."""
+    """Return the first line of an exception's message, at most 200 characters of it."""
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
     return first if len(first) <= 200 else f"{first[:197]}..."
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return the nearest known names, whatever their capitals, or all of them when none is near."""
+    """Return the most similar of the known names, ignoring case, or all of them if none is similar."""
     names = sorted(known)
-    lower = {one.lower(): one for one in names}
-    near = [lower[one] for one in difflib.get_close_matches(name.lower(), lower, n=3)]
-    return f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
+    lower = {candidate.lower(): candidate for candidate in names}
+    similar = [lower[match] for match in difflib.get_close_matches(name.lower(), lower, n=3)]
+    return f"did you mean {' or '.join(similar)}?" if similar else f"known: {', '.join(names) or 'none'}"
 
 
 def shortened(value: object) -> str:
-    """A value as a message repeats it: at most 80 characters. An integer of thousands of digits cannot be written."""
+    """Return a value as a message repeats it, in at most 80 characters. Huge integers are not written out."""
     if isinstance(value, int) and abs(value) > LARGEST:
         return "an integer too large for a computer's numbers"
     text = repr(value)
@@ -114,28 +114,28 @@ def shortened(value: object) -> str:
 
 
 def number(value: object, what: str) -> float:
-    """`value` if it is a finite number (True and False are not). Raises: BadSpec."""
+    """Return `value` if it is a finite number (True and False are not). Raises: BadSpec."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:  # nan too
         raise BadSpec(f"{what} is {shortened(value)}; a finite number is needed")
     return value
 
 
 def above(bound: float, value: float, what: str) -> float:
-    """`value` if it is a number above `bound`. Raises: BadSpec."""
+    """Return `value` if it is a number above `bound`. Raises: BadSpec."""
     if number(value, what) <= bound:
         raise BadSpec(f"{what} is {value!r}; it must be above {bound}")
     return value
 
 
 def between(low: float, high: float, value: float, what: str) -> float:
-    """`value` if it is a number in [low, high]. Raises: BadSpec."""
+    """Return `value` if it is a number in [low, high]. Raises: BadSpec."""
     if not low <= number(value, what) <= high:
         raise BadSpec(f"{what} is {value!r}; it must lie between {low} and {high}")
     return value
 
 
 def whole(low: int, value: int, what: str) -> int:
-    """`value` if it is an integer of at least `low`. Raises: BadSpec."""
+    """Return `value` if it is an integer of at least `low`. Raises: BadSpec."""
     if isinstance(value, bool) or not isinstance(value, int) or value < low:
         raise BadSpec(f"{what} is {value!r}; it must be a whole number of at least {low}")
     if value > MOST:
@@ -144,7 +144,7 @@ def whole(low: int, value: int, what: str) -> int:
 
 
 def one_of(allowed: Collection[T], value: T, what: str) -> T:
-    """`value` if it is among `allowed`. Raises: BadSpec."""
+    """Return `value` if it is among `allowed`. Raises: BadSpec."""
     if not any(value == choice and type(value) is type(choice) for choice in allowed):
         shown = [repr(choice) for choice in allowed if choice != ""]  # which stands for none typed
         raise BadSpec(f"{what} is {value!r}; allowed: {', '.join(shown)}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def processor() -> str:
-    """This machine's processor as its kernel describes it: names alone hide what virtual machines run on."""
+    """Return this machine's processor as its kernel describes it: virtual machines may hide it behind one name."""
     try:
         first = Path("/proc/cpuinfo").read_text("utf-8", "replace").partition("\n\n")[0]
     except OSError:

@@ -1,7 +1,6 @@
-"""How far a long piece of work is: said by whoever does it, heard by whoever asked for it.
+"""Report the progress of long work to a listener, if a caller has set one.
 
-Code that takes seconds calls `tell`, or walks through `counted`. Nobody hears it unless a caller has said so with
-`listening`; a listener is a plain function, and nothing here knows of terminals.
+Code that takes seconds calls `tell`, or iterates over `counted`. A listener is a plain function, set with `listening`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-# What is being done, how much of it is done, of how many: 0 where nobody knows. "" when it is over.
+# What is done, how much of it, of how many (0 if unknown); "" when it is over.
 Listener = Callable[[str, int, int], None]
 T = TypeVar("T")
 
@@ -20,7 +19,7 @@ _reader: ContextVar[Callable[[str], None] | None] = ContextVar("reader", default
 
 
 def remark(line: str) -> None:
-    """Report a line that stays on the screen, such as a plan before it is carried out."""
+    """Report a line that stays on the screen, such as a plan before it runs."""
     if (reader := _reader.get()) is not None:
         tell("")  # what is drawn now would be on the same line
         reader(line)
@@ -28,7 +27,7 @@ def remark(line: str) -> None:
 
 @contextmanager
 def reading(reader: Callable[[str], None]) -> Iterator[None]:
-    """Inside, `reader` gets every remark."""
+    """Pass every remark to `reader` inside this context."""
     before = _reader.set(reader)
     try:
         yield
@@ -37,13 +36,13 @@ def reading(reader: Callable[[str], None]) -> Iterator[None]:
 
 
 def tell(what: str, done: int = 0, total: int = 0) -> None:
-    """Say what is being done, such as "encoding sentences", and how much of it is done."""
+    """Report what is being done, such as "encoding sentences", and how much of it is done."""
     if (listener := _listener.get()) is not None:
         listener(what, done, total)
 
 
 def counted(items: Iterable[T], what: str, total: int = 0) -> Iterator[T]:
-    """The items, each told of when it has been dealt with."""
+    """Yield the items, and report each when it has been used."""
     listener = _listener.get()
     if listener is None:
         yield from items
@@ -55,13 +54,13 @@ def counted(items: Iterable[T], what: str, total: int = 0) -> Iterator[T]:
 
 
 def heard() -> Listener | None:
-    """Who listens: for code that tells from a thread of its own."""
+    """Return the listener, for code that reports from a thread of its own."""
     return _listener.get()
 
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Inside, `listener` hears what is told in this thread."""
+    """Pass what this thread reports to `listener` inside this context."""
     before = _listener.set(listener)
     try:
         yield
@@ -71,7 +70,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Inside, nobody hears anything: what is done there is shown in another way."""
+    """Report nothing inside this context: its progress is shown in another way."""
     tell("")
     before = _listener.set(None)
     try:

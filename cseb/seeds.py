@@ -7,6 +7,7 @@ the seed and its own name.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -34,7 +35,7 @@ class SingleStreamSeed:
     vary: str
 
     def of(self, name: str) -> int:
-        """The seed that the stream `name` is under; `init/mlp` belongs to `init`."""
+        """Return the seed of the stream `name`; `init/mlp` belongs to `init`."""
         return self.seed if name.partition("/")[0] in VARIED[self.vary] else 0
 
 
@@ -42,17 +43,17 @@ Seed = int | SingleStreamSeed
 
 
 def stream_seed(seed: Seed, name: str) -> int:
-    """A 63-bit seed for the stream `name`: the first eight bytes of sha256("seed/name"), sign bit cleared."""
+    """Return a 63-bit seed for the stream `name`: the first eight bytes of sha256("seed/name"), sign bit cleared."""
     if isinstance(seed, SingleStreamSeed):
         seed = seed.of(name)
     return int.from_bytes(hashlib.sha256(f"{seed}/{name}".encode()).digest()[:8], "big") >> 1
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Names with a number behind those that came before: ["mlm", "mlm"] as ["mlm", "mlm#2"]."""
-    found: list[str] = []
-    seen: dict[str, int] = {}
+    """Return the names, repeated ones with a number: ["mlm", "mlm"] as ["mlm", "mlm#2"]."""
+    counts: Counter[str] = Counter()
+    numbered = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}#{seen[name]}")
-    return found
+        counts[name] += 1
+        numbered.append(name if counts[name] == 1 else f"{name}#{counts[name]}")
+    return numbered

@@ -25,7 +25,7 @@ WORD = re.compile(rf"\S{{{LINE + 1},}}")
 
 
 def plain(text: str) -> str:
-    """`text` on one line of at most 200 characters, without codes that a terminal would obey."""
+    """Return `text` on one line of at most 200 characters, without codes that a terminal would obey."""
     line = text[:10_000]  # most are printable: letter by letter takes a tenth of the time of a large page
     if not line.isprintable():
         line = "".join(letter if letter.isprintable() else " " for letter in HALVES.sub(_escape, line))
@@ -33,19 +33,19 @@ def plain(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """Text of several lines for a screen: line feeds and tabs stay, what a terminal would obey becomes an escape."""
+    """Return text of several lines for a screen: line feeds and tabs stay, terminal codes become escapes."""
     return OBEYED.sub(_escape, text.replace("\r\n", "\n"))
 
 
 def message(text: str) -> str:
     """Return a message of ours on one line, with what it repeats of others cut to 200 characters and made harmless."""
     line = shown(" ".join(text.split()))
-    line = WORD.sub(lambda found: shortened(found[0]), QUOTED.sub(lambda found: _quoted(found[0]), line))
+    line = WORD.sub(lambda match: shortened(match[0]), QUOTED.sub(lambda match: _quoted(match[0]), line))
     return line if len(line) <= MESSAGE else f"{line[: MESSAGE // 2]} ... {line[-MESSAGE // 2 :]}"
 
 
 def shortened(text: str, longest: int = LINE) -> str:
-    """At most so many characters, the beginning of what there is."""
+    """Return the text, cut to `longest` characters."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
@@ -65,13 +65,13 @@ def _cell(value: object) -> object:
 
 
 def json_text(value: object) -> str:
-    """Indented JSON, in which what a terminal would obey stands as an escape: read back, it is the same text."""
+    """Return indented JSON in which what a terminal would obey is escaped; read back, it is the same text."""
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    return OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
@@ -83,7 +83,7 @@ DIGITS = 4  # significant ones: fractions that differ by less than a thousandth 
 
 
 def percent(fraction: float) -> str:
-    """0.001 as `0.1 %`, 0.01234 as `1.234 %`."""
+    """Return 0.001 as `0.1 %`, 0.01234 as `1.234 %`."""
     return f"{100 * fraction:.{DIGITS}g} %"
 
 
@@ -93,13 +93,13 @@ def size_title(size: int, fraction: float) -> str:
 
 
 def quantity(count: float, noun: str) -> str:
-    """`1 record`, `2,000 records`, `0.5 points`. noun: in the singular, its plural one `s` longer."""
+    """Return `1 record`, `2,000 records`, `0.5 points`. noun: in the singular; its plural has an `s`."""
     number = f"{count:,}" if isinstance(count, int) else f"{count:g}"
     return f"{number} {noun}{'' if count == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
-    """`40 s`, `12 min`, `3.5 h`."""
+    """Return `40 s`, `12 min`, `3.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

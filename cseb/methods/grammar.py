@@ -1,4 +1,4 @@
-"""The one grammar that reads methods and parts from text: `micse-ami+recipe(steps=500)`. Nothing is evaluated."""
+"""Read methods and parts from text such as `micse-ami+recipe(steps=500)`. Nothing is evaluated."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def parse_part(text: str) -> Part:
 
 
 def parse_scale(text: str) -> tuple[Edit, ...]:
-    """`recipe(steps=60), queue(size=64)` as updates of the parts that a method has. Raises: BadSpec, UnknownName."""
+    """Return `recipe(steps=60), queue(size=64)` as updates of the parts that a method has.
+
+    Raises: BadSpec, UnknownName.
+    """
     if not text.strip():
         return ()
     tree = _tree(text)
@@ -106,21 +109,19 @@ def _method(node: ast.expr, text: str) -> Method:
 
 def _refuse_repeated(names: Sequence[str], text: str) -> None:
     if repeated := [name for name, count in Counter(names).items() if count > 1]:
-        raise BadSpec(f"method {repeated[0]!r} is asked for twice in {text!r}; name each once")
+        raise BadSpec(f"method {repeated[0]!r} is named twice in {text!r}; name each once")
 
 
 def _refuse_replaced(edits: Sequence[Edit]) -> None:
-    """Refuse two parts for one place: the second would take the first one's, whose name the row would keep."""
-    held: dict[str, str] = {}
-    for edit in edits:
-        if edit.sign == "-" or (slot := slot_of((meant := preset(edit.part.name)).name)) in SEVERAL:
-            continue
-        if (first := held.setdefault(slot, meant.name)) != meant.name:
-            raise BadSpec(f"{first} and {meant.name} are both {slot}, of which a method has one; name one of them")
+    """Refuse two parts for one slot: the second would replace the first, whose name the method would keep."""
+    names: dict[str, str] = {}
+    for name in (preset(edit.part.name).name for edit in edits if edit.sign != "-"):
+        if (slot := slot_of(name)) not in SEVERAL and (first := names.setdefault(slot, name)) != name:
+            raise BadSpec(f"{first} and {name} are both {slot}, of which a method has one; name one of them")
 
 
 def _hyphened(signed: Sequence[tuple[str, ast.expr]]) -> Iterator[str]:
-    """The names that directly follow, each behind a hyphen: they may belong to a method's name."""
+    """Yield the names that directly follow, each behind a hyphen: they may belong to a method's name."""
     for sign, piece in signed:
         if sign != "-" or not isinstance(piece, ast.Name):
             return
@@ -128,14 +129,14 @@ def _hyphened(signed: Sequence[tuple[str, ast.expr]]) -> Iterator[str]:
 
 
 def _no_method(name: str) -> UnknownName:
-    """What to say of a name that no method begins with."""
+    """Return the error for a name that no method begins with."""
     remarks = [f"{name} is a part: such as simcse+{name}"] if is_part(name) else []
     remarks += [f"{name} does not run: {NOT_OFFERED[name]}"] if name in NOT_OFFERED else []
     return UnknownName("method", name, METHODS, (*remarks, *left_out()))
 
 
 def _flat(node: ast.expr, text: str) -> list[tuple[str, ast.expr]]:
-    """`a + b - c` as [("+", a), ("+", b), ("-", c)]."""
+    """Return `a + b - c` as [("+", a), ("+", b), ("-", c)]."""
     pieces: list[tuple[str, ast.expr]] = []
     while isinstance(node, ast.BinOp):
         if not isinstance(node.op, ast.Add | ast.Sub):
@@ -181,7 +182,7 @@ def _option(node: ast.expr, text: str) -> Option:
 
 
 def _finite(value: Option) -> Option:
-    """Raises: BadSpec for a number that no array can hold, or that could not be read back."""
+    """Return the value. Raises: BadSpec for a number that no array can hold, or that could not be read back."""
     if isinstance(value, float) and not math.isfinite(value):
         raise BadSpec(f"an option is {value}; finite numbers can be computed with, up to {sys.float_info.max:.2g}")
     if isinstance(value, int) and not -LARGEST <= value < LARGEST:

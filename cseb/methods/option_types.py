@@ -1,4 +1,4 @@
-"""What an option may be, read from the annotation of a constructor's parameter, and checked in one place.
+"""Types of options, read from the annotations of a constructor's parameters, and checked in one place.
 
 A part writes `temperature: Positive`, `form: Literal["released", "literal"]`, `rate: Annotated[float, Between(0, 1)]`;
 all else, such as `float` or `bool`, means any finite number, or true and false. Works without torch.
@@ -130,26 +130,25 @@ def _check_tuple(kind: Any, value: Any, what: str) -> None:
     endless = len(kinds) == 1 or (len(kinds) == 2 and kinds[1] is Ellipsis)
     if not isinstance(value, tuple) or (kinds and not endless and len(value) != len(kinds)):
         raise BadSpec(f"{what} is {value!r}; it must be {description(kind)}, written in brackets with commas")
-    for one, inner in zip(value, [kinds[0]] * len(value) if endless else kinds or [None] * len(value), strict=True):
-        check(inner, one, what)
+    for item, inner in zip(value, [kinds[0]] * len(value) if endless else kinds or [None] * len(value), strict=True):
+        check(inner, item, what)
 
 
 def description(kind: Any) -> str:
-    """What is allowed, in words; "" where nothing is known."""
+    """Return what is allowed, in words; "" if nothing is known of it."""
     origin = get_origin(kind)
     if kind is None:
         return ""
     if origin is Annotated:
-        bounds = " and ".join(str(one) for one in get_args(kind)[1:] if isinstance(one, Bound))
+        bounds = " and ".join(str(bound) for bound in get_args(kind)[1:] if isinstance(bound, Bound))
         return bounds or description(get_args(kind)[0])
     if origin is Literal:
         return ", ".join(map(repr, get_args(kind)))
     if origin in (Union, types.UnionType):
         return " or ".join(map(description, get_args(kind)))
     if kind in (tuple, Sequence) or origin in (tuple, Sequence):
-        inner = [description(one) for one in get_args(kind) if one is not Ellipsis]
-        held = f" {', '.join(dict.fromkeys(inner))}" if inner else ""
+        inner = [description(item) for item in get_args(kind) if item is not Ellipsis]
         count = f" {len(inner)}:" if len(inner) > 1 and Ellipsis not in get_args(kind) else ""
-        return f"a tuple of{count}{held}" if held else "a tuple"
+        return f"a tuple of{count} {', '.join(dict.fromkeys(inner))}" if inner else "a tuple"
     plain = {bool: "True, False", int: "a whole number", float: "a number", str: "a word or text", type(None): "None"}
     return plain.get(kind, "")

@@ -28,7 +28,7 @@ from cseb.errors import BadSpec, did_you_mean, one_of
 from cseb.methods import option_types as allowed
 from cseb.registry import SLOTS, package_of, slot_of
 
-TOLD = ("shape", "needs", "run_steps", "run_seed")  # what a constructor is told when it asks by name
+PASSED = ("shape", "needs", "run_steps", "run_seed")  # what a constructor gets if it has a parameter of this name
 STATED = ("version", "data_seen", "external", "own", "columns", "roles", "line_check", "requires", "preset")
 KINDS = ("file", "model", "encoder", "embedder")
 SEEN = ("external", "labels", "generated", "subset")
@@ -58,7 +58,7 @@ class Option:
 
     @property
     def description(self) -> str:
-        """What it may be, in words; "" where only the part knows."""
+        """The allowed values, in words; "" where only the part knows."""
         return allowed.description(self.kind)
 
 
@@ -85,7 +85,7 @@ class Facts:
 
     @property
     def module(self) -> str:
-        """Where its code starts."""
+        """The module with its code."""
         return self.where.partition(":")[0]
 
     @property
@@ -96,8 +96,8 @@ class Facts:
     @property
     def source(self) -> str:
         """The source that its docstring names behind "Source:"; "" if it names none."""
-        said = " ".join(self.text.split()).partition("Source: ")[2]
-        return said.partition(" Raises:")[0].rstrip()
+        source = " ".join(self.text.split()).partition("Source: ")[2]
+        return source.partition(" Raises:")[0].rstrip()
 
     def defaults(self) -> tuple[tuple[str, Any], ...]:
         """Return every option that has a default, with that, in the order of the constructor."""
@@ -105,15 +105,15 @@ class Facts:
         defaults |= self.preset
         return tuple((option.name, defaults[option.name]) for option in self.options if option.name in defaults)
 
-    def check(self, given: Mapping[str, Any]) -> None:
+    def check(self, values: Mapping[str, Any]) -> None:
         """Raise BadSpec if options are unknown, lacking, or of a kind that their annotations do not allow."""
         options = {option.name: option for option in self.options}
-        for name in given:
+        for name in values:
             if name not in options:
                 raise BadSpec(f"{self.name} has no option {name!r}; {did_you_mean(name, options)}")
         for name, option in options.items():
-            if name in given:
-                allowed.check(option.kind, given[name], f"{self.name}: {name}")
+            if name in values:
+                allowed.check(option.kind, values[name], f"{self.name}: {name}")
             elif option.default is MISSING and name not in self.preset:
                 raise BadSpec(f"{self.name} needs a value for {name}; write {self.name}({name}=...)")
 
@@ -220,6 +220,6 @@ def _stated(made: Any) -> dict[str, Any]:
             MISSING if parameter.default is parameter.empty else parameter.default,
         )
         for name, parameter in parameters.items()
-        if name not in TOLD
+        if name not in PASSED
     )
     return stated

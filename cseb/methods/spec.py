@@ -12,8 +12,8 @@ from cseb.methods.part_facts import facts
 from cseb.registry import METHODS, PRESETS, SLOTS, is_part, left_out, slot_of
 
 Option = bool | int | float | str | None | tuple[Any, ...]
-SEVERAL = ("terms",)  # slots that hold any number of parts; the others hold one
-# Slots that may hold none.
+SEVERAL = ("terms",)  # slots for any number of parts; the others are for one
+# Slots that may be empty.
 OPTIONAL = ("compose", "regulariser", "memory", "stages", "network", "tuning", "wrapper", "mixer", "post")
 
 
@@ -94,8 +94,7 @@ class Method:
     def parts(self) -> Iterator[Part]:
         """Yield all parts, in the order of the slots."""
         for slot in SLOTS:
-            held = getattr(self, slot)
-            yield from held if slot in SEVERAL else [held] if held is not None else []
+            yield from _in_slot(self, slot)
 
     def at(self, fraction: float, scale: Sequence[Edit] = (), steps: int | None = None) -> Method:
         """Return the method as trained on this fraction of the corpus, with every option resolved.
@@ -106,8 +105,8 @@ class Method:
         Args:
             fraction: of the corpus.
             scale: options for parts that the method has. Of a method without terms only `post` is changed.
-            steps: of the training, of the models trained first, and of what is fitted afterwards; the warm-up keeps
-                its share of the steps.
+            steps: of the training, of the models trained first, and of what is fitted afterwards; the warm-up stays
+                the same fraction of them.
 
         Raises:
             BadSpec: a part or an option does not exist or has a value that is not allowed, or a part cannot be removed.
@@ -144,12 +143,12 @@ class Method:
 
     def data_seen(self) -> tuple[str, ...]:
         """Return the kinds of data that training uses: `subset`, `external`, `labels`, `generated`."""
-        found = {"subset"}
+        kinds = {"subset"}
         for part in self.parts():
-            known = facts(part.name)
-            if known.data_seen and not any(option in part.options for option in known.own.items()):
-                found.add(known.data_seen)
-        return tuple(sorted(found)) if self.terms or self.post or self.counts() else ()
+            stated = facts(part.name)
+            if stated.data_seen and not any(option in part.options for option in stated.own.items()):
+                kinds.add(stated.data_seen)
+        return tuple(sorted(kinds)) if self.terms or self.post or self.counts() else ()
 
     def counts(self) -> bool:
         """Return whether the pooler counts tokens of the training sentences, also where nothing is trained."""
@@ -160,9 +159,9 @@ class Method:
         named = (
             (part.name, key, str(value))
             for part in self.parts()
-            for known in [facts(part.name)]
+            for stated in [facts(part.name)]
             for key, value in part.options
-            if key in known.external and value and not (key in known.own and known.own[key] == value)
+            if key in stated.external and value and not (key in stated.own and stated.own[key] == value)
         )
         return tuple(dict.fromkeys(named))
 
@@ -186,12 +185,12 @@ def preset(name: str, **changes: Option) -> Part:
     An option of a third-party part that has no default is left out, and must be given. Raises: BadSpec,
     UnknownName.
     """
-    found: Part = PRESETS[name] if name in PRESETS else Part(name, facts(name).defaults())
-    if not isinstance(found, Part):
+    default: Part = PRESETS[name] if name in PRESETS else Part(name, facts(name).defaults())
+    if not isinstance(default, Part):
         raise BadSpec(
-            f"part {name!r} is {shortened(found)} ({PRESETS.targets[name]}); a cseb.methods.spec.Part is needed"
+            f"part {name!r} is {shortened(default)} ({PRESETS.targets[name]}); a cseb.methods.spec.Part is needed"
         )
-    return found.updated(part(found.name, **changes))
+    return default.updated(part(default.name, **changes))
 
 
 def recipe(
@@ -215,69 +214,62 @@ def recipe(
 
 def _filled(own: Part, changes: Part) -> Part:
     """Return the part with these options in place of its own. Raises: BadSpec if one is unknown or has no value."""
-    order = [one.name for one in facts(own.name).options]
-    held = dict(own.options) | dict(changes.options)
-    for key in held:
-        if key not in order:
-            raise BadSpec(f"{own.name} has no option {key!r}; {did_you_mean(key, order)}")
-    for key in order:
-        if key not in held:
-            raise BadSpec(f"{own.name} needs a value for {key}; write {own.name}({key}=...)")
-    return Part(own.name, tuple((key, held[key]) for key in order))
+    values = dict(own.options) | dict(changes.options)
+    facts(own.name).check(values)
+    return Part(own.name, tuple((option.name, values[option.name]) for option in facts(own.name).options))
+
+
+def _in_slot(method: Method, slot: str) -> tuple[Part, ...]:
+    content = getattr(method, slot)
+    if slot in SEVERAL:
+        return tuple(content)
+    return () if content is None else (content,)
+
+
+def _put(method: Method, slot: str, parts: Sequence[Part]) -> Method:
+    changes: dict[str, Any] = {slot: tuple(parts) if slot in SEVERAL else next(iter(parts), None)}
+    return replace(method, **changes)
 
 
 def _apply(method: Method, edit: Edit) -> Method:
-    meant = _taken(method, edit.part.name) if edit.sign == "-" else preset(edit.part.name)
-    slot = slot_of(meant.name)
-    held: tuple[Part, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
-    found = [here for here in held if here is not None and here.name == meant.name]
+    target = _removed(method, edit.part.name) if edit.sign == "-" else preset(edit.part.name)
+    slot = slot_of(target.name)
+    parts = _in_slot(method, slot)
+    present = any(part.name == target.name for part in parts)
     if edit.sign == "-":
-        return _put(method, slot, _without(method, slot, held, meant.name))
-    if found:
-        new = Part(meant.name, edit.part.options)
-        held = tuple(here.updated(new) if here in found else here for here in held)
-    elif edit.sign == "~":
+        if slot not in (*SEVERAL, *OPTIONAL):
+            raise _not_removable(method, slot, target.name)
+        if not present:
+            raise UnknownName(f"part of {method.name}", target.name, [part.name for part in method.parts()])
+        return _put(method, slot, [part for part in parts if part.name != target.name])
+    if present:
+        changes = Part(target.name, edit.part.options)
+        return _put(method, slot, [part.updated(changes) if part.name == target.name else part for part in parts])
+    if edit.sign == "~":
         return method
-    else:
-        ready = _filled(meant, edit.part)
-        held = (*held, ready) if slot in SEVERAL else (ready,)
-    return _put(method, slot, held if slot in SEVERAL else held[0])
+    added = _filled(target, edit.part)
+    return _put(method, slot, [*parts, added] if slot in SEVERAL else [added])
 
 
 def _stated(method: Method) -> Method:
     """Return the method with every option of every part stated: their defaults belong to what is run."""
     for slot in SLOTS:
-        parts: tuple[Part | None, ...] = getattr(method, slot) if slot in SEVERAL else (getattr(method, slot),)
-        full = tuple(None if part is None else _filled(preset(part.name), part) for part in parts)
-        method = _put(method, slot, full if slot in SEVERAL else full[0])  # type: ignore[arg-type]
+        method = _put(method, slot, [_filled(preset(part.name), part) for part in _in_slot(method, slot)])
     return method
 
 
-def _taken(method: Method, name: str) -> Part:
+def _removed(method: Method, name: str) -> Part:
     """Return the part that `-name` removes. Raises: UnknownName, as the hyphen may belong to a method's name."""
     if is_part(name):
         return preset(name)
-    held = [part.name for part in method.parts()]
     whole = f"{method.name}-{name}"
-    meant = difflib.get_close_matches(whole, METHODS, n=3)
-    methods = [f"nor a method {whole!r}; did you mean {' or '.join(meant)}?"] if meant else []
-    raise UnknownName(f"part of {method.name}", name, held, (*methods, *left_out()))
+    similar = difflib.get_close_matches(whole, METHODS, n=3)
+    remarks = [f"nor a method {whole!r}; did you mean {' or '.join(similar)}?"] if similar else []
+    present = [part.name for part in method.parts()]
+    raise UnknownName(f"part of {method.name}", name, present, (*remarks, *left_out()))
 
 
-def _put(method: Method, slot: str, held: tuple[Part, ...] | Part | None) -> Method:
-    changes: dict[str, Any] = {slot: held}
-    return replace(method, **changes)
-
-
-def _without(method: Method, slot: str, held: tuple[Part, ...], name: str) -> tuple[Part, ...] | None:
-    if slot not in (*SEVERAL, *OPTIONAL):
-        others = [f"+{one}" for one in SLOTS[slot] if one != name][:4]
-        instead = (
-            f"put another in its place, such as {' or '.join(others)}" if others else f"change it with +{name}(...)"
-        )
-        raise BadSpec(f"{method.name} cannot do without its {slot}; {instead}")
-    left = tuple(here for here in held if here is not None and here.name != name)
-    if len(left) == len([here for here in held if here is not None]):
-        present = [here.name for here in method.parts()]
-        raise UnknownName(f"part of {method.name}", name, present)
-    return left if slot in SEVERAL else None
+def _not_removable(method: Method, slot: str, name: str) -> BadSpec:
+    others = [f"+{other}" for other in SLOTS[slot] if other != name][:4]
+    cure = f"put another in its place, such as {' or '.join(others)}" if others else f"change it with +{name}(...)"
+    return BadSpec(f"{method.name} cannot do without its {slot}; {cure}")

@@ -37,7 +37,7 @@ def sources(parts: Iterable[str], tasks: Iterable[str] = ()) -> tuple[ThirdParty
         BadSpec: a third-party part cannot be used.
     """
     stated = [facts(name) for name in dict.fromkeys(parts)]
-    found = [
+    third_party = [
         ThirdPartySource(part.name, part.package, part.release, code_hash(part.module))
         for part in stated
         if part.third_party
@@ -46,8 +46,8 @@ def sources(parts: Iterable[str], tasks: Iterable[str] = ()) -> tuple[ThirdParty
         package, release = package_of(TASKS.kind, name)
         if package:
             module = TASKS.targets[name].partition(":")[0]
-            found.append(ThirdPartySource(f"task {name}", package, release, code_hash(module)))
-    return tuple(found)
+            third_party.append(ThirdPartySource(f"task {name}", package, release, code_hash(module)))
+    return tuple(third_party)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Which sentences of a subset stand in which batch, tokenised once and padded alike."""
+"""Draw the sentences of each batch; tokenise them once and pad all views of a batch to one width."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ GROUP = 50  # batches sorted by length together when padding is "grouped"
 Lengths = npt.NDArray[np.int64]
 
 
-def texts_a_line(maker: View) -> int:
-    """How many texts this view maker finds in a line of the corpus: several if it reads columns, else the line."""
+def texts_per_line(maker: View) -> int:
+    """Return the number of texts that this view maker reads from a line of the corpus: several if it has columns."""
     return maker.views if getattr(maker, "columns", ()) else 1
 
 
 def texts_of(maker: View, lines: Sequence[str]) -> Sequence[Text]:
-    """What steps behind the encoder are fitted on: the lines, or their texts where they have columns, anchors first."""
-    return lines if texts_a_line(maker) == 1 else [text for column in maker(lines) for text in column]
+    """Return what post-processors are fitted on: the lines, or their texts if they have columns, anchors first."""
+    return lines if texts_per_line(maker) == 1 else [text for column in maker(lines) for text in column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Batch:
 
 
 class Feed:
-    """The batches of one training run, in order. Of the rendered texts only those that some batch holds are tokenised.
+    """The batches of one training run, in order. Only rendered texts that occur in a batch are tokenised.
 
-    sentences: how many there are to draw from. texts, tokens: of every view, in rows as batches number them.
+    sentences: their number. texts, tokens: of every view, in rows as batches number them.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class Feed:
         templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
         drawn = np.unique(np.concatenate([*rows, *partners]))
         self.rows, self.partners = ([np.searchsorted(drawn, each) for each in some] for some in (rows, partners))
-        held = {id(text): [text[i] for i in drawn] for text in texts}
-        asked = [(id(text), template) for text, template in zip(texts, templates, strict=True)]
-        cut = {one: encoder.tokenise(held[one[0]], self.longest, one[1]) for one in dict.fromkeys(asked)}
-        self.texts, self.tokens = [held[id(text)] for text in texts], [cut[one] for one in asked]
+        used = {id(text): [text[i] for i in drawn] for text in texts}
+        views = [(id(text), template) for text, template in zip(texts, templates, strict=True)]
+        cut = {view: encoder.tokenise(used[view[0]], self.longest, view[1]) for view in dict.fromkeys(views)}
+        self.texts, self.tokens = [used[id(text)] for text in texts], [cut[view] for view in views]
         scores: Sequence[float] | None = getattr(maker, "scores", None)
         self.scores = None if scores is None else torch.tensor([scores[i] for i in drawn])
         self.fixed = self.longest + encoder.prompt_tokens() if recipe.padding == "fixed" else 0
@@ -89,7 +89,7 @@ class Feed:
             yield Batch(fields, rows, sids.to(self.device), same, scores)
 
     def _fresh(self, rows: Rows) -> Tokens | None:
-        """Tokens of the last view, or of the edits in its place, where they are drawn anew at every step."""
+        """Return tokens of the last view, or of the edits in its place, if they are drawn anew at every step."""
         if not isinstance(self.maker, Redrawn):
             return None
         chosen = [
@@ -98,7 +98,7 @@ class Feed:
         return self.maker.redraw(self.encoder, chosen, self.longest, self.rng)
 
     def _padded(self, rows: Rows, partners: Rows, fresh: Tokens | None) -> tuple[Tensor, ...]:
-        """All views of a batch stacked, padded alike."""
+        """Return all views of a batch stacked, padded to one width."""
         partners = rows if np.array_equal(partners, rows) else partners  # the same block twice is padded once
         last = (self.tokens[-1], partners) if fresh is None else (fresh, np.arange(len(fresh)))
         blocks = [*((view, rows) for view in self.tokens[:-1]), last]
@@ -110,7 +110,7 @@ class Feed:
 
 
 def batches(sentences: int, recipe: Recipe, rng: np.random.Generator, lengths: Lengths | None = None) -> Iterator[Rows]:
-    """Row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch.
+    """Yield row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch.
 
     A subset smaller than one batch is a batch of its own, also where incomplete batches are dropped. lengths: (N,)
     tokens of the sentences, needed when padding is "grouped".
@@ -130,7 +130,7 @@ def batches(sentences: int, recipe: Recipe, rng: np.random.Generator, lengths: L
 
 
 def _grouped(order: Rows, lengths: Lengths, batch_size: int) -> Rows:
-    """Within every run of GROUP batches, like lengths side by side: less padding, batches still differ by epoch."""
+    """Return the order with similar lengths side by side within every GROUP batches; batches still differ by epoch."""
     size = GROUP * batch_size
     runs = [order[start : start + size] for start in range(0, len(order), size)]
     return np.concatenate([run[np.argsort(lengths[run], kind="stable")] for run in runs])

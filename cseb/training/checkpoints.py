@@ -26,19 +26,19 @@ class Trained:
 
 
 def snapshot(encoder: Encoder) -> State:
-    """What `embed` depends on, copied; the MLM head and other weights used only in training are left out."""
-    kept = {"backbone", "pooler", "head", "post"}
-    return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.split(".")[0] in kept}
+    """Return a copy of what embeddings depend on, without the MLM head and other weights for training alone."""
+    modules = ("backbone.", "pooler.", "head.", "post.")
+    return {name: value.detach().clone() for name, value in encoder.state_dict().items() if name.startswith(modules)}
 
 
 def changed(trained: Trained, change: Callable[[State], State]) -> Trained:
-    """Both checkpoints as `change` makes them; where they are one, they stay one."""
+    """Return both checkpoints, changed; if they share their memory, they still do."""
     last = change(trained.last)
     return replace(trained, best=last if trained.best is trained.last else change(trained.best), last=last)
 
 
 def finished(built: Built, start: State, trained: Trained, texts: Sequence[Text]) -> Trained:
-    """Both checkpoints as those of an ordinary encoder, and then as the method's mixer makes them."""
+    """Return both checkpoints with tuned weights merged into the encoder's, then mixed by the method's mixer."""
     mixer, tuning = built.mixer, built.tuning
     if tuning is not None:
         for encoder in filter(None, (built.encoder, built.second)):
@@ -47,12 +47,12 @@ def finished(built: Built, start: State, trained: Trained, texts: Sequence[Text]
     if mixer is None:
         return trained
 
-    def one(state: State) -> State:
+    def mixed(state: State) -> State:
         restore(built.encoder, mixer(start, state))
         built.encoder.fit(texts)
         return snapshot(built.encoder)
 
-    return changed(trained, one)
+    return changed(trained, mixed)
 
 
 def restore(encoder: Encoder, state: State) -> None:

@@ -1,4 +1,4 @@
-"""Refuse parts of a method that do not go together, before anything is trained. No number depends on this file."""
+"""Refuse parts of a method that do not fit each other, before training. No number depends on this file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import torch
 from cseb.encoder.interface import ATTENTIONS, FROZEN
 from cseb.errors import BadSpec
 from cseb.methods.part_facts import facts
-from cseb.methods.spec import Part
-from cseb.parts import EVERYTHING, NeedsSetup, Outside, Paired, Pooled, Redrawn
-from cseb.training.batches import texts_a_line
+from cseb.methods.spec import Method, Part
+from cseb.parts import EVERYTHING, NeedsSetup, Outside, Paired, Pooled, Reads, Redrawn
+from cseb.training.batches import texts_per_line
 from cseb.training.construct import Parts, groups
-from cseb.training.unread_parts import unread, untrained
+
+# Slots of what takes part in training alone.
+TRAINING = ("compose", "regulariser", "memory", "stages", "network", "tuning", "wrapper", "mixer")
+VECTORS = frozenset({"z", "h", "layers", "attentions"})
 
 
 def check_parts(parts: Parts, first_stage: bool = False) -> None:
@@ -82,7 +85,7 @@ def check_size(parts: Parts, sentences: int) -> None:
     if parts.memory is not None:
         parts.memory.fits(sentences)
     if parts.post is not None:
-        parts.post.fits(sentences * texts_a_line(parts.views))
+        parts.post.fits(sentences * texts_per_line(parts.views))
 
 
 def _check_recipe(parts: Parts) -> None:
@@ -167,14 +170,14 @@ def _check_stages(parts: Parts) -> None:
 
 def _check_read(parts: Parts) -> None:
     """Raise BadSpec if the method has a part whose output no term reads."""
-    method, tuning, views, stages = parts.method, parts.tuning, parts.views, parts.stages
+    method, tuning, stages = parts.method, parts.tuning, parts.stages
     if isinstance(tuning, Pooled):
         tuning.pools(parts.pooler)
     works = bool(getattr(tuning, "works_untrained", False))
     if works and (follower := _follower(parts)) is not None:
         raise BadSpec(f"{follower.name} reads a copy of the encoder that lacks {_name(method.tuning)}; take one out")
     if not method.terms:
-        untrained(method, parts.head.keep, works)
+        _check_untrained(method, parts.head.keep, works)
         return
     if not parts.recipe.steps:
         return
@@ -190,14 +193,46 @@ def _check_read(parts: Parts) -> None:
             f"{readers[0]} needs frozen vectors of hard negatives, and {_name(method.stages)} has none; take "
             '+outside_teacher(encoder="FOLDER")'
         )
-    unread(
-        method,
-        [weighted.term for weighted in parts.terms],
-        len(groups(views)) or views.views,
-        getattr(views, "edits", 0),
-        None if parts.network is None else parts.network.peer,
-        0 if stages is None else len(stages.methods(method)) or 1,
-    )
+    _check_unread(parts)
+
+
+def _check_untrained(method: Method, head_kept: bool, works: bool = False) -> None:
+    """Raise BadSpec if a method without terms has a part for training alone. works: its tuning needs no training."""
+    for slot in TRAINING:
+        if (part := getattr(method, slot)) is not None and not (works and slot == "tuning"):
+            raise BadSpec(f"{part.name}: {method.name} trains nothing, so it has no effect; take it out, or add a term")
+    if method.head.name != "none" and not head_kept:
+        raise BadSpec(f"{method.head.name}: {method.name} is neither trained nor tested with a head; take +none")
+
+
+def _check_unread(parts: Parts) -> None:
+    """Raise BadSpec if no term reads the output of a part: it would cost time without an effect."""
+    method, terms, stages = parts.method, [weighted.term for weighted in parts.terms], parts.stages
+    views, edits = len(groups(parts.views)) or parts.views.views, getattr(parts.views, "edits", 0)
+    peer = parts.network is not None and parts.network.peer
+    reads: list[Reads] = [getattr(term, "reads", EVERYTHING) for term in terms]
+    made = frozenset[str]().union(*(each.made for each in reads))
+    none = f"no term reads {{}} (terms: {', '.join(part.name for part in method.terms)})"
+    if method.memory is not None and "queue" not in made:
+        raise BadSpec(
+            f"{method.memory.name}: {none.format('its vectors')}; take it out, or add a term that does, such as infonce"
+        )
+    if method.head.name != "none" and not made & {"z", "head"}:
+        raise BadSpec(f"{method.head.name}: {none.format('what it gives')}; take +none")
+    if views > (read := max(each.views for each in reads)):
+        unseen, fewer = f"more than {read} of its {views} views", ", such as +identity" if read == 1 else ""
+        raise BadSpec(f"{method.views.name}: {none.format(unseen)}; take fewer{fewer}")
+    if edits > (read := max(each.edits for each in reads)):
+        unseen = f"more than {read} of its {edits} edited views"
+        raise BadSpec(f"{method.views.name}: {none.format(unseen)}; take other views, or add a term that does")
+    encoded = max((each.views for each in reads if each.made & VECTORS), default=0)
+    if method.network is not None and not peer and min(views, encoded) < 2:
+        raise BadSpec(f"{method.network.name}: {none.format('a second view, which it encodes')}; take it out")
+    if method.network is not None and peer and "peer" not in made:
+        raise BadSpec(f"{method.network.name}: {none.format('two networks')}; take it out, or add +kl_peers")
+    models = 0 if stages is None else len(stages.methods(method)) or 1
+    if method.stages is not None and models > (read := max(each.models for each in reads)):
+        raise BadSpec(f"{method.stages.name}: {none.format(f'more than {read} of its {models} models')}; train fewer")
 
 
 def _follower(parts: Parts) -> Part | None:

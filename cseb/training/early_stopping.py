@@ -18,7 +18,7 @@ from cseb.training.objective import Objective
 
 
 def held_out(sentences: Sequence[str], until: EarlyStopping | None) -> tuple[Sequence[str], Sequence[str]]:
-    """Held-out sentences for early stopping, at most a tenth of all, and the others."""
+    """Return the held-out sentences for early stopping, at most a tenth of all, and the others."""
     count = 0 if until is None else min(until.held_out, len(sentences) // 10)
     return sentences[:count], sentences[count:]
 
@@ -27,18 +27,18 @@ class EarlyStopper:
     """Early stopping on the loss of held-out sentences, or of the batches where there are none."""
 
     def __init__(
-        self, built: Built, objective: Objective, held: Sequence[str], seed: Seed, device: torch.device
+        self, built: Built, objective: Objective, validation: Sequence[str], seed: Seed, device: torch.device
     ) -> None:
         assert built.until is not None
         self.until, self.objective, self.seed, self.device = built.until, objective, seed, device
         self.lowest, self.waited = math.inf, 0
         self.batches: list[Batch] = []
-        if held:
-            recipe = replace(built.recipe, steps=-(-len(held) // built.recipe.batch_size), last_batch="keep")
-            self.batches = list(Feed(built.views, built.encoder, recipe, held, seed, device))
+        if validation:
+            recipe = replace(built.recipe, steps=-(-len(validation) // built.recipe.batch_size), last_batch="keep")
+            self.batches = list(Feed(built.views, built.encoder, recipe, validation, seed, device))
 
     def stops_at(self, step: int, loss: Tensor) -> bool:
-        """Whether training shall end after this step."""
+        """Return whether training ends after this step."""
         if step % self.until.every:
             return False
         now = float(self.objective.distributed.mean(self._held_loss() if self.batches else loss))
@@ -47,9 +47,9 @@ class EarlyStopper:
 
     @torch.no_grad()
     def _held_loss(self) -> Tensor:
-        """Mean over the held-out sentences.
+        """Return the mean over the held-out sentences.
 
-        Dropout stays on, which may be all that tells two views apart; its masks are the same at every check.
+        Dropout stays on, since two views may differ by it alone; its masks are the same at every check.
         """
         total, count = torch.zeros((), device=self.device), 0
         with RandomStreams(self.seed, self.device):

@@ -1,4 +1,4 @@
-"""The only training loop: a batch, its loss, backward, memory, evaluation on the dev set at intervals."""
+"""The training loop: a batch, its loss, one update, the memory, evaluation on the dev set at intervals."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs
 from torch import Tensor
+from torch.optim.lr_scheduler import LambdaLR
 
 from cseb.data.tokens import Tokens
 from cseb.encoder.distributed import LONGEST_WAIT, DistributedContext, distributed_context
@@ -26,9 +27,9 @@ from cseb.training.build import Built
 from cseb.training.checkpoints import State, Trained, finished, restore, snapshot
 from cseb.training.early_stopping import EarlyStopper, held_out
 from cseb.training.objective import Objective
-from cseb.training.updates import Updates
+from cseb.training.optimisers import optimizer_of, rate
 
-LOOK = 10  # steps between two reads of the loss; each read waits for the device
+READ_EVERY = 10  # steps between two reads of the loss; each read waits for the device
 
 
 class Diverged(Exception):
@@ -49,11 +50,20 @@ def train(
 ) -> Trained:
     """Train the encoder of `built` in place on these sentences.
 
-    select: dev points of the encoder as it stands, or None where nothing may be chosen. Randomness comes from the
-    seed's named streams alone. Raises: Diverged, DeviceMissing.
+    Args:
+        built: the method on its encoder.
+        sentences: to train on.
+        seed: of the named random streams; all randomness comes from them.
+        device: "cpu" or "cuda".
+        select: returns the dev score of an encoder; None if no checkpoint is selected.
+        watch: gets the progress.
+
+    Raises:
+        Diverged: the loss is not finite.
+        DeviceMissing: PyTorch finds no such device.
     """
     recipe, encoder = built.recipe, built.encoder
-    held, sentences = held_out(sentences, built.until)
+    validation, sentences = held_out(sentences, built.until)
     texts = texts_of(built.views, sentences)
     accelerator = _accelerator(device, recipe.precision)
     for each in filter(None, (encoder, built.second, built.peer)):
@@ -64,7 +74,7 @@ def train(
         state = snapshot(encoder)
         return Trained(state, state, 0, ())
     start = snapshot(encoder) if built.mixer is not None else {}
-    here = distributed_context()
+    distributed = distributed_context()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
     stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device, select)
     if built.outside is not None:
@@ -73,15 +83,15 @@ def train(
     for weighted in built.terms:
         if isinstance(weighted.term, NeedsPrecomputedTargets) and stages:
             weighted.term.precompute_targets(stages)
-    objective = Objective(built, here).to(accelerator.device).train()
+    objective = Objective(built, distributed).to(accelerator.device).train()
     if built.memory is not None:
         built.memory.start(encoder, feed.sentences)
     updates = Updates(accelerator, objective, recipe)
     generators = TermGenerators(seed, accelerator.device)
-    patience = None if built.until is None else EarlyStopper(built, objective, held, seed, accelerator.device)
-    with RandomStreams(seed, accelerator.device, here.rank):
+    patience = None if built.until is None else EarlyStopper(built, objective, validation, seed, accelerator.device)
+    with RandomStreams(seed, accelerator.device, distributed.rank):
         encoders = [encoder] if built.second is None else [encoder, built.second]
-        watcher = _Watcher(recipe, select, encoders, watch, here, texts)
+        monitor = _Monitor(recipe, select, encoders, watch, distributed, texts)
         for step, batch in enumerate(feed, 1):
             with random_stream("memory"):
                 queue = built.memory.negatives(batch.sids) if built.memory is not None else None
@@ -91,12 +101,12 @@ def train(
             if built.memory is not None:
                 ids, mask, _, anchor = (field[: len(batch.rows)] for field in batch.fields)
                 with random_stream("memory"), accelerator.autocast():
-                    built.memory.remember(encoder, ids, mask, anchor, batch.sids, here)
+                    built.memory.remember(encoder, ids, mask, anchor, batch.sids, distributed)
             last = step == recipe.steps or (patience is not None and patience.stops_at(step, loss.detach()))
-            watcher.after(step, loss.detach(), last)
+            monitor.after(step, loss.detach(), last)
             if last:
                 break
-    trained = watcher.trained((*getattr(built.views, "notes", ()), *notes, *updates.notes(watcher.step)))
+    trained = monitor.trained((*getattr(built.views, "notes", ()), *notes, *updates.notes(monitor.step)))
     return finished(built, start, trained, texts)
 
 
@@ -130,7 +140,7 @@ def _first_stages(
 ) -> tuple[list[list[Tensor]], list[str]]:
     """Train the frozen teachers of the first stage; return their vectors (N, D) of each view, and how training ended.
 
-    The dev set chooses their checkpoints too, unless they stop by a rule of their own. Every process asks it, so that
+    The dev set selects their checkpoints too, unless they stop by a rule of their own. Every process evaluates, so that
     all have the same vectors.
     """
     stages, notes = [], []
@@ -142,16 +152,50 @@ def _first_stages(
         except Diverged as error:
             raise Diverged(error.step, f"{name}: {error.reason}") from None
         restore(first.encoder, trained.best)
-        found = {id(view): torch.from_numpy(first.encoder.vectors(view, built.frozen_head)) for view in tokens}
-        stages.append([found[id(view)] for view in tokens])
+        vectors = {id(view): torch.from_numpy(first.encoder.vectors(view, built.frozen_head)) for view in tokens}
+        stages.append([vectors[id(view)] for view in tokens])
         notes.append(f"{name}: final loss {trained.curve[-1][1]:.4g}, checkpoint of step {trained.best_step}")
     return stages, notes
 
 
-class _Watcher:
-    """Reads losses, asks for dev points, keeps the best checkpoint.
+class Updates:
+    """The objective prepared by Accelerate, with its optimiser and schedule.
 
-    encoders: those that could be the result; the dev set chooses among them too, without one it is the last of them.
+    Attributes:
+        model: the objective as Accelerate wraps it for devices and processes.
+        skipped: updates left out because an fp16 gradient overflowed.
+    """
+
+    def __init__(self, accelerator: Accelerator, objective: Objective, recipe: Recipe) -> None:
+        self.accelerator, self.objective, self.recipe = accelerator, objective, recipe
+        optimizer = optimizer_of(objective, recipe)
+        self.schedule = LambdaLR(optimizer, lambda step: rate(recipe, step))
+        self.model, self.optimizer = accelerator.prepare(objective, optimizer)
+        self.skipped = 0
+
+    def step(self, loss: Tensor) -> None:
+        """Update every weight once from the gradient of `loss` (scalar)."""
+        self.accelerator.backward(loss)
+        if self.recipe.clip:
+            self.accelerator.clip_grad_norm_(self.objective.parameters(), self.recipe.clip)
+        self.optimizer.step()
+        if self.accelerator.optimizer_step_was_skipped:  # the schedule counts updates, as Accelerate's own does
+            self.skipped += 1
+        else:
+            self.schedule.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def notes(self, step: int) -> list[str]:
+        """Return what the record must say of the first `step` updates."""
+        if not self.skipped:
+            return []
+        return [f"{self.skipped} of {step} updates were skipped because fp16 gradients overflowed"]
+
+
+class _Monitor:
+    """Read losses, evaluate on the dev set, store the best checkpoint.
+
+    encoders: the candidates for the result; the dev set selects among them too, without one it is the last of them.
     """
 
     def __init__(
@@ -160,10 +204,11 @@ class _Watcher:
         select: Callable[[Encoder], float | None] | None,
         encoders: Sequence[Encoder],
         watch: Callable[[Progress], None],
-        here: DistributedContext,
+        distributed: DistributedContext,
         texts: Sequence[Text],
     ) -> None:
-        self.recipe, self.select, self.encoders, self.watch, self.distributed = recipe, select, encoders, watch, here
+        self.recipe, self.select, self.encoders, self.watch = recipe, select, encoders, watch
+        self.distributed = distributed
         self.texts = texts
         self.pending: list[Tensor] = []
         self.interval: list[float] = []
@@ -176,7 +221,7 @@ class _Watcher:
         self.pending.append(loss)
         self.step = step
         evaluate = last or step % self.recipe.eval_every == 0
-        if not evaluate and step % LOOK:
+        if not evaluate and step % READ_EVERY:
             return
         read = self.distributed.mean(torch.stack(self.pending).float()).tolist()
         for offset, value in enumerate(read):
@@ -190,9 +235,9 @@ class _Watcher:
     def _evaluate(self, step: int) -> float | None:
         for encoder in self.encoders:
             encoder.fit(self.texts)
-        points = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
-        scored = [(dev, encoder) for dev, encoder in zip(points, self.encoders, strict=True) if dev is not None]
-        dev, encoder = max(scored, key=lambda one: one[0], default=(None, self.encoders[-1]))
+        scores = [None if self.select is None else self.select(encoder) for encoder in self.encoders]
+        scored = [(dev, encoder) for dev, encoder in zip(scores, self.encoders, strict=True) if dev is not None]
+        dev, encoder = max(scored, key=lambda pair: pair[0], default=(None, self.encoders[-1]))
         self.curve.append((step, sum(self.interval) / len(self.interval), dev))
         self.interval = []
         if dev is not None and (self.best is None or dev > self.best[0]):
@@ -200,7 +245,7 @@ class _Watcher:
         return dev
 
     def trained(self, notes: tuple[str, ...]) -> Trained:
-        """Both checkpoints."""
+        """Return both checkpoints."""
         last = snapshot(self.encoders[-1])
         _, step, best = self.best or (0.0, self.step, last)
         shared = step == self.step and len(self.encoders) == 1  # one copy in memory is enough

@@ -35,16 +35,16 @@ class Objective(nn.Module):
         self.edits: int = getattr(built.views, "edits", 0)
         self.renderings: Sequence[Rendering] = getattr(built.views, "renderings", ())
         self.terms = nn.ModuleList([weighted.term for weighted in built.terms if isinstance(weighted.term, nn.Module)])
-        self.weighted = list(zip(distinct(one.name for one in built.terms), built.terms, strict=True))
-        hiding = ((name, one.term) for name, one in self.weighted if isinstance(one.term, Hiding))
+        self.weighted = list(zip(distinct(weighted.name for weighted in built.terms), built.terms, strict=True))
+        hiding = ((name, weighted.term) for name, weighted in self.weighted if isinstance(weighted.term, Hiding))
         self.hiding = next(((name, term) for name, term in hiding if term.corrupt_contrast), None)
         self.mapped, self.spared = _maps([weighted.term for weighted in built.terms])
-        self.looked_at: set[str] = set()  # terms whose value has been looked at: they return the same kind every time
+        self.checked: set[str] = set()  # terms whose value was checked: they return the same kind every time
 
     def forward(
         self, batch: Batch, queue: Queued | None, generators: TermGenerators, frozen: Sequence[Sequence[Tensor]] = ()
     ) -> Tensor:
-        """The weighted sum of all terms over the views of a batch. queue, frozen: see parts.Step."""
+        """Return the weighted sum of all terms over the views of a batch. queue, frozen: see parts.Step."""
         batch_fields, targets = batch.fields, None
         if self.hiding is not None:
             ids, *others = batch.fields
@@ -52,7 +52,7 @@ class Objective(nn.Module):
             ids, targets = term.hide(ids, batch.fields[2], generators.of(name))
             batch_fields = (ids, *others)
             targets = targets[: (batch.views - self.edits) * len(batch.rows)]
-        language, unset = self.encoder.language, Generator()  # every term is given its own
+        language, unset = self.encoder.language, Generator()  # every term gets its own
         inputs = LossInputs((), unset, queue, language, frozen, same=batch.same, targets=targets, sids=batch.sids)
         inputs = replace(inputs, scores=batch.scores)
         step = self._step(self.encoder, batch_fields, batch.views, inputs)
@@ -61,24 +61,26 @@ class Objective(nn.Module):
             with random_stream("peer"):
                 peer = self._step(self.peer, batch_fields, batch.views, inputs)
             step = replace(step, peer=peer)
-        costs = [self._cost(name, one, replace(step, rng=generators.of(name))) for name, one in self.weighted]
+        costs = [self._cost(name, term, replace(step, rng=generators.of(name))) for name, term in self.weighted]
         if peer is not None:
-            own = [(name, one) for name, one in self.weighted if getattr(one.term, "networks", 1) == 1]
+            own = [(name, each) for name, each in self.weighted if getattr(each.term, "networks", 1) == 1]
             with random_stream("peer"):
-                costs += [self._cost(name, one, replace(peer, rng=generators.of(f"{name}/peer"))) for name, one in own]
+                costs += [
+                    self._cost(name, each, replace(peer, rng=generators.of(f"{name}/peer"))) for name, each in own
+                ]
         return torch.stack(costs).sum()
 
     def _cost(self, name: str, weighted: Weighted, step: LossInputs) -> Tensor:
-        """A term's summand of the loss; what it draws of torch's own generators is its own too. Raises: BadSpec."""
+        """Return a term's summand of the loss; torch's own generators follow its stream. Raises: BadSpec."""
         with random_stream(f"terms/{name}"):
             value = weighted.term(step) if self.wrapper is None else self.wrapper(weighted.term, step)
-        if name not in self.looked_at:
-            self.looked_at.add(name)
+        if name not in self.checked:
+            self.checked.add(name)
             check_scalar(weighted.name, value)
         return weighted.weight * value
 
     def _step(self, encoder: Encoder, batch: tuple[Tensor, ...], views: int, inputs: LossInputs) -> LossInputs:
-        """`inputs` with what this encoder makes of the batch."""
+        """Return `inputs` with the batch as this encoder encodes it."""
         encoded = self._encoded(encoder, batch, views)
         if self.compose is not None:
             with random_stream("compose"):
@@ -99,43 +101,43 @@ class Objective(nn.Module):
         blocks = zip(*(field.chunk(views) for field in batch), strict=True)
         encoders = [encoder if self.second is None or not number else self.second for number in range(views)]
         renderings = self.renderings or [Encoder.__call__] * views
-        found = []
+        encoded = []
         for rendering, each, block in zip(renderings, encoders, blocks, strict=True):
             with nullcontext() if each is encoder else random_stream("second"):
-                found.append(self._whole(each, partial(rendering, each), block, 1))
-        return found
+                encoded.append(self._whole(each, partial(rendering, each), block, 1))
+        return encoded
 
     def _whole(
         self, encoder: Encoder, read: Callable[..., EncodedView], batch: tuple[Tensor, ...], views: int
     ) -> EncodedView:
-        """The batch as `read` encodes it, distributed over processes; heads see all rows, which some need."""
+        """Return the batch as `read` encodes it, distributed over processes; heads see all rows, which some need."""
         if self.distributed.count == 1:
             return read(*batch)
-        found = read(*(self.distributed.own(field, views) for field in batch))
+        part = read(*(self.distributed.own(field, views) for field in batch))
         ids, mask, content, _ = batch
         rows = len(ids) // views
-        h = self.distributed.gather(found.h, rows, views)
+        h = self.distributed.gather(part.h, rows, views)
         layers, attentions = (
-            [self.distributed.gather(layer, rows, views) for layer in some] for some in (found.layers, found.attentions)
+            [self.distributed.gather(layer, rows, views) for layer in some] for some in (part.layers, part.attentions)
         )
         return EncodedView(h, encoder.project(h), ids, mask, content, layers, attentions)
 
 
 def _maps(terms: Sequence[Term]) -> tuple[int, frozenset[str]]:
-    """How many of the first views have their attention maps read, and what is computed for those maps alone.
+    """Return how many of the first views have their attention maps read, and what is computed for those maps alone.
 
-    All, where a term reads maps of edits, which come last, or does not say what it reads; or where no term reads any:
-    then there is nothing to spare.
+    All views if a term reads maps of edits, which come last, or does not declare what it reads, and if no term reads
+    maps at all: then nothing can be left out.
     """
     mapping = [term for term in terms if ATTENTIONS in term.needs]
-    looked: list[Reads] = [getattr(term, "reads", EVERYTHING) for term in mapping]
+    reads: list[Reads] = [getattr(term, "reads", EVERYTHING) for term in mapping]
     others = frozenset[str]().union(*(term.needs for term in terms if ATTENTIONS not in term.needs))
-    mapped = max((ALL if one.edits else one.views for one in looked), default=ALL)
+    mapped = max((ALL if each.edits else each.views for each in reads), default=ALL)
     return mapped, frozenset({ATTENTIONS, PADDING}) - others
 
 
 def _split(view: EncodedView, views: int) -> list[EncodedView]:
-    """One encoded block of V B rows as V views of B rows."""
+    """Return one encoded block of V B rows as V views of B rows."""
     pieces: list[Sequence[Any]] = []
     for field in fields(EncodedView):
         value = getattr(view, field.name)

@@ -1,4 +1,4 @@
-"""AdamW as in the papers' version of transformers, computed by torch's fused kernel."""
+"""Optimisers and learning-rate schedules of recipes, AdamW as in the papers' version of transformers among them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.optim import AdamW
+from torch.optim import AdamW, Optimizer, RMSprop
+
+from cseb.methods.recipe import Recipe
+from cseb.training.objective import Objective
 
 BETAS = (0.9, 0.999)
 DONE = "updates"  # of a weight, in its state
@@ -32,14 +35,16 @@ RELEASED: Mapping[str, Released] = {
 
 
 def settings(form: Released, rate: float, decay: float, update: int) -> tuple[float, float, float]:
-    """What torch's AdamW has to be told so that update number `update` (from 1) of a weight is the released one.
+    """Return the settings with which torch's AdamW makes update number `update` (from 1) of a weight as released.
 
     Released: w <- (1 - rate decay) (w - s m / (sqrt(v) + eps)), m and v without correction, s = rate sqrt(1 - b2^t) /
     (1 - b1^t), or the rate itself where nothing is corrected. Torch: w <- (1 - rate decay) w - rate / (1 - b1^t) m /
-    (sqrt(v / (1 - b2^t)) + eps). Returns its rate, eps and decay. Source: transformers 4.2.1, optimization.py.
+    (sqrt(v / (1 - b2^t)) + eps).
+
+    Returns: torch's rate, eps and decay. Source: transformers 4.2.1, optimization.py.
     """
     first, second = (1 - beta**update for beta in BETAS)
-    ratio = 1 - rate * decay  # released: the decay comes after the step, and takes its share of that too
+    ratio = 1 - rate * decay  # released: the decay comes after the step, and reduces that too
     if not form.correct_bias:
         ratio *= first / second**0.5
     return rate * ratio, form.eps / second**0.5, decay / ratio
@@ -60,10 +65,10 @@ class ReleasedAdamW(AdamW):
         self._step_supports_amp_scaling = False
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update of every weight that has a gradient."""
-        found = None if closure is None else torch.enable_grad()(closure)()
+        """Update every weight that has a gradient once."""
+        loss = None if closure is None else torch.enable_grad()(closure)()
         groups = self.param_groups
-        self.param_groups = [split for group in groups for split in self._settled(group)]
+        self.param_groups = [split for group in groups for split in self._torch_groups(group)]
         try:
             super().step()
             for group in self.param_groups:
@@ -71,10 +76,10 @@ class ReleasedAdamW(AdamW):
                     self.state[weight][DONE] = group[DONE]
         finally:
             self.param_groups = groups
-        return found
+        return loss
 
-    def _settled(self, group: dict[str, Any]) -> list[dict[str, Any]]:
-        """The group with what torch has to be told, in as many as its weights differ in how often they were updated."""
+    def _torch_groups(self, group: dict[str, Any]) -> list[dict[str, Any]]:
+        """Return the group with torch's settings, split by how often its weights were updated."""
         counted: dict[int, list[Any]] = {}
         for weight in group["params"]:
             if weight.grad is not None:
@@ -85,3 +90,34 @@ class ReleasedAdamW(AdamW):
             rate, eps, decay = settings(self.form, group["lr"], group["weight_decay"], update)
             split.append({**group, "params": weights, "lr": rate, "eps": eps, "weight_decay": decay, DONE: update})
         return split
+
+
+def optimizer_of(objective: Objective, recipe: Recipe) -> Optimizer:
+    """Return the optimiser of all trained weights; a head with a `rate` of its own has that times the recipe's."""
+    rate, decay = recipe.learning_rate, recipe.weight_decay
+    groups: list[dict[str, Any]] = [{"params": list(objective.parameters())}]
+    head: Any = objective.encoder.head
+    if (faster := getattr(head, "rate", 1.0)) != 1:
+        own = list(head.parameters())
+        rest = [weight for weight in objective.parameters() if all(weight is not parameter for parameter in own)]
+        groups = [{"params": rest}, {"params": own, "lr": rate * faster}]
+    if recipe.optimizer.endswith("matrix_decay"):
+        matrices = [{**group, "params": [weight for weight in group["params"] if weight.ndim > 1]} for group in groups]
+        vectors = [{**group, "params": [weight for weight in group["params"] if weight.ndim < 2]} for group in groups]
+        groups = [*matrices, *({**group, "weight_decay": 0.0} for group in vectors)]
+    if recipe.optimizer == "rmsprop":
+        return RMSprop(groups, lr=rate, alpha=0.9, eps=1e-7, weight_decay=decay)
+    if recipe.optimizer in RELEASED:
+        return ReleasedAdamW(groups, rate, decay, RELEASED[recipe.optimizer])
+    return AdamW(groups, lr=rate, weight_decay=decay, fused=True)
+
+
+def rate(recipe: Recipe, step: int) -> float:
+    """Return the factor of the learning rate for update `step` (from 0): the warm-up, then the schedule."""
+    if step < recipe.warmup:
+        return step / recipe.warmup
+    if recipe.schedule == "constant":
+        return 1.0
+    if recipe.schedule == "piecewise":
+        return [factor for start, factor in recipe.pieces if start <= step][-1]
+    return max(0.0, (recipe.steps - step) / max(1, recipe.steps - recipe.warmup))

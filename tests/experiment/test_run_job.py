@@ -117,7 +117,7 @@ def test_no_job_leaves_a_trace_on_torch(jobs: Callable[..., list[Job]], tmp_path
     before = torch.random.get_rng_state()
     run_job(jobs(f"simcse{SMALL}")[0], store, lambda look: None)
     assert torch.equal(before, torch.random.get_rng_state())
-    assert training.LOOK > 1
+    assert training.READ_EVERY > 1
 
 
 def test_every_kind_of_task_is_scored_and_its_figures_follow_from_its_items(

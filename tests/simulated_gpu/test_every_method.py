@@ -18,8 +18,7 @@ from cseb.parts.momentum_queue import Queue
 from cseb.registry import METHODS
 from cseb.training.build import build
 from cseb.training.checkpoints import Trained
-from cseb.training.loop import train
-from cseb.training.updates import Updates
+from cseb.training.loop import Updates, train
 from tests.conftest import SENTENCES
 from tests.simulated_gpu import device
 from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method

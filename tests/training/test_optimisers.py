@@ -14,8 +14,7 @@ from cseb.methods.grammar import parse_method
 from cseb.registry import METHODS
 from cseb.training.build import build
 from cseb.training.objective import Objective
-from cseb.training.optimisers import RELEASED, Released, ReleasedAdamW
-from cseb.training.schedule import optimizer_of
+from cseb.training.optimisers import RELEASED, Released, ReleasedAdamW, optimizer_of
 
 Tiny = Callable[[str], Path]
 RATES = (0.0, 0.1, 0.3, 0.2, 0.1, 0.05, 0.02)  # a warm-up starts at 0

@@ -6,7 +6,7 @@ from cseb.methods.grammar import parse_method
 from cseb.methods.recipe import Recipe
 from cseb.training.build import build
 from cseb.training.objective import Objective
-from cseb.training.schedule import optimizer_of, rate
+from cseb.training.optimisers import optimizer_of, rate
 from tests.training.small_runs import Tiny, recipe
 
 
