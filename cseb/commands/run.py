@@ -236,6 +236,8 @@ def run_on_screen(
     for line in [] if quiet else interpretations(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
     if dry_run:
+        with telling(quiet):
+            planned.grid.check_encoder()
         say(listing(planned.grid))
         return
 

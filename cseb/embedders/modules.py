@@ -62,7 +62,10 @@ def _load(folder: Path, modules: Sequence[module_checks.Module], how: EncoderOpt
         raise BadData(INSTALL) from None
     import torch
 
-    from cseb.encoder import architecture, linear
+    from cseb.encoder import linear, load_check
+
+    if modules[0].kind == module_checks.TRANSFORMER:
+        load_check.check(modules[0].folder, how.trust_remote_code)
 
     modules = module_checks.check(
         folder, how.trust_remote_code
@@ -80,8 +83,6 @@ def _load(folder: Path, modules: Sequence[module_checks.Module], how: EncoderOpt
             model.encode(["a"], show_progress_bar=False)  # some impossible configurations fail only here
     except Exception as error:  # the library raises whatever its parsers do
         raise BadData(f"{folder}: sentence-transformers cannot load it: {first_line(error)}") from None
-    if modules[0].kind == module_checks.TRANSFORMER:
-        architecture.check_depth(modules[0].folder, model[0].auto_model)
     if how.dtype == "bf16":
         model = model.to(torch.bfloat16)
     options: dict[str, Any] = {"convert_to_tensor": True, "show_progress_bar": False}

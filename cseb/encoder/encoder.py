@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.encoder import linear, packing
+from cseb.encoder.backbone import position_limit
 from cseb.encoder.interface import (
     ATTENTIONS,
     LAYERS,
@@ -34,7 +35,6 @@ from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
 from cseb.progress import tell
 
-LONGEST = 512  # tokens of a test sentence if neither tokenizer nor configuration names a limit
 # Padded tokens per batch at test: on a CPU they fit its cache, elsewhere they keep the device busy.
 TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 16_384}
 REDUCTION = 4  # of the batch size at test, after memory has run out
@@ -42,7 +42,7 @@ REDUCTION = 4  # of the batch size at test, after memory has run out
 # Dropout rates in the configurations of all families.
 DROPOUTS = (
     "hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout", "embedding_dropout",
-    "mlp_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop",
+    "mlp_dropout", "hidden_dropout", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout_rate",
 )  # fmt: skip
 
 
@@ -62,6 +62,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.backbone, self.tokenizer, self.pooler, self.head = backbone, tokenizer, pooler, head
         self.config: Any = backbone.config
+        self.positions = position_limit(backbone)
         self.needs = needs | pooler.needs
         self.language = language
         self.language_weights = language_weights  # registered, so that they are trained and moved
@@ -159,11 +160,8 @@ class Encoder(nn.Module):
         return sum(len(ids) for ids in self._prompt(0, 0, self.pooler.template)[:2])
 
     def limit(self) -> int:
-        """Tokens the backbone can place, special ones included."""
-        positions = int(getattr(self.config, "max_position_embeddings", LONGEST) or LONGEST)
-        # RoBERTa's family starts to count positions behind its padding id
-        offset = (self.config.pad_token_id or 0) + 1 if "roberta" in self.config.model_type else 0
-        return int(min(self.tokenizer.model_max_length, positions - offset)) - self.prompt_tokens()
+        """Return the largest number of tokens of a sentence, special ones included, without the prompt."""
+        return int(min(self.tokenizer.model_max_length, self.positions)) - self.prompt_tokens()
 
     def embed(self, sentences: Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the vectors (N, D) of N sentences, which are cut at `limit` tokens."""

@@ -13,11 +13,14 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from cseb.encoder import static_embedding  # registers it with AutoModel
+from cseb.encoder.backbone import TEXT_ENCODERS
 from cseb.encoder.interface import BOTH_SIDES, EMBEDDINGS, GIVEN, LANGUAGE, POOLED, Family
 
 BIDIRECTIONAL = Family()
 DECODER = Family(GIVEN - {BOTH_SIDES, POOLED, EMBEDDINGS}, "last", "a decoder, trained with causal attention")
+T5 = Family(GIVEN - {POOLED, EMBEDDINGS, LANGUAGE}, "mean", "the encoder of a T5 model")
 FAMILIES: Mapping[str, Family] = {
+    **dict.fromkeys(TEXT_ENCODERS, T5),
     static_embedding.MODEL_TYPE: Family(
         gives=frozenset({LANGUAGE, EMBEDDINGS}),
         pooler="mean",

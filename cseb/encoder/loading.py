@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
 import transformers
 from torch import Tensor, nn
-from transformers import AutoModel, AutoModelForMaskedLM
+from transformers import AutoModelForMaskedLM
 
 from cseb.data import checkpoint, tensors
-from cseb.encoder import architecture
+from cseb.encoder import architecture, load_check
 from cseb.encoder import tokenizer as tokenizers
+from cseb.encoder.backbone import load_pretrained, network_class
 from cseb.encoder.encoder import DROPOUTS, Encoder
 from cseb.encoder.families import family_of
 from cseb.encoder.interface import ATTENTIONS, LANGUAGE, POOLED, Head, Pieces, Pooler, Shape
@@ -54,6 +54,7 @@ def configuration(folder: Path, dropout: float | str = "model", trust_remote_cod
 def shape_of(folder: Path, dropout: float | str = "model", trust_remote_code: bool = False) -> Shape:
     """Return the `Shape` of an encoder, without loading its weights. Raises: BadData."""
     architecture.check(folder, trust_remote_code)
+    load_check.check(folder, trust_remote_code)
     config = configuration(folder, dropout, trust_remote_code)
     tokenizer, weights = tokenizers.read(folder, trust_remote_code), _weight_names(folder)
     try:
@@ -113,7 +114,7 @@ def load(
     """
     needs = needs | pooler.needs
     config = configuration(folder, dropout, trust_remote_code)
-    options: dict[str, Any] = {"config": config, "dtype": torch.float32, "trust_remote_code": trust_remote_code}
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
     if ATTENTIONS in needs:
         options["attn_implementation"] = "eager"  # other kernels return no maps
     language: Callable[[Tensor], Tensor] | None = None
@@ -123,30 +124,22 @@ def load(
         warnings.simplefilter("ignore")
         try:
             if LANGUAGE in needs and config.model_type in LANGUAGE_HEADS and POOLED not in needs:
-                model, missing = _pretrained(AutoModelForMaskedLM, folder, options)
+                model, missing, _ = load_pretrained(AutoModelForMaskedLM, folder, config, **options)
                 if not missing:
                     backbone, weights = model.base_model, LanguageWeights(model)
                     language = LANGUAGE_HEADS[config.model_type](model)
             if language is None:
-                backbone, missing = _pretrained(AutoModel, folder, options)
-                missing = [name for name in missing if "pooler" not in name]
+                backbone, missing, _ = load_pretrained(network_class(config), folder, config, **options)
         except MemoryError:
             raise
         except Exception as error:  # parsers raise errors of all kinds
             raise BadData(f"encoder {folder} cannot be loaded: {first_line(error)}") from None
-    if missing:
-        shown = ", ".join(sorted(missing)[:3])
-        raise BadData(f"encoder {folder} lacks {len(missing)} of its weights, such as {shown}; get its files again")
+    load_check.check_weights(backbone, missing, ())
     if LANGUAGE in needs and language is None:
         language = weights = TiedOutput(backbone.get_input_embeddings(), config.hidden_size)
         notes.append("MLM head: the checkpoint has none; the word embeddings with a new bias are used instead")
     tokenizer = tokenizers.read(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
-
-
-def _pretrained(kind: Any, folder: Path, options: dict[str, Any]) -> tuple[Any, list[str]]:
-    model, info = kind.from_pretrained(folder, output_loading_info=True, use_safetensors=True, **options)
-    return model, sorted(info["missing_keys"])
 
 
 def _weight_names(folder: Path) -> list[str]:

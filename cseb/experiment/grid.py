@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -90,6 +91,19 @@ class Grid:
         _check_parts(self.todo)
         self.store.prepare(*[models] if models else [])
         self._leave_plan()
+
+    def check_encoder(self) -> None:
+        """Check the encoder as a run does, if PyTorch is installed. Raises: BadData."""
+        from cseb.encoder.passed import has_passed
+
+        job = self.jobs[0]
+        folder = Path(job.folder)
+        if not has_passed(folder, job.trust_remote_code):
+            with suppress(ImportError):
+                tell("checking the encoder")
+                from cseb.encoder.loading import shape_of
+
+                shape_of(folder, trust_remote_code=job.trust_remote_code)
 
     @cached_property
     def seconds(self) -> dict[str, float | None]:

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ import torch
 
 from cseb.data.bidirectional import FAMILIES as SWITCHED
 from cseb.data.weights import find_encoder, locate
-from cseb.encoder import bidirectional
 from cseb.encoder.interface import EncodedView
 from cseb.encoder.loading import shape_of
 from cseb.errors import BadData, BadSpec
@@ -109,7 +107,7 @@ def test_mntp_equals_its_loops(decoder: Decoder, family: str) -> None:
     assert found == pytest.approx(sum(costs) / len(costs), rel=1e-4)
 
 
-def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Decoder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Decoder) -> None:
     llama = str(decoder("llama"))
     for name in (str(tiny("bert")), "static:random-8:cseb-tiny"):
         with pytest.raises(BadData, match=r"its family is .*; attention can be switched .* leave 'bidirectional:' out"):
@@ -122,7 +120,4 @@ def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Decoder, monkeypatch
     ):
         with pytest.raises(BadSpec, match=message):
             check(parse_method(ALONE + edit).at(1.0), folder)
-    monkeypatch.setattr(bidirectional, "_honoured", lambda: False)
-    with pytest.raises(BadData, match=r"is_causal: false, which transformers .* ignores; install a newer one"):
-        bidirectional.check(Path("here"), type("Config", (), {"is_causal": False, "model_type": "llama"}))
     assert shape_of(locate(f"bidirectional:{llama}")).family.what.startswith("a decoder")

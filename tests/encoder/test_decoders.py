@@ -15,7 +15,7 @@ from cseb.data.weights import locate
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import States
 from cseb.encoder.loading import shape_of
-from cseb.errors import BadData, BadSpec
+from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.poolers import EndPrompt, Last, WeightedMean
 from cseb.training.build import build, check
@@ -211,11 +211,3 @@ def test_end_prompt_trains_and_is_not_offered_to_sentence_transformers(decoder: 
     trained.save(tmp_path / "saved")
     assert not (tmp_path / "saved" / "modules.json").exists()  # it cannot put text behind a sentence
     assert "end_prompt" in json.loads((tmp_path / "saved" / "cseb.json").read_text())["pooler"]
-
-
-def test_states_that_are_projected_behind_the_last_layer_are_refused(decoder: Decoder, tmp_path: Path) -> None:
-    shutil.copytree(decoder("opt"), tmp_path / "opt")
-    config = json.loads((tmp_path / "opt/config.json").read_text())
-    (tmp_path / "opt/config.json").write_text(json.dumps(config | {"word_embed_proj_dim": 16}))
-    with pytest.raises(BadData, match="projected from 32 numbers to 16"):
-        shape_of(tmp_path / "opt")

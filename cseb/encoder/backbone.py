@@ -1,0 +1,59 @@
+"""Load the backbone of an encoder with transformers, and find the number of tokens that it can place."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoModel, AutoModelForTextEncoding
+
+LONGEST = 512  # tokens of a sentence if the configuration names no limit
+TEXT_ENCODERS = (
+    "t5",
+    "mt5",
+    "umt5",
+)  # encoder-decoders whose encoder can be loaded alone
+POSITION_TABLE = re.compile(r"(.*\.)?(\w*position_embeddings?|embed_positions|wpe)")
+
+
+def network_class(config: Any) -> Any:
+    """Return the class of transformers that loads the backbone of this configuration."""
+    return AutoModelForTextEncoding if config.model_type in TEXT_ENCODERS else AutoModel
+
+
+def load_pretrained(kind: Any, folder: Path, config: Any, **options: Any) -> tuple[Any, list[str], list[str]]:
+    """Load a model in float32 from safetensors.
+
+    Args:
+        kind: class of transformers, such as AutoModel.
+        folder: of the encoder.
+        config: of the encoder.
+        **options: of `from_pretrained`.
+
+    Returns:
+        The model, the names of its weights that the files lack, and the names in the files that it does not use.
+    """
+    model, info = kind.from_pretrained(
+        folder, config=config, output_loading_info=True, use_safetensors=True, dtype=torch.float32, **options
+    )
+    return model, sorted(info["missing_keys"]), sorted(info["unexpected_keys"])
+
+
+def position_limit(backbone: nn.Module) -> int:
+    """Return the number of tokens that the backbone can place, special tokens included.
+
+    In RoBERTa, MPNet and others positions start after the padding id, so that their table has fewer places than rows.
+    """
+    config: Any = backbone.config
+    limit = getattr(config, "max_position_embeddings", None) or LONGEST
+    limit = int(limit) if limit > 0 else LONGEST  # XLNet has -1
+    for name, module in backbone.named_modules():
+        weight = getattr(module, "weight", None)
+        if POSITION_TABLE.fullmatch(name) and weight is not None and weight.dim() == 2:
+            padding_id = getattr(module, "padding_idx", None)
+            skipped = getattr(module, "offset", 0) if padding_id is None else padding_id + 1
+            limit = min(limit, len(weight) - skipped)
+    return limit
