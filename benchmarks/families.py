@@ -217,7 +217,7 @@ def family_list(below: Path) -> str:
     reasons = {model_type: checked(model_type, below) for model_type in TYPES}
     passed = ", ".join(f"`{model_type}`" for model_type, reason in reasons.items() if reason == "yes")
     refused = [f"| `{model_type}` | {reason} |" for model_type, reason in reasons.items() if reason != "yes"]
-    return "\n".join([f"Supported: {passed}.", "", "| refused | message |", "| --- | --- |", *refused])
+    return "\n".join(["| family | result |", "| --- | --- |", f"| {passed} | supported |", *refused])
 
 
 def table(cells: Mapping[str, list[str]]) -> str:
