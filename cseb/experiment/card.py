@@ -1,10 +1,9 @@
-"""The model card of a run: a README in the Hugging Face hub's format, from its record, items and task data."""
+"""Model cards in the format of the Hugging Face hub."""
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import inf
 from pathlib import Path
 from statistics import fmean
@@ -15,11 +14,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from cseb.analysis.item_scores import ItemScores
 from cseb.data.shipped import ENCODERS
 from cseb.data.weights import HUB_NAME
-from cseb.errors import CsebError
 from cseb.exchange.hub_scores import CHECKPOINT, hub_scores
-from cseb.experiment import benchmark as benchmarks
-from cseb.experiment.plan import scaled
-from cseb.methods.grammar import parse_method
 from cseb.records.record import Record
 from cseb.reports.formats.markdown import code, pipe
 from cseb.statistics.intervals import around, t_interval
@@ -27,7 +22,7 @@ from cseb.statistics.items import variance
 from cseb.text import duration, percent, quantity
 
 LICENCE = re.compile(r"\A---\n(?:(?!---).*\n)*?license: *([\w.-]+) *\n", re.ASCII)  # in a card's YAML
-LONGEST = 1 << 16  # characters of a card that are looked at
+LONGEST = 1 << 16  # characters of a card that are read
 SCRIPT = """```python
 from sentence_transformers import SentenceTransformer
 
@@ -47,18 +42,21 @@ def model_card(
     processor: str = "",
     further: Sequence[str] = (),
 ) -> str:
-    """YAML that the hub reads, and what a person has to know before using the encoder that this run has trained.
+    """Return the card: YAML that the hub reads, and what a user needs to know about the encoder.
 
-    scores: items of the record and the data of its tasks, for intervals; where they are missing the card says why.
-    name: folder or hub name, as users load it. licence: as the hub names them, "" for unknown. loads: whether
-    SentenceTransformer reads the folder. others: records of the same folder, for runs that differ in the seed alone.
-    processor: what the run was computed on, where that is known better than the record says. further: paragraphs
-    behind the scores.
+    Args:
+        record: The run that trained the encoder.
+        scores: Scores per example and task data, for confidence intervals.
+        name: Folder or hub name of the model.
+        licence: As the hub names it; "" if unknown.
+        loads: Whether SentenceTransformer loads the folder.
+        others: Records of the same folder, for runs with other seeds.
+        processor: The processor of the run, if it is known better than from the record.
+        further: Paragraphs below the scores.
     """
-    known = base_model(record)
     data = ModelCardData(
         model_name=name.rpartition("/")[2],
-        base_model=known or None,
+        base_model=base_model(record) or None,
         license=licence or None,
         library_name="sentence-transformers" if loads else "transformers",
         pipeline_tag="sentence-similarity",
@@ -79,31 +77,30 @@ def model_card(
         ]
         or None,
     )
+    size = quantity(record.subset.size, "sentence")
+    use = f"sentence-transformers does not know its pooling. Score it with {code(f'cseb eval {name} --tasks ...')}."
     blocks = [
         f"---\n{data.to_yaml()}\n---",
-        f"# {pipe(record.method)}, {quantity(record.subset.size, 'sentence')}",
-        f"A sentence encoder: {code(record.encoder.name)} trained by the method {code(record.method)} on "
-        f"{quantity(record.subset.size, 'sentence')} of {code(record.corpus.name)}, with "
-        f"cseb {record.origin.cseb}.",
-        SCRIPT.format(name=repr(name))
-        if loads
-        else f"sentence-transformers does not know its pooling; {code(f'cseb eval {name} --tasks ...')} scores it.",
+        f"# {pipe(record.method)}, {size}",
+        f"A sentence encoder: {code(record.encoder.name)} trained with the method {code(record.method)} on {size} of "
+        f"{code(record.corpus.name)}, by cseb {record.origin.cseb}.",
+        SCRIPT.format(name=repr(name)) if loads else use,
         "## Scores",
         *_scores(record, scores, others),
         *further,
-        "## What it has seen",
-        "\n".join(f"- {line}" for line in _seen(record, licence)),
+        "## Training data",
+        _bullets(_training_data(record, licence)),
         "## Training",
-        "\n".join(f"- {line}" for line in _training(record)),
-        "## Make it again",
-        _again(record),
-        "\n".join(f"- {line}" for line in _signature(record, processor)),
+        _bullets(_training(record)),
+        "## Reproduce it",
+        f"In the folder of the record, {code(f'cseb show {record.key} --rerun')} repeats the run bit by bit.",
+        _bullets(_environment(record, processor)),
     ]
     return "\n\n".join(blocks) + "\n"
 
 
 def base_model(record: Record) -> str:
-    """The hub name of the encoder that training began with, "" where it is a folder or comes with cseb."""
+    """Return the hub name of the encoder that training started from; "" for a folder or one that comes with cseb."""
     name = record.encoder.name
     if name in ENCODERS or name.startswith(".") or not HUB_NAME.fullmatch(name) or Path(name).is_dir():
         return ""
@@ -111,109 +108,76 @@ def base_model(record: Record) -> str:
 
 
 def licence_of(folder: Path) -> str:
-    """What the card in an encoder's folder says, such as apache-2.0; "" where there is none."""
+    """Return the licence in the card of an encoder's folder, such as apache-2.0; "" if there is none."""
     try:
         with (folder / "README.md").open(encoding="utf-8", errors="replace") as file:
-            found = LICENCE.match(file.read(LONGEST))
+            match = LICENCE.match(file.read(LONGEST))
     except OSError:
         return ""
-    return found[1] if found else ""
+    return match[1] if match else ""
 
 
-def command(record: Record) -> str:
-    """The command that trains this very encoder again, "" where the record alone does not tell it.
-
-    It does not where the benchmark was a file of the user's or has changed since, or an option has edited it.
-    """
-    name, _, stage = record.benchmark.partition("-on-")
-    try:
-        loaded = benchmarks.load(name)
-        if stage:
-            loaded = benchmarks.moved(loaded, benchmarks.load(stage))
-        method = parse_method(record.method)
-        steps = [None] if record.trace is None else [None, record.trace.steps]
-        for count in steps:
-            asked = benchmarks.override(loaded, steps=count)
-            if scaled(asked, method, record.subset.fraction).resolved() == record.resolved:
-                return shlex.join([*_words(record, name, stage), *([] if count is None else ["--steps", str(count)])])
-    except CsebError:
-        pass
-    return ""
-
-
-def _words(record: Record, name: str, stage: str) -> list[str]:
-    protocol = record.protocol
-    return [
-        *("cseb", "run", name, *(["--on", stage] if stage else [])),
-        *("--methods", record.method, "--encoder", record.encoder.name, "--corpus", record.corpus.name),
-        *("--sizes", str(record.subset.size), "--seeds", str(record.seed + 1)),
-        *("--tasks", ",".join(task.partition("@")[0] for task in protocol.tasks)),
-        *("--dev", protocol.dev.partition("@")[0] or "none"),
-        *("--threads", str(protocol.threads), "--device", protocol.device),
-        *(["--processes", str(protocol.processes)] if protocol.processes > 1 else []),
-        *(["--seed-scope", record.vary] if record.vary != "all" else []),
-        "--save-models",
-    ]
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _scores(record: Record, scores: ItemScores, others: Sequence[Record]) -> Iterator[str]:
-    held = {one.task: one for one in record.scores if one.select == CHECKPOINT}
-    if not held:
-        yield "None: " + (pipe(record.failure.reason) if record.failure else "no task was scored") + "."
+    by_task = {score.task: score for score in record.scores if score.select == CHECKPOINT}
+    if not by_task:
+        yield f"None: {pipe(record.failure.reason) if record.failure else 'no task was scored'}."
         return
-    main = next(iter(held.values())).protocol
-    alike = [task for task, one in held.items() if one.protocol == main]
-    runs = [record.points(CHECKPOINT), *(one.points(CHECKPOINT) for one in others if _same_but_seed(one, record))]
-    several = len(runs) > 1
-    columns = ["task", "protocol", "points", "95 % interval over items", "items"]
-    columns += [f"mean of {quantity(len(runs), 'seed')} (95 % interval)"] if several else []
+    runs = [record.points(CHECKPOINT), *(run.points(CHECKPOINT) for run in others if _same_but_seed(run, record))]
+    columns = ["task", "protocol", "points", "95 % interval over examples", "examples"]
+    columns += [f"mean of {quantity(len(runs), 'seed')} (95 % interval)"] if len(runs) > 1 else []
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     doubts: dict[str, None] = {}
-    rows = [(task, [task]) for task in held] + ([("average", alike)] if len(alike) > 1 else [])
-    for shown, tasks in rows:
-        one = held[tasks[0]]
-        values = [held[task].value for task in tasks]
-        points = None if any(value is None for value in values) else fmean(value or 0.0 for value in values)
-        interval = "--"
-        if points is not None:
-            found, doubt = scores.contributions({record.seed: record}, tasks, CHECKPOINT)
+    main = next(iter(by_task.values())).protocol
+    averaged = [task for task, score in by_task.items() if score.protocol == main]
+    rows = [(task, [task]) for task in by_task] + ([("average", averaged)] if len(averaged) > 1 else [])
+    for row, tasks in rows:
+        values = [value for task in tasks if (value := by_task[task].value) is not None]
+        points, interval = "collapsed", "--"
+        if len(values) == len(tasks):
+            points = f"{fmean(values):.2f}"
+            contributions, doubt = scores.contributions({record.seed: record}, tasks, CHECKPOINT)
             doubts |= dict.fromkeys([doubt] if doubt else [])
-            if found:
-                reach = around(points, variance(found[record.seed]), inf)
-                interval = f"{reach.low:.2f} to {reach.high:.2f}"
-        items = f"{sum(held[task].items for task in tasks):,}"
-        cells = [pipe(shown), code(one.protocol), "collapsed" if points is None else f"{points:.2f}", interval, items]
-        lines.append(f"| {' | '.join([*cells, *([_over_seeds(runs, tasks)] if several else [])])} |")
+            if contributions:
+                bounds = around(fmean(values), variance(contributions[record.seed]), inf)
+                interval = f"{bounds.low:.2f} to {bounds.high:.2f}"
+        examples = f"{sum(by_task[task].items for task in tasks):,}"
+        cells = [pipe(row), code(by_task[tasks[0]].protocol), points, interval, examples]
+        cells += [_over_seeds(runs, tasks)] if len(runs) > 1 else []
+        lines.append(f"| {' | '.join(cells)} |")
     yield "\n".join(lines)
-    chosen = record.protocol.dev
+    dev = record.protocol.dev
     yield (
-        f"Points of the checkpoint in this folder, {f'the best on {pipe(chosen)}' if chosen else 'the last one'}. The "
-        "interval over items is what other test items of the same kind may give this very encoder; another seed is "
-        "another encoder."
+        f"Scores of the checkpoint in this folder, {f'the best one on {pipe(dev)}' if dev else 'the last one'}. The "
+        "interval is for other test examples of the same kind; another seed gives another encoder."
     ) + "".join(f" No interval: {pipe(doubt)}." for doubt in doubts)
 
 
-def _same_but_seed(one: Record, record: Record) -> bool:
-    def kind(record: Record) -> tuple[object, ...]:
-        return (
-            *(record.method, record.resolved, record.encoder.sha256, record.corpus.sha256),
-            *(record.subset.size, record.protocol, record.vary),
+def _same_but_seed(run: Record, record: Record) -> bool:
+    kinds = [
+        (
+            *(each.method, each.resolved, each.encoder.sha256, each.corpus.sha256, each.subset.size, each.protocol),
+            *(each.vary, each.purpose),
         )
-
-    return one.seed != record.seed and one.status == "done" and kind(one) == kind(record)
+        for each in (run, record)
+    ]
+    return run.seed != record.seed and run.status == "done" and kinds[0] == kinds[1]
 
 
 def _over_seeds(runs: Sequence[dict[str, float | None]], tasks: Sequence[str]) -> str:
-    """The mean of these tasks over runs, with the interval of Student's t."""
+    """Return the mean of these tasks over runs, with the interval of Student's t."""
     values = [[run.get(task) for task in tasks] for run in runs]
-    if any(value is None for row in values for value in row):
+    if any(value is None for run in values for value in run):
         return "--"
-    means = np.array([fmean(value or 0.0 for value in row) for row in values])
+    means = np.array(values, dtype=float).mean(axis=1)
     interval = t_interval(means)
     return f"{means.mean():.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
-def _seen(record: Record, licence: str) -> Iterator[str]:
+def _training_data(record: Record, licence: str) -> Iterator[str]:
     subset = record.subset
     yield (
         f"encoder {code(record.encoder.name)}, sha256 {code(record.encoder.sha256)}; licence: "
@@ -221,23 +185,25 @@ def _seen(record: Record, licence: str) -> Iterator[str]:
     )
     yield f"corpus {code(record.corpus.name)}, sha256 {code(record.corpus.sha256)}; see its publisher for its licence"
     yield (
-        f"{quantity(subset.size, 'sentence')} of it ({percent(subset.fraction)}), drawn by seed {record.seed}, sha256 "
-        f"{code(subset.sha256)}"
+        f"{quantity(subset.size, 'sentence')} of it ({percent(subset.fraction)}), drawn with seed {record.seed}, "
+        f"sha256 {code(subset.sha256)}"
     )
-    yield f"data the method uses: {pipe(', '.join(record.data_seen)) or 'none, nothing is trained'}"
+    yield f"data that the method uses: {pipe(', '.join(record.data_seen)) or 'none, nothing is trained'}"
     if record.generated is not None:
-        yield f"its sentences were written by {pipe(str(record.generated))}"
-    for one in record.outside:
-        yield f"read too: {code(one.name)}, sha256 {code(one.sha256)}"
-    for other in record.foreign:
-        yield f"plug-in {code(other.name)} of {pipe(other.package)} {pipe(other.version)}, code {code(other.code)}"
+        yield f"the sentences were written by {pipe(str(record.generated))}"
+    for source in record.outside:
+        yield f"also used: {code(source.name)}, sha256 {code(source.sha256)}"
+    for plugin in record.foreign:
+        yield f"plug-in {code(plugin.name)} of {pipe(plugin.package)} {pipe(plugin.version)}, code {code(plugin.code)}"
     if record.protocol.dev:
-        used = quantity(record.protocol.dev_pairs, "labelled item")
-        yield f"labels: {used} of {pipe(record.protocol.dev)} chose the checkpoint, none trained it"
-    for each in record.overlap or ():
-        yield f"texts of tasks among its sentences: {pipe(str(each))}"
+        examples = quantity(record.protocol.dev_pairs, "labelled example")
+        yield f"labels: {examples} of {pipe(record.protocol.dev)} selected the checkpoint; none was trained on"
+    if record.tuning is not None:
+        yield f"tuned on {pipe(record.tuning.dev)} in {len(record.tuning.trials)} trials: {code(record.tuning.options)}"
+    for overlap in record.overlap or ():
+        yield f"texts of tasks among the training sentences: {pipe(str(overlap))}"
     if record.overlap == ():
-        yield "no text of these tasks is among its sentences, nor nearly so"
+        yield "no text of these tasks is among the training sentences, nor a near-duplicate"
 
 
 def _training(record: Record) -> Iterator[str]:
@@ -251,14 +217,7 @@ def _training(record: Record) -> Iterator[str]:
     )
 
 
-def _again(record: Record) -> str:
-    if found := command(record):
-        seeds = f"; {quantity(record.seed, 'other seed')} before it trained too" if record.seed else ""
-        return f"```console\n$ {found}\n```\n\nWith the same files and versions the bits are the same{seeds}."
-    return f"With the record at hand, {code(f'cseb show {record.key} --rerun')} trains it again and compares the bits."
-
-
-def _signature(record: Record, processor: str) -> Iterator[str]:
+def _environment(record: Record, processor: str) -> Iterator[str]:
     origin = record.origin
     yield f"record {code(record.key)}, task data sha256 {code(record.protocol.data)}"
     yield f"cseb {pipe(origin.cseb)}" + (f", commit {code(origin.commit)}" if origin.commit else "")

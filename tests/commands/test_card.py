@@ -1,15 +1,12 @@
-"""The model card of a run: what the hub reads of it, what a person reads, and the command that repeats the run."""
+"""The model card of a run: what the hub reads of it, and what a person reads."""
 
-import shlex
 from pathlib import Path
 
 import pytest
 from huggingface_hub import ModelCard
 
 import cseb
-from cseb.experiment.benchmark import load, override
-from cseb.experiment.card import base_model, command, licence_of
-from cseb.experiment.plan import plan
+from cseb.experiment.card import base_model, licence_of
 from cseb.records.record import Overlap, Record
 from cseb.records.store import Store
 from tests.command_line import call
@@ -42,29 +39,6 @@ def test_the_card_of_the_folder_and_of_the_command_agree(saved: tuple[Store, lis
     )
     assert f"`{first.subset.sha256}`" in there
     assert "No interval" not in there
-
-
-def test_the_command_of_the_card_has_the_key_of_the_run(saved: tuple[Store, list[Record]]) -> None:
-    _, runs = saved
-    for one in runs:
-        words = shlex.split(command(one))[3:]
-        given = {words[place].strip("-"): words[place + 1] for place in range(0, len(words) - 1, 2)}
-        threads, device = int(given.pop("threads")), given.pop("device")
-        asked = override(load("demo"), **{**given, "sizes": given["sizes"], "seeds": int(given["seeds"])})
-        assert plan(asked, threads=threads, device=device)[-1].key == one.key
-
-
-def test_steps_that_were_asked_for_are_in_the_command(saved: tuple[Store, list[Record]]) -> None:
-    _, (one, _) = saved
-    plain = one.model_copy(update={"method": "simcse"})
-    settled = override(load("demo"), steps=2)
-    from cseb.experiment.plan import scaled
-    from cseb.methods.grammar import parse_method
-
-    resolved = scaled(settled, parse_method("simcse"), one.subset.fraction).resolved()
-    assert "--steps 2" in command(plain.model_copy(update={"resolved": resolved}))
-    assert command(plain.model_copy(update={"resolved": "dropout()@1"})) == ""
-    assert command(plain.model_copy(update={"benchmark": "mine"})) == ""
 
 
 @pytest.mark.parametrize(
@@ -103,7 +77,7 @@ def test_a_card_says_what_is_not_known_and_what_was_seen(tmp_path: Path) -> None
     store.write(one, {})
     text = cseb.export(one.key, tmp_path).card
     assert "licence: unknown" in text
-    assert "texts of tasks among its sentences: sts12@1: 1 of 9 texts" in text
+    assert "texts of tasks among the training sentences: sts12@1: 1 of 9 texts" in text
     assert "No interval: " in text
     assert f"`cseb show {one.key} --rerun`" in text
     assert ModelCard(text).data.base_model is None

@@ -163,7 +163,7 @@ def test_vectors_of_the_onnx_file_are_those_of_the_model(with_onnx: Path) -> Non
 def test_the_card_of_an_onnx_folder_has_its_table(with_onnx: Path, saved: Saved) -> None:
     _, (first, _) = saved
     text = (with_onnx / "onnx" / "README.md").read_text("utf-8")
-    table = text[text.index("## ONNX") : text.index("## What it has seen")]
+    table = text[text.index("## ONNX") : text.index("## Training data")]
     for task in first.protocol.tasks:
         assert f"| {task} |" in table
     with pytest.raises(BadData, match="others than those of the record"):
