@@ -8,6 +8,13 @@ from cseb.errors import BadResults, did_you_mean
 from cseb.records.record import Record, Source
 from cseb.text import plain
 
+
+def _device(record: Record) -> str:
+    """Return cpu, or the name of the GPU: other GPUs round otherwise."""
+    device = record.protocol.device
+    return device if device == "cpu" else f"{device} ({record.origin.device})"
+
+
 # A function that gives the value two records are compared by, and one that shows it.
 Condition = tuple[Callable[[Record], object], Callable[[Record], str]]
 # Never mixed in a table.
@@ -24,7 +31,7 @@ CONDITIONS: Mapping[str, Condition] = {
         lambda record: (record.protocol.dev, record.protocol.dev_pairs),
         lambda record: record.protocol.dev or "none",
     ),
-    "device": (lambda record: record.protocol.device, lambda record: record.protocol.device),
+    "device": (_device, _device),
     "number of threads": (lambda record: record.protocol.threads, lambda record: str(record.protocol.threads)),
     "number of processes": (lambda record: record.protocol.processes, lambda record: str(record.protocol.processes)),
     "dtype": (lambda record: record.origin.dtype, lambda record: record.origin.dtype),

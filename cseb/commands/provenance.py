@@ -130,7 +130,9 @@ def _scores(record: Record) -> Iterator[Row]:
 def _origin(record: Record) -> Iterator[Row]:
     origin, cost = record.origin, record.cost
     yield "when", f"{origin.started} to {origin.finished}"
-    yield "took", f"{cost.train_seconds:.1f} s training, {cost.score_seconds:.1f} s scoring, {cost.peak_rss_mb:.0f} MB"
+    gpu = "" if cost.peak_gpu_mb is None else f", {cost.peak_gpu_mb:.0f} MB of the GPU"
+    took = f"{cost.train_seconds:.1f} s training, {cost.score_seconds:.1f} s scoring"
+    yield "took", f"{took}, {cost.peak_rss_mb:.0f} MB{gpu}"
     yield "machine", plain(f"{origin.machine}, {origin.device}")
     yield "cseb", plain(origin.cseb + (f", commit {origin.commit}" if origin.commit else ""))
     yield "computed by", f"trainer@{record.trainer_version}, encoder@{record.encoder_version}"

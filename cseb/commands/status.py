@@ -82,8 +82,8 @@ def picture(states: JobStates, valid: Sequence[Claim], invalid: Sequence[Claim])
 
     states.update()
     claims = {claim.key: claim for claim in valid}
-    jobs = states.planned()
-    jobs |= {key: Planned(claim.method, claim.fraction, claim.seed) for key, claim in claims.items()}
+    jobs = {key: Planned(claim.method, claim.fraction, claim.seed) for key, claim in claims.items()}
+    jobs |= states.planned()
     ended = {key: how for key, how in states.ended().items() if key in jobs and key not in claims}
     board = display.Board(
         jobs,
@@ -98,7 +98,11 @@ def picture(states: JobStates, valid: Sequence[Claim], invalid: Sequence[Claim])
     for claim in states.stale(invalid):
         name = _name(Planned(claim.method, claim.fraction, claim.seed))
         lines.append(f"stale: {name}: process {claim.pid} on {plain(claim.host)} has ended; run cseb run again")
-    return Group(display.picture(board), *(Text(shown(line), style="red", overflow="fold") for line in lines))
+    return Group(
+        display.picture(board),
+        *(Text(shown(line), overflow="fold") for line in states.devices()),
+        *(Text(shown(line), style="red", overflow="fold") for line in lines),
+    )
 
 
 def _name(job: Cell) -> str:

@@ -149,9 +149,11 @@ class Trials:
 
     def seconds(self, methods: Sequence[str]) -> dict[str, float]:
         """Return how long one run of each method takes, from its records or from a few steps."""
+        from cseb.commands import hosts
         from cseb.commands.train import train
 
-        records = self.store.load()[0]
+        device = hosts.device_of(self.settings["device"])
+        records = [record for record in self.store.load()[0] if record.protocol.device == device]
         scoring = max(record.cost.score_seconds for record in records if record.benchmark == "eval")
         seconds = {}
         options = {"encoder": self.encoder, "scale": self.scale, "column": self.column, **self.settings}

@@ -1,9 +1,10 @@
-"""Where and with what a process computes, and the memory it takes: what stands beside the scores of a record."""
+"""The origin of a record: machine, device and versions of the software; and the memory of a process."""
 
 from __future__ import annotations
 
 import functools
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -19,15 +20,17 @@ from cseb.encoder import linear
 from cseb.records.record import Origin
 from cseb.version import __version__
 
+DRIVER = Path("/proc/driver/nvidia/version")
 LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")
 
 
 def origin(device: str, precision: str, started: datetime) -> Origin:
-    """Return where and with what this process computes. precision: fp32, bf16 or fp16."""
+    """Return machine and software of this process. precision: fp32, bf16 or fp16."""
+    versions = {"python": platform.python_version()} | {name: version(name) for name in (*LIBRARIES, *_extras())}
     return Origin(
         cseb=__version__,
         commit=_commit(),
-        versions={"python": platform.python_version(), **{name: version(name) for name in (*LIBRARIES, *_extras())}},
+        versions=versions | (_gpu_versions() if device == "cuda" else {}),
         machine=f"{platform.system()} {platform.machine()}",
         device=torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine(),
         dtype=precision,
@@ -37,14 +40,28 @@ def origin(device: str, precision: str, started: datetime) -> Origin:
     )
 
 
+def _gpu_versions() -> dict[str, str]:
+    """Return the versions of CUDA, cuDNN and the NVIDIA driver, as far as they are known."""
+    versions = {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "driver": _driver()}
+    return {name: str(number) for name, number in versions.items() if number}
+
+
+def _driver() -> str:
+    """Return the version of the NVIDIA driver on Linux; "" if there is none."""
+    with suppress(OSError):
+        if number := re.search(r"Kernel Module\D*([\d.]+)", DRIVER.read_text("ascii", "replace")):
+            return number[1]
+    return ""
+
+
 def _extras() -> Iterator[str]:
-    """Libraries that a user may do without and that this process has loaded."""
+    """Yield the optional libraries that this process has loaded."""
     return (name for name in ("mteb", "sentence-transformers") if name.replace("-", "_") in sys.modules)
 
 
 @functools.cache
 def _commit() -> str:
-    """The commit of the source tree cseb runs from, with a + if files differ from it; "" when it is installed."""
+    """Return the commit of the source tree of cseb, with a + if files were changed; "" if cseb is installed."""
     home = Path(__file__).resolve().parents[2]
     if not (home / ".git").exists():
         return ""
@@ -58,10 +75,21 @@ def _commit() -> str:
 
 
 def peak_rss_mb() -> float:
-    """The largest resident set of this process so far, in MB."""
+    """Return the largest resident set of this process so far, in MB."""
     with suppress(OSError):  # Linux; its getrusage counts the memory of the process that started this one too
         for line in Path("/proc/self/status").read_text("ascii", "replace").splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 2**10
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def reset_peak_gpu_memory(device: str) -> None:
+    """Start to measure the peak of the memory on a GPU."""
+    if device == "cuda":
+        torch.cuda.reset_peak_memory_stats()
+
+
+def peak_gpu_mb(device: str) -> float | None:
+    """Return the largest memory of tensors on the GPU since the reset, in MB; None on a CPU."""
+    return torch.cuda.max_memory_allocated() / 2**20 if device == "cuda" else None

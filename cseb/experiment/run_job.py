@@ -28,7 +28,7 @@ from cseb.experiment.card import licence_of, model_card
 from cseb.experiment.export import export, loads
 from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.experiment.job_overlap import overlap_of
-from cseb.experiment.origin import origin, peak_rss_mb
+from cseb.experiment.origin import origin, peak_gpu_mb, peak_rss_mb, reset_peak_gpu_memory
 from cseb.experiment.score_job import scored_checkpoints
 from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
 from cseb.processor import processor
@@ -57,6 +57,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
     os.environ.setdefault("OMP_NUM_THREADS", str(job.protocol.threads))
     started = datetime.now(UTC)
+    reset_peak_gpu_memory(job.protocol.device)
     corpus = _corpus(job.corpus.name, job.column, job.data_dir)
     _check(job, corpus)
     tasks = loaded_tasks(task_names(job), job.data_dir)
@@ -125,6 +126,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             score_seconds=score_seconds,
             peak_rss_mb=peak_rss_mb(),
             cpu_seconds=time.process_time() - cpu + others,
+            peak_gpu_mb=peak_gpu_mb(job.protocol.device),
         ),
         origin=origin(job.protocol.device, built.recipe.precision, started),
     )

@@ -11,6 +11,7 @@ from cseb.launchers.claims import Claim
 from cseb.launchers.error_files import reasons
 from cseb.records.record import Record
 from cseb.records.store import Store
+from cseb.text import plain, quantity
 
 
 @dataclass(slots=True)
@@ -40,7 +41,8 @@ class JobStates:
             jobs |= read_plan(path)
         for key, record in self.records.items():
             if record.benchmark != "eval":
-                jobs.setdefault(key, Planned(record.method, record.subset.fraction, record.seed))
+                device = record.protocol.device
+                jobs.setdefault(key, Planned(record.method, record.subset.fraction, record.seed, device))
         return jobs
 
     def ended(self) -> dict[str, str]:
@@ -62,9 +64,24 @@ class JobStates:
         return failure.reason if failure else self.broken.get(key) or "no reason given"
 
     def seconds(self, jobs: Mapping[str, Planned]) -> dict[str, float | None]:
-        """Return the expected seconds of each job: the mean of its method so far, None before one has ended."""
-        seconds: dict[str, list[float]] = {}
+        """Return the expected seconds of each job: the mean of its method on its device, None if there is none yet."""
+        ended: dict[tuple[str, str], list[float]] = {}
         for record in self.records.values():
             if record.status == "done":
-                seconds.setdefault(record.method, []).append(record.cost.seconds)
-        return {key: fmean(seconds[job.label]) if job.label in seconds else None for key, job in jobs.items()}
+                ended.setdefault((record.method, record.protocol.device), []).append(record.cost.seconds)
+        seconds = {place: fmean(each) for place, each in ended.items()}
+        return {key: seconds.get((job.label, job.device)) for key, job in jobs.items()}
+
+    def devices(self) -> list[str]:
+        """Return a line for each device: how many records it has, and the largest memory of a job."""
+        records: dict[str, list[Record]] = {}
+        for record in self.records.values():
+            records.setdefault(plain(f"{record.protocol.device} ({record.origin.device})"), []).append(record)
+        lines = []
+        for device, each in sorted(records.items()):
+            gpu = max((record.cost.peak_gpu_mb or 0.0 for record in each), default=0.0)
+            memory = f"{max(record.cost.peak_rss_mb for record in each):,.0f} MB" + (
+                f", GPU {gpu:,.0f} MB" if gpu else ""
+            )
+            lines.append(f"{device}: {quantity(len(each), 'record')}, at most {memory}")
+        return lines

@@ -143,6 +143,7 @@ class Cost:
     score_seconds: Amount
     peak_rss_mb: Amount  # of the process that ran it; of the first one if several shared it
     cpu_seconds: Amount | None = None  # of all threads and processes; independent of the load of the machine
+    peak_gpu_mb: Amount | None = None  # memory of tensors on the GPU; None on a CPU and in older records
 
     @property
     def seconds(self) -> float:
@@ -156,7 +157,7 @@ class Origin:
 
     cseb: str
     commit: str
-    versions: dict[str, str]
+    versions: dict[str, str]  # of libraries, and of CUDA, cuDNN and the driver on a GPU
     machine: str
     device: str
     dtype: str
@@ -225,6 +226,8 @@ class Record(BaseModel):
         for name in ("parts", "overlap", "generated", "tuning"):
             if getattr(self, name) is None:
                 del data[name]
+        if self.cost.peak_gpu_mb is None:
+            data.get("cost", {}).pop("peak_gpu_mb", None)
         if self.purpose == "reported":  # as in older records
             del data["purpose"]
         if not self.origin.code:  # only older records have it

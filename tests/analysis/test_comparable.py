@@ -21,7 +21,7 @@ from tests.reports.test_captions import says
         ({"corpus": "nli"}, "differ in corpus: nli"),
         ({"tasks": ("sts12@1",)}, "differ in tasks: sts12@1 / sts12@1, sts13@1, sickr@1"),
         ({"dev": "sickr-dev"}, "differ in dev set: sickr-dev / stsb-dev"),
-        ({"device": "cuda"}, "differ in device: cpu / cuda.* `mixed`"),
+        ({"device": "cuda"}, r"differ in device: cpu / cuda \(.*\).* `mixed`"),
         ({"torch": "2.8.0"}, r"differ in version of torch: 2\.7\.0 / 2\.8\.0"),
         ({"measures": {"sts12@1": "mteb-sts@1"}}, "how sts12@1 is scored: simcse-sts@1 / mteb-sts@1"),
         ({"resolved": "recipe(steps=9, dropout='model')@1"}, r"different options: .*steps=60 / steps=9"),
@@ -30,6 +30,13 @@ from tests.reports.test_captions import says
 def test_what_cannot_be_compared_is_refused(other: dict[str, object], what: str) -> None:
     with pytest.raises(BadResults, match=what):
         few_shot([record(seed=0), record(seed=1, **other)])  # type: ignore[arg-type]
+
+
+def test_unlike_gpus_are_kept_apart() -> None:
+    first, second = record(device="cuda"), record(seed=1, device="cuda")
+    second = second.model_copy(update={"origin": replace(second.origin, device="NVIDIA H100")})
+    with pytest.raises(BadResults, match=r"differ in device: .*cuda \(NVIDIA H100\)"):
+        few_shot([first, second])
 
 
 def test_options_may_differ_between_sizes_and_methods() -> None:
@@ -57,7 +64,7 @@ def test_what_may_differ_is_mixed_on_request_and_said() -> None:
     records = [record(), record(seed=1, torch="2.8.0", device="cuda")]
     table = few_shot(records, query=StudyQuery(mixed=True))
     assert table.rows[0].cells[0].n == 2
-    assert says(table.notes, "Mixed (--mixed): device: cpu / cuda", "version of torch: 2.7.0 / 2.8.0")
+    assert says(table.notes, "Mixed (--mixed): device: cpu / cuda (", "version of torch: 2.7.0 / 2.8.0")
     with pytest.raises(BadResults, match="differ in encoder"):
         few_shot([record(), record(seed=1, encoder="roberta")], query=StudyQuery(mixed=True))
 

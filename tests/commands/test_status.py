@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from cseb.launchers.claims import folder_of
 from cseb.launchers.events import Event, Started
 from cseb.launchers.job_states import JobStates
 from cseb.launchers.local import Local
+from cseb.records.record import Protocol
 from cseb.records.store import Store
 from tests import standin_jobs
 from tests.launchers.running import files, leave_claim_of_killed_process, shown
@@ -69,6 +71,28 @@ def test_a_job_that_was_killed_for_its_length_does_not_seem_to_run(store: Store)
     launch([job], store, Local(1), lambda event: None, time_limit=2.0, target=standin_jobs.TARGET)
     assert not files(store)
     assert shown(store).splitlines()[-1] == "failed: slow 10 % seed 0: exceeded the time limit of 2 s (--time-limit)"
+
+
+def test_times_and_memory_are_those_of_a_device(store: Store) -> None:
+    on_gpu = Protocol(tasks=("toy-mixed@1",), data="d" * 64, dev="", dev_pairs=0, threads=1, device="cuda")
+    jobs = [replace(standin_jobs.job("a", seed), protocol=on_gpu) for seed in range(2)]
+    (store.folder / "plan-mine.tsv").write_text(plan_text([*jobs, standin_jobs.job("a", 2)]))
+    store.write(standin_jobs.record(standin_jobs.job("a", 3), seconds=600.0), {})
+    states = JobStates(store)
+    states.update()
+    assert states.seconds({key: job for key, job in states.planned().items() if job.device == "cuda"}) == {
+        job.key: None for job in jobs
+    }
+    gpu = standin_jobs.record(jobs[0], seconds=5.0)
+    origin = replace(gpu.origin, device="H100")
+    store.write(gpu.model_copy(update={"origin": origin, "cost": replace(gpu.cost, peak_gpu_mb=2000.0)}), {})
+    states.update()
+    seconds = states.seconds(states.planned())
+    assert (seconds[jobs[1].key], seconds[standin_jobs.job("a", 2).key]) == (5.0, 600.0)
+    assert states.devices() == [
+        "cpu (cpu): 1 record, at most 1 MB",
+        "cuda (H100): 1 record, at most 1 MB, GPU 2,000 MB",
+    ]
 
 
 def test_jobs_of_earlier_grids_stay_planned(store: Store) -> None:

@@ -1,4 +1,4 @@
-"""What stands beside the scores of a record: libraries, commit, arithmetic, memory."""
+"""The origin of a record: libraries, commit, arithmetic, GPU, memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import torch
 
 from cseb.encoder.linear import taken
 from cseb.experiment import origin as origins
@@ -22,6 +23,27 @@ def test_an_origin_names_the_libraries_that_are_installed_and_the_arithmetic() -
     assert {name: found.versions[name] for name in LIBRARIES} == {name: version(name) for name in LIBRARIES}
     assert (found.dtype, found.linear) == ("bf16", taken())
     assert found.started == "2026-11-24T06:00:00+00:00" < found.finished
+
+
+def test_an_origin_on_a_gpu_names_cuda_cudnn_and_the_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = tmp_path / "version"
+    driver.write_text("NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.15  Tue Jan  7 2025\nGCC version: 12\n")
+    monkeypatch.setattr(origins, "DRIVER", driver)
+    monkeypatch.setattr(torch.version, "cuda", "12.8")
+    monkeypatch.setattr(torch.backends.cudnn, "version", lambda: 91002)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA H100 80GB HBM3")
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 3 * 2**30)
+    made = origin("cuda", "fp32", datetime(2026, 11, 24, 6, 0, tzinfo=UTC))
+    assert made.device == "NVIDIA H100 80GB HBM3"
+    assert {name: made.versions[name] for name in ("cuda", "cudnn", "driver")} == {
+        "cuda": "12.8",
+        "cudnn": "91002",
+        "driver": "570.86.15",
+    }
+    assert (origins.peak_gpu_mb("cuda"), origins.peak_gpu_mb("cpu")) == (3072.0, None)
+    monkeypatch.setattr(origins, "DRIVER", tmp_path / "none")
+    assert "driver" not in origin("cuda", "fp32", datetime.now(UTC)).versions
+    assert "cuda" not in origin("cpu", "fp32", datetime.now(UTC)).versions
 
 
 def test_the_commit_is_that_of_the_source_tree_and_says_when_files_differ(
