@@ -42,7 +42,8 @@ def origin(device: str, precision: str, started: datetime) -> Origin:
 
 def _gpu_versions() -> dict[str, str]:
     """Return the versions of CUDA, cuDNN and the NVIDIA driver, as far as they are known."""
-    versions = {"cuda": torch.version.cuda, "cudnn": torch.backends.cudnn.version(), "driver": _driver()}
+    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+    versions = {"cuda": torch.version.cuda, "cudnn": cudnn, "driver": _driver()}
     return {name: str(number) for name, number in versions.items() if number}
 
 

@@ -35,7 +35,8 @@ def plan_text(jobs: Iterable[Job], earlier: Mapping[str, Planned] | None = None)
     out = io.StringIO()
     writer = csv.writer(out, dialect="excel-tab", lineterminator="\n")
     writer.writerow(FIELDS)
-    rows = (earlier or {}) | {job.key: Planned(job.label, job.fraction, job.seed, job.protocol.device) for job in jobs}
+    rows = dict(earlier or {})
+    rows |= {job.key: Planned(job.label, job.fraction, job.seed, job.protocol.device) for job in jobs}
     writer.writerows((key, job.label, job.fraction, job.seed, job.device) for key, job in rows.items())
     return out.getvalue()
 
