@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from cseb.analysis.stats import score
-from cseb.commands.fresh_run import FreshRun
+from cseb.commands.check import cells_of, expected_store, trained
 from cseb.encoder.linear import available
 from cseb.errors import BadResults
 from cseb.records.record import Record
@@ -58,18 +58,18 @@ VARIED = (
 
 def calibrate(name: str, data_dir: str = "", turns: Sequence[Turn] = TURNS) -> Repeatability:
     """Train all cells of a benchmark that are checked once per turn, and store how far their averages scatter."""
+    cells = cells_of(name, data_dir)
     repeats: list[list[Record]] = []
     for number, turn in enumerate(turns, 1):
-        fresh = FreshRun.of(
-            name,
-            data_dir=data_dir,
+        fresh = trained(
+            cells,
             workers=turn.workers,
             threads=turn.threads,
             linear=turn.linear if available() else "blas",
             device="cpu",
             backwards=turn.backwards,
         )
-        with _environment(turn.instructions), fresh.trained() as store:
+        with _environment(turn.instructions), fresh as store:
             repeats.append(store.load()[0])
         print(f"repeat {number} of {len(turns)} done", flush=True)
     measured = Repeatability(
@@ -79,7 +79,7 @@ def calibrate(name: str, data_dir: str = "", turns: Sequence[Turn] = TURNS) -> R
         conditions=references.conditions(repeats[0]),
         sd=scatter(repeats),
     )
-    folder = fresh.expected.folder
+    folder = expected_store(name, cells).folder
     folder.mkdir(parents=True, exist_ok=True)
     references.write(folder, references.read(folder).model_copy(update={"repeatability": measured}))
     return measured

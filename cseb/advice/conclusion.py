@@ -20,8 +20,12 @@ Row = tuple[str, str, str, str, str]  # cells of a line of the table, below HEAD
 class Recommendation:
     """The result of `cseb.recommend`; printed, it is the sentence and the table.
 
-    sentence: the conclusion. chosen: the recommended encoder, as the table names it; "" without a conclusion. head,
-    rows, notes: the table and the lines below it. model: the folder of the model, None if none was written.
+    Attributes:
+        sentence: the conclusion.
+        chosen: the recommended encoder, as the table names it; "" without a conclusion.
+        rows: of the table, below HEAD.
+        notes: the lines below the table.
+        model: the folder of the model, None if none was written.
     """
 
     sentence: str
@@ -29,13 +33,12 @@ class Recommendation:
     rows: tuple[Row, ...] = ()
     notes: tuple[str, ...] = ()
     model: Path | None = None
-    head: tuple[str, ...] = HEAD
 
     def table(self) -> str:
         """Return the table and its notes; a column without content is left out."""
-        shown = [place for place in range(len(HEAD)) if place == 0 or any(row[place] for row in self.rows)]
-        lines = aligned([[row[place] for place in shown] for row in self.rows], [self.head[place] for place in shown])
-        return "\n".join([*(lines if self.rows else []), *self.notes])
+        columns = [column for column in zip(HEAD, *self.rows, strict=True) if not column[0] or any(column[1:])]
+        head, *rows = zip(*columns, strict=True)
+        return "\n".join([*(aligned(rows, head) if rows else []), *self.notes])
 
     def __str__(self) -> str:
         return f"{self.sentence}\n\n{self.table()}".rstrip()
@@ -105,13 +108,12 @@ def conclude(base: Sample, trained: Sample | None, words: Sample, tried: int) ->
     return sentence, chosen.method
 
 
-def row(base: Sample | None, selecting: Sample | None, deciding: Sample | None) -> Row:
-    """Return the line of a method, with its difference to `base`, if there is one, on the deciding examples."""
-    difference = ""
-    if base is not None and deciding is not None and deciding.method != base.method:
-        found = Difference.between(base, deciding)
-        difference = f"{found.mean:+.1f}{found.range()}"
-    name = next(sample.method for sample in (deciding, selecting) if sample is not None)
-    seeds = next(len(sample.points) for sample in (deciding, selecting) if sample is not None)
-    scores = ["" if sample is None else f"{sample.mean:.2f}" for sample in (selecting, deciding)]
-    return name, scores[0], scores[1], difference, str(seeds) if seeds > 1 else ""
+def row(base: Sample, selecting: Sample | None, deciding: Sample | None) -> Row:
+    """Return the line of a method, with its difference to `base` on the deciding examples."""
+    sample, difference = deciding or selecting, ""
+    assert sample is not None, "a method has a score on one of the parts"
+    if deciding is not None and deciding.method != base.method:
+        gain = Difference.between(base, deciding)
+        difference = f"{gain.mean:+.1f}{gain.range()}"
+    scores = ["" if part is None else f"{part.mean:.2f}" for part in (selecting, deciding)]
+    return sample.method, *scores, difference, str(len(sample.points)) if len(sample.points) > 1 else ""  # type: ignore[return-value]

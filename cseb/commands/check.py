@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cseb.commands.command_line import Call, Quiet
 from cseb.commands.screen import say
-from cseb.parameters import BENCHMARK, DATA_DIR, DEVICE, LINEAR, THREADS, WORKERS, command, option
+from cseb.errors import BadResults, CsebError
+from cseb.parameters import BENCHMARK, DATA_DIR, DEVICE, WORKERS, command, option
 from cseb.text import quantity
 
 if TYPE_CHECKING:
+    from cseb.experiment.benchmark import Benchmark
+    from cseb.experiment.grid import Grid
+    from cseb.launchers.events import Summary, Watch
+    from cseb.records.record import Record
+    from cseb.records.store import Store
     from cseb.regression.check_results import CheckResult
+
+Watching = Callable[["Grid"], AbstractContextManager["Watch"]]
+
+
+class Stopped(CsebError):
+    """A run that was interrupted, so that nothing was compared."""
+
+    def __init__(self, summary: Summary) -> None:
+        super().__init__("the run was interrupted, so nothing was compared")
+        self.exit_code = summary.exit_code
 
 
 @command
@@ -24,8 +43,6 @@ def check(
     results: Annotated[str | Path, option("Folder of records to compare instead of training.")] = "",
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     workers: Annotated[str | int, WORKERS] = "auto",
-    threads: Annotated[int, THREADS] = 1,
-    linear: Annotated[str, LINEAR] = "auto",
     device: Annotated[str, DEVICE] = "auto",
 ) -> list[CheckResult]:
     """Run a benchmark again and compare it with its expected records. The exit code is 1 if a number has changed.
@@ -41,11 +58,7 @@ def check(
     Raises:
         CsebError: if the benchmark cannot be run, or nothing is expected.
     """
-    from cseb.commands.fresh_run import FreshRun
-
-    given = dict(locals())
-    given.pop("FreshRun")
-    return FreshRun.of(**given).results()
+    return compared(benchmark, against, results, data_dir, workers=workers, device=device)
 
 
 def print_checks(
@@ -55,24 +68,137 @@ def print_checks(
     quiet: Quiet = False,
 ) -> None:
     """Print what has changed, and exit with 1 if something has; or store the new records."""
-    from cseb.commands.fresh_run import FreshRun, Stopped
     from cseb.commands.run import watching
-    from cseb.commands.waiting import telling
     from cseb.regression.check_results import terminal
 
+    settings = {**call.checked(), "watching": lambda grid: watching(grid, quiet)}
     try:
-        with telling(quiet):  # but while jobs run, which have a display of their own
-            fresh = FreshRun.of(**call.checked(), watching=lambda grid: watching(grid, quiet))
-            if update:
-                folder, written, removed, why = fresh.update()
-            else:
-                results = fresh.results()
+        if update:
+            settings.pop("against", None)
+            folder, written, removed, reason = call.of(updated, **settings)
+            say(f"{quantity(written, 'record')} written to {folder}, {removed} removed")
+            if reason:
+                say(f"the limits were measured on another machine: {reason}")
+            return
+        results = call.of(compared, **settings)
     except Stopped as stopped:  # the display has said why
         raise typer.Exit(stopped.exit_code) from None
-    if update:
-        say(f"{quantity(written, 'record')} written to {folder}, {removed} removed")
-        if why:
-            say(f"the limits were measured on another machine: {why}")
-        return
     say(terminal(results), nl=False)
     raise typer.Exit(1 if any(result.ok is False for result in results) else 0)
+
+
+def compared(
+    benchmark: str | Path, against: str = "", results: str | Path = "", data_dir: str | Path = "", **options: Any
+) -> list[CheckResult]:
+    """Return the results of `check`; the options are those of `trained`."""
+    from cseb.data.places import absent
+    from cseb.papers.reproduce import reproduced
+    from cseb.regression.check_results import CheckResult
+    from cseb.regression.expected import against_expected, expected_records
+
+    cells, name = cells_of(benchmark, data_dir), str(benchmark)
+    if against:
+        with trained(cells, results, **options) as store:
+            published = reproduced(records_of(store, cells, results))
+        if not published:
+            raise BadResults(
+                "no paper prints a number for these methods at these fractions on these tasks; "
+                "cseb show METHOD lists published numbers"
+            )
+        return published
+    if not results and (missing := absent(_data(cells), cells.data_dir)):
+        return [CheckResult(question="code", cell="all", ok=None, text=f"skipped: no data: {missing}")]
+    expected = expected_store(benchmark, cells)
+    expected_records(expected, name)  # raises before anything is trained
+    with trained(cells, results, **options) as store:
+        return against_expected(cells.tolerance, store, records_of(store, cells, results), expected, name)
+
+
+def updated(
+    benchmark: str | Path, results: str | Path = "", data_dir: str | Path = "", **options: Any
+) -> tuple[Path, int, int, str]:
+    """Make new records the expected ones.
+
+    Returns:
+        The folder, how many records were written and removed, and the difference from the machine on which the limits
+        were measured.
+
+    Raises:
+        CsebError: if a job failed or the folder cannot be written.
+    """
+    from cseb.regression.expected import update
+
+    cells = cells_of(benchmark, data_dir)
+    expected = expected_store(benchmark, cells)
+    with trained(cells, results, **options) as store:
+        return expected.folder, *update(store, records_of(store, cells, results), expected)
+
+
+def cells_of(benchmark: str | Path, data_dir: str | Path = "") -> Benchmark:
+    """Return a benchmark with the cells to check. Raises: BadBenchmark."""
+    from cseb.experiment import benchmark as benchmarks
+
+    return benchmarks.override(benchmarks.cells_to_check(benchmarks.load(str(benchmark))), data_dir=str(data_dir))
+
+
+def expected_store(benchmark: str | Path, cells: Benchmark) -> Store:
+    """Return the folder of the expected records."""
+    from cseb.experiment.benchmark import expected
+    from cseb.records.store import Store
+
+    return Store(expected(str(benchmark), cells.name))
+
+
+@contextmanager
+def trained(
+    cells: Benchmark, results: str | Path = "", watching: Watching | None = None, **options: Any
+) -> Iterator[Store]:
+    """Run a benchmark in a temporary folder.
+
+    Args:
+        cells: the benchmark.
+        results: a folder of records to take instead of training.
+        watching: see `PlannedGrid.run`.
+        options: further options of `run`.
+
+    Raises:
+        Stopped: if it is interrupted.
+    """
+    from cseb.commands.grid import run_stages
+    from cseb.commands.run import plan_grid
+    from cseb.records.store import Store
+
+    if results:
+        yield Store(Path(results))
+        return
+    with TemporaryDirectory(prefix="cseb-check-") as folder:
+        planned, summary = run_stages(plan_grid(cells, folder, **options), watching)
+        if summary.stopped or summary.refused:
+            raise Stopped(summary)
+        yield planned.grid.store
+
+
+def records_of(store: Store, cells: Benchmark, results: str | Path) -> list[Record]:
+    """Return the records of a new run; of a folder, those of the cells to check. Raises: BadResults."""
+    from cseb.methods.grammar import labels
+
+    records = [record for record in store.load()[0] if record.purpose == "reported"]
+    if not results or cells.check == type(cells.check)():
+        return records
+    return [
+        record
+        for record in records
+        if record.method in labels(cells.methods)
+        and (record.subset.size in cells.sizes or record.subset.fraction in cells.fractions)
+        and record.seed < cells.seeds
+        and record.encoder.name == cells.encoder
+    ]
+
+
+def _data(cells: Benchmark) -> list[str]:
+    """Return the tasks and files of the manifest that the benchmark reads."""
+    from cseb.tasks.names import parse_tasks
+
+    tasks = [task.name for names in (cells.tasks, cells.dev) if names for task in parse_tasks(names)]
+    kind, _, file = cells.corpus.partition(":")
+    return [*tasks, *([file] if kind == "data" else [])]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from collections.abc import Callable
 
 from cseb.data import shipped
@@ -79,22 +77,6 @@ def show_part(name: str) -> str:
         ["about", *(f"  {line}" for line in aligned([(key, str(text)) for key, text in about if text]))],
     ]
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks)
-
-
-def folded(text: str) -> str:
-    """Wrap long lines to the width of the terminal, indented to where their last column starts."""
-    width = shutil.get_terminal_size().columns
-    return "\n".join(
-        textwrap.fill(line, width, subsequent_indent=" " * _hang(line), break_long_words=False, break_on_hyphens=False)
-        for line in text.splitlines()
-    )
-
-
-def _hang(line: str) -> int:
-    """Return where the text of a list item, or of the last column, starts."""
-    if line.lstrip().startswith("- "):
-        return line.index("- ") + 2
-    return len(line) - len(line.rsplit("  ", 1)[-1].lstrip()) if "  " in line else 0
 
 
 def _methods() -> list[Row]:

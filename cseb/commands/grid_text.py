@@ -69,7 +69,7 @@ def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
     )
     message = f"{quantity(summary.done, 'job')} done" if summary.total else recorded
     message += f", {broken} failed" if broken else ""
-    message += f", {len(grid.failed)} failed before (--retry-failed runs them again)" if grid.failed else ""
+    message += f", {len(grid.failed)} failed before (--rerun failed runs them again)" if grid.failed else ""
     if summary.total and not summary.done:
         return message
     return f"{message}; next: cseb report {shlex.quote(str(grid.store.folder))}"

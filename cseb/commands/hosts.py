@@ -140,18 +140,15 @@ def workers_of(
     return max(1, _cores() // threads)
 
 
-def seconds_of(given: str | float) -> float | None:
+def seconds_of(given: str | float, name: str = "time_limit") -> float | None:
     """Return the seconds of a time such as 90s, 30m or 2h, or of a number of seconds; None for "". Raises: BadSpec."""
     if given == "":
         return None
-    text = given if isinstance(given, str) else f"{given}s"
-    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", text)
-    if found is None or not float(found[1]):
-        raise BadSpec(f"`time_limit` is {text!r}; write a number above 0 with its unit, such as 90s, 30m or 2h")
-    seconds = float(found[1]) * {"s": 1, "h": 3600}.get(found[2], 60)
-    if seconds > MOST_SECONDS:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?(s|m|min|h)", given if isinstance(given, str) else f"{given}s")
+    seconds = float(match[1]) * {"s": 1, "h": 3600}.get(match[2], 60) if match else 0.0
+    if not 0 < seconds <= MOST_SECONDS:
         raise BadSpec(
-            f"`time_limit` is {text!r}; at most {MOST_SECONDS} seconds can be waited, or leave it out for ever"
+            f"`{name}` is {given!r}; write a number above 0 with its unit, such as 90s, 30m or 2h (at most 2,700h)"
         )
     return seconds
 

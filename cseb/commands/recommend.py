@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, Quiet
 from cseb.commands.screen import say, say_folded
-from cseb.errors import BadSpec, TrainingFailed
+from cseb.errors import BadSpec
 from cseb.parameters import (
     COLUMN,
     CORPUS_HELP,
     DATA_DIR,
     DEVICE,
     ENCODER,
-    THREADS,
     TRUST_REMOTE_CODE,
     argument,
     command,
@@ -31,10 +31,6 @@ if TYPE_CHECKING:
     from cseb.advice.conclusion import Recommendation
     from cseb.commands.trials import Runs, Trials
 
-WARNING = (
-    "The proxy task (every second word of a sentence retrieves the sentence) uses no labels. It may order encoders "
-    "differently from your task: do not choose by it."
-)
 EVAL = option(
     "Labelled examples that decide, 30 or more: a file of rated pairs, of labelled sentences or of questions and "
     "answers, or a task such as banking77."
@@ -48,7 +44,6 @@ def recommend(
     encoder: Annotated[str, ENCODER] = "cseb-tiny",
     eval: Annotated[str | Path, EVAL] = "",
     methods: Annotated[str | Sequence[str], option("Methods to compare, best guess first. Default: four.")] = "",
-    train: Annotated[str, option("Without examples: train this method, such as crops, and write it.")] = "",
     make_pairs: Annotated[int, option("Write a file of so many pairs of sentences to rate, such as 40, and stop.")] = 0,
     budget: Annotated[str, option("Time, such as 30m or 2h, which limits the number of methods and seeds.")] = "",
     steps: Annotated[int, option("Optimiser steps of every method.", least=1)] = 100,
@@ -57,7 +52,6 @@ def recommend(
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     column: Annotated[str, COLUMN] = "",
     workers: Annotated[str | int, option("Runs at a time; auto is one for each core or GPU.")] = "auto",
-    threads: Annotated[int, THREADS] = 1,
     device: Annotated[str, DEVICE] = "auto",
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
     dry_run: Annotated[bool, option("Score the baselines and print the plan only.")] = False,
@@ -80,47 +74,35 @@ def recommend(
     from cseb.commands import hosts
     from cseb.commands.trials import Trials
 
-    if eval and train:
-        raise BadSpec("`eval` and `train` are given; with `eval`, name the methods to compare with `methods`")
-    if make_pairs and (eval or train):
-        raise BadSpec("`make_pairs` only writes pairs to rate; leave `eval` and `train` out")
-    if train and not out:
-        raise BadSpec("`train` needs a folder for the model; give `out`")
-    if not eval and (methods or budget or (out and not train)):
-        raise BadSpec("`methods`, `budget` and `out` need `eval`; write pairs to rate with `make_pairs`")
-    limit, where = hosts.seconds_of(budget), hosts.device_of(device)
-    settings = {"data_dir": str(data_dir), "threads": threads, "device": where, "trust_remote_code": trust_remote_code}
-    at_once = hosts.workers_of(str(workers), threads, where)
-    trials = Trials(corpus, column, encoder, steps, Path(results) if results else None, at_once, settings)
+    if bool(eval) == bool(make_pairs):
+        raise BadSpec("give labelled examples with `eval`, or write pairs of sentences to rate with `make_pairs` 40")
+    if make_pairs and (methods or budget or out):
+        raise BadSpec("`methods`, `budget` and `out` need `eval`; `make_pairs` only writes pairs to rate")
+    limit, where = hosts.seconds_of(budget, "budget"), hosts.device_of(device)
+    settings = {"data_dir": str(data_dir), "threads": 1, "device": where, "trust_remote_code": trust_remote_code}
+    folder = Path(results) if results else None
+    trials = Trials(corpus, column, encoder, steps, folder, hosts.workers_of(str(workers), 1, where), settings)
     if make_pairs:
         return _pairs(trials, make_pairs)
-    named = trials.methods(joined(methods) or train, "") if methods or train else []
+    named = trials.methods(joined(methods), "") if methods else []
     target = Path(out) if out else None
     if target is not None:
         check_target(target, named)
-    if eval:
-        return _compared(trials, str(eval), joined(methods), limit, target, dry_run)
-    return _without_labels(trials, train, target, dry_run)
+    return _compared(trials, str(eval), joined(methods), limit, target, dry_run)
 
 
 def print_recommendation(call: Call[Recommendation], *, quiet: Quiet = False) -> None:
     """Print the plan, then the recommendation."""
-    from cseb.commands.describe import folded
-
-    def show(line: str) -> None:
-        if not quiet:
-            say(folded(line) if sys.stderr.isatty() else line, err=True)
-
-    with reading(show):
-        found = call()
-    say_folded(found.sentence if quiet else str(found))
-    if found.model is not None and not quiet:
-        say(f"model: {found.model}")
+    with nullcontext() if quiet else reading(partial(say_folded, err=True)):
+        recommendation = call()
+    say_folded(recommendation.sentence if quiet else str(recommendation))
+    if recommendation.model is not None and not quiet:
+        say(f"model: {recommendation.model}")
 
 
 def _pairs(trials: Trials, count: int) -> Recommendation:
     """Write pairs of sentences to rate."""
-    from cseb.advice import unlabelled
+    from cseb.advice import rating
     from cseb.advice.conclusion import Recommendation
     from cseb.embedders import find
     from cseb.embedders.interface import EncoderOptions
@@ -128,9 +110,9 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
 
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
-    sentences = unlabelled.sampled(trials.sentences)
+    sentences = rating.sampled(trials.sentences)
     embeds = [find(trials.as_it_is, options).open(), tf_idf]
-    unlabelled.write_pairs(file, unlabelled.pairs_to_rate(sentences, count, embeds))
+    rating.write_pairs(file, rating.pairs_to_rate(sentences, count, embeds))
     return Recommendation(
         f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "
         f"meaning). Then run: cseb recommend {trials.corpus} --encoder {trials.encoder} --eval {file}"
@@ -191,40 +173,14 @@ def _compared(
     return _with_model(Recommendation(sentence, chosen, tuple(rows), tuple(notes)), runs, best, out, task, trials)
 
 
-def _without_labels(trials: Trials, method: str, out: Path | None, dry_run: bool) -> Recommendation:
-    """Score the baselines, and a method that the user names, on a proxy task that needs no labels."""
-    from cseb.advice import unlabelled
-    from cseb.advice.conclusion import Recommendation, row
-    from cseb.advice.examples import Examples
-    from cseb.commands.trials import Runs
-
-    task = unlabelled.proxy(unlabelled.sampled(trials.sentences), trials.folder)
-    examples = Examples.read(task, "")
-    items = trials.baselines(task)
-    sentence, runs, labels = "No recommendation: there are no labelled examples.", Runs(), []
-    if method and not dry_run:
-        labels = trials.methods(method, "")
-        runs = trials.run(labels[:1], range(1), task, save=True)
-        if labels[0] not in runs.items:
-            why = runs.failures.get(labels[0], "no record was left")
-            raise TrainingFailed(f"{labels[0]} could not be trained: {why}")
-        sentence = (
-            f"Trained {labels[0]}. Without labelled examples it is unknown whether it is better than the encoder."
-        )
-    notes = (WARNING, "To decide, write pairs to rate: --make-pairs 40. Then give them with --eval.")
-    rows = tuple(row(None, None, sample) for _, sample in examples.scored({**items, **runs.items}).values())
-    found = Recommendation(sentence, "", rows, notes, head=("", "", "proxy task", "", ""))
-    return _with_model(found, runs, labels[0] if labels else "", out if labels else None, task, trials)
-
-
 def _with_model(
-    found: Recommendation, runs: Runs, method: str, out: Path | None, task: str, trials: Trials
+    recommendation: Recommendation, runs: Runs, method: str, out: Path | None, task: str, trials: Trials
 ) -> Recommendation:
     """Write the model of a method, the first of its seeds that was saved, to `out`, if there is one."""
     from cseb.advice.model import export
 
     if out is None:
-        return found
+        return recommendation
     folder, seed = runs.models[method]
-    export(folder, out, found, runs.items[method][seed], task, trials.settings["data_dir"])
-    return replace(found, model=out)
+    export(folder, out, recommendation, runs.items[method][seed], task, trials.settings["data_dir"])
+    return replace(recommendation, model=out)

@@ -94,8 +94,9 @@ def run(
     threads: Annotated[int, THREADS] = 1,
     linear: Annotated[str, LINEAR] = "auto",
     device: Annotated[str, DEVICE] = "auto",
-    fresh: Annotated[bool, option("Run jobs again that have a record.")] = False,
-    retry_failed: Annotated[bool, option("Run jobs again that failed.")] = False,
+    rerun: Annotated[
+        str, option("Run jobs again that failed, or all that have a record.", choices=("failed", "all"))
+    ] = "",
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
 ) -> Results:
     """Train and score every method, training set size and seed that has no record yet.
@@ -161,7 +162,7 @@ def plan_grid(
         results: the folder of records.
         processes: how many processes share each job.
         backwards: whether jobs run in the opposite order.
-        done: keys of jobs that this command has run already, which `fresh` and `retry_failed` do not repeat.
+        done: keys of jobs that this command has run already, which `rerun` does not repeat.
         given: further options of `run`; what is left out has the default of `run`.
 
     Raises:
@@ -191,8 +192,8 @@ def plan_grid(
         trackers.check(options.track_to)
     store = Store(Path(results))
     records = {record.key: record for record in (store.load()[0] if store.exists() else [])}
-    retried = {key for key, record in records.items() if record.status == "failed"} if options.retry_failed else set()
-    again = (set(records) if options.fresh else retried) - done
+    wanted_again = {"failed": {"failed"}, "all": {"failed", "done"}}.get(options.rerun, set())
+    again = {key for key, record in records.items() if record.status in wanted_again} - done
     jobs = plan(  # reads the corpus, so wrong options are refused before
         benchmark,
         records={key: record for key, record in records.items() if key not in again},
@@ -251,7 +252,7 @@ def run_on_screen(
         planned, summary = run_stages(planned, begin)
     if not quiet or summary.stopped:
         with suppress(OSError):  # a full disk or a closed pipe; the records are there
-            say(ending(planned.grid, summary, "fresh" in call.settings), err=quiet)
+            say(ending(planned.grid, summary, call.settings.get("rerun") == "all"), err=quiet)
     if not first() and not summary.stopped:
         return  # the first process reports; it still scores, and a failure now would end it
     raise typer.Exit(summary.exit_code or (1 if planned.grid.failed else 0))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -28,11 +30,25 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
         typer.echo(shown(text), err=True, nl=nl)
 
 
-def say_folded(text: str) -> None:
-    """Print a long text: folded for a person, one item a line for a program. Raises: OSError."""
-    from cseb.commands.describe import folded
+def say_folded(text: str, *, err: bool = False) -> None:
+    """Print a long text, wrapped between words on a terminal. Raises: OSError for standard output."""
+    say(folded(text) if (sys.stderr if err else sys.stdout).isatty() else text, err=err)
 
-    say(folded(text) if sys.stdout.isatty() else text)
+
+def folded(text: str) -> str:
+    """Wrap long lines to the width of the terminal, indented to where their last column starts."""
+    width = shutil.get_terminal_size().columns
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent=" " * _hang(line), break_long_words=False, break_on_hyphens=False)
+        for line in text.splitlines()
+    )
+
+
+def _hang(line: str) -> int:
+    """Return where the text of a list item, or of the last column, starts."""
+    if line.lstrip().startswith("- "):
+        return line.index("- ") + 2
+    return len(line) - len(line.rsplit("  ", 1)[-1].lstrip()) if "  " in line else 0
 
 
 def pour(lines: Iterable[str]) -> None:

@@ -24,7 +24,6 @@ from cseb.parameters import (
 )
 
 if TYPE_CHECKING:
-    from cseb.data.corpus import Corpus
     from cseb.records.progress import Progress
 
 
@@ -74,6 +73,12 @@ def train(
     from cseb.commands.hosts import device_of
     from cseb.data.corpus import pack
     from cseb.data.read_corpus import read_corpus
+    from cseb.experiment import outside_teacher
+    from cseb.experiment.single_job import single_job
+    from cseb.experiment.train_job import JobTraining
+    from cseb.training import build
+    from cseb.training.checkpoints import restore
+    from cseb.training.loop import Diverged
 
     where = device_of(device)
     if isinstance(sentences, str | Path):
@@ -81,11 +86,10 @@ def train(
     else:
         corpus = pack("sentences", strings(sentences))
     with _bar(progress) as watch, arithmetic(threads, linear, where) as library:
-        return _trained(
+        job = single_job(
             method,
             corpus,
-            watch,
-            encoder=str(encoder),
+            str(encoder),
             seed=seed,
             scale=scale,
             steps=steps,
@@ -96,66 +100,27 @@ def train(
             linear=library,
             trust_remote_code=trust_remote_code,
         )
-
-
-def _trained(
-    method: str,
-    corpus: Corpus,
-    watch: Callable[[Progress], None],
-    *,
-    encoder: str,
-    seed: int,
-    scale: str,
-    steps: int | None,
-    dev: str,
-    data_dir: str,
-    threads: int,
-    device: str,
-    linear: str,
-    trust_remote_code: bool,
-) -> TrainedEncoder:
-    from cseb.experiment import outside_teacher
-    from cseb.experiment.single_job import single_job
-    from cseb.experiment.train_job import JobTraining
-    from cseb.training import build
-    from cseb.training.checkpoints import restore
-    from cseb.training.loop import Diverged
-
-    job = single_job(
-        method,
-        corpus,
-        encoder,
-        seed=seed,
-        scale=scale,
-        steps=steps,
-        dev=dev,
-        data_dir=data_dir,
-        threads=threads,
-        device=device,
-        linear=linear,
-        trust_remote_code=trust_remote_code,
-    )
-    build.check(job.method, Path(job.folder), trust_remote_code, job.size, outside_teacher.width_of)
-    training = JobTraining.of(job, corpus)
-    try:
-        found = training.run(watch)
-    except Diverged as error:
-        raise TrainingFailed(f"{job.label} stopped at step {error.step}: {error.reason}") from error
-    except (MemoryError, RuntimeError) as error:
-        if not memory_ran_out(error):
-            raise
-        raise TrainingFailed(f"{job.label} stopped at step {training.reached}: {OUT_OF_MEMORY}") from error
-    built = training.built
-    restore(built.encoder, found.best)
+        build.check(job.method, Path(job.folder), trust_remote_code, job.size, outside_teacher.width_of)
+        training = JobTraining.of(job, corpus)
+        try:
+            trained = training.run(watch)
+        except Diverged as error:
+            raise TrainingFailed(f"{job.label} stopped at step {error.step}: {error.reason}") from error
+        except (MemoryError, RuntimeError) as error:
+            if not memory_ran_out(error):
+                raise
+            raise TrainingFailed(f"{job.label} stopped at step {training.reached}: {OUT_OF_MEMORY}") from error
+        built = training.built
+        restore(built.encoder, trained.best)
     return TrainedEncoder(
         method=job.label,
         resolved=job.method.resolved(),
-        curve=found.curve,
-        best_step=found.best_step,
-        notes=(*built.notes, *found.notes),
+        curve=trained.curve,
+        best_step=trained.best_step,
+        notes=(*built.notes, *trained.notes),
         sentences=job.size,
         seed=seed,
-        base=encoder,
+        base=str(encoder),
         _encoder=built.encoder,
         _job=job,
     )
@@ -163,7 +128,7 @@ def _trained(
 
 @contextmanager
 def _bar(shown: bool) -> Iterator[Callable[[Progress], None]]:
-    """What is told of each evaluation interval: a bar, or nobody."""
+    """Show a progress bar, if it is wanted, and yield the function that updates it."""
     if not shown:
         yield lambda _: None
         return

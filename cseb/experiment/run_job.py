@@ -143,7 +143,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
 def _too_little(error: BaseException) -> str:
     """Why a job failed that had too little memory. Its batch is part of the method, so only its place can change."""
     message = plain(str(error)) or type(error).__name__
-    return f"{OUT_OF_MEMORY}: {message}; take fewer jobs at a time or more memory, and run it with --retry-failed"
+    return f"{OUT_OF_MEMORY}: {message}; take fewer jobs at a time or more memory, and run it with --rerun failed"
 
 
 def _repeats(sentences: Sequence[str]) -> list[str]:

@@ -84,7 +84,7 @@ def test_a_difference_is_significant_where_its_interval_excludes_zero() -> None:
 
 def test_the_table_leaves_out_columns_without_content() -> None:
     base, other = sample(AS_IT_IS, 50.0), sample("crops", 51.0, 53.0)
-    lines = Recommendation("x", rows=(row(None, None, base),)).table().splitlines()
+    lines = Recommendation("x", rows=(row(base, None, base),)).table().splitlines()
     assert lines[0].split() == ["deciding"] and lines[-1].split() == ["encoder", "as", "it", "is", "50.00"]
     cells = row(sample(AS_IT_IS, 50.0, 50.0), None, other)
     assert cells[:3] == ("crops", "", "52.00") and cells[4] == "2"

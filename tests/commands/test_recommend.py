@@ -1,7 +1,6 @@
 """A whole recommendation with an encoder of two layers: what is trained, continued, printed and written."""
 
 import json
-import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +14,7 @@ from cseb.commands import trials
 from cseb.commands.application import app
 from cseb.errors import BadResults, CsebError
 from cseb.records.store import Store
-from tests.conftest import OBJECTS, SENTENCES, WORDS
+from tests.conftest import OBJECTS, SENTENCES
 
 LINES = [f"{sentence} and {other}" for sentence in SENTENCES for other in OBJECTS]
 
@@ -164,19 +163,6 @@ def test_a_finished_model_is_compared_as_it_is(
     assert [row[0] for row in found.rows] == ["encoder as it is", "mean pooling", "cls pooling", "TF-IDF"]
 
 
-def test_without_labels_there_is_a_warning_and_a_model_only_on_request(
-    ask: Callable[..., object], tmp_path: Path
-) -> None:
-    long = [" ".join(random.Random(n).sample(WORDS, 10)) for n in range(200)]
-    (tmp_path / "my.txt").write_text("\n".join(long))
-    found = ask(eval=None, methods=None)
-    assert found.chosen == "" and found.model is None and "do not choose by it" in found.notes[0]
-    assert [row[0] for row in found.rows] == ["cls pooling", "mean pooling", "TF-IDF"]
-    assert found.table().splitlines()[0].split() == ["proxy", "task"]
-    trained = ask(eval=None, methods=None, train="crops", out=tmp_path / "model")
-    assert trained.model == tmp_path / "model" and trained.rows[-1][0] == "crops" and trained.chosen == ""
-
-
 def test_pairs_to_rate_become_examples(ask: Callable[..., object], tmp_path: Path) -> None:
     found = ask(eval=None, methods=None, make_pairs=40)
     file = tmp_path / "my-pairs.csv"
@@ -192,14 +178,13 @@ def test_pairs_to_rate_become_examples(ask: Callable[..., object], tmp_path: Pat
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"train": "crops"}, "`eval` and `train` are given"),
-        ({"make_pairs": 40}, "`make_pairs` only writes pairs"),
-        ({"eval": None, "methods": None, "train": "crops"}, "give `out`"),
-        ({"eval": None}, "need `eval`"),
+        ({"make_pairs": 40}, "`eval`, or write pairs of sentences to rate"),
+        ({"eval": None}, "`eval`, or write pairs of sentences to rate"),
+        ({"eval": None, "make_pairs": 40}, "`make_pairs` only writes pairs"),
         ({"methods": "mean"}, "mean does not train"),
         ({"methods": "simcse+first_last", "out": "model"}, "pools with first_last, which sentence-transformers lacks"),
         ({"methods": "simcse+mean+prefix", "out": "model"}, "adds prefix, which sentence-transformers cannot load"),
-        ({"budget": "30"}, "such as 90s, 30m or 2h"),
+        ({"budget": "30"}, "`budget` is '30'; write a number above 0 with its unit, such as 90s, 30m or 2h"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import cseb
-from cseb.commands import describe
+from cseb.commands import describe, screen
 from cseb.experiment import benchmark as benchmarks
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -83,7 +83,7 @@ def test_show_says_all_there_is_to_know() -> None:
 def test_folded_text_fits_and_keeps_its_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for text in (describe.show("micse"), "\n".join(aligned(describe.listing("methods")))):
-        folded = describe.folded(text)
+        folded = screen.folded(text)
         assert max(map(len, folded.splitlines())) <= 80
         assert folded.split() == text.split()
 
@@ -132,8 +132,8 @@ def test_a_grid_from_the_first_job_to_the_table(tmp_path: Path, grid: list[objec
     before = other.stat().st_mtime_ns
     assert call("run", resolved, *grid[-6:]).stdout.splitlines()[-1].startswith("1 job done")  # the file is the grid
     assert other.stat().st_mtime_ns == before
-    assert "2 to run. Expected run time: " in call("run", *grid, "--dry-run", "--fresh").stdout
-    assert call("run", *grid, "--fresh", "--quiet").stdout == ""
+    assert "2 to run. Expected run time: " in call("run", *grid, "--dry-run", "--rerun", "all").stdout
+    assert call("run", *grid, "--rerun", "all", "--quiet").stdout == ""
     assert other.stat().st_mtime_ns > before
 
     latex = call("report", tmp_path / "results", "--format", "latex")

@@ -190,7 +190,7 @@ def test_too_little_memory_is_a_failed_record(
     assert record.failure is not None
     assert record.failure.step == 3  # the last that was looked at
     assert record.failure.reason.startswith(f"out of memory: {str(error)[:60] or 'MemoryError'}")
-    assert "--retry-failed" in record.failure.reason
+    assert "--rerun failed" in record.failure.reason
 
 
 def test_another_error_while_training_is_no_record(

@@ -1,4 +1,4 @@
-"""Files made from sentences without labels: pairs for a person to rate, and a proxy task."""
+"""Pairs of sentences for a person to rate."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from cseb.errors import BadData, BadResults
 from cseb.seeds import stream_seed
 from cseb.tasks.task import Embed
 
-MOST = 2000  # sentences that pairs and the proxy task are drawn from
-LONG, FEWEST = 8, 50  # words of a sentence that can be shortened; how many of these the proxy task needs
-REACH = (1, 20, MOST)  # how near the second sentence of a pair is: the nearest, one of the 20 nearest, any
+MOST = 2000  # sentences that pairs are drawn from
+REACH = (1, 20, MOST)  # the second sentence of a pair is the nearest, one of the 20 nearest, or any
 
 
 def sampled(sentences: Sequence[str]) -> list[str]:
@@ -55,34 +54,15 @@ def pairs_to_rate(sentences: Sequence[str], count: int, embeds: Sequence[Embed])
 
 
 def write_pairs(file: Path, pairs: Sequence[tuple[str, str]]) -> None:
-    """Write pairs with an empty column `score` for a spreadsheet. Raises: BadResults if the file exists."""
+    """Write pairs as CSV, with an empty column `score` and the mark by which Excel knows UTF-8.
+
+    Raises: BadResults if the file exists or cannot be written.
+    """
     if file.exists():
         raise BadResults(f"{file} exists and may contain ratings; rename it to write new pairs")
-    _write(file, [("sentence1", "sentence2", "score"), *((*pair, "") for pair in pairs)])
-
-
-def proxy(sentences: Sequence[str], folder: Path) -> str:
-    """Write a task that needs no labels, every second word of a sentence retrieves the sentence, and return its file.
-
-    Raises:
-        BadData: if too few sentences are long enough.
-    """
-    shortened = {" ".join(sentence.split()[::2]): sentence for sentence in sentences if len(sentence.split()) >= LONG}
-    if len(shortened) < FEWEST:
-        raise BadData(
-            f"only {len(shortened)} distinct sentences have {LONG} words or more, {FEWEST} are needed; give labelled "
-            "examples with `eval`"
-        )
-    _write(folder / "shortened.csv", [("query", "document"), *shortened.items()])
-    return str(folder / "shortened.csv")
-
-
-def _write(file: Path, rows: Sequence[Sequence[str]]) -> None:
-    """Write a CSV file with the mark by which Excel knows UTF-8. Raises: BadResults."""
     text = io.StringIO()
-    csv.writer(text).writerows(rows)
+    csv.writer(text).writerows([("sentence1", "sentence2", "score"), *((*pair, "") for pair in pairs)])
     try:
-        file.parent.mkdir(exist_ok=True)
         write_whole(file, [text.getvalue().encode("utf-8-sig")])
     except OSError as error:
         raise BadResults(f"{file} cannot be written: {error.strerror or error}; choose another folder") from error

@@ -1,4 +1,4 @@
-"""Pairs to rate and the proxy task."""
+"""Pairs to rate."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.advice.unlabelled import pairs_to_rate, proxy, write_pairs
+from cseb.advice.rating import pairs_to_rate, write_pairs
 from cseb.data.tables import read_table
 from cseb.errors import BadData, BadResults
 from cseb.tasks.task import Vectors
@@ -38,11 +38,3 @@ def test_ratings_are_never_overwritten(tmp_path: Path) -> None:
     assert read_table(tmp_path / "p.csv").rows == (("a, b", 'c "d"', ""),)
     with pytest.raises(BadResults, match="may contain ratings"):
         write_pairs(tmp_path / "p.csv", [("x", "y")])
-
-
-def test_the_proxy_task_shortens_long_sentences(tmp_path: Path) -> None:
-    long = [f"{n} two three four five six seven {n}" for n in range(50)]
-    table = read_table(Path(proxy([*long, "too short"], tmp_path)))
-    assert len(table.rows) == 50 and table.rows[3] == ("3 three five seven", long[3])
-    with pytest.raises(BadData, match="only 49 distinct sentences have 8 words or more"):
-        proxy(long[1:], tmp_path)
