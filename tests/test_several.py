@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from cseb.commands import hosts
-from cseb.commands.grid import PlannedGrid
+from cseb.commands.planned_grid import PlannedGrid
 from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.errors import BadBenchmark, BadData
 from cseb.experiment import benchmark as benchmarks

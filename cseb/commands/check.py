@@ -164,7 +164,7 @@ def trained(
     Raises:
         Stopped: if it is interrupted.
     """
-    from cseb.commands.grid import run_stages
+    from cseb.commands.planned_grid import run_stages
     from cseb.commands.run import plan_grid
     from cseb.records.store import Store
 

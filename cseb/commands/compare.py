@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 MARGIN = 1e6  # no score of a record is larger
 NONE = "--"
 ALL = "all"
+UNTRAINED_HEADS = ("encoder", "difference", "95 % interval", "conclusion")
+UNTRAINED_NOTE = "95 % interval and conclusion: for new examples, each pair by itself. --detail shows more."
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,11 @@ def compare(
     results: Annotated[Results | str | Path, RESULTS] = "results",
     *,
     baseline: Annotated[
-        str, option("Method to compare with, or all for every pair of methods. By default simcse where there is one.")
+        str,
+        option(
+            "Method to compare with, all for every pair of methods, or of untrained encoders one of them. By default "
+            "simcse where there is one."
+        ),
     ] = "",
     methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
     sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
@@ -137,7 +143,8 @@ def compare(
     studies: list[Study] = []
     counts, fractions = sizes_and_fractions(sizes)
     for group in groups(choose(trained, methods_of(methods), fractions, counts)) or [records]:
-        study = gather(group, mixed=mixed)
+        untrained = all(map(is_untrained, group))
+        study = gather(group, encoders=untrained, mixed=mixed)
         wanted = ComparisonQuery(
             baseline="" if baseline == ALL else baseline_of(study, baseline),
             select=select,
@@ -179,12 +186,17 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
         ordered = sorted(lines, key=lambda line: [each.cells[0] for each in lines].index(line.cells[0]))
         tasks = str(lines[0].values["tasks"]).split()
         over = f"average of {len(tasks)} tasks" if len(tasks) > 1 else tasks[0].partition("@")[0]
+        trained = bool(encoder)
+        heads = ("method", "sentences", "difference", "95 % interval", "p", "conclusion")
+        cells = _short_cells if trained else _untrained_cells
         yield Sheet(
             name="comparison",
-            title=f"{title}: {encoder} on {corpus}, {over}, {lines[0].values['select']} checkpoint",
-            heads=("method", "sentences", "difference", "95 % interval", "p", "conclusion"),
-            lines=tuple(Line(cells=_short_cells(line), values=line.values) for line in ordered),
-            notes=(_scope_note(lines), *mixed),
+            title=f"{title}: {encoder} on {corpus}, {over}, {lines[0].values['select']} checkpoint"
+            if trained
+            else f"{title}: untrained encoders, {over}",
+            heads=heads if trained else UNTRAINED_HEADS,
+            lines=tuple(Line(cells=cells(line), values=line.values) for line in ordered),
+            notes=(_scope_note(lines) if trained else UNTRAINED_NOTE, *mixed),
         )
     if not alike:
         yield from (sheet for sheet in sheets if sheet.name == "effects")
@@ -212,3 +224,13 @@ def _short_cells(line: Line) -> tuple[str, ...]:
         p,
         conclusion.partition(" (")[0],
     )
+
+
+def _untrained_cells(line: Line) -> tuple[str, ...]:
+    """Return the cells of an untrained encoder: it has one seed, so its interval for new examples decides."""
+    encoder, difference, _, interval, *_ = line.cells
+    low, high = (cast("float | None", line.values[name]) for name in ("items_low", "items_high"))
+    if low is None or high is None:
+        return encoder, difference, interval, "no interval"
+    conclusion = "better" if low > 0 else "worse" if high < 0 else "not significantly different"
+    return encoder, difference, interval, conclusion

@@ -180,7 +180,7 @@ def card_of(
         load_item_scores(store, [record], data_dir),
         name=name or str(model),
         licence=license,
-        loads=(model / "modules.json").is_file(),
+        loads=(model / "modules.json").is_file() if model.is_dir() else None,
         others=others,
         further=further,
     )

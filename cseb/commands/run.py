@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,12 @@ from cseb.commands.arguments import joined
 from cseb.commands.command_line import Call, Quiet
 from cseb.commands.export_scores import TRACKERS
 from cseb.commands.hosts import MOST, MOST_PROCESSES
+from cseb.commands.inputs import missing_inputs
+from cseb.commands.planned_grid import PlannedGrid, run_stages
 from cseb.commands.results import Results
 from cseb.commands.screen import say
 from cseb.commands.waiting import telling
-from cseb.errors import BadBenchmark
+from cseb.errors import BadBenchmark, BadData
 from cseb.parameters import (
     BENCHMARK,
     COLUMN,
@@ -45,9 +47,9 @@ from cseb.parameters import (
 )
 from cseb.progress import reading
 from cseb.seeds import ALL, VARIED
+from cseb.text import quantity
 
 if TYPE_CHECKING:
-    from cseb.commands.grid import PlannedGrid
     from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
     from cseb.launchers.events import Event, Watch
@@ -121,7 +123,6 @@ def run(
         ['best', 'last']
     """
     given = dict(locals())
-    from cseb.commands.grid import run_stages
     from cseb.launchers.events import Broken
     from cseb.records.record_file import Problem
 
@@ -139,11 +140,22 @@ def run(
     return Results.of(Path(results), records, broken)
 
 
-def planned_run(benchmark: str | Path = "demo", processes: int = 1, **given: object) -> PlannedGrid:
+def planned_run(benchmark: str | Path = "demo", **given: Any) -> PlannedGrid:
     """Return the grid that `run` runs with these settings. Raises: CsebError."""
-    from cseb.commands.grid import chosen_benchmark
+    return plan_grid(chosen_benchmark(str(benchmark), **given), **given)
 
-    return plan_grid(chosen_benchmark(str(benchmark), **given), processes=processes, **given)  # type: ignore[arg-type]
+
+def chosen_benchmark(benchmark: str = "demo", *, on: str = "", **settings: object) -> Benchmark:
+    """Return a benchmark by name or file, with these settings in place of its fields of the same names; see `run`.
+
+    Settings that are no fields, empty or None change nothing. Raises: CsebError.
+    """
+    from cseb.experiment import benchmark as benchmarks
+
+    loaded = benchmarks.load(benchmark)
+    fields = {name: value for name, value in settings.items() if name in type(loaded).model_fields}
+    values = {name: joined(value) if isinstance(value, Iterable) else value for name, value in fields.items()}
+    return benchmarks.override(benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded, **values)
 
 
 def plan_grid(
@@ -153,6 +165,7 @@ def plan_grid(
     processes: int = 1,
     backwards: bool = False,
     done: frozenset[str] = frozenset(),
+    dry_run: bool = False,
     **given: Any,
 ) -> PlannedGrid:
     """Plan every job of a benchmark, and find those that have no record; nothing is trained or written.
@@ -163,12 +176,12 @@ def plan_grid(
         processes: how many processes share each job.
         backwards: whether jobs run in the opposite order.
         done: keys of jobs that this command has run already, which `rerun` does not repeat.
+        dry_run: whether the jobs are only listed, so that the device need not exist.
         given: further options of `run`; what is left out has the default of `run`.
 
     Raises:
         CsebError: for whatever cannot be run.
     """
-    from cseb.commands.grid import PlannedGrid
     from cseb.experiment.grid import Grid
     from cseb.experiment.plan import plan
     from cseb.records.store import Store
@@ -176,10 +189,15 @@ def plan_grid(
     options = SimpleNamespace(**{name: each.default for name, each in definitions(run).items()} | given)
     launcher, _, address = options.launcher.partition(":")
     away = hosts.elsewhere(launcher, address)
-    device = hosts.device_of(options.device, away)
-    limit = hosts.seconds_of(options.time_limit)
     if processes > 1 and launcher != "local":
-        raise BadBenchmark(f"`processes` goes with `launcher` local, not with {launcher}")
+        submit = "submit the whole command with `launcher` local" if launcher == "slurm" else "leave `launcher` out"
+        example = f": sbatch --gpus={processes} --wrap 'cseb run ... --processes {processes} --device cuda'"
+        raise BadBenchmark(
+            f"`processes` {processes} shares each batch on one machine, `launcher` {launcher} spreads jobs; {submit}"
+            f"{example if launcher == 'slurm' else ''}"
+        )
+    device = hosts.device_of(options.device, away or (dry_run and options.device == "cuda"))
+    limit = hosts.seconds_of(options.time_limit)
     if processes > 1 and limit is not None:
         raise BadBenchmark("`time_limit` is for jobs of one process each; leave it or `processes` out")
     asked = str(options.workers)
@@ -219,7 +237,6 @@ def run_on_screen(
     call: Call[Results], *, processes: Processes = 1, dry_run: DryRun = False, quiet: Quiet = False
 ) -> None:
     """Run the grid and show how far it is; exit with 1 if a job failed."""
-    from cseb.commands.grid import run_stages
     from cseb.commands.grid_text import ending, listing, outlook
     from cseb.launchers import spawn_ranks as ranks
     from cseb.launchers.job_runner import first
@@ -232,7 +249,17 @@ def run_on_screen(
         raise BadBenchmark(f"`processes` is {processes}, but {started} processes were started; leave the option out")
     quiet = quiet or not first()
     with telling(quiet), nullcontext() if quiet else reading(partial(say, err=True)):
-        planned = planned_run(processes=max(started, processes), **call.checked())
+        settings = call.checked()
+        missing, table = missing_inputs(chosen_benchmark(**settings)) if dry_run else ([], [])
+        for line in [] if quiet else table:
+            say(line, err=True)
+        try:
+            planned = planned_run(processes=max(started, processes), dry_run=dry_run, **settings)
+        except BadData as error:
+            if not missing:
+                raise
+            names = ", ".join(missing)
+            raise BadData(f"{quantity(len(missing), 'input')} of the run cannot be read: {names}; {error}") from None
     chosen = planned.grid.benchmark
     for line in [] if quiet else interpretations(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cseb.commands.encoders import TrainedEncoder, arithmetic, strings
-from cseb.errors import OUT_OF_MEMORY, TrainingFailed, memory_ran_out
+from cseb.errors import OUT_OF_MEMORY, BadData, TrainingFailed, memory_ran_out, shortened
 from cseb.parameters import (
     COLUMN,
     DATA_DIR,
@@ -22,6 +22,7 @@ from cseb.parameters import (
     command,
     option,
 )
+from cseb.progress import remark
 
 if TYPE_CHECKING:
     from cseb.records.progress import Progress
@@ -81,10 +82,15 @@ def train(
     from cseb.training.loop import Diverged
 
     where = device_of(device)
-    if isinstance(sentences, str | Path):
-        corpus = read_corpus(str(sentences), column, str(data_dir))
-    else:
+    if not isinstance(sentences, str | Path):
         corpus = pack("sentences", strings(sentences))
+    elif " " in str(sentences) and not Path(sentences).exists():
+        raise BadData(f"`sentences` is the text {shortened(str(sentences))}; give a list of strings, or a corpus")
+    else:
+        corpus = read_corpus(str(sentences), column, str(data_dir))
+    remarks = corpus.remarks()
+    for line in remarks:
+        remark(line)
     with _bar(progress) as watch, arithmetic(threads, linear, where) as library:
         job = single_job(
             method,
@@ -117,7 +123,7 @@ def train(
         resolved=job.method.resolved(),
         curve=trained.curve,
         best_step=trained.best_step,
-        notes=(*built.notes, *trained.notes),
+        notes=tuple(dict.fromkeys([*remarks, *built.notes, *trained.notes])),
         sentences=job.size,
         seed=seed,
         base=str(encoder),

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from cseb.errors import BadData, BadSpec
-from cseb.progress import counted, heard
+from cseb.progress import counted, heard, reading, remark
 from cseb.text import quantity
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ class Trials:
         corpus = read_corpus(self.corpus, self.column, self.settings["data_dir"])
         if len(corpus) < FEWEST:
             raise BadData(f"{self.corpus} has {quantity(len(corpus), 'sentence')}; {FEWEST} or more are needed")
+        for line in corpus.remarks():
+            remark(line)
         return corpus.texts(range(len(corpus)), ())
 
     @cached_property
@@ -195,7 +197,8 @@ class Trials:
             steps=self.steps,
         )
         options = {name: value for name, value in self.settings.items() if name != "data_dir"}
-        planned = plan_grid(benchmark, self.folder, workers=self.workers, save_models=save, **options)
+        with reading(lambda _: None):  # what planning remarks about the corpus was said before
+            planned = plan_grid(benchmark, self.folder, workers=self.workers, save_models=save, **options)
         jobs = {job.key: job for job in planned.grid.jobs if job.seed in seeds}
         todo = [job for job in planned.grid.todo if job.key in jobs]
         runs, listener, done = Runs(), heard(), 0

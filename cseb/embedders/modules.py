@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from cseb.data import bounded, weights
 from cseb.embedders import module_checks
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
+from cseb.progress import tell
 from cseb.records.record import Source
 from cseb.tasks.task import Embed, Vectors
 
 # Modules that do not read the states of padding, and how many sentences they get at once.
 BLIND = ("Pooling", "Normalize", "Dense", "Dropout", "LayerNorm")
-AT_ONCE = 256
+AT_ONCE, PADDED_AT_ONCE = 256, 32
 INSTALL = "sentence-transformers is not installed: pip install 'cseb[st]', or give `pooler` to ignore its modules"
 
 
@@ -90,15 +92,23 @@ def _load(folder: Path, modules: Sequence[module_checks.Module], how: EncoderOpt
     packed = _pack(model, threads)
 
     def embed(sentences: Sequence[str]) -> Vectors:
-        if not packed:
-            with linear.chosen():
+        options["batch_size"] = AT_ONCE if packed else PADDED_AT_ONCE
+        encoded = 0
+
+        def batch_encoded(*_: Any) -> None:
+            nonlocal encoded
+            encoded = min(encoded + options["batch_size"], len(sentences))
+            tell("encoding sentences", encoded, len(sentences))
+
+        tell("encoding sentences", 0, len(sentences))
+        hook = model[0].register_forward_hook(batch_encoded)
+        torch.set_num_threads(1 if packed else threads)  # the library itself computes too little to be split
+        try:
+            with nullcontext() if packed else linear.chosen():
                 vectors = model.encode(list(sentences), **options)
-        else:
-            torch.set_num_threads(1)  # what the library itself computes is too little to be split
-            try:
-                vectors = model.encode(list(sentences), batch_size=AT_ONCE, **options)
-            finally:
-                torch.set_num_threads(threads)
+        finally:
+            torch.set_num_threads(threads)
+            hook.remove()
         return np.asarray(vectors.float().cpu().numpy(), dtype=np.float32)
 
     return embed

@@ -37,7 +37,7 @@ def model_card(
     *,
     name: str = "FOLDER",
     licence: str = "",
-    loads: bool = False,
+    loads: bool | None = False,
     others: Sequence[Record] = (),
     processor: str = "",
     further: Sequence[str] = (),
@@ -49,7 +49,7 @@ def model_card(
         scores: Scores per example and task data, for confidence intervals.
         name: Folder or hub name of the model.
         licence: As the hub names it; "" if unknown.
-        loads: Whether SentenceTransformer loads the folder.
+        loads: Whether SentenceTransformer loads the folder; None if the model was not saved.
         others: Records of the same folder, for runs with other seeds.
         processor: The processor of the run, if it is known better than from the record.
         further: Paragraphs below the scores.
@@ -78,13 +78,14 @@ def model_card(
         or None,
     )
     size = quantity(record.subset.size, "sentence")
+    unsaved = f"The model of this run was not saved. {code('cseb run --save-models')} with the options below saves it."
     use = f"sentence-transformers does not know its pooling. Score it with {code(f'cseb eval {name} --tasks ...')}."
     blocks = [
         f"---\n{data.to_yaml()}\n---",
         f"# {pipe(record.method)}, {size}",
         f"A sentence encoder: {code(record.encoder.name)} trained with the method {code(record.method)} on {size} of "
         f"{code(record.corpus.name)}, by cseb {record.origin.cseb}.",
-        SCRIPT.format(name=repr(name)) if loads else use,
+        unsaved if loads is None else SCRIPT.format(name=repr(name)) if loads else use,
         "## Scores",
         *_scores(record, scores, others),
         *further,

@@ -123,6 +123,25 @@ def test_versions_are_mixed_when_asked_and_the_page_says_so(tmp_path: Path) -> N
     assert "Mixed (--mixed): version of torch" in str(cseb.compare(tmp_path, baseline="simcse", mixed=True))
 
 
+def test_untrained_encoders_are_compared_for_new_examples(results: Path, tmp_path: Path) -> None:
+    """Is my encoder better than that one, with an interval?"""
+    from dataclasses import replace
+
+    store, evaluated = Store(results), Store(tmp_path / "evals")
+    evaluated.prepare()
+    for place, name in enumerate(("mine", "theirs")):
+        one = next(each for each in store.load()[0] if each.method == ("micse", "simcse")[place] and each.seed == 0)
+        encoder, subset = replace(one.encoder, name=name, sha256=name * 9), replace(one.subset, size=0, fraction=1.0)
+        changed = {"key": f"{place}" * 16, "encoder": encoder, "subset": subset, "method": "mean", "benchmark": "eval"}
+        evaluated.write(one.model_copy(update=changed), store.read_items(one.key))
+    found = call("compare", evaluated.folder, "--baseline", "theirs")
+    assert found.exit_code == 0, found.output
+    assert found.stdout.startswith("Comparison with theirs: untrained encoders, toy-captions")
+    [row] = [line.split() for line in found.stdout.splitlines() if line.startswith("mine ")]
+    assert float(row[1]) > float(row[2]) > 0 and row[-1] == "better"
+    assert "known: mine, theirs" in call("compare", evaluated.folder, "--baseline", "mean").stderr
+
+
 def test_too_few_seeds_are_said_before_they_are_run() -> None:
     [five] = _power(5)
     assert "exact tests cannot go below 0.0625 (6 seeds: 0.031)" in five

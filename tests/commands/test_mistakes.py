@@ -30,6 +30,7 @@ from tests.world import WORLD
             "--time-limit is for jobs of one process each",
         ),
         (["run", "--device", "tpu"], "'auto', 'cpu', 'cuda'"),
+        (["run", "--processes", "8", "--launcher", "slurm", "--dry-run"], "sbatch --gpus=8 --wrap 'cseb run"),
         (["run", "--encoder", "/nowhere", "--corpus", "x.txt", "--device", "cpu"], "x.txt"),
         (["show", "micsee"], "did you mean micse"),
         (["show", "method"], "did you mean"),

@@ -242,3 +242,20 @@ sys.meta_path.insert(0, Finder())
         check=False,
     )
     assert (found.returncode, found.stdout, found.stderr) == (130, "", "")
+
+
+def test_a_dry_run_lists_what_is_missing_and_needs_no_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.delenv("CSEB_DATA_DIR", raising=False)
+    found = call("run", "micse-table1", "--dry-run", "--device", "cuda", "--data-dir", tmp_path)
+    assert found.exit_code == 2
+    rows = {line.split()[1]: line for line in found.stderr.splitlines()[1:-1]}
+    assert list(rows) == [
+        *("bert-base-uncased", "hub:princeton-nlp/datasets-for-simcse/wiki1m_for_simcse.txt"),
+        *("sts12", "sts13", "sts14", "sts15", "sts16", "stsb", "sick"),
+    ]
+    assert rows["stsb"].endswith("cseb data fetch stsb (part of senteval.tar)") and " 8,628 " in rows["stsb"]
+    assert "9 inputs of the run cannot be read: bert-base-uncased, " in found.stderr
+    listed = call("run", WORLD, "--methods", "cls", "--seeds", "1", "--dry-run", "--device", "cuda")
+    assert listed.exit_code == 0 and "how to get it" not in listed.stderr

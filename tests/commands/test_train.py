@@ -100,6 +100,12 @@ def test_the_session_keeps_its_threads_and_its_random_numbers() -> None:
     assert torch.rand(1) == expected
 
 
+def test_blank_and_repeated_lines_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("\n".join([*SENTENCES, "", SENTENCES[0]]), encoding="utf-8")
+    notes = cseb.train(METHOD, tmp_path / "mine.txt", encoder="cseb-tiny", steps=1).notes
+    assert "1 blank line left out; 1 of " in notes[0] and "repeat an earlier one" in notes[0]
+
+
 def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
     cseb.train(METHOD, SENTENCES, encoder="cseb-tiny", steps=2, progress=True)
     said = capsys.readouterr()
@@ -110,7 +116,7 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"sentences": "a sentence"}, BadData, "does not end in .txt"),
+        ({"sentences": "a sentence"}, BadData, "`sentences` is the text 'a sentence'; give a list of strings"),
         ({"sentences": ["fine", 3]}, BadData, "sentence 1 is int '3'"),
         ({"sentences": []}, BadData, "no sentence"),
         ({"sentences": SENTENCES[:3]}, CsebError, "fewer than one batch of 32"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import cseb
-from cseb.commands.grid import run_stages
+from cseb.commands.planned_grid import run_stages
 from cseb.commands.run import plan_grid
 from cseb.experiment.benchmark import Benchmark, load, override, text
 from cseb.launchers.events import Event, Started

@@ -11,6 +11,7 @@ import torch
 
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
+from cseb.progress import listening
 from tests.conftest import SENTENCES
 from tests.embedders.folders import Tiny, call
 
@@ -24,7 +25,12 @@ def test_the_modules_of_the_folder_are_applied(tiny: Tiny) -> None:
     dense = models.Dense(16, 5)
     library.SentenceTransformer(modules=[transformer, pooling, dense, models.Normalize()], device="cpu").save("st")
     embedder = find("st", EncoderOptions())
-    vectors = embedder.open()(SENTENCES)
+    told: list[tuple[str, int, int]] = []
+    embed = embedder.open()
+    with listening(lambda *each: told.append(each)):
+        vectors = embed(SENTENCES)
+    assert told[0] == ("encoding sentences", 0, len(SENTENCES))
+    assert told[-1] == ("encoding sentences", len(SENTENCES), len(SENTENCES))
     assert vectors.shape == (len(SENTENCES), 5)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
     assert "modules=('Transformer', 'Pooling', 'Dense', 'Normalize'), normalised=True" in embedder.resolved

@@ -102,7 +102,7 @@ def test_items_that_were_left_out_are_said_to_be(loose: Store, archived: Store) 
 
 
 def test_a_job_whose_record_is_archived_is_not_run_again(archived: Store) -> None:
-    from cseb.commands.grid import chosen_benchmark
+    from cseb.commands.run import chosen_benchmark
 
     class Job:
         key = RECORDS[0].key

@@ -1,19 +1,17 @@
-"""Plan a grid of methods, training set sizes and seeds, and run it."""
+"""A planned grid of methods, training set sizes and seeds, and how it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cseb.commands.arguments import joined
 from cseb.commands.export_scores import tracked
 from cseb.progress import unheard
 
 if TYPE_CHECKING:
-    from cseb.experiment.benchmark import Benchmark
     from cseb.experiment.grid import Grid
     from cseb.experiment.job import Job
     from cseb.launchers import Launcher
@@ -22,11 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGrid:
-    """A grid ready to run. models: where trained encoders are kept, if anywhere. time_limit: seconds of a job.
+    """A grid ready to run.
 
-    remote: whether jobs run on machines of which this one knows nothing. track_to: the experiment tracker that each
-    finished job is sent to, if any.
-    following: plans what comes after these trials of tuning; None if these are all jobs.
+    Attributes:
+        grid: the jobs.
+        launcher: runs them.
+        models: folder of trained encoders, if they are saved.
+        time_limit: longest time of a job in seconds.
+        remote: whether jobs run on other machines.
+        track_to: the experiment tracker that each finished job is sent to, if any.
+        following: plans the runs that follow these tuning trials; None if there are none.
     """
 
     grid: Grid
@@ -38,16 +41,20 @@ class PlannedGrid:
     following: Callable[[], PlannedGrid] | None = None
 
     def run(self, watching: Callable[[Grid], AbstractContextManager[Watch]] | None = None) -> Summary:
-        """Run what has no record yet. watching: makes what is told of every event; nothing is shown by default.
+        """Run the jobs that have no record yet.
 
-        Raises: CsebError for whatever a user can fix, before anything trains.
+        Args:
+            watching: returns the display that is called with every event; by default nothing is shown.
+
+        Raises:
+            CsebError: for whatever a user can fix, before anything trains.
         """
         from cseb.launchers import launch
         from cseb.launchers.job_runner import first
 
         grid = self.grid
         grid.prepare(self.models)
-        with unheard(), nullcontext(_silent) if watching is None else watching(grid) as watch:
+        with unheard(), watching(grid) if watching else nullcontext(lambda _: None) as watch:
             if self.track_to and first():
                 watch = tracked(watch, self.track_to, grid.store.folder)  # noqa: PLW2901
             again = frozenset(grid.records) & {job.key for job in grid.todo}
@@ -85,7 +92,7 @@ def run_stages(
 
 
 def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:
-    """The jobs with the library of their linear layers resolved once, so that no job chooses another."""
+    """Resolve the library of linear layers once, so that no job chooses another."""
     if not jobs:
         return jobs
     from cseb.encoder.distributed import agreed
@@ -96,20 +103,3 @@ def _one_library(jobs: Sequence[Job]) -> Sequence[Job]:
     if protocol.processes > 1:
         (linear,) = agreed([linear], protocol.device, protocol.threads)
     return [replace(job, linear=linear) for job in jobs]
-
-
-def _silent(_: object) -> None:
-    """Tell nobody."""
-
-
-def chosen_benchmark(benchmark: str = "demo", *, on: str = "", **settings: object) -> Benchmark:
-    """Return a benchmark by name or file, with these settings in place of its fields of the same names; see `run`.
-
-    Settings that are no fields, empty or None change nothing. Raises: CsebError.
-    """
-    from cseb.experiment import benchmark as benchmarks
-
-    loaded = benchmarks.load(benchmark)
-    fields = {name: value for name, value in settings.items() if name in type(loaded).model_fields}
-    given = {name: joined(value) if isinstance(value, Iterable) else value for name, value in fields.items()}
-    return benchmarks.override(benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded, **given)
