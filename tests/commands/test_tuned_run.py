@@ -108,7 +108,7 @@ def test_a_run_goes_on_where_it_was_stopped_and_fresh_repeats_each_job_once(
     last, summary = run_stages(planned, lambda _: nullcontext(watch))
     assert summary.exit_code == 0 and len(started) == 2 + 4 and len(last.grid.jobs) == 4 + 4
     started.clear()
-    run_stages(plan_grid(benchmark, store.folder, fresh=True, **OPTIONS), lambda _: nullcontext(watch))
+    run_stages(plan_grid(benchmark, store.folder, rerun="all", **OPTIONS), lambda _: nullcontext(watch))
     assert len(started) == len(set(started)) == 8
 
 
