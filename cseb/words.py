@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import regex
 
 # Scripts written without spaces between words: Unicode's lists of them, and the Japanese mark of a long vowel.
@@ -12,6 +14,11 @@ _MARKS = r"[\p{M}\u200c\u200d]"
 _WORD = regex.compile(
     rf"[[\p{{L}}\p{{N}}]&&[{_UNSPACED}]]{_MARKS}*|(?:[[\p{{L}}\p{{N}}]--[{_UNSPACED}]]{_MARKS}*)+", regex.V1
 )
+
+
+def fold(text: str) -> str:
+    """Return a text without case, compatibility forms of Unicode (NFKC) and repeated white space."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def split_words(text: str) -> list[str]:

@@ -70,8 +70,8 @@ class Corpus:
             lines.append(f"{quantity(self.blank, 'blank line')} left out")
         if copies := self.repeats():
             lines.append(
-                f"{copies:,} of {quantity(len(self), 'sentence')} repeat an earlier one; remove duplicates, "
-                "since a contrastive loss takes copies for negatives"
+                f"{copies:,} of {quantity(len(self), 'sentence')} repeat an earlier one; remove duplicates "
+                "or add +recipe(batch=no_duplicates), since a contrastive loss takes copies for negatives"
             )
         return [f"{self.name}: {'; '.join(lines)}"] if lines else []
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 from cseb.errors import BadBenchmark
 from cseb.progress import counted, tell
-from cseb.words import split_words
+from cseb.words import fold, split_words
 
 NEAR = 0.8  # Jaccard similarity of two sets of words from which we call texts near-duplicates; our choice
 ROUNDING = 1e-9  # 0.7 * 10 is a little more than 7
@@ -38,7 +37,7 @@ class Overlap:
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order, without case, punctuation and compatibility forms of Unicode (NFKC)."""
-    return split_words(unicodedata.normalize("NFKC", text).casefold())
+    return split_words(fold(text))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

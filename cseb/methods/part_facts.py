@@ -11,6 +11,7 @@ A part, built in or of another package, is a class with these class attributes, 
     line_check = "module:function" refuses lines of a corpus that it cannot read; of a module without torch
     requires = "a decoder"         what it asks for besides sentences and one encoder, in words
     preset = {"scale": 20.0}       what `+name` puts in, where that is not the constructor's own default
+    unstated = {"batch": "any"}    values with which an option is not part of a job's identity, as it was added later
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from cseb.methods import option_types as allowed
 from cseb.registry import SLOTS, package_of, slot_of
 
 PASSED = ("shape", "needs", "run_steps", "run_seed")  # what a constructor gets if it has a parameter of this name
-STATED = ("version", "data_seen", "external", "own", "columns", "roles", "line_check", "requires", "preset")
+STATED = ("version", "data_seen", "external", "own", "columns", "roles", "line_check", "requires", "preset", "unstated")
 KINDS = ("file", "model", "encoder", "embedder")
 SEEN = ("external", "labels", "generated", "subset")
 TABLE = Path(__file__).with_name("facts.json")  # of the built-in parts, so that listing them does not import torch
@@ -82,6 +83,7 @@ class Facts:
     line_check: str = ""
     requires: str = ""
     preset: Mapping[str, Any] = field(default_factory=dict)
+    unstated: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def module(self) -> str:
@@ -100,10 +102,14 @@ class Facts:
         return source.partition(" Raises:")[0].rstrip()
 
     def defaults(self) -> tuple[tuple[str, Any], ...]:
-        """Return every option that has a default, with that, in the order of the constructor."""
+        """Return every option that has a default and is stated, with that, in the order of the constructor."""
         defaults = {option.name: option.default for option in self.options if option.default is not MISSING}
-        defaults |= self.preset
-        return tuple((option.name, defaults[option.name]) for option in self.options if option.name in defaults)
+        return self.stated(defaults | dict(self.preset))
+
+    def stated(self, options: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """Return these options in the order of the constructor, without those at a value that is not stated."""
+        names = [option.name for option in self.options if option.name in options]
+        return tuple((name, options[name]) for name in names if self.unstated.get(name, MISSING) != options[name])
 
     def check(self, values: Mapping[str, Any]) -> None:
         """Raise BadSpec if options are unknown, lacking, or of a kind that their annotations do not allow."""
@@ -178,7 +184,7 @@ def _checked(part: Facts) -> Facts:
         raise wrong("version", part.version, "a whole number of at least 1 is needed")
     if part.data_seen:
         one_of(SEEN, part.data_seen, f"{what}: its data_seen")
-    for attribute in ("external", "own", "preset"):
+    for attribute in ("external", "own", "preset", "unstated"):
         value = getattr(part, attribute)
         if not isinstance(value, Mapping) or not set(value) <= options:
             raise wrong(attribute, value, f"a dictionary by option is needed; options: {', '.join(sorted(options))}")

@@ -24,9 +24,12 @@ class Recipe:
     the whole gradient; 0 leaves it alone. max_length: tokens of a training sentence, special tokens included, a prompt
     not. eval_every: steps between evaluations on the dev set. padding: to the longest of the batch, to max_length
     always (fixed), or batches of sentences of similar length (grouped). last_batch: what is done with the last, smaller
-    batch of an epoch. dropout: "model" keeps the rates of the encoder's own configuration.
+    batch of an epoch. dropout: "model" keeps the rates of the encoder's own configuration. batch: "no_duplicates" has
+    no text twice in a batch, after folding of case and white space, in any column; a line that repeats a text waits for
+    a later batch, so that an epoch may end with smaller batches (sentence-transformers' NO_DUPLICATES).
     """
 
+    unstated: ClassVar = {"batch": "shuffled"}
     preset: ClassVar = {  # SimCSE, BERT-base, unsupervised (tables and authors' script)
         "steps": 15_625,
         "batch_size": 64,
@@ -67,9 +70,12 @@ class Recipe:
     padding: Literal["longest", "fixed", "grouped"]
     last_batch: Literal["keep", "drop"]
     dropout: Rate | Literal["model"]
+    batch: Literal["shuffled", "no_duplicates"] = "shuffled"
 
     def __post_init__(self) -> None:
         facts("recipe").check({field.name: getattr(self, field.name) for field in fields(self)})
+        if self.batch == "no_duplicates" and self.padding == "grouped":
+            raise BadSpec("recipe: batch=no_duplicates does not go with padding=grouped; take padding=longest")
         starts = [start for start, _ in self.pieces]
         rising = starts == sorted({*starts}) and starts[:1] in ([], [0])
         if (self.schedule == "piecewise") != bool(self.pieces) or not rising:

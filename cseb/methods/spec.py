@@ -29,12 +29,13 @@ class Part:
 
     def updated(self, changes: Part) -> Part:
         """This part with the options of `changes` in place of its own. Raises: BadSpec on an option it lacks."""
-        options = dict(self.options)
+        known = facts(self.name)
+        options = dict(known.unstated) | dict(self.options)
         for key, value in changes.options:
             if key not in options:
                 raise BadSpec(f"{self.name} has no option {key!r}; {did_you_mean(key, options)}")
             options[key] = value
-        return Part(self.name, tuple(options.items()))
+        return Part(self.name, known.stated(options))
 
 
 def part(name: str, **options: Option) -> Part:
@@ -216,7 +217,7 @@ def _filled(own: Part, changes: Part) -> Part:
     """Return the part with these options in place of its own. Raises: BadSpec if one is unknown or has no value."""
     values = dict(own.options) | dict(changes.options)
     facts(own.name).check(values)
-    return Part(own.name, tuple((option.name, values[option.name]) for option in facts(own.name).options))
+    return Part(own.name, facts(own.name).stated(values))
 
 
 def _in_slot(method: Method, slot: str) -> tuple[Part, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from cseb.encoder.interface import Rows, Text
 from cseb.methods.recipe import Recipe
 from cseb.parts import Paired, Redrawn, View
 from cseb.seeds import ORDER, VIEWS, Seed, stream_seed
+from cseb.words import fold
 
 GROUP = 50  # batches sorted by length together when padding is "grouped"
 
@@ -67,7 +69,8 @@ class Feed:
         texts = maker(sentences)
         self.sentences = len(texts[0])
         lengths = encoder.tokenise(texts[0], self.longest).lengths() if recipe.padding == "grouped" else None
-        rows = list(batches(self.sentences, recipe, order, lengths))
+        keys = _folded(texts) if recipe.batch == "no_duplicates" else None
+        rows = list(batches(self.sentences, recipe, order, lengths, keys))
         partners = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
         templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
         drawn = np.unique(np.concatenate([*rows, *partners]))
@@ -109,15 +112,34 @@ class Feed:
         return tuple(torch.cat(blocks) for blocks in stacked)
 
 
-def batches(sentences: int, recipe: Recipe, rng: np.random.Generator, lengths: Lengths | None = None) -> Iterator[Rows]:
+def batches(
+    sentences: int,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    lengths: Lengths | None = None,
+    texts: Sequence[Collection[Hashable]] | None = None,
+) -> Iterator[Rows]:
     """Yield row numbers (B,) of `recipe.steps` batches: epoch after epoch, each sentence at most once in an epoch.
 
-    A subset smaller than one batch is a batch of its own, also where incomplete batches are dropped. lengths: (N,)
-    tokens of the sentences, needed when padding is "grouped".
+    A subset without a complete batch has one all the same where incomplete batches are dropped.
+
+    Args:
+        sentences: N.
+        recipe: of the training.
+        rng: for the order.
+        lengths: (N,) tokens of the sentences, needed when padding is "grouped".
+        texts: of every sentence the folded texts of its line, needed for batches without duplicates.
     """
     done = 0
     while done < recipe.steps:
         order = rng.permutation(sentences)
+        if texts is not None:
+            epoch = without_duplicates(order, texts, recipe.batch_size)
+            complete = [batch for batch in epoch if len(batch) == recipe.batch_size] or epoch[:1]
+            epoch = complete if recipe.last_batch == "drop" else epoch
+            yield from epoch[: recipe.steps - done]
+            done += len(epoch)
+            continue
         starts = list(range(0, len(order), recipe.batch_size))
         if recipe.last_batch == "drop" and len(order) % recipe.batch_size and len(starts) > 1:
             starts.pop()
@@ -127,6 +149,39 @@ def batches(sentences: int, recipe: Recipe, rng: np.random.Generator, lengths: L
         for start in starts[: recipe.steps - done]:
             yield order[start : start + recipe.batch_size]
         done += len(starts)
+
+
+def without_duplicates(order: Rows, texts: Sequence[Collection[Hashable]], size: int) -> list[Rows]:
+    """Return the batches of an epoch in which no text occurs twice; a row that repeats one waits for a later batch.
+
+    Source: sentence-transformers, NoDuplicatesBatchSampler.
+
+    Args:
+        order: (N,), in which rows are taken.
+        texts: of every row.
+        size: B, of a batch.
+    """
+    remaining, waiting, epoch = iter(order.tolist()), iter(list[int]()), list[Rows]()
+    while True:
+        batch, repeating, seen = list[int](), list[int](), set[Hashable]()
+        for row in chain(waiting, remaining):
+            if not seen.isdisjoint(texts[row]):
+                repeating.append(row)
+                continue
+            batch.append(row)
+            seen.update(texts[row])
+            if len(batch) == size:
+                break
+        if not batch:
+            return epoch
+        epoch.append(np.array(batch))
+        waiting = iter([*repeating, *waiting])
+
+
+def _folded(texts: Sequence[Sequence[Text]]) -> list[tuple[Hashable, ...]]:
+    """Return of every row its texts in all views, folded; token ids as they are."""
+    views = {id(view): [fold(text) if isinstance(text, str) else tuple(text) for text in view] for view in texts}
+    return list(zip(*views.values(), strict=True))
 
 
 def _grouped(order: Rows, lengths: Lengths, batch_size: int) -> Rows:

@@ -34,7 +34,8 @@ class EarlyStopper:
         self.lowest, self.waited = math.inf, 0
         self.batches: list[Batch] = []
         if validation:
-            recipe = replace(built.recipe, steps=-(-len(validation) // built.recipe.batch_size), last_batch="keep")
+            steps = -(-len(validation) // built.recipe.batch_size)
+            recipe = replace(built.recipe, steps=steps, last_batch="keep", batch="shuffled")
             self.batches = list(Feed(built.views, built.encoder, recipe, validation, seed, device))
 
     def stops_at(self, step: int, loss: Tensor) -> bool:

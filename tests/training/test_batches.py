@@ -8,13 +8,17 @@ import torch
 
 from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
 from cseb.seeds import ORDER, stream_seed
 from cseb.training import batches as feeding
-from cseb.training.batches import Feed, batches
+from cseb.training.batches import Feed, batches, without_duplicates
 from cseb.training.build import build
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
 from tests.training.small_runs import SMALL, Tiny, method, recipe, trained
+
+CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize(("name", "changes"), [("mirror", True), ("ct", True), ("simcse", False)])
@@ -115,3 +119,62 @@ def test_fixed_padding_is_the_longest_sentence_and_the_prompt(tiny: Tiny, name: 
     train(built, SENTENCES, 0, "cpu", None, lambda look: None)
     assert seen[0] == 12 + built.encoder.prompt_tokens()
     assert (built.encoder.prompt_tokens() > 0) is prompted
+
+
+REPEATED = {  # texts that fold to the same words, in sentences, pairs and triples
+    "simcse": ["A man  eats.", *SENTENCES[:13], "a man eats.", "A MAN EATS.", *SENTENCES[:6]],
+    "simcse-sup+pairs": [f"{SENTENCES[row % 7]}\t{SENTENCES[7 + row % 9]}" for row in range(26)],
+    "simcse-sup": [f"{SENTENCES[row % 7]}\t{SENTENCES[7 + row % 9]}\t{SENTENCES[row % 5 + 20]}" for row in range(26)],
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_no_text_occurs_twice_in_a_batch_without_duplicates(tiny: Tiny, name: str) -> None:
+    lines = REPEATED[name]
+
+    def rows(batch: str, seed: int = 0) -> list[list[int]]:
+        built = build(method(name, f"recipe(steps=16,batch_size=4,warmup=0,batch={batch})"), tiny("bert"), 0)
+        return [one.rows.tolist() for one in Feed(built.views, built.encoder, built.recipe, lines, seed, CPU)]
+
+    def repeats(batches: list[list[int]]) -> int:
+        texts = [
+            [" ".join(text.lower().split()) for row in batch for text in lines[row].split("\t")] for batch in batches
+        ]
+        return sum(len(batch) - len(set(batch)) for batch in texts)
+
+    drawn = rows("no_duplicates")
+    assert repeats(rows("shuffled")) > 0
+    assert repeats(drawn) == 0
+    assert drawn == rows("no_duplicates") != rows("no_duplicates", seed=1)
+    epoch = drawn[: 1 + next(at for at in range(16) if len(np.unique(np.concatenate(drawn[: at + 1]))) == len(lines))]
+    assert sorted(np.concatenate(epoch)) == list(range(len(lines)))  # each line once in an epoch
+
+
+def test_batches_without_duplicates_are_those_of_sentence_transformers() -> None:
+    sampler = pytest.importorskip("sentence_transformers.base.sampler")
+    datasets = pytest.importorskip("datasets")
+    rng = np.random.default_rng(0)
+    texts = [[f"text {number}" for number in rng.integers(0, 30, 40)] for _ in range(2)]
+    data = datasets.Dataset.from_dict({"anchor": texts[0], "positive": texts[1]})
+    theirs = sampler.NoDuplicatesBatchSampler(data, 6, False, generator=torch.Generator(), seed=3)
+    order = torch.randperm(40, generator=torch.Generator().manual_seed(3)).numpy()
+    ours = without_duplicates(order, list(zip(*texts, strict=True)), 6)
+    assert [batch.tolist() for batch in ours] == list(theirs)
+    assert sorted({len(batch) for batch in ours}) == [1, 2, 3, 4, 6]
+
+
+def test_a_subset_of_one_text_has_batches_of_one_and_does_not_hang(tiny: Tiny) -> None:
+    for last_batch in ("keep", "drop"):
+        settled = recipe(steps=5, batch_size=4, batch="no_duplicates", last_batch=last_batch)
+        drawn = list(batches(3, settled, np.random.default_rng(0), texts=[("same",)] * 3))
+        assert [len(batch) for batch in drawn] == [1] * 5
+
+
+def test_the_way_of_drawing_batches_is_stated_only_where_it_is_not_the_usual_one() -> None:
+    plain = parse_method("simcse").at(1.0).resolved()
+    assert " batch=" not in plain
+    assert parse_method("simcse+recipe(batch=shuffled)").at(1.0).resolved() == plain
+    assert " batch='no_duplicates')" in parse_method("simcse+recipe(batch=no_duplicates)").at(1.0).resolved()
+    with pytest.raises(BadSpec, match="batch=no_duplicates does not go with padding=grouped"):
+        parse_method("simcse+recipe(batch=no_duplicates,padding=grouped)").at(1.0)
+        recipe(batch="no_duplicates", padding="grouped")
