@@ -61,7 +61,8 @@ class Words(NamedTuple):
 
 WORDS = (
     Words("cseb eval glove:FILE", "Pennington et al., EMNLP 2014", "file of word vectors", "nothing", "glove-avg"),
-    Words("cseb eval words:tf-idf", NONE, NONE, "task's sentences", ""),
+    Words("cseb eval words:tf-idf", NONE, NONE, "a corpus", ""),
+    Words("cseb eval words:tf-idf-transductive", NONE, NONE, "task's sentences", ""),
     Words("cseb eval words:random", NONE, NONE, "nothing", ""),
 )
 

@@ -293,7 +293,7 @@ _TRANSFER = ("mr", "cr", "subj", "mpqa", "sst2", "trec", "mrpc")
 TASKS = Registry(
     "task",
     {
-        "cseb.tasks.senteval": "sts12 sts13 sts14 sts15 sts16 stsb sickr stsb-dev sickr-dev",
+        "cseb.tasks.senteval": "sts12 sts13 sts14 sts15 sts16 stsb sickr stsb-dev sickr-dev stsb-dev-clean",
         "cseb.tasks.transfer.labelled": (
             "mr cr subj mpqa sst2 trec mrpc mr-fast cr-fast subj-fast mpqa-fast sst2-fast trec-fast mrpc-fast "
             "mr-logreg cr-logreg subj-logreg mpqa-logreg sst2-logreg trec-logreg mrpc-logreg"
@@ -364,6 +364,14 @@ def scale_of(protocol: str) -> str:
     """Return the range of figures of this protocol and which are better; "" for scores, where higher is better."""
     return SCALES.get(protocol.partition("@")[0].partition("(")[0], "")
 
+
+# What `cseb show tasks` says of tasks that share their data with a task of mteb and not its protocol.
+MTEB_NAMESAKES: Mapping[str, str] = {
+    **{name: f"; mteb:{name.upper()} has the raw texts" for name in ("sts12", "sts13", "sts14", "sts15", "sts16")},
+    "stsb": "; mteb:STSBenchmark has the raw texts",
+    "sickr": "; mteb:SICK-R has the raw texts",
+    "banking77": "; mteb:Banking77Classification is another protocol",
+}
 
 MTEB_PREFIX = "mteb:"  # of the tasks of that library
 

@@ -1,4 +1,4 @@
-"""Make untrusted text (files, arguments, host names) safe to show in a terminal or a spreadsheet.
+"""Make untrusted text (files, arguments, host names) safe to show in a terminal or a spreadsheet, and format numbers.
 
 A terminal obeys control characters (ECMA-48), and shows text in another order after marks of direction (Unicode
 Standard Annex 9), so that what is read is not what is there. A spreadsheet computes cells that begin like a formula.

@@ -6,4 +6,4 @@ __version__ = "0.2.0"
 # version are stale. `cseb check` finds a change of numbers without a new version.
 TRAINER_VERSION = 1  # loop, optimiser, schedule, batches and choice of the subset: cseb.training, cseb.data.subset
 ENCODER_VERSION = 1  # tokenising, loading, forward pass, dropout and precision: cseb.encoder, cseb.embedders
-WORD_VERSIONS = {"tf-idf": 3, "random": 2}  # the baselines `words:NAME`, which split words in all scripts: cseb.words
+WORD_VERSIONS = {"tf-idf": 4, "tf-idf-transductive": 4, "random": 3}  # the baselines `words:NAME`: cseb.words

@@ -10,7 +10,7 @@ from cseb.methods.grammar import parse_method
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import SEVERAL, Method, Part, method_named, preset
 from cseb.papers.scores import own_rows
-from cseb.registry import METHODS, NOT_OFFERED, PRESETS, SLOTS, TASK_GROUPS, TASKS, is_part, slot_of
+from cseb.registry import METHODS, MTEB_NAMESAKES, NOT_OFFERED, PRESETS, SLOTS, TASK_GROUPS, TASKS, is_part, slot_of
 from cseb.reports.text_table import aligned
 from cseb.text import percent
 
@@ -114,8 +114,11 @@ def _tasks() -> list[Row]:
     group_of = {name: group for group, names in TASK_GROUPS.items() for name in names}
     return [
         *((group, f"the tasks {', '.join(names)}") for group, names in TASK_GROUPS.items()),
-        *((name, f"in {group_of[name]}" if name in group_of else "in no group") for name in TASKS),
-        ("FILE[:KIND]", "a .csv, .tsv, .json or .jsonl of your own; its columns tell the kind"),
+        *(
+            (name, (f"in {group_of[name]}" if name in group_of else "in no group") + MTEB_NAMESAKES.get(name, ""))
+            for name in TASKS
+        ),
+        ("FILE[:KIND]", "a table of your own (.csv, .tsv, .json, .jsonl, .parquet, .xlsx); its columns tell the kind"),
     ]
 
 

@@ -106,12 +106,12 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     from cseb.advice.conclusion import Recommendation
     from cseb.embedders import find
     from cseb.embedders.interface import EncoderOptions
-    from cseb.tasks.words import tf_idf
+    from cseb.tasks.words import transductive_tf_idf
 
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
     sentences = rating.sampled(trials.sentences)
-    embeds = [find(trials.as_it_is, options).open(), tf_idf]
+    embeds = [find(trials.as_it_is, options).open(), transductive_tf_idf]
     rating.write_pairs(file, rating.pairs_to_rate(sentences, count, embeds))
     return Recommendation(
         f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "

@@ -123,7 +123,7 @@ class Trials:
         asked |= {f"{pooler}{POOLED}": pooler for pooler in dict.fromkeys([*own, *POOLINGS])}
         items = {}
         for name, pooler in [*asked.items(), (TF_IDF, "")]:
-            encoder = {TF_IDF: "words:tf-idf", AS_IT_IS: self.as_it_is}.get(name, self.encoder)
+            encoder = {TF_IDF: "words:tf-idf-transductive", AS_IT_IS: self.as_it_is}.get(name, self.encoder)
             scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
             if not scores.failed:
                 items[name] = {0: self._items(scores.record.key)}

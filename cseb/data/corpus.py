@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.data.provenance import Provenance
+from cseb.data.remarks import remarks, repeats
 from cseb.errors import BadData
 from cseb.text import quantity
 
@@ -64,16 +65,8 @@ class Corpus:
         return repeats(self)
 
     def remarks(self) -> list[str]:
-        """Return one line on blank lines and repeated sentences, none if the corpus has neither."""
-        lines = []
-        if self.blank:
-            lines.append(f"{quantity(self.blank, 'blank line')} left out")
-        if copies := self.repeats():
-            lines.append(
-                f"{copies:,} of {quantity(len(self), 'sentence')} repeat an earlier one; remove duplicates "
-                "or add +recipe(batch=no_duplicates), since a contrastive loss takes copies for negatives"
-            )
-        return [f"{self.name}: {'; '.join(lines)}"] if lines else []
+        """Return a line for each kind of fault: blank lines, duplicates, HTML and lines that are far too long."""
+        return list(remarks(self.name, self, len(self), self.blank))
 
     def texts(self, indices: Iterable[int], wanted: Sequence[str]) -> list[str]:
         """Return the sentences at these places; of lines with roles only the texts that are `wanted`, or the first.
@@ -87,15 +80,6 @@ class Corpus:
         places = [self.roles.index(role) for role in wanted or self.roles[:1]]
         lines = (line.split("\t") for line in self.take(indices))
         return ["\t".join(line[place] for place in places) for line in lines]
-
-
-def repeats(sentences: Iterable[str]) -> int:
-    """Return how many sentences are copies of an earlier one."""
-    count, distinct = 0, set()
-    for sentence in sentences:
-        count += 1
-        distinct.add(hash(sentence))  # 64 bits take a fifth of the memory of the text
-    return count - len(distinct)
 
 
 def pack(name: str, rows: Iterable[str], roles: tuple[str, ...] = ()) -> Corpus:

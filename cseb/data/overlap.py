@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from cseb.errors import BadBenchmark
 from cseb.progress import counted, tell
-from cseb.words import fold, split_words
+from cseb.words import folded_words
 
 NEAR = 0.8  # Jaccard similarity of two sets of words from which we call texts near-duplicates; our choice
 ROUNDING = 1e-9  # 0.7 * 10 is a little more than 7
@@ -35,16 +35,12 @@ class Overlap:
     examples: tuple[Example, ...] = ()
 
 
-def words(text: str) -> list[str]:
-    """Return the words of a text in order, without case, punctuation and compatibility forms of Unicode (NFKC)."""
-    return split_words(fold(text))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskTexts:
     """Texts of tasks, indexed once to be compared with any number of training sentences.
 
-    Two texts are the same if they have the same letters, digits and combining marks in the same order. They are
+    Two texts are the same if they have the same letters, digits and marks in the same order, as `folded_words` has
+    them: without case, punctuation and forms of Unicode. They are
     near-duplicates if their sets of words have a Jaccard similarity of at least `near`. Every pair is found: sets as
     similar as that share one of their few rarest words, so only texts with such a word in common are compared.
     Source: Chaudhuri et al. 2006 (prefix filter).
@@ -85,7 +81,7 @@ class TaskTexts:
             members[name] = set(texts := list(texts))
             for text in texts:
                 if text not in letters:
-                    parts = words(text)
+                    parts = folded_words(text)
                     letters[text] = "".join(parts)
                     if parts and first.setdefault(letters[text], text) is text:
                         split.append(frozenset(parts))
@@ -113,7 +109,7 @@ class TaskTexts:
         near: dict[int, str] = {}
         for line in counted(sentences, "comparing with the texts of tasks", total):
             for sentence in line.split("\t"):
-                parts = words(sentence)
+                parts = folded_words(sentence)
                 if (number := self.by_letters.get("".join(parts))) is not None:
                     exact.setdefault(number, sentence)
                 near |= {number: sentence for number in self._similar(frozenset(parts)) if number not in near}

@@ -9,6 +9,7 @@ without a known token is the zero vector. Source: the bag-of-words baseline of C
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -19,6 +20,7 @@ import regex
 
 from cseb.data import packaged_vectors, word_vector_files
 from cseb.data.bounded import is_file, open_regular
+from cseb.data.read_corpus import WIKIPEDIA, read_corpus
 from cseb.embedders.interface import Embedder
 from cseb.errors import BadData, one_of
 from cseb.records.record import Source
@@ -29,7 +31,8 @@ from cseb.version import WORD_VERSIONS
 
 SUFFIXES = (".txt", ".vec", ".txt.gz", ".vec.gz")
 PIECES = regex.compile(r"[\w\p{M}\p{N}]+|[^\w\p{M}\p{N}\s]")
-BASELINES = {"tf-idf": words.tf_idf, "random": words.random_words}
+TF_IDF = "tf-idf"
+BASELINES: Mapping[str, Embed] = {"tf-idf-transductive": words.transductive_tf_idf, "random": words.random_words}
 
 LookUp = Callable[[set[str]], Mapping[str, Vectors]]  # words to the vectors (D,) of the known ones
 
@@ -75,14 +78,24 @@ def _averaged(source: Source, width: int, look_up: LookUp) -> Embedder:
 
 
 def baseline(name: str) -> Embedder:
-    """Return the embedder `words:tf-idf` or `words:random`. TF-IDF counts over the sentences of one protocol."""
-    embed: Embed = BASELINES[one_of(tuple(BASELINES), name, "words")]
+    """Return the embedder `words:tf-idf[:CORPUS]`, `words:tf-idf-transductive` or `words:random`.
+
+    The document frequencies of TF-IDF are those of a corpus, by default of the sentences of Wikipedia that come with
+    cseb; those of transductive TF-IDF are from the sentences of the tasks of one protocol. Raises: BadSpec, BadData.
+    """
+    count, _, ref = name.partition(":")
+    content, embed = name, BASELINES.get(name)
+    if count == TF_IDF:
+        corpus = read_corpus(ref or WIKIPEDIA, data_dir=os.environ.get("CSEB_DATA_DIR", ""))
+        content = f"{count}\0{corpus.sha256}"
+    else:
+        one_of((TF_IDF, *BASELINES), name, "words")
     return Embedder(
-        source=Source(name=f"words:{name}", sha256=hashlib.sha256(name.encode()).hexdigest()),
+        source=Source(name=f"words:{name}", sha256=hashlib.sha256(content.encode()).hexdigest()),
         method="words alone",
-        resolved=f"words(count={name!r})@{WORD_VERSIONS[name]}",
-        open=lambda: embed,
-        alone=name != "tf-idf",
+        resolved=f"words(count={count!r})@{WORD_VERSIONS[count]}",
+        open=lambda: embed or words.TfIdf(corpus),
+        alone=not count.startswith(TF_IDF),
     )
 
 

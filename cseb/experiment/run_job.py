@@ -15,9 +15,10 @@ import torch
 import transformers.modeling_utils  # noqa: F401
 
 from cseb.analysis.item_scores import ItemScores
-from cseb.data.corpus import Corpus, repeats
+from cseb.data.corpus import Corpus
 from cseb.data.provenance import seen_in
 from cseb.data.read_corpus import read_corpus
+from cseb.data.remarks import repeats
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
 from cseb.encoder import linear, linear_choice

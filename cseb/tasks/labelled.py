@@ -41,8 +41,8 @@ def labelled(texts: Sequence[str], labels: Sequence[str], name: str) -> Labelled
     """Return the sentences with numbered labels, in the order of names. Raises: BadData with fewer than two labels."""
     names, numbers = np.unique(np.array(labels, dtype=object).astype(str), return_inverse=True)
     if len(names) < 2:
-        found = f"only the label {str(names[0])[:40]!r}" if len(names) else "no row"
-        raise BadData(f"{name} has {found}; two labels or more are needed")
+        content = f"only the label {str(names[0])[:40]!r}" if len(names) else "no row"
+        raise BadData(f"{name} has {content}; two labels or more are needed")
     return Labelled(texts, numbers.astype(np.int64))
 
 
@@ -130,8 +130,8 @@ class Clustering:
             return np.full(len(vectors), np.nan, dtype=np.float32)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct vectors than clusters
-            found = KMeans(self.clusters_wanted, n_init=RESTARTS, random_state=SEED).fit_predict(vectors)
-        clusters: Items = found.astype(np.float32)
+            numbers = KMeans(self.clusters_wanted, n_init=RESTARTS, random_state=SEED).fit_predict(vectors)
+        clusters: Items = numbers.astype(np.float32)
         return clusters
 
     def outcome(self, items: Items) -> Outcome:
@@ -141,9 +141,9 @@ class Clustering:
         names = ("v_measure", "nmi", "ari", "homogeneity", "completeness")
         if not np.isfinite(items).all():
             return Outcome(None, dict.fromkeys(names))
-        labels, found = self.data.labels, items.astype(np.int64)
-        homogeneity, completeness, v_measure = metrics.homogeneity_completeness_v_measure(labels, found)
-        nmi, ari = metrics.normalized_mutual_info_score(labels, found), metrics.adjusted_rand_score(labels, found)
+        labels, clusters = self.data.labels, items.astype(np.int64)
+        homogeneity, completeness, v_measure = metrics.homogeneity_completeness_v_measure(labels, clusters)
+        nmi, ari = metrics.normalized_mutual_info_score(labels, clusters), metrics.adjusted_rand_score(labels, clusters)
         figures = [100 * float(each) for each in (v_measure, nmi, ari, homogeneity, completeness)]
         return Outcome(figures[0], dict(zip(names, figures, strict=True)))
 
@@ -154,8 +154,10 @@ class Clustering:
         """
         if not np.isfinite(items).all():
             return np.full(len(items), np.nan)
-        labels, found = self.data.labels, items.astype(np.int64)
-        label, cluster, both = (_surprisal(each) for each in (labels, found, labels * (found.max() + 1) + found))
+        labels, clusters = self.data.labels, items.astype(np.int64)
+        label, cluster, both = (
+            _surprisal(each) for each in (labels, clusters, labels * (clusters.max() + 1) + clusters)
+        )
         shared, entropies = label + cluster - both, label + cluster
         information, total = float(shared.mean()), float(entropies.mean())
         return mean_influence(100 * 2 * (shared * total - information * entropies) / total**2)

@@ -79,7 +79,8 @@ class Banking77:
 
     A logistic regression on frozen embeddings, trained on ten questions of each intent (the smallest setting of the
     paper) until it converges, its C chosen as in logreg@2 on one fifth of them, and scored on the test questions: 40
-    of each intent. `banking77` has 57 intents, `banking77-dev` the other 20. The score is accuracy.
+    of each intent. `banking77` has 57 intents, `banking77-dev` the other 20. The score is accuracy. This is not the
+    protocol of `mteb:Banking77Classification`, which has all 77 intents and averages ten draws of training questions.
 
     Source: Casanueva et al. 2020; the choice of intents and questions is ours, see `benchmarks/open_data.py`.
     """

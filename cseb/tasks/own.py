@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from cseb.tasks.judged import faq, judged, reranking
 from cseb.tasks.labelled import Labelled, classification, clustering, labelled
 from cseb.tasks.pair_classification import pair_classification
 from cseb.tasks.pairs import Pairs, RatedPairs
+from cseb.tasks.retrieval import Ranked
 from cseb.tasks.task import Loaded
 from cseb.tasks.triplets import Triplets
 
@@ -159,24 +160,40 @@ def _labelled(data: Sheet, name: str) -> Labelled:
     return labelled(data.text("sentence"), data.names("label"), name)
 
 
-def _judgements(data: Sheet) -> dict[str, dict[str, bool]]:
-    """Return the candidates of each query; with several judgements, one suffices for relevance."""
-    candidates: dict[str, dict[str, bool]] = {}
+def _judgements(data: Sheet) -> dict[str, dict[str, float]]:
+    """Return the candidates of each query with their relevance; of several judgements the highest."""
+    candidates: dict[str, dict[str, float]] = {}
     rows = zip(data.text("query"), data.text("document"), data.numbers("relevance"), strict=True)
     for query, document, value in rows:
         relevance = candidates.setdefault(query, {})
-        relevance[document] = relevance.get(document, False) or value > 0
+        relevance[document] = max(relevance.get(document, 0.0), value)
     return candidates
+
+
+def _with_gains(ranked: Ranked, judgements: Mapping[str, Mapping[str, float]] | None = None) -> Ranked:
+    """Return the task with the relevance of each relevant document, 1 without judgements."""
+    gains = [
+        [judgements[query][ranked.documents[number]] if judgements else 1.0 for number in relevant]
+        for query, relevant in zip(ranked.queries, ranked.relevant, strict=True)
+    ]
+    return replace(ranked, gains=gains)
 
 
 def _retrieval(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
     folds = int(options["folds"])
     if "relevance" not in data.parts:
-        return faq(data.text("query"), data.text("document"), name=name, folds=folds)
+        return _with_gains(faq(data.text("query"), data.text("document"), name=name, folds=folds))
     judgements = _judgements(data)
     places = {text: place for place, text in enumerate(dict.fromkeys(data.text("document")))}
-    relevant = [[places[text] for text, good in each.items() if good] for each in judgements.values()]
-    return judged([(query, query) for query in judgements], list(places), relevant, name=name, folds=folds)
+    relevant = [[places[text] for text, value in each.items() if value > 0] for each in judgements.values()]
+    queries = [(query, query) for query in judgements]
+    return _with_gains(judged(queries, list(places), relevant, name=name, folds=folds), judgements)
+
+
+def _reranking(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
+    judgements = _judgements(data)
+    relevance = {query: {text: value > 0 for text, value in each.items()} for query, each in judgements.items()}
+    return _with_gains(reranking(relevance, name=name), judgements)
 
 
 def _pair_classification(data: Sheet, options: Mapping[str, float], name: str) -> Loaded:
@@ -193,7 +210,7 @@ LOADERS: Mapping[str, Loader] = {
     "classification": lambda data, options, name: classification(_labelled(data, name), int(options["folds"]), name),
     "clustering": lambda data, options, name: clustering(_labelled(data, name), int(options["clusters"]), name),
     "retrieval": _retrieval,
-    "reranking": lambda data, options, name: reranking(_judgements(data), name=name),
+    "reranking": _reranking,
     "pair-classification": _pair_classification,
     "triplets": lambda data, options, name: Triplets(*map(data.text, ("anchor", "positive", "negative"))),
     **{measure: _shape(measure) for measure in MEASURES},

@@ -19,6 +19,7 @@ CELLS = 2**22  # similarities in memory at a time: 16 MB
 COLUMNS = 2**13  # documents converted to float64 at a time
 
 Numbers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Pool(NamedTuple):
@@ -39,9 +40,10 @@ class Ranked:
     `map`, `mrr`, and `top1`, `top3`, `top5`: the fraction of queries with a relevant document among the first k. With
     folds it also contains each score inside a fold (`map/fold1`) and their mean (`map.folds`), as reported in papers
     that train on the other folds. Equal cosines are ranked by document number; a zero vector has cosine 0.
-    `items` are average precision and rank of the first relevant document of each query, (Q, 2).
+    `items` are average precision and rank of the first relevant document of each query, (Q, 2). With `gains`, the
+    relevance of each relevant document, there is a third column, nDCG@10, and `detail` contains `ndcg10`.
 
-    Source: Tan et al. 2022, section 4.2 and table 2.
+    Source: Tan et al. 2022, section 4.2 and table 2; Thakur et al. 2021 (BEIR) for nDCG@10 with linear gains.
     """
 
     queries: Sequence[str]
@@ -50,6 +52,7 @@ class Ranked:
     pools: Sequence[Pool]
     groups: Labels
     folds: Labels | None = None
+    gains: Sequence[Sequence[float]] | None = None
 
     def sentences(self) -> list[str]:
         """Return queries, then documents."""
@@ -60,16 +63,17 @@ class Ranked:
         pools = [[each.tolist() for each in pool] for pool in self.pools]
         folds = None if self.folds is None else self.folds.tolist()
         relevant = [list(map(int, each)) for each in self.relevant]
-        text = json.dumps([list(self.queries), list(self.documents), relevant, pools, folds])
+        graded = [self.gains] if self.gains and any(gain != 1 for gains in self.gains for gain in gains) else []
+        text = json.dumps([list(self.queries), list(self.documents), relevant, pools, folds, *graded])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def items(self, embed: Embed) -> Items:
-        """Return average precision and first rank; NaN for a query with a cosine that is not finite.
+        """Return average precision, first rank and nDCG@10; NaN for a query with a cosine that is not finite.
 
         NaN throughout if all documents have the same cosine with each query: the encoder has collapsed.
         """
         queries, documents = unit(embed(self.queries)), unit(embed(self.documents))
-        results = np.full((len(self.queries), 2), np.nan, dtype=np.float32)
+        results = np.full((len(self.queries), 3 if self.gains else 2), np.nan, dtype=np.float32)
         collapsed = True
         for pool in self.pools:
             candidates = documents[pool.documents]
@@ -77,7 +81,10 @@ class Ranked:
                 cosines = _cosines(queries[block], candidates)
                 collapsed &= not np.any(np.ptp(cosines, axis=1) > 0)
                 for query, row in zip(block, cosines, strict=True):
-                    results[query] = placed(row, np.searchsorted(pool.documents, np.asarray(self.relevant[query])))
+                    ranks = ranks_of(row, np.searchsorted(pool.documents, np.asarray(self.relevant[query])))
+                    results[query, :2] = placed(ranks)
+                    if self.gains:
+                        results[query, 2] = ndcg(ranks, np.asarray(self.gains[query], dtype=np.float64))
         return results if not collapsed else np.full_like(results, np.nan)
 
     def outcome(self, items: Items) -> Outcome:
@@ -98,16 +105,29 @@ class Ranked:
         return self.groups
 
 
-def placed(scores: npt.NDArray[np.floating], relevant: Collection[int] | Numbers) -> tuple[float, float]:
-    """Return average precision and rank of the first relevant document; NaN if a score is not finite.
+def ranks_of(scores: npt.NDArray[np.floating], relevant: Collection[int] | Numbers) -> Floats:
+    """Return the rank of each relevant document, from 1: (R,); NaN if a score is not finite.
 
     scores: (N,), higher is better, equal scores keep their order. relevant: indices into it.
     """
     if not np.isfinite(scores).all():
-        return np.nan, np.nan
+        return np.full(len(relevant), np.nan)
     ahead = [np.count_nonzero(scores > scores[own]) + np.count_nonzero(scores[:own] == scores[own]) for own in relevant]
-    ranks = 1 + np.sort(ahead)
+    return 1 + np.array(ahead, dtype=np.float64)
+
+
+def placed(ranks: Floats) -> tuple[float, float]:
+    """Return average precision and rank of the first relevant document, from the ranks (R,) of all of them."""
+    ranks = np.sort(ranks)
     return float(np.mean(np.arange(1, len(ranks) + 1) / ranks)), float(ranks[0])
+
+
+def ndcg(ranks: Floats, gains: Floats, depth: int = 10) -> float:
+    """Return the normalised discounted cumulative gain of the first `depth` ranks; NaN if a rank is."""
+    best = np.sort(gains)[::-1][:depth]
+    ideal = (best / np.log2(np.arange(2, len(best) + 2))).sum()
+    reached = np.where(ranks > depth, 0, gains / np.log2(ranks + 1))
+    return float(reached.sum() / ideal)
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -134,11 +154,11 @@ def _blocks(numbers: Numbers, size: int) -> Iterator[Numbers]:
 
 
 def _figures(items: Items) -> dict[str, float | None]:
-    names = ("map", "mrr", *(f"top{k}" for k in TOP))
+    names = ("map", "mrr", *(f"top{k}" for k in TOP), *(["ndcg10"] if items.shape[1] > 2 else []))
     if not np.isfinite(items).all():
         return dict.fromkeys(names)
-    precision, first = items.astype(np.float64).T
-    columns = (precision, 1 / first, *(first <= k for k in TOP))
+    precision, first, *gains = items.astype(np.float64).T
+    columns = (precision, 1 / first, *(first <= k for k in TOP), *gains)
     return {name: 100 * float(np.mean(values)) for name, values in zip(names, columns, strict=True)}
 
 

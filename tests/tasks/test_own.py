@@ -4,11 +4,14 @@ import csv
 import json
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cseb.data.lines import rated_pairs
+from cseb.data.read_corpus import read_corpus
 from cseb.errors import BadBenchmark, BadData, BadSpec, CsebError, UnknownName
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.labelled import Classification, Clustering
@@ -146,6 +149,36 @@ def test_a_kind_can_be_asked_for(tmp_path: Path) -> None:
     assert isinstance(found, Ranked)
     assert [pool.documents.tolist() for pool in found.pools] == [[0, 1, 2]]
     assert found.relevant == [[0], [2]]
+
+
+def test_ranking_of_ones_own_files_has_ndcg_as_beir_has_it(tmp_path: Path) -> None:
+    graded = [*CANDIDATES[:3], ["q", "w", "3"], *CANDIDATES[3:]]
+    vectors = {"q": [1, 0], "r": [0, 1], "x": [1, 0], "y": [1, 1], "w": [2, 1], "z": [1, 2]}
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        return np.array([vectors[text] for text in texts], dtype=np.float32)
+
+    task = only(write(tmp_path / "graded.csv", graded)).load(None)
+    ideal = 3 + 1 / np.log2(3)
+    expected = ((1 + 3 / np.log2(3)) / ideal + 1) / 2
+    assert task.outcome(task.items(embed)).detail["ndcg10"] == pytest.approx(100 * expected)
+    binary = only(write(tmp_path / "binary.csv", [*CANDIDATES[:-1], ["r", "z", "1"]])).load(None)
+    assert binary.outcome(binary.items(embed)).detail["ndcg10"] == 100
+    assert replace(binary, gains=None).sha256() == binary.sha256()
+    assert replace(task, gains=[[1.0] * len(own) for own in task.relevant]).sha256() != task.sha256()
+    found = only(f"{write(tmp_path / 'faq.csv', FAQ)}").load(None)
+    assert isinstance(found, Ranked)
+    assert found.gains == [[1.0]] * 6
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_decimal_commas_and_semicolons_are_read_everywhere(tmp_path: Path, separator: str) -> None:
+    lines = ["sentence1 sentence2 score", "a b 1,5", "c d 0,25", "e f 5"]
+    quoted = [separator.join(f'"{cell}"' if separator == "," else cell for cell in line.split()) for line in lines]
+    (path := tmp_path / ("my.tsv" if separator == "\t" else "my.csv")).write_text("\n".join(quoted) + "\n")
+    assert list(only(str(path)).load(None).subsets[0].gold) == [1.5, 0.25, 5]
+    corpus = read_corpus(str(path), "left=sentence1,right=sentence2,score=score")
+    assert rated_pairs(list(corpus))[2] == [1.5, 0.25, 5]
 
 
 def test_columns_of_any_name_are_taken_in_order_for_a_kind_that_is_asked_for(tmp_path: Path) -> None:

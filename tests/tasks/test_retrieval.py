@@ -11,7 +11,7 @@ from scipy import stats
 from cseb.errors import BadData
 from cseb.tasks import retrieval
 from cseb.tasks.judged import faq, judged, reranking
-from cseb.tasks.retrieval import Pool, Ranked, placed
+from cseb.tasks.retrieval import Pool, Ranked, ndcg, placed, ranks_of
 
 SCORES = np.array([[0.9, 0.1, 0.3, 0.2], [0.2, 0.8, 0.7, 0.1], [0.5, 0.6, 0.4, 0.55]])
 RELEVANT = [[0], [2], [0, 2]]
@@ -29,7 +29,7 @@ def _centred(*texts: str) -> list[np.ndarray]:
 
 
 def test_three_queries_and_four_candidates() -> None:
-    found = [placed(row, own) for row, own in zip(SCORES, RELEVANT, strict=True)]
+    found = [placed(ranks_of(row, own)) for row, own in zip(SCORES, RELEVANT, strict=True)]
     # third query: its documents come third and fourth
     assert found == [(1, 1), (0.5, 2), (pytest.approx((1 / 3 + 2 / 4) / 2), 3)]
 
@@ -46,6 +46,28 @@ def test_figures_are_what_one_works_out_by_hand() -> None:
     assert (detail["top1/fold1"], detail["top1/fold2"], detail["top1.folds"]) == (50, 0, 25)
     assert detail["map.folds"] == pytest.approx(100 * ((1 + 5 / 12) / 2 + 1 / 2) / 2)
     assert data.influence(items) == pytest.approx(100 * np.array([13 / 36, -5 / 36, -8 / 36]), abs=1e-5)
+
+
+def test_ndcg_is_that_of_scikit_learn_with_graded_relevance() -> None:
+    from sklearn.metrics import ndcg_score
+
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        scores, relevance = rng.permutation(30).astype(float), rng.integers(0, 4, 30)
+        relevance[0] = 1
+        relevant = np.flatnonzero(relevance)
+        expected = ndcg_score(relevance[None], scores[None], k=10)
+        assert ndcg(ranks_of(scores, relevant), relevance[relevant].astype(float)) == pytest.approx(expected)
+
+
+def test_ndcg_by_hand() -> None:
+    assert ndcg(np.array([1.0]), np.array([1.0])) == 1
+    assert ndcg(np.array([3.0]), np.array([1.0])) == pytest.approx(0.5)  # 1 / log2(4)
+    assert ndcg(np.array([11.0]), np.array([1.0])) == 0
+    assert ndcg(np.array([2.0, 1.0]), np.array([3.0, 1.0])) == pytest.approx(
+        (3 / math.log2(3) + 1) / (3 + 1 / math.log2(3))
+    )
+    assert math.isnan(ndcg(np.array([math.nan]), np.array([1.0])))
 
 
 def test_ranking_equals_a_loop_over_queries_and_documents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,9 +103,9 @@ def test_one_relevant_document_makes_map_the_mean_reciprocal_rank() -> None:
 
 
 def test_ties_are_ranked_by_the_number_of_the_document() -> None:
-    assert placed(np.ones(3), [2]) == (pytest.approx(1 / 3), 3)
-    assert placed(np.ones(3), [0]) == (1, 1)
-    assert placed(np.array([0.5, 0.9, 0.5, 0.5]), [2]) == (pytest.approx(1 / 3), 3)
+    assert placed(ranks_of(np.ones(3), [2])) == (pytest.approx(1 / 3), 3)
+    assert placed(ranks_of(np.ones(3), [0])) == (1, 1)
+    assert placed(ranks_of(np.array([0.5, 0.9, 0.5, 0.5]), [2])) == (pytest.approx(1 / 3), 3)
 
 
 def test_equal_vectors_tie_wherever_they_stand() -> None:

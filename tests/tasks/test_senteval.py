@@ -58,6 +58,23 @@ def test_the_real_files_hold_the_known_pairs_of_equal_sentences(name: str, same:
     assert sum(a == b for subset in subsets for a, b in zip(subset.left, subset.right, strict=True)) == same
 
 
+@real
+def test_the_clean_dev_set_has_no_pair_of_sts12_to_sts16() -> None:
+    dev, clean = (parse_tasks(name)[0].load(SHARED).subsets[0] for name in ("stsb-dev", "stsb-dev-clean"))
+    rows = {*zip(dev.left, dev.right, dev.gold, strict=True)}
+    kept = {*zip(clean.left, clean.right, clean.gold, strict=True)}
+    assert (len(dev.gold), len(clean.gold)) == (1500, 369)
+    assert kept < rows
+    scored = {
+        frozenset((left.lower(), right.lower()))
+        for year in YEARS
+        for subset in READERS[f"sts{year}"](SHARED / "senteval")
+        for left, right in zip(subset.left, subset.right, strict=True)
+    }
+    assert all(frozenset((left.lower(), right.lower())) in scored for left, right, _ in rows - kept)
+    assert not any(frozenset((left.lower(), right.lower())) in scored for left, right, _ in kept)
+
+
 def test_rows_without_a_rating_are_dropped_and_shift_nothing(senteval: Path) -> None:
     [forums, *_] = READERS["sts15"](senteval)
     assert forums.name == "answers-forums"

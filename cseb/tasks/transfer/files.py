@@ -109,9 +109,9 @@ CLASSES = {name: len(QUESTIONS) if name == "trec" else 2 for name in NAMES}
 
 
 def _rows(path: Path, expected: int, encoding: str, header: int = 0) -> list[str]:
-    found = lines(path, encoding)[header:]
-    check(path, len(found), expected, "rows")
-    return found
+    rows = lines(path, encoding)[header:]
+    check(path, len(rows), expected, "rows")
+    return rows
 
 
 def _label(cell: str, path: Path, number: int) -> int:

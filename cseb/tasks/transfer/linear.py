@@ -75,9 +75,11 @@ class Batched:
                 stream.set_state(state)
                 sides.append(set_aside(problem.train, stream))
         else:
-            sides = [(train, held) for train, held, _ in problems if held is not None]
+            sides = [(train, held_out) for train, held_out, _ in problems if held_out is not None]
         rows = np.stack([train for train, _ in sides])  # (P, n)
-        training = _Training(self, np.asarray([problem.values for problem in problems]), [held for _, held in sides])
+        training = _Training(
+            self, np.asarray([problem.values for problem in problems]), [held_out for _, held_out in sides]
+        )
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # extreme embeddings
             for _ in range(rounds(self.settings)):
                 for _ in range(self.settings.passes):
@@ -87,18 +89,18 @@ class Batched:
                     break
         return [
             [
-                Trained(count / len(held), lambda rows, weights=weights: (self.x[rows] @ weights.T).argmax(axis=1))  # type: ignore[misc]
+                Trained(count / len(held_out), lambda rows, weights=weights: (self.x[rows] @ weights.T).argmax(axis=1))  # type: ignore[misc]
                 for count, weights in zip(counts, best, strict=True)
             ]
-            for (_, held), counts, best in zip(sides, training.most.tolist(), training.best, strict=True)
+            for (_, held_out), counts, best in zip(sides, training.most.tolist(), training.best, strict=True)
         ]
 
 
 def _groups(problems: Sequence[Problem]) -> Iterator[list[int]]:
     """Yield positions of problems that can be trained together."""
     alike: dict[tuple[int, bool, int], list[int]] = {}
-    for place, (train, held, values) in enumerate(problems):
-        alike.setdefault((len(train), held is None, len(values)), []).append(place)
+    for place, (train, held_out, values) in enumerate(problems):
+        alike.setdefault((len(train), held_out is None, len(values)), []).append(place)
     for places in alike.values():
         for start in range(0, len(places), GROUP):
             yield places[start : start + GROUP]
@@ -107,12 +109,12 @@ def _groups(problems: Sequence[Problem]) -> Iterator[list[int]]:
 class _Training:
     """The L classifiers of P problems; `weights` (P', L, C, D + 1) are those of the `active` problems.
 
-    values: (P, L), of L2. held: the rows of each problem for early stopping.
+    values: (P, L), of L2. held_out: the rows of each problem for early stopping.
     """
 
-    def __init__(self, owner: Batched, values: Vectors, held: Sequence[Rows]) -> None:
+    def __init__(self, owner: Batched, values: Vectors, held_out: Sequence[Rows]) -> None:
         self.owner, settings = owner, owner.settings
-        self.held, self.right = [owner.x[rows] for rows in held], [owner.labels[rows] for rows in held]
+        self.held_out, self.right = [owner.x[rows] for rows in held_out], [owner.labels[rows] for rows in held_out]
         self.weights = np.tile(owner.start, (*values.shape, 1, 1))
         self.decay = values.astype(np.float32)[:, :, None, None]
         self.optimiser = OPTIMISERS[settings.optimiser](settings.learning_rate, self.weights)
@@ -146,7 +148,9 @@ class _Training:
         """
         tenacity = self.owner.settings.tenacity
         for problem, weights in zip(self.active, self.weights, strict=True):
-            guesses = (weights.reshape(-1, weights.shape[-1]) @ self.held[problem].T).reshape(*weights.shape[:2], -1)
+            guesses = (weights.reshape(-1, weights.shape[-1]) @ self.held_out[problem].T).reshape(
+                *weights.shape[:2], -1
+            )
             counts = (guesses.argmax(axis=1) == self.right[problem]).sum(axis=1)  # (L,)
             counting = self.failures[problem] <= tenacity
             gained = counting & (counts > self.most[problem])

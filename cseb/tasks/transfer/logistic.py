@@ -44,8 +44,8 @@ class Converged:
         """Return one classifier."""
         from sklearn.linear_model import LogisticRegression
 
-        held = problem.held_out
-        tolerance = TO_PREDICT if held is None else TO_CHOOSE
+        held_out = problem.held_out
+        tolerance = TO_PREDICT if held_out is None else TO_CHOOSE
         model: Any = LogisticRegression(C=value, solver="newton-cg", tol=tolerance, max_iter=STEPS)
         model.fit(self.features[problem.train], self.labels[problem.train])
 
@@ -53,10 +53,10 @@ class Converged:
             guess: Labels = model.predict(self.features[rows])
             return guess
 
-        if held is None:
+        if held_out is None:
             return Trained(0.0, predict)
-        accuracy = float((predict(held) == self.labels[held]).mean())
-        return Trained(accuracy, predict, _log_probability(model, self.features[held], self.labels[held]))
+        accuracy = float((predict(held_out) == self.labels[held_out]).mean())
+        return Trained(accuracy, predict, _log_probability(model, self.features[held_out], self.labels[held_out]))
 
 
 def _log_probability(model: Any, features: Points, labels: Labels) -> float:

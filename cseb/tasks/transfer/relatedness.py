@@ -72,9 +72,10 @@ class RatedSplits:
         predicted, gold = items[:, 0], self.test.gold
         error = float(((predicted.astype(np.float64) - gold) ** 2).mean())
         detail = {name: correlation(name, predicted, gold) for name in ("spearman", "pearson")}
-        known = math.isfinite(error)
+        finite = math.isfinite(error)
         return Outcome(
-            detail["spearman"], detail | {"mse": error if known else None, "dev": float(items[0, 1]) if known else None}
+            detail["spearman"],
+            detail | {"mse": error if finite else None, "dev": float(items[0, 1]) if finite else None},
         )
 
     def influence(self, items: Items) -> Influence:

@@ -96,7 +96,7 @@ def test_failures_count_in_all_and_end_training_at_one_more_than_the_tenacity(
     def spy(self: linear._Training) -> bool:
         for value, weights in enumerate(self.weights[0]):
             if self.failures[0, value] <= settings.tenacity:
-                seen[value].append(int(((self.held[0] @ weights.T).argmax(1) == self.right[0]).sum()))
+                seen[value].append(int(((self.held_out[0] @ weights.T).argmax(1) == self.right[0]).sum()))
         return look(self)
 
     monkeypatch.setattr(linear._Training, "evaluate", spy)
