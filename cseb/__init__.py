@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from cseb.commands.compare import compare as compare
     from cseb.commands.data import overlap as overlap
     from cseb.commands.data import sample as sample
+    from cseb.commands.embed import Embeddings as Embeddings
+    from cseb.commands.embed import embed as embed
     from cseb.commands.encoders import TrainedEncoder as TrainedEncoder
     from cseb.commands.evaluate import Scores as Scores
     from cseb.commands.evaluate import evaluate as evaluate
@@ -48,6 +50,7 @@ _HOMES = {
         "commands.check": "check",
         "commands.compare": "Comparison compare",
         "commands.data": "overlap sample",
+        "commands.embed": "Embeddings embed",
         "commands.encoders": "TrainedEncoder",
         "commands.evaluate": "Scores evaluate",
         "commands.export": "Exported export",

@@ -12,6 +12,6 @@ from cseb.commands.application import app
 testing._get_command = cache(testing._get_command)
 
 
-def call(*words: object) -> testing.Result:
-    """What `cseb WORDS` prints, and its exit code."""
-    return testing.CliRunner().invoke(app, [str(one) for one in words])
+def call(*words: object, typed: str | None = None) -> testing.Result:
+    """What `cseb WORDS` prints, and its exit code. typed: the standard input."""
+    return testing.CliRunner().invoke(app, [str(word) for word in words], input=typed)

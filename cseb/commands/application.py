@@ -16,6 +16,7 @@ from cseb.commands import (
     check,
     compare,
     data,
+    embed,
     evaluate,
     export,
     plot,
@@ -90,6 +91,7 @@ add(app, compare.compare, compare.print_comparison)
 add(app, show.show, show.print_shown)
 add(app, export.export, export.print_exported)
 add(app, evaluate.evaluate, evaluate.print_scores, name="eval")
+add(app, embed.embed, embed.print_embeddings)
 add(app, check.check, check.print_checks)
 app.add_typer(data.app, name="data")
 

@@ -36,6 +36,13 @@ if TYPE_CHECKING:
     from cseb.records.record import Record, Score
 
 
+ENCODER_HELP = (
+    "A folder, a hub name, the key of a run, module:function, glove:FILE, words:tf-idf, cseb-tiny or cseb-mini; in "
+    "Python also an object with encode, or a function from a list of strings to an array (N, D)."
+)
+POOLER = option("Pooler, such as mean. By default that of the encoder's own files, else cls.")
+
+
 @runtime_checkable
 class Encodes(Protocol):
     """Such as a TrainedEncoder or a SentenceTransformer."""
@@ -126,15 +133,12 @@ class Scores(Mapping[str, float | None]):
 def evaluate(
     encoder: Annotated[
         str | Path | Encodes | Callable[[list[str]], Any],
-        argument(
-            "A folder, a hub name, the key of a run, module:function, glove:FILE, words:tf-idf, cseb-tiny or "
-            "cseb-mini; in Python also an object with encode, or a function from a list of strings to an array (N, D)."
-        ),
+        argument(ENCODER_HELP),
     ],
     tasks: Annotated[str | Sequence[str], TASKS] = "sts",
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     *,
-    pooler: Annotated[str, option("Pooler, such as mean. By default that of the encoder's own files, else cls.")] = "",
+    pooler: Annotated[str, POOLER] = "",
     dtype: Annotated[
         str, option("Number format; bf16 is faster on some machines and less exact.", choices=("fp32", "bf16"))
     ] = "fp32",

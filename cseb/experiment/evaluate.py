@@ -74,7 +74,7 @@ def evaluate(
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
     started, clock = datetime.now(UTC), time.perf_counter()
     embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
-    kept = Cache(cache, _sha256(_identity(embedder, how)), embed) if cache is not None and embedder.alone else None
+    kept = Cache(cache, vector_key(embedder, how), embed) if cache is not None and embedder.alone else None
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
     items: dict[str, Items] = {}
@@ -153,6 +153,11 @@ def _protocol(loaded: Sequence[tuple[Task, Loaded]], device: str, threads: int) 
     data = hashlib.sha256("".join(each.sha256() for _, each in loaded).encode()).hexdigest()
     tasks = tuple(versioned(task) for task, _ in loaded)
     return Protocol(tasks=tasks, data=data, dev="", dev_pairs=0, threads=threads, device=device)
+
+
+def vector_key(embedder: Embedder, how: EncoderOptions) -> str:
+    """Return a hash of all that decides the vector of a sentence, except for rounding by the number of threads."""
+    return _sha256(_identity(embedder, how))
 
 
 def _identity(embedder: Embedder, how: EncoderOptions) -> dict[str, object]:
