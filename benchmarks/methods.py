@@ -171,7 +171,7 @@ def _points(folder: Path, looks_at: Callable[[Mapping[str, str]], bool]) -> dict
     with (folder / "few-shot.csv").open(encoding="utf-8", newline="") as stream:
         rows = [row for row in csv.DictReader(stream) if row["select"] == "best" and looks_at(row)]
     return {
-        row["method"]: f"{float(row['mean']):.2f}"
+        row["method"].partition(" (")[0]: f"{float(row['mean']):.2f}"  # without versions of parts
         + (f" ± {float(row['sd']):.2f}" if float(row["sd"] or 0) > 5e-3 else "")
         for row in rows
         if row["mean"]

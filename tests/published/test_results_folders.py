@@ -1,15 +1,20 @@
-"""`cseb report` prints every results folder of this repository."""
+"""The results folders of this repository: reported, recomputed from their records, and described by true statements."""
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from benchmarks import recompute, results_tables
 from tests.command_line import call
 
-RESULTS = Path(__file__).parents[2] / "results"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "results"
 FOLDERS = sorted({str(path.parent.relative_to(RESULTS)) for path in RESULTS.rglob("records*.zip*")})
+PAGES = sorted(path for path in RESULTS.rglob("README.md") if "<!--" in path.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -17,3 +22,53 @@ def test_a_results_folder_is_reported(folder: str) -> None:
     result = call("report", RESULTS / folder, "--format", "csv")
     assert result.exit_code == 0, result.stderr
     assert len(result.stdout.splitlines()) > 2
+
+
+def test_every_folder_has_tables_made_by_one_script() -> None:
+    assert set(results_tables.TABLES) == set(FOLDERS)
+    assert results_tables.main(["documents", "--check"]) == 0
+    assert sum(path.stat().st_size for path in RESULTS.rglob("*") if path.is_file()) < 30e6
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.parent.name)
+def test_statements_are_the_corrected_conclusions(page: Path) -> None:
+    folder = RESULTS / "real" if page.parent == ROOT else page.parent
+    assert list(recompute.check_statements(page, folder)) == []
+
+
+def test_a_folder_is_recomputed_without_cseb() -> None:
+    source = Path(recompute.__file__).read_text("utf-8")
+    assert not re.search(r"^\s*(from|import) cseb", source, flags=re.MULTILINE)
+    assert recompute.check(RESULTS / "documents") == []
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "words"),
+    [
+        ("few-shot.md", "52.78 ± 0.79", "52.79 ± 0.79", "52.79 ± 0.79, recomputed 52.78 ± 0.79"),
+        ("few-shot.md", "54.21 ± 0.17", "**54.21 ± 0.17**", "bold is True"),
+        ("few-shot.csv", "few-shot,", "few-shot,", ""),
+        ("compare.md", "| worse |", "| better |", "conclusion better, recomputed worse"),
+        ("compare.md", "| -1.43 |", "| -1.34 |", "difference -1.34, recomputed -1.43"),
+        ("README.md", "54.09 ± 0.59", "54.09 ± 0.60", "no records give 54.09 ± 0.60"),
+        ("README.md", "<!-- declutr < simcse+mean", "<!-- declutr > simcse+mean", "it is worse"),
+        ("README.md", "<!-- declutr-sentence = simcse+mean; 100,1000,10000 -->", "", "without a comment"),
+    ],
+)
+def test_a_planted_difference_is_found(
+    file: str, before: str, after: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "results" / "documents"
+    shutil.copytree(RESULTS / "documents", folder)
+    monkeypatch.setattr(recompute, "ROOT", tmp_path)
+    path = folder / file
+    text = path.read_text("utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), "utf-8")
+    if file.endswith(".csv"):
+        lines = text.splitlines()
+        mean = lines[1].split(",")[lines[0].split(",").index("mean")]
+        path.write_text(text.replace(mean, str(float(mean) + 1e-6)), "utf-8")
+        words = "mean "
+    differences = recompute.check(folder)
+    assert any(words in difference for difference in differences), differences

@@ -1,0 +1,458 @@
+"""Recompute the numbers and conclusions of results/ from the archived records, without cseb.
+
+    python -m benchmarks.recompute            # all folders; prints every difference, exit code 1 if there is one
+    python -m benchmarks.recompute results/real
+
+Means, standard deviations, bold marks, intervals, p-values and conclusions are computed again with pandas and scipy.
+They are compared with the tables (few-shot*.md, few-shot.csv, tasks.md, compare*.md and others), with the tables in
+README.md and with the conclusions that a page states in a comment behind a sentence (see `Statement`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import lzma
+import re
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+ROOT = Path(__file__).parents[1]
+MARGIN, LEVEL, FEWEST, MOST = 0.5, 0.05, 5, 40
+VERSION = re.compile(r" \([a-z_]+@\d+(?:, [a-z_]+@\d+)*\)$")  # of a row of records of another version
+CELL = re.compile(r"\*{0,2}(?P<mean>[+-]?\d+\.\d\d)(?: ± (?P<sd>\d+\.\d\d))?(?P<bold>\*{0,2})(?: \(.*)?")
+
+
+@cache
+def records(folder: Path) -> pd.DataFrame:
+    """Return one row for each record, checkpoint and task."""
+    rows = []
+    for path in sorted([*folder.glob("records*.zip"), *folder.glob("records*.zip.xz")]):
+        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for name in archive.namelist():
+                if name.startswith("runs/"):
+                    record = json.loads(archive.read(name))
+                    shared = {
+                        "key": record["key"],
+                        "method": record["method"],
+                        "size": record["subset"]["size"],
+                        "seed": record["seed"],
+                        "encoder": record["encoder"]["name"].rpartition("/")[2],
+                        "version": record["resolved"],
+                    }
+                    rows += [
+                        {
+                            **shared,
+                            "checkpoint": s["select"],
+                            "task": s["task"],
+                            "protocol": s["protocol"],
+                            "score": s["value"],
+                        }
+                        for s in record["scores"]
+                    ]
+    return pd.DataFrame(rows)
+
+
+def scores(folder: Path, tasks: Sequence[str], select: str) -> pd.DataFrame:
+    """Return the average over `tasks` of each run: a row for each method and size, a column for each seed."""
+    table = records(folder)
+    table = table[(table.checkpoint == select) & table.task.isin(tasks)]
+    runs = table.groupby(["method", "size", "seed"], sort=False).score.agg(["mean", "count"])
+    return runs[runs["count"] == len(tasks)]["mean"].unstack("seed")
+
+
+def tasks_of(folder: Path, names: str = "") -> tuple[str, ...]:
+    """Return the tasks of the first protocol, or those of a group (sts, transfer, first16:sts) or of one name."""
+    table = records(folder).drop_duplicates("task")
+    if not names:
+        return tuple(table[table.protocol == table.protocol.iloc[0]].task)
+    prefix = names.removesuffix("sts").removesuffix("transfer")
+    if names.endswith(("sts", "transfer")):
+        protocol = "simcse-sts" if names.endswith("sts") else "senteval-transfer"
+        chosen = [task for task, name in zip(table.task, table.protocol, strict=True) if name.startswith(protocol)]
+        return tuple(task for task in chosen if (":" in task) == bool(prefix) and task.startswith(prefix))
+    return tuple(task for task in table.task if task.partition("@")[0] == names)
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return p-values adjusted by Holm 1979."""
+    order, adjusted, highest = sorted(range(len(p)), key=lambda place: p[place]), [0.0] * len(p), 0.0
+    for rank, place in enumerate(order):
+        highest = max(highest, min(1.0, (len(p) - rank) * p[place]))
+        adjusted[place] = highest
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Differences of two methods at their shared seeds; `p` is adjusted once the family is known."""
+
+    differences: np.ndarray
+    adjusted: float | None = None
+
+    @property
+    def constant(self) -> bool:
+        """Return whether all differences are equal."""
+        return bool(np.ptp(self.differences) <= 1e-9)
+
+    @property
+    def p(self) -> float | None:
+        """Return the p-value of the paired t-test; None for fewer than three seeds and for constant differences."""
+        if len(self.differences) < 3:
+            return None
+        if self.constant:
+            return 1.0 if abs(self.differences[0]) <= 1e-9 else None
+        return float(stats.ttest_1samp(self.differences, 0).pvalue)
+
+    def interval(self, level: float) -> tuple[float, float] | None:
+        """Return Student's interval of the mean; None without a variance."""
+        n = len(self.differences)
+        if n < 2 or (self.constant and abs(self.differences[0]) > 1e-9):
+            return None
+        half = stats.t.isf(level / 2, n - 1) * np.std(self.differences, ddof=1) / np.sqrt(n) if not self.constant else 0
+        return float(self.differences.mean() - half), float(self.differences.mean() + half)
+
+    @property
+    def conclusion(self) -> str:
+        """Return the conclusion of the family's test."""
+        if len(self.differences) > 1 and float(np.abs(self.differences).max()) <= 1e-9:
+            return "identical"
+        if self.adjusted is None or len(self.differences) < FEWEST:
+            return "too few seeds"
+        if self.adjusted <= LEVEL:
+            return "better" if self.differences.mean() > 0 else "worse"
+        low, high = self.interval(2 * LEVEL) or (-np.inf, np.inf)
+        return "equivalent" if low > -MARGIN and high < MARGIN else "inconclusive"
+
+
+def family(at_size: pd.DataFrame, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Pair]:
+    """Return (baseline, method) to their comparison, corrected together. at_size: methods by seeds."""
+    raw = {}
+    for a, b in pairs:
+        differences = (at_size.loc[b] - at_size.loc[a]).dropna().to_numpy()
+        if len(differences):
+            raw[a, b] = Pair(differences)
+    tested = [pair for pair in raw if raw[pair].p is not None]
+    adjusted = dict(zip(tested, holm([raw[pair].p or 0.0 for pair in tested]), strict=True))
+    return {pair: Pair(found.differences, adjusted.get(pair)) for pair, found in raw.items()}
+
+
+@cache
+def against(folder: Path, tasks: tuple[str, ...], select: str, size: int, baseline: str) -> dict[str, Pair]:
+    """Return the comparison of every other method with a baseline, by method."""
+    table = scores(folder, tasks, select)
+    at_size = pd.DataFrame(table.xs(size, level="size"))
+    methods = [method for method in at_size.index if method != baseline]
+    return {b: pair for (_, b), pair in family(at_size, [(baseline, method) for method in methods]).items()}
+
+
+@cache
+def growth(folder: Path, tasks: tuple[str, ...], select: str, few: int, many: int) -> dict[str, Pair]:
+    """Return the comparison of every method at one size with itself at a smaller one, by method."""
+    table = scores(folder, tasks, select)
+    table.index = [f"{method}@{size}" for method, size in table.index]
+    pairs = [(name, f"{name.rpartition('@')[0]}@{many}") for name in table.index if name.endswith(f"@{few}")]
+    pairs = [(a, b) for a, b in pairs if b in table.index]
+    return {b.rpartition("@")[0]: pair for (_, b), pair in family(table, pairs).items() if not pair.constant}
+
+
+@cache
+def best(folder: Path, tasks: tuple[str, ...], select: str, size: int) -> frozenset[str]:
+    """Return the methods in bold: the best mean and all not significantly different; empty if that is every one."""
+    at_size = pd.DataFrame(scores(folder, tasks, select).xs(size, level="size"))
+    if not 1 < len(at_size) <= MOST:
+        return frozenset()
+    order = list(at_size.mean(axis=1).sort_values(ascending=False, kind="stable").index)
+    pairs = family(at_size, list(combinations(order, 2)))
+    conclusions = {b: pair.conclusion for (a, b), pair in pairs.items() if a == order[0]}
+    if all(conclusion == "too few seeds" for conclusion in conclusions.values()):
+        return frozenset()
+    alike = {m for m in order[1:] if conclusions.get(m) not in ("better", "worse", "too few seeds")}
+    return frozenset() if len(alike) + 1 == len(order) else frozenset({order[0], *alike})
+
+
+def tables(text: str) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Return the title above each pipe table, its heads and its rows of cells."""
+    title, block = "", []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("|"):
+            block.append([cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+        elif block:
+            yield title, block[0], block[2:]
+            block = []
+        if line.startswith("**"):
+            title = line.strip("*").replace("\\", "")
+
+
+def method_of(cell: str) -> str:
+    """Return the method that a row names, without the mark of a note and the version of a part."""
+    return VERSION.sub("", cell.removesuffix("†").strip().strip("`"))
+
+
+def differs(printed: str, value: float) -> bool:
+    """Return whether a number with two decimals is not this value."""
+    return abs(float(printed) - value) > 0.005 + 1e-9
+
+
+def check_scores(path: Path, folder: Path) -> Iterator[str]:
+    """Return the differences in the tables of scores of a Markdown file."""
+    select = "last" if path.stem.endswith("-last") or "best" not in set(records(folder).checkpoint) else "best"
+    named = path.stem.replace("-", ":").removesuffix(":last")
+    for title, heads, rows in tables(path.read_text("utf-8")):
+        where = f"{path.relative_to(ROOT)}, {title}"
+        untrained = "untrained encoders" in title
+        selected = "last" if untrained else select
+        sizes = [int(number.replace(",", "")) for number in re.findall(r"\(([\d,]+) sentences?\)", title)]
+        for cells in rows:
+            name = method_of(cells[0])
+            for head, cell in zip(heads[1:], cells[1:], strict=True):
+                shown = CELL.fullmatch(cell)
+                size = re.match(r"([\d,]+) \(", head)
+                if size:
+                    at = int(size[1].replace(",", ""))
+                    group = (
+                        named if named in GROUPS else "sts" if "average of 7" in title else title.rpartition(", ")[2]
+                    )
+                    tasks = tasks_of(folder, group if group in GROUPS or tasks_of(folder, group) else "")
+                else:
+                    at = 0 if untrained else sizes[0] if sizes else 0
+                    tasks = _column_tasks(folder, head, heads)
+                values = _values(folder, name, at, tasks, selected, cells[0])
+                if shown is None or values is None or not len(values):
+                    yield f"{where}, {name}, {head}: {cell!r} has no records" if not cell.startswith("--") else ""
+                    continue
+                deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+                if differs(shown["mean"], float(np.mean(values))) or differs(shown["sd"] or "0.00", deviation):
+                    yield f"{where}, {name}, {head}: {cell}, recomputed {np.mean(values):.2f} ± {deviation:.2f}"
+                bold = cell.startswith("**")
+                if (
+                    not untrained
+                    and not VERSION.search(cells[0])
+                    and bold != (name in best(folder, tasks, selected, at))
+                ):
+                    yield f"{where}, {name}, {head}: bold is {bold}"
+
+
+GROUPS = ("sts", "transfer", "first16:sts", "first32:sts", "first64:sts", "clinc150", "banking77", "snli", "cr")
+
+
+def _column_tasks(folder: Path, head: str, heads: Sequence[str]) -> tuple[str, ...]:
+    """Return the tasks of a column of a table of tasks: one, or those before an average."""
+    if head == "average":
+        return tuple(task for name in heads[1 : heads.index(head)] for task in tasks_of(folder, name))
+    if head.startswith("average "):
+        return tuple(records(folder)[records(folder).protocol == head.removeprefix("average ")].task.unique())
+    return tuple(task for task in records(folder).task.unique() if task.partition("@")[0] == head)
+
+
+def _values(folder: Path, name: str, size: int, tasks: Sequence[str], select: str, label: str) -> np.ndarray | None:
+    """Return the scores of a row by seed; untrained encoders are named by encoder and method."""
+    if size == 0:
+        table = records(folder)
+        rows = table[(table["size"] == 0) & table.task.isin(tasks)]
+        rows = rows[
+            [
+                name in (f"{encoder} {method}", encoder)
+                for encoder, method in zip(rows.encoder, rows.method, strict=True)
+            ]
+        ]
+        version = re.search(r"@(\d+)\)$", label.strip("`"))
+        if len(rows.key.unique()) > 1:  # a row of another version, and one of the installed one
+            numbers = rows.version.str.extract(r"@(\d+)$")[0].astype(int)
+            rows = rows[numbers == (int(version[1]) if version else numbers.max())]
+        return rows.groupby("key").score.mean().to_numpy()
+    table = scores(folder, tasks, select)
+    return table.loc[[(name, size)]].stack().to_numpy() if (name, size) in table.index else None
+
+
+def check_comparison(path: Path, folder: Path) -> Iterator[str]:
+    """Return the differences in a table of comparisons."""
+    for title, _, rows in tables(path.read_text("utf-8")):
+        words = re.match(r"Comparison with (.*): .*, (average of \d+ tasks|[\w:-]+), (best|last) checkpoint", title)
+        if not words:
+            yield f"{path.relative_to(ROOT)}: the title {title!r} is not one of a comparison"
+            continue
+        baseline, what, select = words.groups()
+        group = (
+            "transfer" if "senteval" in _protocol(folder, what, path) else "sts" if what.startswith("average") else what
+        )
+        tasks = tasks_of(folder, group) if group != "sts" or path.stem.endswith("sts") else tasks_of(folder)
+        for name, size, difference, interval, p, conclusion in rows:
+            where = f"{path.relative_to(ROOT)}, {name}, {size}"
+            pairs = against(folder, tasks, select, int(size.partition(" ")[0].replace(",", "")), baseline)
+            pair = pairs.get(method_of(name))
+            if pair is None:
+                yield f"{where}: no records"
+                continue
+            reach = pair.interval(LEVEL)
+            ends = "--" if reach is None else f"{reach[0]:.2f} to {reach[1]:.2f}"
+            shown = interval.split(" to ")
+            if differs(difference, float(pair.differences.mean())):
+                yield f"{where}: difference {difference}, recomputed {pair.differences.mean():+.2f}"
+            if (reach is None) != (interval == "--") or (reach and any(map(differs, shown, reach))):
+                yield f"{where}: interval {interval}, recomputed {ends}"
+            adjusted = pair.adjusted if len(pair.differences) >= FEWEST else None
+            text = "--" if adjusted is None else "< 0.001" if adjusted < 0.001 else f"{adjusted:.3f}"
+            if p.replace("\\", "") != text:
+                yield f"{where}: p {p}, recomputed {text}"
+            if (
+                conclusion.partition(" in all")[0] != pair.conclusion
+                and not (pair.conclusion == "too few seeds" and conclusion.startswith("n = "))
+                and conclusion.partition(", by less")[0] != pair.conclusion
+            ):
+                yield f"{where}: conclusion {conclusion}, recomputed {pair.conclusion}"
+
+
+def _protocol(folder: Path, what: str, path: Path) -> str:
+    """Return the protocol of an average: that of the folder called transfer is accuracy."""
+    return "senteval" if folder.name == "transfer" and what.startswith("average") else ""
+
+
+def check_csv(path: Path, folder: Path) -> Iterator[str]:
+    """Return the differences in a CSV file of scores, in full precision."""
+    for row in pd.read_csv(path, keep_default_na=False).to_dict("records"):
+        if not row["mean"] or not row["size"]:
+            continue
+        name = f"{row['row']}" if int(row["size"]) == 0 else method_of(row["method"])
+        values = _values(folder, method_of(name), int(row["size"]), row["tasks"].split(), row["select"], row["row"])
+        where = f"{path.relative_to(ROOT)}, {row['row']}, {row['column']}"
+        if values is None or len(values) != int(row["n"]):
+            yield f"{where}: n is {row['n']}, records {0 if values is None else len(values)}"
+            continue
+        numbers = {"mean": np.mean(values), "sd": np.std(values, ddof=1) if len(values) > 1 else None}
+        for column, value in numbers.items():
+            if value is not None and not np.isclose(float(row[column]), value, rtol=1e-9, atol=1e-9):
+                yield f"{where}: {column} {row[column]}, recomputed {value!r}"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A conclusion that a page states, in a comment in the same paragraph.
+
+    `<!-- msse,compcse > simcse; 1000,10000 -->`: both methods are significantly better at both sizes, with Holm's
+    correction over all comparisons with the baseline in the folder. `<`: significantly worse; `=`: not significantly
+    different; `!>`: not significantly better. `*` stands for any characters; `only:A,B > C`: A and B are, and no other
+    method is. A number in place of the baseline compares each method with itself at that smaller size.
+    `folder=PATH`, `tasks=NAME` and `select=last` replace the folder of the page, its first protocol and the best
+    checkpoint.
+    """
+
+    methods: tuple[str, ...]
+    relation: str
+    baseline: str
+    sizes: tuple[int, ...]
+    options: Mapping[str, str]
+    only: bool = False
+
+    @classmethod
+    def read(cls, text: str) -> Statement:
+        """Return the statement of a comment. Raises: ValueError."""
+        parts = [part.strip() for part in text.split(";")]
+        words = re.fullmatch(r"(\S+) (!?>|<|=) (\S+)", parts[0])
+        if words is None or len(parts) < 2:
+            raise ValueError(f"{text!r} is no statement; write `METHODS > BASELINE; SIZES`")
+        sizes = tuple(int(size) for size in parts[1].split(","))
+        options = dict(part.split("=", 1) for part in parts[2:])
+        methods = tuple(re.split(r",(?![^(]*\))", words[1].removeprefix("only:")))
+        return cls(methods, words[2], words[3], sizes, options, words[1].startswith("only:"))
+
+    def wrong(self, folder: Path) -> Iterator[str]:
+        """Return the conclusions that are not as stated."""
+        folder = ROOT / self.options["folder"] if "folder" in self.options else folder
+        select = self.options.get("select", "best")
+        tasks = tasks_of(folder, self.options.get("tasks", ""))
+        allowed = {">": {"better"}, "<": {"worse"}, "=": {"inconclusive", "equivalent", "identical"}}.get(
+            self.relation, {"worse", "inconclusive", "equivalent", "identical", "too few seeds"}
+        )
+        for size in self.sizes:
+            if self.baseline.isdigit():
+                pairs = growth(folder, tasks, select, int(self.baseline), size)
+            else:
+                pairs = against(folder, tasks, select, size, self.baseline)
+            if self.only:
+                others = [m for m, pair in pairs.items() if pair.conclusion in allowed and m not in self.methods]
+                yield from (f"{other} {self.relation} {self.baseline} with {size} sentences, too" for other in others)
+            for name in self.methods:
+                for method in [each for each in pairs if fnmatchcase(each, name)] or [name]:
+                    found = pairs[method].conclusion if method in pairs else "without records"
+                    if found not in allowed:
+                        yield f"{method} {self.relation} {self.baseline} with {size} sentences: it is {found}"
+
+
+STATEMENT = re.compile(r"<!-- ((?:\S+) (?:!?>|<|=) .*?) -->", re.DOTALL)
+
+
+def check_statements(path: Path, folder: Path) -> Iterator[str]:
+    """Return the stated conclusions of a page that are wrong, and paragraphs that state one without a comment."""
+    for paragraph in re.split(r"\n(?=- |\n)", path.read_text("utf-8")):
+        statements = STATEMENT.findall(paragraph)
+        where = f"{path.relative_to(ROOT)}, {' '.join(paragraph.split())[:60]!r}"
+        for text in statements:
+            yield from (f"{where}: {wrong}" for wrong in Statement.read(text).wrong(folder))
+        if "significant" in STATEMENT.sub("", paragraph) and not statements and "no statement" not in paragraph:
+            yield f"{where}: a conclusion without a comment that says which"
+
+
+def check_page(path: Path, folder: Path) -> Iterator[str]:
+    """Return `mean ± sd` in the tables of a page that no method of these folders has."""
+    archived = {path.parent for path in (ROOT / "results").rglob("records*.zip.xz")}
+    known = {text for each in archived for text in _cells(each)}
+    for _, heads, rows in tables(path.read_text("utf-8")):
+        for cells in rows:
+            for head, cell in zip(heads[1:], cells[1:], strict=True):
+                if re.fullmatch(r"\d+\.\d\d ± \d+\.\d\d", cell) and cell not in known:
+                    yield f"{path.relative_to(ROOT)}, {cells[0]}, {head}: no records give {cell}"
+
+
+@cache
+def _cells(folder: Path) -> frozenset[str]:
+    texts = set()
+    for select in records(folder).checkpoint.unique():
+        for names in ("", *GROUPS):
+            if tasks := tasks_of(folder, names):
+                table = scores(folder, tasks, select)
+                texts |= {f"{m:.2f} ± {s:.2f}" for m, s in zip(table.mean(axis=1), table.std(axis=1), strict=True)}
+    return frozenset(texts)
+
+
+def check(folder: Path) -> list[str]:
+    """Return all differences of a folder."""
+    differences: list[str] = []
+    archived = any(folder.glob("records*.zip.xz"))
+    for path in sorted(folder.iterdir()):
+        if path.name == "README.md":
+            differences += [*check_statements(path, folder), *check_page(path, folder)]
+        elif archived and path.name.startswith("compare") and path.suffix == ".md":
+            differences += check_comparison(path, folder)
+        elif archived and path.suffix == ".md":
+            differences += check_scores(path, folder)
+        elif archived and path.suffix == ".csv" and path.read_text("utf-8").startswith("table,"):
+            differences += check_csv(path, folder)
+    return [difference for difference in differences if difference]
+
+
+def main(words: Sequence[str]) -> int:
+    """Print the differences of folders; return 1 if there are any."""
+    results = ROOT / "results"
+    folders = [Path(word).resolve() for word in words] or sorted(
+        {path.parent for pattern in ("README.md", "records*.zip.xz") for path in results.rglob(pattern)}
+    )
+    found = [difference for folder in folders for difference in check(folder)]
+    found += [] if words else check_statements(ROOT / "README.md", results / "real")
+    print("\n".join([*found, f"{len(found)} differences in {len(folders)} folders"]))
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

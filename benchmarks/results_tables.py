@@ -1,0 +1,113 @@
+"""Write the tables of results folders from the records beside them.
+
+    python -m benchmarks.results_tables              # all folders
+    python -m benchmarks.results_tables real written
+    python -m benchmarks.results_tables --check      # write nothing; exit code 1 if a table is out of date
+
+Comparisons are for new seeds, whatever task data this machine has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import cseb
+
+ROOT = Path(__file__).parents[1] / "results"
+Options = Mapping[str, Any]
+
+
+def standard(baseline: str, *, last: bool = True, tasks: bool = True) -> dict[str, Options]:
+    """Return the tables of most folders: file name to options of `report`, or of `compare` if there is a baseline."""
+    tables: dict[str, Options] = {
+        "few-shot.md": {},
+        "few-shot.csv": {"checkpoint": "both", "format": "csv"},
+        "compare.md": {"baseline": baseline},
+    }
+    tables |= {"few-shot-last.md": {"checkpoint": "last"}} if last else {}
+    return tables | ({"tasks.md": {"table": "tasks", "sizes": [1000]}} if tasks else {})
+
+
+def of_tasks(names: Sequence[str]) -> dict[str, Options]:
+    """Return a table of sizes for each of these tasks or groups, named like it."""
+    return {f"{name.replace(':', '-')}.md": {"tasks": name} for name in names}
+
+
+def domain(task: str) -> dict[str, Options]:
+    """Return the tables of a domain: scores of its own task and of the STS sets."""
+    return {
+        "few-shot.md": {"tasks": task},
+        "sts.md": {"tasks": "sts"},
+        "compare.md": {"tasks": task, "baseline": "mean"},
+        "compare-sts.md": {"tasks": "sts", "baseline": "mean"},
+    }
+
+
+SHIPPED = ("clinc150", "banking77", "snli")
+TABLES: Mapping[str, Mapping[str, Options]] = {
+    "real": standard("simcse"),
+    "real/ct-sbert": {"few-shot.md": {}, "few-shot.csv": {"checkpoint": "both", "format": "csv"}},
+    "real/matryoshka": of_tasks(("sts", "first16:sts", "first32:sts", "first64:sts")),
+    "real/transfer": {
+        "transfer.md": {"tasks": "transfer"},
+        "transfer-last.md": {"tasks": "transfer", "checkpoint": "last"},
+        "tasks.md": {"table": "tasks", "sizes": [1000]},
+        "compare.md": {"tasks": "transfer", "baseline": "simcse"},
+        "compare-mean.md": {"tasks": "transfer", "baseline": "mean"},
+    },
+    "real-mini": standard("simcse"),
+    "triples": standard("simcse"),
+    "written": standard("simcse"),
+    "rated-pairs": standard("simcse+mean"),
+    "documents": standard("simcse+mean", last=False, tasks=False),
+    "decoder": standard("mean"),
+    "decoder-bidirectional": standard("mean"),
+    "decoder-bidirectional/after-mntp": standard("mean"),
+    "embedded": of_tasks(SHIPPED)
+    | {f"{task}.csv": {"tasks": task, "checkpoint": "both", "format": "csv"} for task in SHIPPED}
+    | {f"compare-{task}.md": {"tasks": task, "baseline": "mean"} for task in SHIPPED},
+    "embedded/matryoshka": {"tasks.md": {"table": "tasks", "sizes": [1000]}},
+    "embedded/written": of_tasks(SHIPPED),
+    "practitioner/banking77": domain("banking77"),
+    "practitioner/cr": domain("cr"),
+}
+
+
+def made(folder: str, name: str, no_data: str) -> str:
+    """Return the text of one table. no_data: a folder without task data."""
+    options: dict[str, Any] = {"format": "markdown", **TABLES[folder][name]}
+    if "baseline" in options:
+        text = options.pop("format")
+        return cseb.compare(ROOT / folder, data_dir=no_data, **options).text(text)
+    return cseb.report(ROOT / folder, detail=True, data_dir=no_data, **options)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Write or check the tables of the named folders; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", help=f"of {', '.join(TABLES)}; by default all")
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args(words)
+    if unknown := set(arguments.folders) - set(TABLES):
+        parser.error(f"no folder {sorted(unknown)[0]!r}; allowed: {', '.join(TABLES)}")
+    changed = []
+    with tempfile.TemporaryDirectory() as no_data:
+        for folder in arguments.folders or TABLES:
+            for name in TABLES[folder]:
+                path, text = ROOT / folder / name, made(folder, name, no_data)
+                if not path.is_file() or path.read_text("utf-8") != text:
+                    changed.append(path)
+                    if not arguments.check:
+                        path.write_text(text, "utf-8")
+    for path in changed:
+        print(f"{'out of date' if arguments.check else 'written'}: {path.relative_to(ROOT.parent)}")
+    return int(arguments.check and bool(changed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
