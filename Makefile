@@ -62,6 +62,7 @@ $(VENV)/.docs: $(READY)
 
 docs: $(VENV)/.docs  ## the site, in docs/_build/html: warnings are errors, nothing in it asks the network
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	rm -rf docs/_build/html/results && $(BIN)/cseb site results --to docs/_build/html/results
 	$(BIN)/pytest -q tests/test_site.py
 	@echo open docs/_build/html/index.html
 

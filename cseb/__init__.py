@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from cseb.commands.results import load as load
     from cseb.commands.run import run as run
     from cseb.commands.show import show as show
+    from cseb.commands.site import Site as Site
+    from cseb.commands.site import site as site
     from cseb.commands.train import train as train
     from cseb.commands.verify import verify as verify
     from cseb.errors import CsebError as CsebError
@@ -61,6 +63,7 @@ _HOMES = {
         "commands.rerun": "rerun",
         "commands.run": "run",
         "commands.show": "show",
+        "commands.site": "Site site",
         "commands.train": "train",
         "commands.verify": "verify",
         "errors": "CsebError",

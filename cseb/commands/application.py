@@ -24,6 +24,7 @@ from cseb.commands import (
     report,
     run,
     show,
+    site,
     status,
 )
 from cseb.commands.command_line import add
@@ -87,6 +88,7 @@ add(app, run.run, run.run_on_screen)
 add(app, status.status, status.print_status)
 add(app, report.report, report.print_tables)
 add(app, plot.plot, plot.print_caption)
+add(app, site.site, site.print_site)
 add(app, compare.compare, compare.print_comparison)
 add(app, show.show, show.print_shown)
 add(app, export.export, export.print_exported)
