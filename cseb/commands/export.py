@@ -166,6 +166,7 @@ def card_of(
     """
     from cseb.data.shipped import ENCODERS
     from cseb.data.weights import locate
+    from cseb.embedders.interface import library_loads
     from cseb.experiment.card import licence_of, model_card
     from cseb.experiment.load_item_scores import load_item_scores
 
@@ -180,7 +181,7 @@ def card_of(
         load_item_scores(store, [record], data_dir),
         name=name or str(model),
         licence=license,
-        loads=(model / "modules.json").is_file() if model.is_dir() else None,
+        loads=library_loads(model) if model.is_dir() else None,
         others=others,
         further=further,
     )

@@ -19,6 +19,8 @@ TOKENIZER = (
     *("spiece.model", "sentencepiece*.model"),
 )
 MODULES = "modules.json"  # which sentence-transformers writes beside an encoder that it has saved
+SETTINGS = "sentence_bert_config.json"  # with its maximum length and lower-casing
+PARTS = (SETTINGS, "config_sentence_transformers.json", "[0-9]_*/config.json", "[0-9]_*/*.safetensors")
 MODULE_FILES = (".json", ".safetensors", ".txt", ".model", ".py")  # endings that sentence-transformers reads
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 HUB_NAME = re.compile(r"\w[\w.-]{0,95}(/\w[\w.-]{0,95})?(@[\w./-]{1,200})?", re.ASCII)
@@ -51,7 +53,9 @@ def encoder_sha256(folder: Path, name: str) -> str:
         checkpoint.weight_files(folder)
     except BadData as error:
         raise BadData(f"encoder {name!r}: {error}") from None
-    return sha256_of(matching(folder, (CONFIG, *TOKENIZER, *WEIGHTS)))
+    settings = bounded.read_object(folder / SETTINGS) if (folder / SETTINGS).is_file() else {}
+    lower_case = [SETTINGS] if settings.get("do_lower_case") is True else []  # older hashes stay valid
+    return sha256_of(matching(folder, (CONFIG, *lower_case, *TOKENIZER, *WEIGHTS)))
 
 
 def locate(name: str) -> Path:
@@ -75,7 +79,7 @@ def locate(name: str) -> Path:
             f"encoder {name[:100]!r}: no such folder; give one, or one of {shipped}, or a hub name such as "
             "bert-base-uncased"
         )
-    return _download(name, (CONFIG, MODULES, *TOKENIZER, *WEIGHTS))
+    return _download(name, (CONFIG, MODULES, *PARTS, *TOKENIZER, *WEIGHTS))
 
 
 def locate_modules(name: str) -> Path:

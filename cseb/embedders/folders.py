@@ -41,11 +41,11 @@ def find(name: str, how: EncoderOptions) -> Embedder:
     path = str(_saved(name, how.results / "models")) if KEY_PREFIX.fullmatch(name) and not is_dir(name) else name
     if not how.pooler and is_file(Path(path) / ORIGIN):
         return _saved_model(path, how)
-    if not how.pooler and is_file(Path(path) / MODULES):
+    folder, sha256 = find_encoder(path)
+    if not how.pooler and is_file(folder / MODULES):  # of a hub name
         from cseb.embedders import modules
 
         return modules.find(path, how)
-    folder, sha256 = find_encoder(path)
     method = _untrained(how.pooler or default_pooler(folder, how.trust_remote_code))
     if method.at(1.0).data_seen():
         raise BadSpec(

@@ -46,3 +46,10 @@ class Embedder:
 
 
 PART_WEIGHTS = "cseb.safetensors"  # of pooler, head and post-processor in a saved model
+OWN_MODULE = "cseb.embedders.saved_module.SavedEncoder"  # of saved models that sentence-transformers cannot describe
+
+
+def library_loads(folder: Path) -> bool:
+    """Return whether sentence-transformers loads a saved model with modules of its own."""
+    file = folder / "modules.json"
+    return file.is_file() and OWN_MODULE not in file.read_text(encoding="utf-8")

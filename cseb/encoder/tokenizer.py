@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tokenizers import normalizers
 from transformers import AutoTokenizer
 
+from cseb.data import bounded
+from cseb.data.weights import SETTINGS
 from cseb.errors import BadData, first_line
 
 MOST = 20_000  # sentences whose ids are cached
@@ -28,6 +31,7 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust_remote_code)
         bare, full = (tokenizer("a", add_special_tokens=special)["input_ids"] for special in (False, True))
         limit = tokenizer.model_max_length
+        tokenizer.padding_side = "right"  # as batches are padded here; models are saved with it
         if tokenizer.pad_token is None and tokenizer.eos_token is not None:
             tokenizer.pad_token = tokenizer.eos_token  # many decoders have none; padding is masked
     except BaseException as error:  # parsers raise errors of all kinds; a Rust panic is no Exception
@@ -41,7 +45,19 @@ def _read(folder: Path, trust_remote_code: bool, _files: tuple[tuple[str, int], 
             f"encoder {folder}: its tokenizer's model_max_length is {str(limit)[:50]}; {FEWEST} tokens or "
             "more are needed"
         )
+    _apply_settings(tokenizer, bounded.read_object(folder / SETTINGS) if (folder / SETTINGS).is_file() else {})
     return tokenizer
+
+
+def _apply_settings(tokenizer: Any, settings: dict[str, Any]) -> None:
+    """Apply the maximum length and the lower-casing of a sentence-transformers folder, as that library does."""
+    longest = settings.get("max_seq_length")
+    if type(longest) is int and longest >= FEWEST:
+        tokenizer.model_max_length = min(tokenizer.model_max_length, longest)
+    if settings.get("do_lower_case") is True and tokenizer.is_fast:
+        backend = tokenizer.backend_tokenizer
+        steps = [normalizers.Lowercase(), *([backend.normalizer] if backend.normalizer else [])]
+        backend.normalizer = normalizers.Sequence(steps)
 
 
 def own_ids(tokenizer: Any, texts: Sequence[str]) -> Ids:

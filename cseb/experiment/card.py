@@ -26,7 +26,7 @@ LONGEST = 1 << 16  # characters of a card that are read
 SCRIPT = """```python
 from sentence_transformers import SentenceTransformer
 
-model = SentenceTransformer({name})
+model = SentenceTransformer({name}{options})
 vectors = model.encode(["a sentence", "another one"])
 ```"""
 
@@ -79,13 +79,14 @@ def model_card(
     )
     size = quantity(record.subset.size, "sentence")
     unsaved = f"The model of this run was not saved. {code('cseb run --save-models')} with the options below saves it."
-    use = f"sentence-transformers does not know its pooling. Score it with {code(f'cseb eval {name} --tasks ...')}."
+    script = SCRIPT.format(name=repr(name), options="" if loads else ", trust_remote_code=True")
     blocks = [
         f"---\n{data.to_yaml()}\n---",
         f"# {pipe(record.method)}, {size}",
         f"A sentence encoder: {code(record.encoder.name)} trained with the method {code(record.method)} on {size} of "
         f"{code(record.corpus.name)}, by cseb {record.origin.cseb}.",
-        unsaved if loads is None else SCRIPT.format(name=repr(name)) if loads else use,
+        unsaved if loads is None else script,
+        *(["Its pooling is that of cseb, which must be installed."] if loads is False else []),
         "## Scores",
         *_scores(record, scores, others),
         *further,

@@ -12,10 +12,11 @@ from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import nn
 
-from cseb.embedders.interface import PART_WEIGHTS
+from cseb.embedders.interface import OWN_MODULE, PART_WEIGHTS
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
 from cseb.errors import BadResults, first_line
+from cseb.experiment.check_saved import check_saved
 from cseb.experiment.job import Job
 from cseb.registry import SLOTS
 
@@ -40,16 +41,17 @@ def refuse_unsaved(job: Job) -> None:
 def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: str = "") -> None:
     """Write the encoder as scored: weights, tokenizer, and `cseb.json` with pooler, head and origin.
 
-    `cseb.safetensors` has what pooler, head and post-processor hold at test, where they hold anything; `cseb eval
-    FOLDER` reads it. With pooler cls or mean and neither of the others at test, SentenceTransformer(folder) gives the
-    vectors that cseb scored. The folder appears complete or not at all.
+    `cseb.safetensors` contains the weights of pooler, head and post-processor at test, if they have any. The folder is
+    loaded by cseb and by sentence-transformers, and its vectors are compared with those of the encoder. It appears
+    complete or not at all.
 
-    advice: what to do where it cannot be written. card: what its README.md says, "" for none. Raises: BadResults.
+    advice: what to do if it cannot be written. card: content of README.md, "" for none. Raises: BadResults.
     """
     refuse_unsaved(job)
     part = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}.tmp")
     try:
         _write(encoder, job, part)
+        check_saved(encoder, part)
         if card:
             (part / "README.md").write_text(card, encoding="utf-8")
         if folder.is_dir():
@@ -62,7 +64,7 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: s
 
 
 def loads(encoder: Encoder, job: Job) -> bool:
-    """Whether SentenceTransformer can load the folder and give the vectors that were scored."""
+    """Return whether SentenceTransformer loads the folder with modules of its own."""
     pooler, family = job.method.pooler.name, family_of(encoder.config.model_type)
     known = pooler == "mean" if family.pools else pooler in POOLING
     return known and not encoder.head.keep and encoder.post is None
@@ -93,6 +95,7 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
     if held:
         save_file(held, folder / PART_WEIGHTS)
     if not loads(encoder, job):
+        _json(folder / "modules.json", [{"idx": 0, "name": "0", "path": "", "type": OWN_MODULE}])
         return
     family = family_of(encoder.config.model_type)
     parts = [("", family.module)] if family.pools else [("", family.module), ("1_Pooling", "Pooling")]

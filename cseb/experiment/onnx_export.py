@@ -8,8 +8,9 @@ from pathlib import Path
 
 from cseb.embedders import onnx_graph
 from cseb.embedders.folders import saved_encoder
-from cseb.errors import BadData
+from cseb.errors import BadData, BadResults
 from cseb.exchange.hub_scores import CHECKPOINT
+from cseb.experiment.check_saved import check_onnx
 from cseb.experiment.plan import versioned
 from cseb.records.record import Record
 from cseb.reports.formats.markdown import code, pipe
@@ -46,7 +47,13 @@ def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple
     loaded = [(task, load_task(task, place)) for task in tasks]
     encoder = saved_encoder(folder)
     file = onnx_graph.write(encoder, folder, form)
-    found = score_all(loaded, onnx_graph.through(encoder, file, record.protocol.threads).embed)
+    through_onnx = onnx_graph.through(encoder, file, record.protocol.threads)
+    try:
+        check_onnx(encoder, through_onnx, int8=form == "onnx-int8")
+    except BadResults:
+        file.unlink()
+        raise
+    found = score_all(loaded, through_onnx.embed)
     points = record.points(CHECKPOINT)
     return tuple(
         Drift(versioned(task), points.get(versioned(task)), outcome.value)
