@@ -24,7 +24,7 @@ from cseb.data.files import write_whole
 from cseb.errors import BadResults, BadSpec, CsebError, did_you_mean, one_of
 from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.load_item_scores import as_it_was_run
+from cseb.experiment.load_item_scores import stored_benchmark
 from cseb.methods.grammar import labels
 from cseb.records.archive import Archive, next_archives
 from cseb.records.items import items_bytes
@@ -174,7 +174,7 @@ def _alike(one: _Found) -> tuple[str, int, int]:
 def _benchmarks(stores: Sequence[Store], names: set[str]) -> Iterator[Benchmark]:
     """Each benchmark with the grids of all its folders: what one of them was run with describes its records alone."""
     for name in sorted(names):
-        held = [found for store in stores if (found := as_it_was_run(store.folder, name)) is not None]
+        held = [found for store in stores if (found := stored_benchmark(store.folder, name)) is not None]
         if held:
             yield reduce(_joined, held).model_copy(update={"data_dir": ""})
 

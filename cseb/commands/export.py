@@ -194,12 +194,12 @@ def _onnx(
     if format == "transformers":
         return (), []
     from cseb.embedders import onnx_graph
-    from cseb.experiment.load_item_scores import as_it_was_run
+    from cseb.experiment.load_item_scores import stored_benchmark
     from cseb.experiment.onnx_export import export_onnx, section
 
     onnx_graph.check()
     tell("writing the ONNX file")
-    if not data_dir and (ran := as_it_was_run(results, record.benchmark)) is not None:
+    if not data_dir and (ran := stored_benchmark(results, record.benchmark)) is not None:
         data_dir = ran.data_dir
     drifts = export_onnx(folder, format, record, data_dir)
     return drifts, section(format, drifts)

@@ -64,12 +64,12 @@ def rerun(
     Raises:
         CsebError: if the job cannot be run here as it was.
     """
-    from cseb.experiment.load_item_scores import as_it_was_run
+    from cseb.experiment.load_item_scores import stored_benchmark
     from cseb.records.find import find
     from cseb.records.store import Store
 
     store, recorded = find(str(record), Path(results))
-    benchmark = as_it_was_run(store.folder, recorded.benchmark)
+    benchmark = stored_benchmark(store.folder, recorded.benchmark)
     column = benchmark.column if benchmark and benchmark.corpus == recorded.corpus.name else ""
     folder = str(data_dir) or (benchmark.data_dir if benchmark else "")
     job = job_of(recorded, column, folder, trust_remote_code)

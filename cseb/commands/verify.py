@@ -69,7 +69,7 @@ def verify(
     Raises:
         BadResults: if there is no such folder.
     """
-    from cseb.experiment.load_item_scores import as_it_was_run
+    from cseb.experiment.load_item_scores import stored_benchmark
     from cseb.records.store import Store
     from cseb.tasks.evaluate import load_task
 
@@ -77,7 +77,7 @@ def verify(
 
     @cache
     def folder(benchmark: str) -> str:
-        ran = None if data_dir else as_it_was_run(store.folder, benchmark)
+        ran = None if data_dir else stored_benchmark(store.folder, benchmark)
         return ran.data_dir if ran else str(data_dir)
 
     @cache  # a task that cannot be loaded is tried once, not for each record

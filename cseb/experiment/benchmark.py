@@ -38,12 +38,12 @@ BORROWED, REPLACES = "borrowed", "replaces"  # what the declaration of a field m
 
 
 def _setting(default: Any = PydanticUndefined, *, borrowed: bool = False, replaces: tuple[str, ...] = ()) -> Any:
-    """A field with what follows from it. borrowed: `--on` takes it from the other benchmark; replaces: see override."""
+    """Return a field. borrowed: `--on` takes it from the other benchmark. replaces: fields that it resets."""
     return Field(default, json_schema_extra={BORROWED: borrowed, REPLACES: list(replaces)})
 
 
 class Cells(BaseModel):
-    """Some cells of a grid; what is left out stands for all of the benchmark's own."""
+    """Some cells of a grid; a field that is left out means all of the benchmark's own."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -108,10 +108,7 @@ class Benchmark(BaseModel):
 
 
 def load(ref: str) -> Benchmark:
-    """Return the built-in benchmark of this name, or the one in this YAML file.
-
-    Its methods are read and not looked up, which `plan` does: a benchmark also says how records were made, and the
-    packages of its methods may be gone.
+    """Return the built-in benchmark of this name, or the one in this YAML file. Its methods may not be installed.
 
     Raises:
         BadBenchmark: the file is missing or not a benchmark.
@@ -121,10 +118,10 @@ def load(ref: str) -> Benchmark:
         path = shipped.benchmarks() / f"{ref}.yaml"
         return _checked(_mapping(path), str(path))
     try:
-        found = Path(ref).exists() and not Path(ref).is_dir()
-    except OSError:  # such as a name longer than any file system takes
-        found = False
-    if found:  # what is no regular file either is named by the reader
+        is_file = Path(ref).exists() and not Path(ref).is_dir()
+    except OSError:  # such as a name that is too long
+        is_file = False
+    if is_file:
         return _checked(_mapping(Path(ref)), ref)
     if Path(ref).suffix in (".yaml", ".yml") or len(Path(ref).parts) > 1:
         raise BadBenchmark(f"benchmark file {ref[:200]!r}: no such file")
@@ -132,80 +129,78 @@ def load(ref: str) -> Benchmark:
 
 
 def override(benchmark: Benchmark, **given: object) -> Benchmark:
-    """The benchmark with values in place of its fields, by their names; None and "" leave a field alone.
+    """Return the benchmark with other values of its fields; None and "" change nothing.
 
-    Another corpus drops the file's column, fractions drop sizes and the other way round, and dev "none" chooses
-    nothing. Raises: BadBenchmark.
+    Another corpus resets the column, fractions reset sizes and the other way round. Raises: BadBenchmark.
     """
     changes = {field: value for field, value in given.items() if value not in ("", None)}
     if "fractions" in changes and "sizes" in changes:
         raise BadBenchmark("both `fractions` and `sizes` are given; choose one")
-    for field in list(changes):  # what an option takes the place of besides its own field
+    for field in list(changes):
         for other in _extra(field).get(REPLACES, ()):
             changes.setdefault(other, Benchmark.model_fields[other].get_default())
     return _checked(benchmark.model_dump() | changes, OPTIONS) if changes else benchmark
 
 
 def _extra(field: str) -> dict[str, Any]:
-    """What a field's declaration says of it; nothing for one that is no field."""
-    found = Benchmark.model_fields.get(field)
-    extra = None if found is None else found.json_schema_extra
+    """Return what `_setting` states of a field; nothing for a name that is no field."""
+    extra = Benchmark.model_fields[field].json_schema_extra if field in Benchmark.model_fields else None
     return extra if isinstance(extra, dict) else {}
 
 
 def cells_to_check(benchmark: Benchmark) -> Benchmark:
-    """The benchmark with those of its cells alone that `cseb check` trains again. Raises: BadBenchmark."""
+    """Return the benchmark with only the cells that `cseb check` trains again. Raises: BadBenchmark."""
     chosen = {name: value for name, value in benchmark.check if value}
     for name, value in chosen.items():
         whole = getattr(benchmark, name)
         if name == "seeds":
             other = [value] if value > whole else []
         else:
-            asked, known = (labels(value), labels(whole)) if name == "methods" else (value, whole)
-            other = [one for one in asked if one not in known]
+            cells, own = (labels(value), labels(whole)) if name == "methods" else (value, whole)
+            other = [cell for cell in cells if cell not in own]
         if other:
             raise BadBenchmark(f"check of {benchmark.name}: its {name} have no {other[0]}; name cells of its own grid")
     return override(benchmark, **chosen)
 
 
 def moved(benchmark: Benchmark, stage: Benchmark) -> Benchmark:
-    """The grid of `benchmark` (methods, fractions, seeds) with the encoder, corpus, tasks and scale of `stage`.
+    """Return the grid of `benchmark` (methods, fractions, seeds) with the encoder, corpus, tasks and scale of `stage`.
 
-    How the table of a paper runs in miniature: `cseb run msse-table4 --on demo`. Methods that learn from
-    labelled or generated triples take the stage's, and keep their own corpus where it has none. Raises: BadBenchmark.
+    Methods that learn from labelled or generated triples use those of `stage`; if it has none, the corpus of
+    `benchmark`. Raises: BadBenchmark.
     """
     changes = {field: getattr(stage, field) for field in Benchmark.model_fields if _extra(field).get(BORROWED)}
     changes |= {"methods": benchmark.elsewhere or benchmark.methods, "elsewhere": ""}
     if any({"labels", "generated"} & {*method.at(1.0).data_seen()} for method in parse_methods(changes["methods"])):
-        kept = {"corpus": benchmark.corpus, "column": benchmark.column}
-        changes |= {"corpus": stage.triples, "column": ""} if stage.triples else kept
+        own = {"corpus": benchmark.corpus, "column": benchmark.column}
+        changes |= {"corpus": stage.triples, "column": ""} if stage.triples else own
     return _checked(benchmark.model_dump() | changes | {"name": f"{benchmark.name}-on-{stage.name}"}, stage.name)
 
 
 def text(benchmark: Benchmark) -> str:
-    """The benchmark as YAML that `load` reads back to the same benchmark."""
+    """Return the benchmark as YAML that `load` reads."""
     return yaml.safe_dump(benchmark.model_dump(mode="json", exclude_defaults=True), sort_keys=False, width=110)
 
 
 def expected(ref: str, name: str) -> Path:
-    """Where the records lie that `cseb check` expects: in the folder `expected` beside the benchmark's file."""
+    """Return the folder of expected records: `expected/NAME` beside the benchmark's file."""
     built_in = ref in shipped.benchmark_names()
     return (shipped.benchmarks() if built_in else Path(ref).parent) / "expected" / name
 
 
 def _mapping(path: Path) -> dict[str, Any]:
-    """What a YAML file holds. Whatever its bytes, what goes wrong is a BadBenchmark."""
+    """Return the fields in a YAML file. Raises: BadBenchmark."""
     try:
-        found = read_yaml(path)
+        fields = read_yaml(path)
     except BadData as error:
         raise BadBenchmark(str(error)) from None
-    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+    if not isinstance(fields, dict) or not all(isinstance(key, str) for key in fields):
         raise BadBenchmark(f"{path}: a benchmark is a mapping of fields; known: {', '.join(Benchmark.model_fields)}")
-    return found
+    return fields
 
 
 def _checked(values: dict[str, Any], where: str) -> Benchmark:
-    """Fields, then the two that have a grammar of their own."""
+    """Return the benchmark with these fields. Raises: BadBenchmark."""
     try:
         benchmark = Benchmark.model_validate(values)
     except ValidationError as error:
@@ -240,9 +235,9 @@ def _checked(values: dict[str, Any], where: str) -> Benchmark:
 
 
 def _explained(detail: ErrorDetails) -> str:
-    """One finding of pydantic in our words: field, what was found, what belongs there."""
+    """Return an error of pydantic as text: the field, its value, what is allowed."""
     field = ".".join(str(step)[:40] for step in detail["loc"])
-    found = detail["input"]
+    value = detail["input"]
     if detail["type"] == "extra_forbidden":
         return f"no field is called {field!r}; {did_you_mean(field, Benchmark.model_fields)}"
     if detail["type"] == "missing":
@@ -250,7 +245,7 @@ def _explained(detail: ErrorDetails) -> str:
     if not field:
         return str(detail["msg"]).removeprefix("Value error, ")
     try:
-        shown = repr(found)[:60] if isinstance(found, str | int | float | None) else type(found).__name__
+        shown = repr(value)[:60] if isinstance(value, str | int | float | None) else type(value).__name__
     except ValueError:  # an integer of thousands of digits
         shown = "an endless number"
     return f"{field} is {shown}: {detail['msg'][:1].lower()}{detail['msg'][1:]}"

@@ -58,12 +58,12 @@ def _check_columns(label: str, method: Method, corpus: Corpus) -> None:
         check_lines(read_by(method, corpus, range(len(corpus))), dict(method.views.options))
 
 
-def _check_roles(label: str, wanted: tuple[str, ...], corpus: Corpus) -> None:
-    """Raises: BadData if the corpus lacks a named column that the method reads."""
-    if not set(wanted) <= set(corpus.roles):
-        named = ",".join(f"{role}=NAME" for role in wanted)
+def _check_roles(label: str, roles: tuple[str, ...], corpus: Corpus) -> None:
+    """Raise BadData if the corpus lacks a named column that the method reads."""
+    if not set(roles) <= set(corpus.roles):
+        named = ",".join(f"{role}=NAME" for role in roles)
         raise BadData(
-            f"{label} reads the columns {', '.join(wanted)}; of {corpus.name} `column` names "
+            f"{label} reads the columns {', '.join(roles)}; of {corpus.name} `column` names "
             f"{', '.join(corpus.roles)}; write `column` {named}"
         )
 

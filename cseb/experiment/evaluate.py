@@ -1,4 +1,4 @@
-"""An encoder as it stands into one record: encode, score, write. Nothing is trained."""
+"""Evaluate an encoder without training: encode, score, write the record."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Embed, Loaded, Task
 from cseb.version import ENCODER_VERSION
 
-NOTHING = hashlib.sha256(b"").hexdigest()  # of a corpus nobody has read
+NOTHING = hashlib.sha256(b"").hexdigest()  # in place of a corpus
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The record of an evaluation. failed: task to the reason why it has no score.
+    """The record of an evaluation.
 
-    reused: whether the record was there already. cache: what it says of itself, "" without one.
+    failed: reasons by task without a score. reused: whether the record existed. cache: its summary, "" without one.
     """
 
     tasks: tuple[str, ...]
@@ -57,12 +57,21 @@ def evaluate(
     fresh: bool = False,
     linear: str = "auto",
 ) -> Evaluation:
-    """Score an encoder on tasks and store the record, or find the one that is there; without a store, neither.
+    """Score an encoder on tasks and store the record, or return the stored one. Tasks that fail are named in it.
 
-    A task whose data are missing, or that fails, is named in the answer; the others are scored all the same.
+    Args:
+        embedder: The encoder.
+        how: The options it was opened with.
+        tasks: Tasks as typed.
+        data_dir: Folder of task data.
+        store: The folder of records; None to store nothing.
+        threads: CPU threads.
+        cache: The folder of cached embeddings, if any.
+        fresh: Score again although there is a record.
+        linear: Library of linear layers.
 
     Raises:
-        CsebError: for what concerns the encoder as a whole or the store, or if no task can be scored.
+        CsebError: The encoder or the store cannot be used, or no task can be scored.
     """
     named = parse_tasks(tasks)
     names = tuple(task.name for task in named)
@@ -74,17 +83,17 @@ def evaluate(
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
     started, clock = datetime.now(UTC), time.perf_counter()
     embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
-    kept = Cache(cache, vector_key(embedder, how), embed) if cache is not None and embedder.alone else None
+    cached = Cache(cache, vector_key(embedder, how), embed) if cache is not None and embedder.alone else None
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
     items: dict[str, Items] = {}
-    for (task, each), found in zip(loaded, score_each(loaded, kept or embed, alone=embedder.alone), strict=True):
-        if isinstance(found, CsebError):
-            failed[task.name] = str(found)
+    for (task, data), result in zip(loaded, score_each(loaded, cached or embed, alone=embedder.alone), strict=True):
+        if isinstance(result, CsebError):
+            failed[task.name] = str(result)
             continue
-        scored.append((task, each))
-        scores.append(score_of(task, *found, "last"))
-        items[f"{versioned(task)}/last"] = found[1]
+        scored.append((task, data))
+        scores.append(score_of(task, *result, "last"))
+        items[f"{versioned(task)}/last"] = result[1]
     failed |= _collapsed(scores, embed.not_finite)
     if not scored:
         raise CsebError("; ".join(reasons(failed)))
@@ -111,7 +120,7 @@ def evaluate(
     )
     if store is not None:
         store.write(record, items)
-    return Evaluation(names, record, failed, cache=str(kept or ""))
+    return Evaluation(names, record, failed, cache=str(cached or ""))
 
 
 def reasons(failed: Mapping[str, str]) -> list[str]:
@@ -126,7 +135,7 @@ def reasons(failed: Mapping[str, str]) -> list[str]:
 
 
 def _load(named: Sequence[Task], data_dir: Path | None) -> tuple[list[tuple[Task, Loaded]], dict[str, str]]:
-    """Tasks with their data, and the reason for each whose data cannot be had."""
+    """Return tasks with their data, and the reasons by task without data."""
     loaded: list[tuple[Task, Loaded]] = []
     failed: dict[str, str] = {}
     for task in counted(named, "loading tasks", len(named)):
@@ -161,7 +170,7 @@ def vector_key(embedder: Embedder, how: EncoderOptions) -> str:
 
 
 def _identity(embedder: Embedder, how: EncoderOptions) -> dict[str, object]:
-    """All that decides the vector of a sentence, rounding by the number of threads apart."""
+    """Return all that decides an embedding, except the number of threads, which changes its rounding."""
     identity: dict[str, object] = {
         "encoder": embedder.source.sha256,
         "resolved": embedder.resolved,
@@ -186,9 +195,9 @@ def _foreign(embedder: Embedder, loaded: Sequence[tuple[Task, Loaded]]) -> list[
 
 
 def _parts(embedder: Embedder) -> list[str]:
-    """Names of the parts behind the encoder; those of encoders that are not made of parts are unknown here."""
-    known = part_names()
-    return [one.part.name for one in read_method(embedder.resolved) if one.part.name in known]
+    """Return the names of the parts of the encoder; none for an encoder that is not made of parts."""
+    names = part_names()
+    return [stated.part.name for stated in read_method(embedder.resolved) if stated.part.name in names]
 
 
 def _sha256(identity: Mapping[str, object]) -> str:
@@ -196,7 +205,7 @@ def _sha256(identity: Mapping[str, object]) -> str:
 
 
 def _collapsed(scores: Sequence[Score], not_finite: str | None) -> dict[str, str]:
-    """Tasks without a figure, and why."""
+    """Return the reasons by task whose score is missing."""
     why = "all similarities are equal or not finite" + (
         f"; the encoder gives no finite vector for {not_finite[:60]!r}" if not_finite is not None else ""
     )

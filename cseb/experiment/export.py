@@ -1,4 +1,4 @@
-"""A trained encoder as a folder that AutoModel, and where it can say the pooler SentenceTransformer, read alike."""
+"""Export a trained encoder as a folder that transformers and sentence-transformers can load."""
 
 from __future__ import annotations
 
@@ -20,21 +20,18 @@ from cseb.experiment.check_saved import check_saved
 from cseb.experiment.job import Job
 from cseb.registry import SLOTS
 
-# Our poolers, and the pooling modes of sentence-transformers that mean the same.
+# Poolers, and the same pooling modes of sentence-transformers.
 POOLING = {"cls": "cls_token", "mean": "mean_tokens", "last": "lasttoken", "weighted_mean": "weightedmean_tokens"}
-
-
-KEPT = "its record is there, and the same command makes the model once that is fixed"  # of a job of a grid
+KEPT = "its record is stored; the same command saves the model once this is fixed"  # of a job of a grid
 
 
 def refuse_unsaved(job: Job) -> None:
-    """Raises: BadResults if what this job trains fits into no ordinary checkpoint."""
+    """Raise BadResults if no ordinary checkpoint can contain what this job trains."""
     tuning = job.method.tuning
     if tuning is not None and getattr(SLOTS["tuning"][tuning.name], "stays", False):
         raise BadResults(
-            f"{job.label} cannot be saved: what its {tuning.name} adds is needed at test, no checkpoint of the "
-            "encoder's family has it, and sentence-transformers loads no adapter of this kind; train it without "
-            "saving, or with +lora in its place"
+            f"{job.label} cannot be saved: sentence-transformers cannot load what {tuning.name} adds; train it without "
+            "saving, or with +lora instead"
         )
 
 
@@ -66,8 +63,8 @@ def export(encoder: Encoder, job: Job, folder: Path, advice: str = KEPT, card: s
 def loads(encoder: Encoder, job: Job) -> bool:
     """Return whether SentenceTransformer loads the folder with modules of its own."""
     pooler, family = job.method.pooler.name, family_of(encoder.config.model_type)
-    known = pooler == "mean" if family.pools else pooler in POOLING
-    return known and not encoder.head.keep and encoder.post is None
+    pools = pooler == "mean" if family.pools else pooler in POOLING
+    return pools and not encoder.head.keep and encoder.post is None
 
 
 def _write(encoder: Encoder, job: Job, folder: Path) -> None:
@@ -86,14 +83,14 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
         "post": str(job.method.post) if job.method.post else None,
     }
     _json(folder / "cseb.json", about)
-    held = {
+    weights = {
         f"{name}.{key}": value.contiguous()
         for name in ("pooler", "post", *(["head"] if encoder.head.keep else []))
         if isinstance(module := getattr(encoder, name), nn.Module)
         for key, value in module.state_dict().items()
     }
-    if held:
-        save_file(held, folder / PART_WEIGHTS)
+    if weights:
+        save_file(weights, folder / PART_WEIGHTS)
     if not loads(encoder, job):
         _json(folder / "modules.json", [{"idx": 0, "name": "0", "path": "", "type": OWN_MODULE}])
         return
@@ -113,5 +110,5 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
     _json(folder / "sentence_bert_config.json", {"max_seq_length": encoder.limit(), "do_lower_case": False})
 
 
-def _json(file: Path, held: object) -> None:
-    file.write_text(json.dumps(held, indent=2) + "\n")
+def _json(file: Path, content: object) -> None:
+    file.write_text(json.dumps(content, indent=2) + "\n")

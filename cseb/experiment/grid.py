@@ -1,4 +1,4 @@
-"""The jobs of a grid, what its folder holds of them already, and what is left to run."""
+"""The jobs of a grid, and those that have no record yet."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from cseb.records.store import Store
 
 @dataclass(frozen=True)  # no slots: how long jobs are likely to take is worked out once
 class Grid:
-    """The jobs of a benchmark, the folder of their records, the records it held at first, and what is to be run."""
+    """The jobs of a benchmark, the folder of records with its content at first, and the jobs to run."""
 
     benchmark: Benchmark
     jobs: Sequence[Job]
@@ -74,14 +74,14 @@ class Grid:
     @property
     def failed(self) -> set[str]:
         """Keys of jobs that failed in an earlier run and are not run again."""
-        kept = {job.key for job in self.jobs} - {job.key for job in self.todo}
-        return {key for key in kept if self.records[key].status == "failed"}
+        not_run = {job.key for job in self.jobs} - {job.key for job in self.todo}
+        return {key for key in not_run if self.records[key].status == "failed"}
 
     def prepare(self, models: Path | None = None) -> None:
         """Check the parts of each method, make the folders, and write the plan there; nothing is trained.
 
         Args:
-            models: the folder that shall have a trained encoder for each job, None if none is kept.
+            models: The folder of trained encoders; None if none are saved.
 
         Raises:
             CsebError: parts do not go together or with the encoder, or a file cannot be written.
@@ -117,11 +117,11 @@ class Grid:
         return makespan(seconds, self.workers) if len(seconds) == len(order) else None
 
     def in_order(self) -> Sequence[Job]:
-        """What is to be run, long jobs first."""
+        """Return the jobs to run, long ones first."""
         return self.agreed(longest_first(self.todo, self.seconds, self.workers))
 
     def agreed(self, todo: Sequence[Job]) -> Sequence[Job]:
-        """These jobs, or where several processes share each of them, those of the first process in its order."""
+        """Return these jobs; if several processes share each job, those of the first process, in its order."""
         protocol = self.jobs[0].protocol
         if protocol.processes == 1:
             return todo
@@ -134,7 +134,7 @@ class Grid:
         return [jobs[key] for key in keys]
 
     def _leave_plan(self) -> None:
-        """The benchmark as it was run, which `cseb run` takes as any other, and its jobs, for `cseb status`."""
+        """Write the benchmark as a file for `cseb run`, and the list of its jobs for `cseb status`."""
         name, folder = self.benchmark.name, self.store.folder
         hide(folder)
         listed = f"plan-{name}.tsv"
@@ -148,7 +148,7 @@ class Grid:
 
 
 def _check_saved(jobs: Sequence[Job]) -> None:
-    """Raises: BadResults if a model of one of these jobs could not be saved."""
+    """Raise BadResults if a model of one of these jobs cannot be saved."""
     if tuned := [job for job in jobs if job.method.tuning is not None]:
         from cseb.experiment.export import refuse_unsaved
 

@@ -19,11 +19,11 @@ from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 @dataclass(frozen=True, kw_only=True)  # no slots: a key is worked out once
 class Job:
-    """One cell of the grid for one seed: all that decides its numbers, and where to find its inputs.
+    """One cell of the grid for one seed: all that decides its numbers, and the paths of its inputs.
 
-    `method` is resolved (no edits, no per_fraction left); `label` is what the user typed. `folder`, `data_dir`, `tasks`
-    and `dev` say where the encoder and the task files lie on this machine; they are not part of the identity, their
-    contents are. `tasks` and `dev` are as typed, and so may be paths; "" stands for the names in the protocol.
+    `method` is resolved; `label` is what the user typed. `folder`, `data_dir`, `tasks` and `dev` are paths or names on
+    this machine. Not they but the contents are part of the identity. "" for `tasks` and `dev` means those of the
+    protocol.
     """
 
     benchmark: str
@@ -64,7 +64,7 @@ class Job:
         if self.external_inputs:
             identity["outside"] = {source.name: source.sha256 for source in self.external_inputs}
         if self.foreign:
-            identity["foreign"] = {one.name: [one.package, one.version, one.code] for one in self.foreign}
+            identity["foreign"] = {part.name: [part.package, part.version, part.code] for part in self.foreign}
         if self.vary != ALL:  # keys of ordinary jobs are older than the choice
             identity["vary"] = self.vary
         versions = {"trainer": TRAINER_VERSION, "encoder version": ENCODER_VERSION}

@@ -1,4 +1,4 @@
-"""Which tasks of a job have texts among the sentences that it trains on."""
+"""Test-set contamination of a job: which tasks have texts among its training sentences."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from cseb.records.record import Overlap
 
 
 def overlap_of(job: Job, sentences: Sequence[str]) -> tuple[Overlap, ...] | None:
-    """What a record says of it: tasks and dev set with overlap alone; None where nothing is trained."""
+    """Return the tasks of a job, and its dev set, that overlap with these sentences; None if nothing is trained."""
     if not job.method.data_seen() or not distributed_context().main:
         return None
     names = ",".join(filter(None, (task_names(job), dev_name(job))))
     return tuple(
-        Overlap(task=one.task, texts=one.texts, exact=one.exact, near=one.near)
-        for one in _task_texts(names, job.data_dir, job.protocol.data).overlap(sentences)
-        if one.exact or one.near
+        Overlap(task=task.task, texts=task.texts, exact=task.exact, near=task.near)
+        for task in _task_texts(names, job.data_dir, job.protocol.data).overlap(sentences)
+        if task.exact or task.near
     )
 
 

@@ -1,4 +1,4 @@
-"""Load the per-item scores of a results folder, and the task data that its benchmarks name."""
+"""Scores per example of a results folder, with the data of its tasks."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from cseb.tasks.evaluate import load_task
 
 
 def load_item_scores(store: Store, records: Iterable[Record], data_dir: str) -> ItemScores:
-    """The items of a folder's records, and the data they were scored on, from `data_dir` or where the run had them."""
-    folder = data_dir
-    for name in sorted({record.benchmark for record in records}):
-        if not folder and (loaded := as_it_was_run(store.folder, name)) is not None:
-            folder = loaded.data_dir
+    """Return the scores per example of records; task data are in `data_dir`, or where the run had them."""
+    if not data_dir:
+        stored = [stored_benchmark(store.folder, name) for name in sorted({record.benchmark for record in records})]
+        data_dir = next((benchmark.data_dir for benchmark in stored if benchmark and benchmark.data_dir), "")
 
     def load(name: str) -> Data:
-        return load_task(name, Path(folder) if folder else None)
+        return load_task(name, Path(data_dir) if data_dir else None)
 
     return ItemScores(store.read_items, load)
 
 
-def as_it_was_run(folder: Path, name: str) -> Benchmark | None:
-    """The benchmark as it was run, beside its records; None where it is gone. Raises: BadBenchmark."""
+def stored_benchmark(folder: Path, name: str) -> Benchmark | None:
+    """Return the benchmark that `cseb run` stored beside its records; None if it is missing. Raises: BadBenchmark."""
     path = folder / f"benchmark-{name}.yaml"
     return benchmarks.load(str(path)) if path.is_file() else None

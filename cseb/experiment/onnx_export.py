@@ -1,4 +1,4 @@
-"""A saved model as ONNX, and what that costs in points on the tasks of its run."""
+"""Export a saved model to ONNX, and score the file on the tasks of its run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cseb.text import quantity
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Points of one task, of the model that was trained and of its ONNX file; None where all vectors are equal."""
+    """Scores of one task, of the trained model and of its ONNX file; None if all embeddings are equal."""
 
     task: str
     trained: float | None
@@ -30,20 +30,20 @@ class Drift:
 
     @property
     def change(self) -> float | None:
-        """Points of the file minus those of the model."""
+        """The score of the file minus that of the model."""
         return None if self.trained is None or self.onnx is None else self.onnx - self.trained
 
 
 def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple[Drift, ...]:
     """Write the ONNX file of a saved model into its folder, and score it on the tasks of its record.
 
-    Raises: BadSpec, BadData where it cannot be written, or where the data of a task are missing or others than those
-    of the record.
+    Raises:
+        CsebError: It cannot be written, or the data of a task are missing or not those of the record.
     """
     place = Path(data_dir) if data_dir else None
     tasks, dev = _named(*record.protocol.tasks), _named(record.protocol.dev)
     if data_sha256((*tasks, *dev), place) != record.protocol.data:
-        raise BadData(f"the data of the tasks are others than those of the record {record.key}; give its `data_dir`")
+        raise BadData(f"the data of the tasks are not those of the record {record.key}; give its `data_dir`")
     loaded = [(task, load_task(task, place)) for task in tasks]
     encoder = saved_encoder(folder)
     file = onnx_graph.write(encoder, folder, form)
@@ -53,24 +53,27 @@ def export_onnx(folder: Path, form: str, record: Record, data_dir: str) -> tuple
     except BadResults:
         file.unlink()
         raise
-    found = score_all(loaded, through_onnx.embed)
+    outcomes = score_all(loaded, through_onnx.embed)
     points = record.points(CHECKPOINT)
     return tuple(
         Drift(versioned(task), points.get(versioned(task)), outcome.value)
-        for (task, _), (outcome, _) in zip(loaded, found, strict=True)
+        for (task, _), (outcome, _) in zip(loaded, outcomes, strict=True)
     )
 
 
 def _named(*tasks: str) -> tuple[Task, ...]:
-    """Tasks from their names in a record."""
+    """Return tasks by their names in a record."""
     return tuple(parse_tasks(",".join(task.partition("@")[0] for task in tasks))) if any(tasks) else ()
 
 
 def section(form: str, drifts: Sequence[Drift]) -> list[str]:
-    """What a model card says of the file."""
+    """Return the paragraphs of a model card on the file."""
     file = onnx_graph.FILES[form]
     kind = "weights and activations in 8 bits (dynamic quantisation)" if form == "onnx-int8" else "32 bits"
-    rows = [f"| {pipe(one.task)} | {_points(one.trained)} | {_points(one.onnx)} | {change(one)} |" for one in drifts]
+    rows = [
+        f"| {pipe(drift.task)} | {_points(drift.trained)} | {_points(drift.onnx)} | {change(drift)} |"
+        for drift in drifts
+    ]
     return [
         "## ONNX",
         f"{code(file)}: the backbone, {kind}. From {code('input_ids')} and {code('attention_mask')} it makes "
@@ -80,9 +83,9 @@ def section(form: str, drifts: Sequence[Drift]) -> list[str]:
     ]
 
 
-def change(one: Drift) -> str:
-    """Such as `-0.12`."""
-    return "--" if one.change is None else f"{round(one.change, 2) + 0.0:+.2f}"  # no -0.00
+def change(drift: Drift) -> str:
+    """Return the change of a score, such as `-0.12`."""
+    return "--" if drift.change is None else f"{round(drift.change, 2) + 0.0:+.2f}"  # no -0.00
 
 
 def _points(value: float | None) -> str:

@@ -1,10 +1,10 @@
-"""The teacher from elsewhere that a method names: found, hashed, opened, and its vectors of a subset kept."""
+"""Embeddings of the teacher that a method names; those of a subset are cached."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import torch
@@ -20,7 +20,7 @@ from cseb.tasks.task import Embed, Vectors
 
 
 def find(encoder: str, pooler: str, device: str = "cpu", trust_remote_code: bool = False) -> Embedder:
-    """The teacher; its weights are not loaded. Raises: BadSpec, one line that names the option."""
+    """Return the teacher, without its weights. Raises: BadSpec."""
     how = EncoderOptions(pooler=pooler, device=device, trust_remote_code=trust_remote_code)
     try:
         return embedders.find(encoder, how)
@@ -29,7 +29,7 @@ def find(encoder: str, pooler: str, device: str = "cpu", trust_remote_code: bool
 
 
 def width_of(stage: Outside) -> int:
-    """Numbers of a teacher's vector; it is opened once to see. Raises: BadSpec."""
+    """Return the number of dimensions of a teacher; it is loaded once. Raises: BadSpec."""
     return _width_of(stage.encoder, stage.pooler)
 
 
@@ -39,33 +39,27 @@ def _width_of(encoder: str, pooler: str) -> int:
 
 
 def vectors(stage: Outside, device: str, threads: int, trust_remote_code: bool) -> Embed:
-    """What embeds texts as this teacher does; it is loaded when it is first needed, and not at all where all is kept.
+    """Return a function that embeds texts with this teacher, which is loaded only if a text is not cached.
 
-    Vectors are kept by the whole list of texts that was asked for, since others beside a sentence change the last bit
-    of its vector: the same subset has the same bits, whatever ran before.
+    Embeddings are cached for a whole list of texts, since other sentences in a batch change the last bit: the same
+    subset has the same bits, whatever ran before.
     """
 
     def embed(texts: Sequence[str]) -> Vectors:
         teacher = find(stage.encoder, stage.pooler, device, trust_remote_code)
-        opened: list[Embed] = []
-
-        def open_first(some: Sequence[str]) -> Vectors:
-            if not opened:
-                opened.append(teacher.open())
-            return opened[0](some)
-
+        loaded = cache(teacher.open)
         if not teacher.alone:
-            return open_first(texts)
+            return loaded()(texts)
         by = (teacher.source.sha256, teacher.resolved, device, str(threads), linear.taken(), torch.__version__)
         key = hashlib.sha256("\0".join((*by, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
         try:
-            return Cache(kept_in(), key, open_first)(texts)
-        except BadData:  # a folder that cannot be written keeps nothing
-            return open_first(texts)
+            return Cache(cache_folder(), key, lambda missing: loaded()(missing))(texts)  # noqa: PLW0108 (loads only if a text is missing)
+        except BadData:  # the folder cannot be written
+            return loaded()(texts)
 
     return embed
 
 
-def kept_in() -> Path:
-    """Where vectors of teachers are kept."""
+def cache_folder() -> Path:
+    """Return the folder of cached embeddings of teachers."""
     return user_cache_path("cseb") / "teachers"

@@ -1,4 +1,4 @@
-"""One job into one record: train, score both checkpoints, write."""
+"""Run a job: train, score both checkpoints, write the record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-# These two are needed later, and take seconds to load: so they are there before the clock of a job starts.
+# These two take seconds to load: before the clock of a job starts.
 import scipy.stats  # noqa: F401
 import torch
 import transformers.modeling_utils  # noqa: F401
@@ -47,11 +47,19 @@ from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
 
 def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: Path | None = None) -> Record:
-    """Train and score one job, write its record and return it. models: where trained encoders are kept, if anywhere.
+    """Train and score one job, write its record and return it.
 
-    A loss that is not finite, or too little memory, gives a record with status "failed". Where several processes share
-    the job, the first one scores and writes; the records of the others are incomplete. Raises: CsebError for what a
-    user can fix.
+    A loss that is not finite, or exhausted memory, gives a record with status "failed". If several processes share the
+    job, the first one scores and writes; the records of the others are incomplete.
+
+    Args:
+        job: The job.
+        store: The folder of records.
+        watch: Receives the progress.
+        models: The folder of trained encoders, if they are saved.
+
+    Raises:
+        CsebError: An input changed since the job was planned, or a file cannot be read or written.
     """
     torch.set_num_threads(job.protocol.threads)
     linear.take(linear_choice.resolved(job.linear, job.protocol.threads, job.protocol.device))
@@ -65,7 +73,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     training = JobTraining.of(job, corpus)
     built = training.built
     overlap = overlap_of(job, training.sentences)  # before the clock starts: it is no part of the training
-    clock, cpu, here = time.perf_counter(), time.process_time(), distributed_context()
+    clock, cpu, processes = time.perf_counter(), time.process_time(), distributed_context()
 
     trained: Trained | None = None
     trace: Trace | None = None
@@ -76,8 +84,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     try:
         trained = training.run(watch)
         train_seconds = time.perf_counter() - clock
-        others = here.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
-        if here.main:
+        others = processes.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
+        if processes.main:
             scores, items = scored_checkpoints(job, built, trained, tasks)
         score_seconds = time.perf_counter() - clock - train_seconds
         trace = Trace(
@@ -85,16 +93,16 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             best_step=trained.best_step,
             curve=trained.curve,
             notes=(*built.notes, *trained.notes, *_repeats(training.sentences), *_smaller(built.encoder)),
-            along=training.along(trained),
+            along=training.tracked(trained),
         )
     except Diverged as error:  # in all processes alike
         failure = Failure(step=error.step, reason=error.reason)
         train_seconds = time.perf_counter() - clock
-        others = here.others(time.process_time() - cpu, job.protocol.device)
+        others = processes.others(time.process_time() - cpu, job.protocol.device)
     except (MemoryError, RuntimeError) as error:
-        if not memory_ran_out(error) or here.count > 1:  # where others wait for this process, all of them have to end
+        if not memory_ran_out(error) or processes.count > 1:  # all of them have to end
             raise
-        failure = Failure(step=training.reached, reason=_too_little(error))
+        failure = Failure(step=training.reached, reason=_out_of_memory(error))
         train_seconds = time.perf_counter() - clock
     record = Record(
         key=job.key,
@@ -131,7 +139,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
         ),
         origin=origin(job.protocol.device, built.recipe.precision, started),
     )
-    if here.main:
+    if processes.main:
         store.write(record, items)
         if (
             models is not None and job.purpose == "reported" and trained is not None and failure is None
@@ -141,8 +149,8 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     return record
 
 
-def _too_little(error: BaseException) -> str:
-    """Why a job failed that had too little memory. Its batch is part of the method, so only its place can change."""
+def _out_of_memory(error: BaseException) -> str:
+    """Return why a job failed whose memory was exhausted. Its batch is part of the method and cannot shrink."""
     message = plain(str(error)) or type(error).__name__
     return f"{OUT_OF_MEMORY}: {message}; take fewer jobs at a time or more memory, and run it with --rerun failed"
 
@@ -154,27 +162,23 @@ def _repeats(sentences: Sequence[str]) -> list[str]:
 
 
 def _smaller(encoder: Encoder) -> list[str]:
-    """What a record must say of how it was scored: other batches round otherwise, in the seventh digit."""
+    """Return the note of a record on smaller batches of the evaluation: they change the seventh digit."""
     return [f"scored in batches {encoder.reduction} times smaller, for want of memory"] if encoder.reduction > 1 else []
 
 
 def _check(job: Job, corpus: Corpus) -> None:
-    """A job may wait for hours in a cluster's queue, and its record says what was planned.
-
-    Raises: BadData if corpus, task data, encoder, other packages' code or what the method names have become others
-    meanwhile.
-    """
+    """Raise BadData if an input of the job has changed since it was planned, such as while it waited in a queue."""
     tasks = tuple(task for names in (task_names(job), dev_name(job)) if names for task in parse_tasks(names))
     data = data_sha256(tasks, Path(job.data_dir) if job.data_dir else None)
-    found = {one.name: one.sha256 for one in external_inputs(job.method)}
-    for what, here, planned in (
+    external = {source.name: source.sha256 for source in external_inputs(job.method)}
+    for what, now, planned in (
         (f"the corpus {job.corpus.name}", corpus.sha256, job.corpus.sha256),
         ("the data of the tasks", data, job.protocol.data),
         (f"the encoder {job.encoder.name}", encoder_sha256(Path(job.folder), job.folder), job.encoder.sha256),
-        *((one.name, found.get(one.name), one.sha256) for one in job.external_inputs),
+        *((source.name, external.get(source.name), source.sha256) for source in job.external_inputs),
         ("the code of other packages", foreign(job.method, job.protocol), job.foreign),
     ):
-        if here != planned:
+        if now != planned:
             raise BadData(f"{what} changed after the grid was planned; run the same command again")
 
 
@@ -184,7 +188,7 @@ def _corpus(name: str, column: str, data_dir: str) -> Corpus:
 
 
 def _card(job: Job, encoder: Encoder, record: Record, items: dict[str, Items], models: Path) -> str:
-    """What the README of the exported encoder says."""
+    """Return the model card of the exported encoder."""
     names = ",".join(filter(None, (task_names(job), dev_name(job))))
     data = {task.name: loaded for task, loaded in loaded_tasks(names, job.data_dir)}
     return model_card(

@@ -1,4 +1,4 @@
-"""The scores of one job: both checkpoints on every task, and what was scored before is not scored again."""
+"""The scores of one job: both checkpoints on every task."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ Scored = tuple[list[Score], dict[str, Items]]
 
 
 class _Untrained(NamedTuple):
-    """All that the vectors and the scores of an untrained encoder depend on.
-
-    weights: a digest, since the weights of a head are drawn from the seed.
-    """
+    """All that the scores of an untrained encoder depend on. weights: a digest; a head's are drawn from the seed."""
 
     encoder: Source
     weights: str
@@ -39,16 +36,16 @@ class _Untrained(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _scored_before(what: _Untrained) -> dict[str, Scored]:
-    """Where the scores of this encoder are kept in this process: empty at first."""
-    return {}
+def _scored_before(encoder: _Untrained) -> list[Scored]:
+    """Return the list for the scores of this encoder in this process: empty at first."""
+    return []
 
 
 def scored_checkpoints(job: Job, built: Built, trained: Trained, tasks: list[tuple[Task, Loaded]]) -> Scored:
-    """Scores and items of the best and the last checkpoint; encoded once where they are the same.
+    """Return scores, and scores per example, of the best and the last checkpoint; one is scored if they are equal.
 
-    The untrained rows of a grid have the same weights with every seed and subset: the first job of a process scores
-    them, and the others take its scores. Post-processing is fitted to the subset, so that these are always scored.
+    Untrained methods have the same weights with every seed and subset: the first job of a process scores them.
+    Post-processing is fitted to the subset, so that these are always scored.
     """
     encoder = built.encoder
     if built.recipe.steps or encoder.post is not None:
@@ -58,17 +55,13 @@ def scored_checkpoints(job: Job, built: Built, trained: Trained, tasks: list[tup
         digest.update(name.encode())
         digest.update(weights.reshape(-1).view(torch.uint8).numpy(force=True).tobytes())
     names = ",".join(versioned(task) for task, _ in tasks)
-    kept = _scored_before(
-        _Untrained(
-            job.encoder, digest.hexdigest(), job.method.resolved(), job.protocol, names, job.data_dir, linear.taken()
-        )
-    )
-    if "both" not in kept:
-        kept["both"] = _both(encoder, trained, tasks)
-    found = kept["both"]
-    if encoder.reduction > 1:  # for want of memory: the record of this job says so, the others would not
-        kept.clear()
-    return found
+    method, weights_digest = job.method.resolved(), digest.hexdigest()
+    untrained = _Untrained(job.encoder, weights_digest, method, job.protocol, names, job.data_dir, linear.taken())
+    cache = _scored_before(untrained)
+    scored = cache[0] if cache else _both(encoder, trained, tasks)
+    if encoder.reduction == 1:  # otherwise the record says that batches were smaller, and those of other jobs would not
+        cache[:] = [scored]
+    return scored
 
 
 def _both(encoder: Encoder, trained: Trained, tasks: list[tuple[Task, Loaded]]) -> Scored:
@@ -94,7 +87,7 @@ def _scores(encoder: Encoder, tasks: list[tuple[Task, Loaded]], select: Select) 
 
 
 def score_of(task: Task, outcome: Outcome, items: Items, select: Select) -> Score:
-    """One task's outcome as a record holds it."""
+    """Return the outcome of a task as records have it."""
     return Score(
         task=versioned(task),
         protocol=task.protocol,

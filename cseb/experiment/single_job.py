@@ -1,4 +1,4 @@
-"""One training on sentences at hand, as a job: no grid, no folder of records, no test task."""
+"""A job without a grid, a folder of records or a test task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def single_job(
     trust_remote_code: bool = False,
     linear: str = "auto",
 ) -> Job:
-    """The job of this method on all sentences of a corpus, checked as a grid's jobs are. Raises: CsebError."""
+    """Return the job of a method on all sentences of a corpus, checked as in a grid. Raises: CsebError."""
     method = parse_method(text)
     resolved = method.at(1.0, parse_scale(scale), steps)
     protocol = protocol_of("", dev, data_dir, threads, device)

@@ -1,8 +1,8 @@
-"""The training of one job: its sentences, its parts, and what is scored while it trains."""
+"""The training of one job: its sentences, its parts, and its evaluation steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,11 +12,10 @@ from cseb.encoder.encoder import Encoder
 from cseb.experiment import outside_teacher
 from cseb.experiment.corpus_checks import read_by
 from cseb.experiment.job import Job
-from cseb.records.items import Items
 from cseb.records.progress import Progress
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
-from cseb.tasks.task import Loaded, Outcome, Task
+from cseb.tasks.task import Loaded, Task
 from cseb.training import loop
 from cseb.training.build import Built, build
 from cseb.training.checkpoints import Trained
@@ -24,13 +23,13 @@ from cseb.training.checkpoints import Trained
 
 @dataclass(slots=True)
 class JobTraining:
-    """What a job is trained with. reached: the last step that was told of."""
+    """The training of a job. reached: the last step that was reported."""
 
     job: Job
     sentences: list[str]
     built: Built
+    evaluation: _Evaluation
     reached: int = 0
-    _looks: _Looks | None = None
 
     @classmethod
     def of(cls, job: Job, corpus: Corpus) -> JobTraining:
@@ -38,75 +37,65 @@ class JobTraining:
         sentences = read_by(job.method, corpus, draw(len(corpus), job.size, job.random))
         built = build(job.method, Path(job.folder), job.random, job.trust_remote_code)
         if built.outside is not None:
-            asked = (built.outside, job.protocol.device, job.protocol.threads, job.trust_remote_code)
-            built = replace(built, teacher=outside_teacher.vectors(*asked))
-        return cls(job, sentences, built)
+            device, threads = job.protocol.device, job.protocol.threads
+            teacher = outside_teacher.vectors(built.outside, device, threads, job.trust_remote_code)
+            built = replace(built, teacher=teacher)
+        dev = dev_name(job)
+        names = ",".join(filter(None, (dev, job.along)))
+        return cls(job, sentences, built, _Evaluation(loaded_tasks(names, job.data_dir), bool(dev)))
 
     def run(self, watch: Callable[[Progress], None]) -> Trained:
         """Train in place. Raises: Diverged."""
-        looks = self._looks = _Looks.of(self.job)
 
-        def tell(seen: Progress) -> None:
-            self.reached = seen.step
-            watch(replace(seen, key=self.job.key))
+        def report(progress: Progress) -> None:
+            self.reached = progress.step
+            watch(replace(progress, key=self.job.key))
 
-        select = looks.select if looks.tasks else None
-        return loop.train(self.built, self.sentences, self.job.random, self.job.protocol.device, select, tell)
+        select = self.evaluation.dev_score if self.evaluation.tasks else None
+        return loop.train(self.built, self.sentences, self.job.random, self.job.protocol.device, select, report)
 
-    def along(self, trained: Trained) -> tuple[tuple[int, dict[str, float | None]], ...]:
-        """Figures of the followed tasks at each step that was looked at."""
-        assert self._looks is not None
+    def tracked(self, trained: Trained) -> tuple[tuple[int, dict[str, float | None]], ...]:
+        """Return the scores of tracked tasks at each evaluation step."""
         steps = [step for step, _, _ in trained.curve]
-        return self._looks.along(steps, 1 if self.built.second is None else 2)
+        return self.evaluation.at(steps, 1 if self.built.second is None else 2)
 
 
 def task_names(job: Job) -> str:
-    """Tasks of a job as typed, or as its protocol names them."""
+    """Return the tasks of a job as typed, or as its protocol names them."""
     return job.tasks or ",".join(name.partition("@")[0] for name in job.protocol.tasks)
 
 
 def dev_name(job: Job) -> str:
-    """The dev set of a job, "" where it has none."""
+    """Return the dev set of a job; "" if it has none."""
     return job.dev or job.protocol.dev.partition("@")[0]
 
 
 def loaded_tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
-    """Tasks with their data. Raises: CsebError."""
-    return [
-        (task, load_task(task, Path(data_dir) if data_dir else None)) for task in (parse_tasks(names) if names else ())
-    ]
+    """Return tasks with their data. Raises: CsebError."""
+    folder = Path(data_dir) if data_dir else None
+    return [(task, load_task(task, folder)) for task in (parse_tasks(names) if names else ())]
 
 
 @dataclass(slots=True)
-class _Looks:
-    """What is scored at every look during training: the dev set, which chooses, and tasks that are only followed."""
+class _Evaluation:
+    """Evaluation steps: the dev set, which selects checkpoints, comes first if there is one; the others are tracked."""
 
     tasks: list[tuple[Task, Loaded]]
     dev: bool
-    seen: list[dict[str, float | None]] = field(default_factory=list)
+    scores: list[dict[str, float | None]] = field(default_factory=list)  # of tracked tasks, by step
 
-    @classmethod
-    def of(cls, job: Job) -> _Looks:
-        """Those a job asks for."""
-        dev = dev_name(job)
-        return cls(
-            loaded_tasks(",".join(filter(None, (dev, job.along))), job.data_dir) if dev or job.along else [], bool(dev)
-        )
+    def dev_score(self, encoder: Encoder) -> float | None:
+        """Score all tasks; return the score on the dev set, None if there is none."""
+        outcomes = score_all(self.tasks, encoder.embed)
+        scores = {task.name: outcome.value for (task, _), (outcome, _) in zip(self.tasks, outcomes, strict=True)}
+        dev = scores.pop(self.tasks[0][0].name) if self.dev else None
+        self.scores.append(scores)
+        return dev
 
-    def select(self, encoder: Encoder) -> float | None:
-        """Dev points of the encoder, or None where nothing may be chosen by labels."""
-        found = {task.name: outcome.value for (task, _), (outcome, _) in self._scored(encoder)}
-        points = found.pop(self.tasks[0][0].name) if self.dev else None
-        self.seen.append(found)
-        return points
+    def at(self, steps: Sequence[int], encoders: int) -> tuple[tuple[int, dict[str, float | None]], ...]:
+        """Return the scores of tracked tasks at the last steps; models of a first stage were evaluated before.
 
-    def along(self, steps: Sequence[int], encoders: int) -> tuple[tuple[int, dict[str, float | None]], ...]:
-        """Figures of the followed tasks at these steps, the last ones looked at; models of a first stage came before.
-
-        Of several encoders the last one counts, as at the end.
+        Of several encoders the last one counts, as at the end of the training.
         """
-        found = self.seen[len(self.seen) - encoders * len(steps) :][encoders - 1 :: encoders]
-        return tuple(zip(steps, found, strict=True)) if any(found) else ()
-
-    def _scored(self, encoder: Encoder) -> Iterator[tuple[tuple[Task, Loaded], tuple[Outcome, Items]]]:
-        return zip(self.tasks, score_all(self.tasks, encoder.embed), strict=True)
+        scores = self.scores[len(self.scores) - encoders * len(steps) :][encoders - 1 :: encoders]
+        return tuple(zip(steps, scores, strict=True)) if any(scores) else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,7 +17,7 @@ from cseb.text import percent, plain, quantity
 
 ROUNDING = 1e-9  # points; 56.8 - 56.3 is a little more than 0.5 in binary
 NONE: Mapping[str, float] = MappingProxyType({})
-Place = tuple[str, int, int, str, str]  # method as typed, sentences, seed, sha256 of encoder and of corpus
+Cell = tuple[str, int, int]  # method as typed, sentences, seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,6 @@ class DriftCheck:
 
     method: str
     fraction: float
-    size: int
     seed: int
     select: Select
     found: float | None
@@ -51,7 +50,8 @@ class DriftCheck:
     @property
     def result(self) -> CheckResult:
         """This check as a result of `cseb check`."""
-        text = f"{_points(self.found)}, expected {_points(self.expected)}"
+        scores = ("--" if value is None else f"{value:.2f}" for value in (self.found, self.expected))
+        text = ", expected ".join(scores)
         if self.difference:
             text += f", moved by {self.difference:+.4g}"
         text += f", allowed ±{self.allowed:.4g}"
@@ -66,7 +66,7 @@ class DriftCheck:
 def compare(
     fresh: Iterable[Record], expected: Iterable[Record], tolerance: float, limits: Mapping[str, float] = NONE
 ) -> list[DriftCheck]:
-    """Return a check for each cell, seed and checkpoint on either side; missing, failed and extra ones are not ok.
+    """Return a check for each cell and checkpoint on either side; missing, failed and extra ones are not ok.
 
     Args:
         fresh: The new records.
@@ -75,23 +75,21 @@ def compare(
         limits: The same for single methods, which take precedence.
 
     Raises:
-        BadResults: A side has two records for one cell and seed.
+        BadResults: A side has two records for one cell.
         BadSpec: A tolerance is not a number from 0 to 100.
     """
     for allowed in (tolerance, *limits.values()):
         between(0, 100, allowed, "tolerance")
-    found, wanted = _by_place(fresh), _by_place(expected)
-    checks = []
-    for place in sorted({*found, *wanted}):
-        new, old = found.get(place), wanted.get(place)
-        twin = _twin(place, found if new is None else wanted)
-        allowed = limits.get(place[0], tolerance)
-        checks += [_check(new, old, twin, select, allowed) for select in _selects(new, old)]
-    return checks
+    new, old = _by_cell(fresh), _by_cell(expected)
+    return [
+        _check(new.get(cell), old.get(cell), select, limits.get(cell[0], tolerance))
+        for cell in sorted({*new, *old})
+        for select in _selects(new.get(cell), old.get(cell))
+    ]
 
 
 def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]:
-    """Store records as expected ones, in place of others of the same method, size and seed; without scores per example.
+    """Store records as expected ones, in place of others of the same cell; without scores per example.
 
     Returns:
         The keys written and the keys removed.
@@ -99,15 +97,14 @@ def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]
     Raises:
         BadResults: A record is of a failed job; then nothing is written.
     """
-    records = {(record.method, record.subset.size, record.seed): record for record in _by_place(fresh).values()}
+    records = _by_cell(fresh)
     for record in records.values():
         if record.status == "failed":
             raise BadResults(f"{_named(record)} has failed ({record.key}.json); a failure cannot be expected")
     store = Store(folder)
     store.prepare()
-    old, _ = store.load()
     written = {record.key for record in records.values()}
-    outdated = {record.key for record in old if (record.method, record.subset.size, record.seed) in records} - written
+    outdated = {record.key for record in store.load()[0] if _cell(record) in records} - written
     for record in records.values():
         store.write(record, {})
     for key in outdated:
@@ -115,18 +112,16 @@ def update(fresh: Iterable[Record], folder: Path) -> tuple[list[str], list[str]]
     return sorted(written), sorted(outdated)
 
 
-def _by_place(records: Iterable[Record]) -> dict[Place, Record]:
-    by_place: dict[Place, Record] = {}
+def _cell(record: Record) -> Cell:
+    return record.method, record.subset.size, record.seed
+
+
+def _by_cell(records: Iterable[Record]) -> dict[Cell, Record]:
+    by_cell: dict[Cell, Record] = {}
     for record in records:
-        place = (record.method, record.subset.size, record.seed, record.encoder.sha256, record.corpus.sha256)
-        if (other := by_place.setdefault(place, record)) is not record:
+        if (other := by_cell.setdefault(_cell(record), record)) is not record:
             raise BadResults(f"{_named(record)} has two records, {other.key}.json and {record.key}.json; remove one")
-    return by_place
-
-
-def _twin(place: Place, others: Mapping[Place, Record]) -> Record | None:
-    """Return the record of the same method, size and seed on another encoder or corpus."""
-    return next((record for other, record in others.items() if other[:3] == place[:3]), None)
+    return by_cell
 
 
 def _selects(*records: Record | None) -> list[Select]:
@@ -134,32 +129,36 @@ def _selects(*records: Record | None) -> list[Select]:
     return sorted({score.select for record in records if record for score in record.scores}) or ["last"]
 
 
-def _check(new: Record | None, old: Record | None, twin: Record | None, select: Select, allowed: float) -> DriftCheck:
+def _check(new: Record | None, old: Record | None, select: Select, allowed: float) -> DriftCheck:
     record = new or old
-    assert record is not None, "a place comes from a record"
+    assert record is not None, "a cell has a record"
     found, expected = (score(run, record.protocol.tasks, select) for run in (new, old))
-    return DriftCheck(
+    check = DriftCheck(
         method=record.method,
         fraction=record.subset.fraction,
-        size=record.subset.size,
         seed=record.seed,
         select=select,
         found=None if isinstance(found, str) else found,
         expected=None if isinstance(expected, str) else expected,
         allowed=allowed,
-        worst=_worst(new, old, select),
-        reason=_reason(new, old, twin, found, expected),
     )
-
-
-def _reason(
-    new: Record | None, old: Record | None, twin: Record | None, found: float | str, expected: float | str
-) -> str:
     if new is None or old is None:
-        record = new or old
-        if twin is not None and record is not None:
-            return f"made with {_inputs(record)}, the other side with {_inputs(twin)}"
-        return "no record" if new is None else "not expected"
+        return replace(check, reason="no record" if new is None else "not expected")
+    points, before = new.points(select), old.points(select)
+    changes = [
+        (task, value - other)
+        for task, value in points.items()
+        if value is not None and (other := before.get(task)) is not None
+    ]
+    worst = max(changes, key=lambda change: abs(change[1]), default=None)
+    return replace(check, worst=worst, reason=_reason(new, old, found, expected))
+
+
+def _reason(new: Record, old: Record, found: float | str, expected: float | str) -> str:
+    inputs = [f"{tag(record.encoder)} and {tag(record.corpus)}" for record in (new, old)]
+    hashes = [(record.encoder.sha256, record.corpus.sha256) for record in (new, old)]
+    if hashes[0] != hashes[1]:
+        return f"made with {inputs[0]}, expected {inputs[1]}"
     if new.protocol.tasks != old.protocol.tasks:
         return f"tasks are {', '.join(new.protocol.tasks)}, expected {', '.join(old.protocol.tasks)}"
     if isinstance(found, str):
@@ -167,24 +166,5 @@ def _reason(
     return f"the expectation itself is {expected}" if isinstance(expected, str) else ""
 
 
-def _worst(new: Record | None, old: Record | None, select: Select) -> tuple[str, float] | None:
-    if new is None or old is None:
-        return None
-    found, expected = (
-        {score.task: score.value for score in record.scores if score.select == select and score.value is not None}
-        for record in (new, old)
-    )
-    changes = [(task, found[task] - expected[task]) for task in found if task in expected]
-    return max(changes, key=lambda change: abs(change[1]), default=None)
-
-
 def _named(record: Record) -> str:
     return f"{plain(record.method)} on {quantity(record.subset.size, 'sentence')}, seed {record.seed}"
-
-
-def _inputs(record: Record) -> str:
-    return f"{tag(record.encoder)} and {tag(record.corpus)}"
-
-
-def _points(value: float | None) -> str:
-    return "--" if value is None else f"{value:.2f}"

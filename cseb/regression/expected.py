@@ -48,11 +48,10 @@ def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[in
     expected.folder.parent.mkdir(parents=True, exist_ok=True)
     written, removed = drift.update(records, expected.folder)
     old, conditions = references.read(expected.folder), references.conditions(records)
-    kept = {
-        name: digest for name, digest in old.items.items() if name.partition("/")[0] in expected.keys() - {*written}
-    }
+    others = expected.keys() - {*written}
+    unwritten = {name: digest for name, digest in old.items.items() if name.partition("/")[0] in others}
     new = {name: digest for key in written for name, digest in references.digests(key, fresh.read_items(key)).items()}
-    references.write(expected.folder, old.model_copy(update={"conditions": conditions, "items": kept | new}))
+    references.write(expected.folder, old.model_copy(update={"conditions": conditions, "items": unwritten | new}))
     why = references.condition_difference(conditions, old.repeatability.conditions) if old.repeatability else ""
     return len(written), len(removed), why
 
@@ -60,10 +59,10 @@ def update(fresh: Store, records: Sequence[Record], expected: Store) -> tuple[in
 def _by_code(
     fresh: Store, records: Sequence[Record], wanted: Sequence[Record], reference: Reference
 ) -> list[CheckResult]:
-    here = references.conditions(records)
+    conditions = references.conditions(records)
     if not reference.conditions:
         why = "the machine of the expected records is unknown; --update stores it"
-    elif not (why := references.condition_difference(here, reference.conditions)):
+    elif not (why := references.condition_difference(conditions, reference.conditions)):
         digests: dict[str, str] = {}
         for record in records:
             if record.status == "done":

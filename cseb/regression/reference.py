@@ -1,8 +1,7 @@
 """The file beside expected records: their conditions, digests of their scores per example, and repeatability.
 
-Repeatability: two runs of the same job under conditions nobody controls are expected to lie no further apart than 2.8
-standard deviations of such repeats in 95 of 100 cases (ISO 5725-6, section 4.1). That is 1.96 sqrt(2) for one pair;
-where many cells are compared at once, the 5 of 100 are shared among them (Bonferroni).
+Repeatability: two runs of one job differ by less than 2.8 standard deviations of such repeats in 95 of 100 cases
+(ISO 5725-6, section 4.1). That is 1.96 sqrt(2) for one pair. For many cells the 5 of 100 are shared (Bonferroni).
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from cseb.records.items import Items
 from cseb.records.record import Record
 
 FILE = "reference.json"
-RISK = 0.05  # of calling one of all cells drifted when none is
-FLOOR = 0.01  # points: 1e-4 of a correlation, which sums in another order can move without any training
+RISK = 0.05  # of reporting a drift of any cell when there is none
+FLOOR = 0.01  # points: 1e-4 of a correlation, which sums in another order can change
 LEAST = 5  # repeats needed to estimate a standard deviation
 
 Conditions = dict[str, str]  # such as {"cpu": "...", "torch": "2.9.0"}
@@ -97,9 +96,9 @@ def conditions(records: Iterable[Record]) -> Conditions:
         "/".join(sorted({str(origin[place]) for origin in origins})) for place in range(4)
     )
     versions = {name: version for record in records for name, version in record.origin.versions.items()}
-    found = {"cpu": processor(), "machine": machine, "device": device, "dtype": dtype, "threads": threads}
+    names = {"cpu": processor(), "machine": machine, "device": device, "dtype": dtype, "threads": threads}
     linear = "/".join(sorted({record.origin.linear for record in records} - {""}))
-    return found | versions | ({"linear": linear} if linear else {})
+    return names | versions | ({"linear": linear} if linear else {})
 
 
 def differing(here: Conditions, there: Conditions) -> list[str]:
@@ -116,11 +115,11 @@ def condition_difference(here: Conditions, there: Conditions) -> str:
 
 def digests(key: str, items: Mapping[str, Items]) -> dict[str, str]:
     """Return a digest of all scores per example for each checkpoint of a record."""
-    found = {}
+    digests_by_select = {}
     for select in sorted({name.rpartition("/")[2] for name in items}):
         digest = hashlib.sha256()
         for name in sorted(name for name in items if name.endswith(f"/{select}")):
             values = np.ascontiguousarray(items[name], dtype="<f4")
             digest.update(f"{name} {values.shape}".encode() + values.tobytes())
-        found[f"{key}/{select}"] = digest.hexdigest()[:32]
-    return found
+        digests_by_select[f"{key}/{select}"] = digest.hexdigest()[:32]
+    return digests_by_select

@@ -166,7 +166,7 @@ def test_the_card_of_an_onnx_folder_has_its_table(with_onnx: Path, saved: Saved)
     table = text[text.index("## ONNX") : text.index("## Training data")]
     for task in first.protocol.tasks:
         assert f"| {task} |" in table
-    with pytest.raises(BadData, match="others than those of the record"):
+    with pytest.raises(BadData, match="are not those of the record"):
         other = first.model_copy(update={"protocol": replace(first.protocol, data="0" * 64)})
         export_onnx(with_onnx / "onnx", "onnx", other, "")
 

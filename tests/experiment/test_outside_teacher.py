@@ -43,20 +43,20 @@ def test_the_content_of_a_teacher_is_part_of_the_identity(teacher: str) -> None:
 def test_a_job_trains_with_its_teacher_and_gives_the_same_bits_from_kept_vectors(
     teacher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside_teacher, "kept_in", lambda: tmp_path / "kept")
+    monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "kept")
     job = job_of(teacher)
     curves = []
     for _ in range(2):
         training = JobTraining.of(job, pack("mine", SENTENCES))
         curves.append(training.run(lambda look: None).curve)
     assert curves[0] == curves[1]
-    assert len(list((tmp_path / "kept").rglob("*.vectors"))) == 1
+    assert len(list((tmp_path / "kept").rglob("*.safetensors"))) == 1
 
 
 def test_vectors_are_kept_for_the_same_list_of_texts_alone(
     teacher: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outside_teacher, "kept_in", lambda: tmp_path / "kept")
+    monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "kept")
     asked: list[int] = []
     found = outside_teacher.find(teacher, "")
 
@@ -75,7 +75,7 @@ def test_vectors_are_kept_for_the_same_list_of_texts_alone(
     embed(SENTENCES[:7])
     assert asked == [6, 7]
     assert np.array_equal(once, again)
-    monkeypatch.setattr(outside_teacher, "kept_in", lambda: tmp_path / "teacher.npz")  # a file is no folder
+    monkeypatch.setattr(outside_teacher, "cache_folder", lambda: tmp_path / "teacher.npz")  # a file is no folder
     assert np.array_equal(embed(SENTENCES[:6]), once)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,6 +16,7 @@ from cseb.experiment.job import Job
 from cseb.experiment.plan import plan
 from cseb.experiment.tuning import FIRST_SEED
 from cseb.records.record import Record, Trace
+from tests.conftest import ROOT
 from tests.experiment.conftest import Make
 from tests.standin_jobs import record as standin_record
 
@@ -211,3 +213,23 @@ def test_a_benchmark_file_states_it(make: Make, tmp_path) -> None:  # type: igno
     assert loaded.tune is not None and loaded.tune.spaces() == {"": {"recipe.learning_rate": (1e-4, 1e-3)}}
     file.write_text(text(loaded))
     assert load(str(file)) == loaded
+
+
+# Dev scores of SimCSE on cseb-tiny with 1,000 sentences of Wikipedia, two seeds, by learning rate.
+SHORT = {1e-4: (48.5943, 48.1194), 3e-4: (48.9981, 50.6964), 1e-3: (49.9188, 52.7484), 3e-3: (53.2729, 55.4013)}
+FULL = {1e-4: (50.0690, 50.7749), 3e-4: (53.9252, 53.8513), 1e-3: (56.5428, 56.9055), 3e-3: (49.8513, 57.7536)}
+
+
+@pytest.mark.parametrize(("recorded", "chosen", "at_edge"), [(SHORT, 3e-3, True), (FULL, 1e-3, False)])
+def test_trials_shorter_than_the_reported_runs_choose_wrongly_for_simcse(
+    make: Make, recorded: Mapping[float, tuple[float, float]], chosen: float, at_edge: bool
+) -> None:
+    """Trials of 120 steps (results/real/rates.csv) against trials of 320 steps, the length of the reported runs."""
+    grid = make(methods="simcse", fractions=(), sizes=[1000], tune={"further": 0})
+    jobs, _ = run(grid, lambda job: recorded[rate(job)][job.seed % 2])
+    assert reported(jobs) == {("simcse", 1000): {chosen}}
+    tuning = jobs[-1].tuning
+    assert tuning is not None and bool(tuning.at_edge) is at_edge
+    with (ROOT / "results/real/rates.csv").open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["method"] == "simcse"]
+    assert all(SHORT[float(row["learning_rate"])][int(row["seed"])] == float(row["stsb_dev"]) for row in rows)

@@ -93,7 +93,7 @@ def test_another_encoder_is_said_to_be_one() -> None:
     assert all("made with" in check.reason and "old@" in check.reason for check in checks)
 
 
-def test_nothing_expected_and_nothing_found_is_no_verdict() -> None:
+def test_nothing_expected_and_nothing_found_is_no_check() -> None:
     assert compare([], [], 0.5) == []
 
 
