@@ -73,6 +73,29 @@ def random_stream(name: str) -> AbstractContextManager[None]:
     return nullcontext() if current is None else current.stream(name)
 
 
+def replayed() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+    """Return the contexts of a forward pass and of its repetition, for `torch.utils.checkpoint`.
+
+    The repetition, which may run in a thread of autograd, continues every stream where the forward pass did.
+    """
+    current = _CURRENT.get()
+    if current is None:
+        return nullcontext(), nullcontext()
+    path, states = current.path, dict(current.states)
+
+    @contextmanager
+    def again() -> Iterator[None]:
+        outer, token = (current.path, current.states), _CURRENT.set(current)
+        current.path, current.states = path, dict(states)
+        try:
+            yield
+        finally:
+            current.path, current.states = outer
+            _CURRENT.reset(token)
+
+    return nullcontext(), again()
+
+
 @contextmanager
 def new_weights(seed: Seed, name: str) -> Iterator[None]:
     """Draw new weights from the stream of the part `name`; torch's generator is restored afterwards."""

@@ -26,10 +26,11 @@ class Recipe:
     always (fixed), or batches of sentences of similar length (grouped). last_batch: what is done with the last, smaller
     batch of an epoch. dropout: "model" keeps the rates of the encoder's own configuration. batch: "no_duplicates" has
     no text twice in a batch, after folding of case and white space, in any column; a line that repeats a text waits for
-    a later batch, so that an epoch may end with smaller batches (sentence-transformers' NO_DUPLICATES).
+    a later batch, so that an epoch may end with smaller batches (sentence-transformers' NO_DUPLICATES). chunk:
+    sentences whose activations are in memory at a time, with loss and gradient of the whole batch; 0 takes all of it.
     """
 
-    unstated: ClassVar = {"batch": "shuffled"}
+    unstated: ClassVar = {"batch": "shuffled", "chunk": 0}
     preset: ClassVar = {  # SimCSE, BERT-base, unsupervised (tables and authors' script)
         "steps": 15_625,
         "batch_size": 64,
@@ -71,6 +72,7 @@ class Recipe:
     last_batch: Literal["keep", "drop"]
     dropout: Rate | Literal["model"]
     batch: Literal["shuffled", "no_duplicates"] = "shuffled"
+    chunk: Size = 0
 
     def __post_init__(self) -> None:
         facts("recipe").check({field.name: getattr(self, field.name) for field in fields(self)})

@@ -6,15 +6,16 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from cseb.encoder.distributed import SINGLE_PROCESS, DistributedContext
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import ATTENTIONS, PADDING, EncodedView
-from cseb.encoder.random_streams import TermGenerators, random_stream
+from cseb.encoder.random_streams import TermGenerators, random_stream, replayed
 from cseb.parts import ALL, EVERYTHING, Hiding, LossInputs, Queued, Reads, Rendering, Term
 from cseb.parts.contract_checks import check_scalar
 from cseb.seeds import distinct
@@ -31,7 +32,7 @@ class Objective(nn.Module):
         self.distributed = distributed
         self.encoder, self.second, self.peer = built.encoder, built.second, built.peer
         self.compose, self.groups = built.compose, groups(built.views)
-        self.wrapper = built.wrapper
+        self.wrapper, self.chunk = built.wrapper, built.recipe.chunk
         self.edits: int = getattr(built.views, "edits", 0)
         self.renderings: Sequence[Rendering] = getattr(built.views, "renderings", ())
         self.terms = nn.ModuleList([weighted.term for weighted in built.terms if isinstance(weighted.term, nn.Module)])
@@ -111,9 +112,9 @@ class Objective(nn.Module):
         self, encoder: Encoder, read: Callable[..., EncodedView], batch: tuple[Tensor, ...], views: int
     ) -> EncodedView:
         """Return the batch as `read` encodes it, distributed over processes; heads see all rows, which some need."""
-        if self.distributed.count == 1:
+        if self.distributed.count == 1 and not self.chunk:
             return read(*batch)
-        part = read(*(self.distributed.own(field, views) for field in batch))
+        part = self._in_chunks(encoder, read, tuple(self.distributed.own(field, views) for field in batch), views)
         ids, mask, content, _ = batch
         rows = len(ids) // views
         h = self.distributed.gather(part.h, rows, views)
@@ -121,6 +122,40 @@ class Objective(nn.Module):
             [self.distributed.gather(layer, rows, views) for layer in some] for some in (part.layers, part.attentions)
         )
         return EncodedView(h, encoder.project(h), ids, mask, content, layers, attentions)
+
+    def _in_chunks(
+        self, encoder: Encoder, read: Callable[..., EncodedView], batch: tuple[Tensor, ...], views: int
+    ) -> EncodedView:
+        """Return the rows as `read` encodes them, without the head.
+
+        With `recipe(chunk=C)` the activations of C sentences at a time are in memory: they are computed again in the
+        backward pass, with the same random numbers. Loss and gradient are those of the whole batch. Source: Gao et al.
+        2021 (GradCache), arXiv:2101.06983.
+        """
+        headless = partial(_headless, encoder, read)
+        if not self.chunk:
+            return headless(*batch)
+        chunks = zip(*(torch.split(field, self.chunk * views) for field in batch), strict=True)
+        parts: list[EncodedView] = [
+            checkpoint(headless, *chunk, use_reentrant=False, context_fn=replayed) for chunk in chunks
+        ]
+        h = torch.cat([part.h for part in parts])
+        layers, attentions = (
+            [torch.cat(states) for states in zip(*(getattr(part, name) for part in parts), strict=True)]
+            for name in ("layers", "attentions")
+        )
+        ids, mask, content, _ = batch
+        return EncodedView(h, h, ids, mask, content, layers, attentions)
+
+
+def _headless(encoder: Encoder, read: Callable[..., EncodedView], *batch: Tensor) -> EncodedView:
+    """Return what `read` encodes, without the head, which sees the whole batch later."""
+    head, identity = encoder.head, cast(Any, nn.Identity())
+    encoder.head = identity
+    try:
+        return read(*batch)
+    finally:
+        encoder.head = head
 
 
 def _maps(terms: Sequence[Term]) -> tuple[int, frozenset[str]]:

@@ -1,0 +1,70 @@
+"""`recipe(chunk=C)`: the loss and the gradient of the whole batch, with the activations of C sentences in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from torch import Tensor
+
+from cseb.methods.grammar import parse_method
+from cseb.training import objective
+from cseb.training.build import build
+from cseb.training.loop import Updates, train
+from tests.conftest import SENTENCES
+from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
+
+ONE = "recipe(steps=1,warmup=0,batch_size=16,eval_every=1,learning_rate=3e-3"
+OWN_DROPOUT = ("scd", "mocose", "promcse", "promcse-sup")  # rates of their own, which the recipe's does not replace
+EXAMPLES = (*OWN_DROPOUT, "simcse", "micse", "ct", "pcl", "promptbert", "consert", "pt-bert", "llm2vec", "vascl")
+
+
+def gradients(
+    tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, chunk: int, dropout: str = ""
+) -> dict[str, Tensor]:
+    """Return the loss and the gradient of each weight at the first step."""
+    kept: dict[str, Tensor] = {}
+
+    def step(updates: Updates, loss: Tensor) -> None:
+        loss.backward()
+        for weight_name, weight in updates.objective.named_parameters():
+            if weight.grad is not None:
+                kept[weight_name] = weight.grad.clone()
+        kept["loss"] = loss.detach()
+        updates.optimizer.zero_grad()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Updates, "step", step)
+        built = replace(build(method(name, f"{ONE},chunk={chunk}{dropout})"), tiny("bert"), 0), teacher=letters)
+        train(built, (LINES | DOCUMENTS).get(name, SENTENCES), 0, "cpu", None, lambda progress: None)
+    return kept
+
+
+def assert_equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> None:
+    assert first.keys() == second.keys()
+    largest = max(float(gradient.abs().max()) for name, gradient in first.items() if name != "loss")
+    assert second["loss"] == pytest.approx(float(first["loss"]), rel=1e-5)
+    for name, gradient in first.items():
+        assert float((gradient - second[name]).abs().max()) <= 3e-4 * largest, name
+
+
+@pytest.mark.parametrize("name", [name for name in TRAINED if name not in OWN_DROPOUT])
+def test_chunks_give_the_gradient_of_the_whole_batch(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    whole, chunks = (gradients(tiny, monkeypatch, name, chunk, ",dropout=1e-9") for chunk in (0, 5))
+    assert_equal(whole, chunks)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_dropout_is_repeated_in_the_backward_pass(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    chunks = gradients(tiny, monkeypatch, name, 5)
+    with monkeypatch.context() as patch:  # the same chunks, whose activations stay in memory
+        patch.setattr(objective, "checkpoint", lambda function, *batch, **options: function(*batch))
+        kept = gradients(tiny, monkeypatch, name, 5)
+    assert_equal(kept, chunks)
+
+
+def test_a_method_without_chunks_has_the_key_that_it_had() -> None:
+    plain = parse_method("simcse").at(1.0).resolved()
+    assert "chunk" not in plain
+    assert parse_method("simcse+recipe(chunk=0)").at(1.0).resolved() == plain
+    assert "dropout='model', chunk=8)" in parse_method("simcse+recipe(chunk=8)").at(1.0).resolved()
