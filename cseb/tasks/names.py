@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from cseb.tasks.task import Task
 
 
-FIRST = re.compile(r"(first[1-9][0-9]{0,4}:)(.+)")  # a task on the first numbers of every vector
+# A task on the first numbers of every vector, or with so many labels of each class.
+VARIANT = re.compile(r"((first|shots)([1-9][0-9]{0,4}):)(.+)")
 
 
 def parse_names(text: str) -> list[str]:
@@ -52,8 +53,8 @@ def _parse(text: str) -> dict[str, str]:
     """Return for the name of each task the word that locates it: the name itself, or a path."""
     words: dict[str, str] = {}
     for word in filter(None, map(str.strip, text.split(","))):
-        if match := FIRST.fullmatch(word):
-            words |= {match[1] + name: match[1] + where for name, where in _parse(match[2]).items()}
+        if match := VARIANT.fullmatch(word):
+            words |= {match[1] + name: match[1] + where for name, where in _parse(match[4]).items()}
             continue
         if word in TASKS or word in TASK_GROUPS or word.startswith(MTEB_PREFIX):
             words |= {name: name for name in TASK_GROUPS.get(word, (word,))}
@@ -72,10 +73,11 @@ def _parse(text: str) -> dict[str, str]:
 
 
 def _task(word: str) -> Task:
-    if match := FIRST.fullmatch(word):
+    if match := VARIANT.fullmatch(word):
         from cseb.tasks.first_numbers import FirstNumbers
+        from cseb.tasks.transfer.few_labels import Shots
 
-        return FirstNumbers(int(match[1].removeprefix("first").removesuffix(":")), _task(match[2]))
+        return (FirstNumbers if match[2] == "first" else Shots)(int(match[3]), _task(match[4]))
     if word in TASKS:
         task: Task = TASKS[word]
         return task

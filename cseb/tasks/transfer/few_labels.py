@@ -1,0 +1,134 @@
+"""`shotsK:TASK`: a classification task with K labelled examples of each class, averaged over several draws."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cseb.data.subset import order
+from cseb.errors import BadData
+from cseb.tasks.influence import Labels, connected, mean_influence
+from cseb.tasks.labelled import Classification
+from cseb.tasks.retrieval import unit
+from cseb.tasks.task import Embed, Influence, Items, Loaded, Outcome, Task
+from cseb.tasks.transfer.labelled import LabelledTexts, features_of
+from cseb.tasks.transfer.learner import Problem, Rows
+from cseb.tasks.transfer.logistic import Converged
+from cseb.tasks.transfer.schemes import folds
+
+DRAWS = 10
+C = 10.0  # inverse strength of the L2 penalty on features of length 1
+POOL = 5  # without a training part, one of five folds has the examples that are drawn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FewLabels:
+    """A linear classifier is trained on K examples of each class and scored on the test part, for each draw.
+
+    Examples are drawn from the training part; of a task without one, from a fifth of its examples, stratified by class,
+    and the others are scored. The draws are the same for every encoder, and a draw of K is part of that of more. The
+    classifier is a converged logistic regression on features of length 1 (C = 10). `items` (N, draws) are 1 where the
+    prediction for an example is right. The score is the mean accuracy; `detail` adds its standard deviation over draws.
+    """
+
+    texts: list[tuple[str, ...]]
+    labels: Labels
+    draws: list[Rows]  # examples to train on
+    test: Rows
+
+    def sentences(self) -> list[str]:
+        """Return the sentences of all examples."""
+        return [text for texts in self.texts for text in texts]
+
+    def sha256(self) -> str:
+        """Return the hash of examples, labels and draws, in order."""
+        rows = ["\t".join([str(label), *texts]) for texts, label in zip(self.texts, self.labels, strict=True)]
+        rows += [f"{draw.tolist()}" for draw in (*self.draws, self.test)]
+        return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+    def items(self, embed: Embed) -> Items:
+        """Train a classifier for each draw and return whether its predictions are right."""
+        features = unit(features_of(self.texts, embed))
+        if not np.isfinite(features).all():
+            return np.full((len(self.test), len(self.draws)), np.nan, dtype=np.float32)
+        learner = Converged(features, self.labels, int(self.labels.max()) + 1)
+        trained = learner.fit_all([Problem(draw, None, (C,)) for draw in self.draws])
+        right = [classifier.predict(self.test) == self.labels[self.test] for [classifier] in trained]
+        return np.stack(right, axis=1).astype(np.float32)
+
+    def outcome(self, items: Items) -> Outcome:
+        """Return the mean accuracy over draws and its standard deviation."""
+        if not np.isfinite(items).all():
+            return Outcome(None, dict.fromkeys(("accuracy", "accuracy.sd")))
+        by_draw = 100 * items.astype(np.float64).mean(axis=0)
+        accuracy = float(by_draw.mean())
+        return Outcome(accuracy, {"accuracy": accuracy, "accuracy.sd": float(by_draw.std(ddof=1))})
+
+    def influence(self, items: Items) -> Influence:
+        """Return the influence of each test example on the accuracy, for fixed draws."""
+        return mean_influence(100 * items.astype(np.float64).mean(axis=1))
+
+    def clusters(self) -> Labels:
+        """Return equal labels for test examples joined by a chain of shared sentences."""
+        return connected([self.texts[row] for row in self.test])
+
+
+@dataclass(frozen=True, slots=True)
+class Shots:
+    """Another task with `shots` labelled examples of each class."""
+
+    shots: int
+    task: Task
+
+    @property
+    def name(self) -> str:
+        """Return the name as users type it."""
+        return f"shots{self.shots}:{self.task.name}"
+
+    @property
+    def version(self) -> int:
+        """Return the version of the task."""
+        return self.task.version
+
+    @property
+    def protocol(self) -> str:
+        """Return, for example, few-labels(shots=8 draws=10)@1."""
+        return f"few-labels(shots={self.shots} draws={DRAWS})@1"
+
+    def load(self, data_dir: Path | None) -> FewLabels:
+        """Return the data with their draws. Raises: BadData for a task without classes, or with too few examples."""
+        texts, labels, pool, test = _examples(self.task.name, self.task.load(data_dir))
+        by_class = [pool[labels[pool] == label] for label in range(int(labels.max()) + 1)]
+        if (fewest := min(map(len, by_class))) < self.shots:
+            raise BadData(
+                f"{self.name}: a class has {fewest} examples to draw from; use shots{max(fewest, 1)} or fewer"
+            )
+        classes = len(by_class)
+        draws = [
+            np.concatenate(
+                [rows[order(len(rows), draw * classes + label)[: self.shots]] for label, rows in enumerate(by_class)]
+            )
+            for draw in range(DRAWS)
+        ]
+        return FewLabels(texts, labels, draws, test)
+
+
+def _examples(name: str, loaded: Loaded) -> tuple[list[tuple[str, ...]], Labels, Rows, Rows]:
+    """Return examples, their labels, and the rows to draw from and to score. Raises: BadData."""
+    if isinstance(loaded, Classification):
+        pool, test = (np.flatnonzero(part) for part in (loaded.folds == 0, loaded.folds != 0))
+        return [(text,) for text in loaded.data.texts], loaded.data.labels, pool, test
+    if not isinstance(loaded, LabelledTexts):
+        raise BadData(
+            f"{name} has no classes; few labels need a task such as mr, trec, banking77 or FILE:classification"
+        )
+    texts = [example for part in loaded.parts for example in part.texts]
+    labels = np.concatenate([part.labels for part in loaded.parts]).astype(np.int64)
+    if len(loaded.parts) == 1:
+        test, pool = folds(labels, POOL)[0]
+        return texts, labels, pool, test
+    train, scored = len(loaded.parts[0].labels), len(loaded.scored.labels)
+    return texts, labels, np.arange(train), np.arange(len(labels) - scored, len(labels))

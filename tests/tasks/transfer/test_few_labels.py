@@ -1,0 +1,85 @@
+"""Few labels: the same balanced, nested draws for every encoder, and accuracies that a loop gives, too."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from cseb.errors import BadData, UnknownName
+from cseb.tasks.evaluate import load_task
+from cseb.tasks.names import parse_names, parse_tasks
+from cseb.tasks.transfer.few_labels import DRAWS, FewLabels
+from cseb.tasks.words import random_words
+
+
+def loaded(name: str) -> FewLabels:
+    data = load_task(name, None)
+    assert isinstance(data, FewLabels)
+    return data
+
+
+def test_every_draw_has_so_many_training_examples_of_each_class() -> None:
+    few, more = loaded("shots2:banking77-dev"), loaded("shots8:banking77-dev")
+    assert len(few.draws) == DRAWS
+    for small, large in zip(few.draws, more.draws, strict=True):
+        assert np.bincount(few.labels[small]).tolist() == [2] * 20
+        assert np.bincount(more.labels[large]).tolist() == [8] * 20
+        assert set(small) < set(large)
+        assert not set(large) & set(more.test)
+    assert len({tuple(sorted(draw)) for draw in few.draws}) == DRAWS
+    assert len(few.test) == 800
+
+
+def test_accuracy_is_the_mean_over_classifiers_trained_on_each_draw() -> None:
+    data = loaded("shots4:banking77-dev")
+    items = data.items(random_words)
+    vectors = random_words([text for (text,) in data.texts])
+    vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    accuracies = []
+    for draw in data.draws:
+        model = LogisticRegression(C=10, tol=1e-6, max_iter=10_000).fit(vectors[draw], data.labels[draw])
+        accuracies.append(100 * (model.predict(vectors[data.test]) == data.labels[data.test]).mean())
+    outcome = data.outcome(items)
+    assert outcome.value == pytest.approx(np.mean(accuracies), abs=0.1)
+    assert outcome.detail["accuracy.sd"] == pytest.approx(np.std(accuracies, ddof=1), abs=0.1)
+    assert data.influence(items).sum() == pytest.approx(0, abs=1e-6)
+    assert 0 < outcome.value < 100
+
+
+def test_an_encoder_that_knows_the_classes_needs_one_label() -> None:
+    data = loaded("shots1:banking77-dev")
+    label = {text: number for (text,), number in zip(data.texts, data.labels, strict=True)}
+
+    def embed(texts: Sequence[str]) -> np.ndarray:
+        return np.eye(20, dtype=np.float32)[[label[text] for text in texts]]
+
+    assert data.outcome(data.items(embed)).value == 100
+    assert data.outcome(data.items(lambda texts: np.full((len(texts), 2), np.nan, dtype=np.float32))).value is None
+
+
+def test_own_files_and_tasks_without_a_training_part_are_drawn_from_a_fifth(tmp_path: Path, labelled: Path) -> None:
+    (path := tmp_path / "my.csv").write_text("text,label\n" + "".join(f"s{n},{'xy'[n % 2]}\n" for n in range(100)))
+    own = loaded(f"shots2:{path}")
+    assert parse_names(f"shots2:{path}") == ["shots2:my.csv"]
+    assert len(own.test) == 80
+    (task,) = parse_tasks("shots16:mr")
+    assert (task.name, task.protocol) == ("shots16:mr", "few-labels(shots=16 draws=10)@1")
+    data = task.load(labelled)
+    assert len(data.test) == 8529 or len(data.test) == 8530
+    assert data.sha256() != parse_tasks("shots8:mr")[0].load(labelled).sha256()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("shots11:banking77-dev", "shots11:banking77-dev: a class has 10 examples to draw from; use shots10 or fewer"),
+        ("shots2:snli", "snli has no classes; few labels need a task such as mr"),
+    ],
+)
+def test_tasks_without_enough_examples_are_refused(name: str, message: str) -> None:
+    with pytest.raises(BadData, match=message):
+        load_task(name, None)
+    with pytest.raises(UnknownName):
+        parse_names("shots0:banking77")
