@@ -103,7 +103,7 @@ def runs(vary: str, points: list[float]) -> list[Record]:
 def test_runs_that_vary_one_thing_are_in_tables_of_their_own(tmp_path: Path) -> None:
     held = runs("all", [50, 52]) + runs("subset", [50, 51])
     assert groups(held) == [held[:2], held[2:]]
-    with pytest.raises(BadResults, match="differ in what the seed decides: all / subset"):
+    with pytest.raises(BadResults, match="differ in seed scope: all / subset"):
         gather(held)
     notes = [list(mixed_note(gather(group))) for group in groups(held)]
     assert notes == [[], ["The seed decides the subset only; all other random numbers are those of seed 0."]]

@@ -21,7 +21,7 @@ Condition = tuple[Callable[[Record], object], Callable[[Record], str]]
 INPUTS: Mapping[str, Condition] = {
     "encoder": (lambda record: record.encoder.sha256, lambda record: tag(record.encoder)),
     "corpus": (lambda record: record.corpus.sha256, lambda record: tag(record.corpus)),
-    "what the seed decides": (lambda record: record.vary, lambda record: record.vary),
+    "seed scope": (lambda record: record.vary, lambda record: record.vary),
 }
 # Mixed on request only; the table then says so.
 CONDITIONS: Mapping[str, Condition] = {
@@ -50,7 +50,7 @@ def refuse_differences(records: Sequence[Record], *, encoders: bool = False, mix
     for name, condition in INPUTS.items():
         if not (name == "encoder" and encoders) and (values := _different(records, condition)):
             hint = "; `by` encoder makes rows of them" if name == "encoder" else ""
-            raise BadResults(f"records differ in {name}: {values}; a table holds one, so keep the others apart{hint}")
+            raise BadResults(f"records differ in {name}: {values}; keep the others in a folder of their own{hint}")
     differing = {name: values for name, condition in CONDITIONS.items() if (values := _different(records, condition))}
     differing |= _third_party_differences(records)
     if differing and not mixed:

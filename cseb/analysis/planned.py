@@ -1,4 +1,4 @@
-"""Read what a grid has planned, from the benchmark file beside its records: methods, sizes, seeds and kind of table."""
+"""The plan of a grid, from the benchmark file beside its records: methods, seeds and kind of table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from cseb.data.yaml_files import read_yaml
 from cseb.errors import BadBenchmark, BadData
 from cseb.methods.grammar import labels
-from cseb.parameters import numbers
 
 if TYPE_CHECKING:
     from cseb.analysis.query import StudyQuery
@@ -19,12 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """The grid of a benchmark. Either fractions or sizes are given; table is the kind of table, "" for the default."""
+    """The grid of a benchmark. table: the kind of table, "" for the default."""
 
-    name: str
     methods: tuple[str, ...]
-    fractions: tuple[float, ...]
-    sizes: tuple[int, ...]
     seeds: int
     table: str
 
@@ -54,10 +50,7 @@ def _read(path: Path) -> Planned:
         fields: Any = read_yaml(path)
         methods = fields["methods"]
         return Planned(
-            name=str(fields["name"]),
             methods=tuple(labels(methods if isinstance(methods, str) else ",".join(methods))),
-            fractions=numbers(fields.get("fractions", ()), float, "fractions"),
-            sizes=numbers(fields.get("sizes", ()), int, "sizes"),
             seeds=min(int(fields["seeds"]), 10_000),
             table=str(fields.get("table", "")),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.records.record import Record, Select
+from cseb.records.staleness import stale
 
 Absent = Literal["failed", "collapsed", "missing"]
 Spread = Literal["std", "ci95", "sem", "range"]
@@ -134,6 +135,16 @@ def _cell(scores: Mapping[int, float | Absent], keys: Mapping[int, str]) -> Cell
         absent={seed: value for seed, value in scores.items() if isinstance(value, str)},
         keys=keys,
     )
+
+
+def word_baselines(records: Iterable[Record], tasks: Sequence[str]) -> dict[str, float]:
+    """Return the average of bag-of-words baselines of the installed version that have all tasks, by encoder name."""
+    baselines = {}
+    for record in records:
+        average = score(record, tasks, "last") if record.encoder.name.startswith("words:") else "missing"
+        if not isinstance(average, str) and not stale(record):
+            baselines[record.encoder.name] = average
+    return baselines
 
 
 # Equal bits to numpy's own functions, in a tenth of their time for short lists.

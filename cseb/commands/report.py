@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cseb.commands.arguments import query, with_detail
@@ -112,10 +111,9 @@ def report(
         folder, ask, form.pages, kind, special, mark, str(data_dir), bool(against), learning_curve, in_full
     )
     pages = [layout.group(group) for group in several or [[]]]
-    baselines = [record for record in folder.records if _counts_words(record)]
     for place, (page, group) in enumerate(zip(pages, several, strict=False)):
         if not all(map(is_untrained, group)):
-            tables = [_with_word_baselines(table, baselines) for table in page.tables]
+            tables = [_with_word_baselines(table, folder.records) for table in page.tables]
             pages[place] = replace(page, tables=tables)
     if not in_full:
         pages = [replace(page, tables=[table.in_short() for table in page.tables]) for page in pages]
@@ -230,15 +228,9 @@ class _Layout:
         return replace(ask, mark=cast(Any, mark), item_scores=item_scores)
 
 
-def _counts_words(record: Record) -> bool:
-    """Return whether a record is of a bag-of-words baseline of the installed version."""
-    from cseb.records.staleness import stale
-
-    return record.encoder.name.startswith("words:") and not stale(record)
-
-
-def _with_word_baselines(table: Table, baselines: Sequence[Record]) -> Table:
+def _with_word_baselines(table: Table, records: Sequence[Record]) -> Table:
     """Return the table with notes of the scores of bag-of-words baselines, averaged over the tasks of each protocol."""
+    from cseb.analysis.stats import word_baselines
     from cseb.reports.captions import averaged
 
     alike: dict[str, list[str]] = {}
@@ -247,9 +239,6 @@ def _with_word_baselines(table: Table, baselines: Sequence[Record]) -> Table:
     notes = []
     for tasks in alike.values():
         over = "average over these tasks" if len(alike) == 1 else averaged(tasks)
-        for record in baselines:
-            points = record.points("last")
-            values = [value for task in tasks if (value := points.get(task)) is not None]
-            if len(values) == len(tasks):
-                notes.append(f"Baseline {plain(record.encoder.name)}, {over}: {fmean(values):.2f}.")
+        baselines = word_baselines(records, tasks)
+        notes += [f"Baseline {plain(name)}, {over}: {score:.2f}." for name, score in baselines.items()]
     return table.noted(*notes)

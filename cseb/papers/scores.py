@@ -1,23 +1,23 @@
-"""What papers print: every number of their tables, and under which conditions it was measured.
+"""Scores that papers report for a method, fraction, encoder and task, and the conditions they were measured under.
 
-`benchmarks/published/` holds the scores of five papers, one per row. Papers copy each other's numbers, run baselines
-again and revise their own, so that one method at one fraction often has several printed values: all of them are given.
+`benchmarks/published/` has the scores of five papers, one per row. Papers copy each other's numbers, run baselines
+again and revise their own, so that one method at one fraction often has several published scores: all are returned.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from cseb.papers.printed import Printed, shipped_rows
 from cseb.registry import TASK_GROUPS
 from cseb.text import percent
 
 if TYPE_CHECKING:  # records load pydantic, which `cseb show` can do without
     from cseb.records.record import Record, Select
-from cseb.papers.printed import Printed, shipped_rows
 
-# Names on the hub, in small letters and without their owner, and what the files of published numbers call them.
+# Names on the hub, in lower case and without their owner, and the names in the files of published numbers.
 ENCODERS = {
     "bert-base-uncased": "bert-base",
     "bert-large-uncased": "bert-large",
@@ -26,18 +26,16 @@ ENCODERS = {
     "nli-roberta-base": "sroberta-base",
     "nli-roberta-base-v2": "sroberta-base",
 }
-
-# Papers that say which checkpoint they print: the best on these rated pairs. The others say nothing.
+# Papers that state which checkpoint they report: the best on these rated pairs. The others do not say.
 DEV = dict.fromkeys(("informin-cl", "msse", "rcl", "compcse"), "stsb-dev")
 SENTENCES = 1_000_000  # of English Wikipedia: what every unsupervised row of these papers calls 100 %
 PROTOCOLS = {"spearman": "simcse-sts", "accuracy": "senteval-transfer", "map": "faq-retrieval"}  # by metric
-
-# Averages that the papers print, and the tasks they are over.
+# Averages that the papers report, and their tasks.
 AVERAGES: Mapping[str, tuple[str, ...]] = {"sts-avg": TASK_GROUPS["sts"], "transfer-avg": TASK_GROUPS["transfer"]}
 
 
 def printed_name(tasks: Sequence[str]) -> str:
-    """What the papers call this task or average, such as sts12 or sts-avg; "" for an average that none of them has."""
+    """Return the papers' name of a task or average, such as sts12 or sts-avg; "" for any other average."""
     names = tuple(task.partition("@")[0] for task in tasks)
     if len(names) == 1:
         return names[0]
@@ -45,25 +43,25 @@ def printed_name(tasks: Sequence[str]) -> str:
 
 
 def printed_names(tasks: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """By what the papers call it, every average whose tasks are all among these, and every task that is in none.
+    """Return, by the papers' name, every average whose tasks are all among these, and every task that is in none.
 
-    tasks: with their versions, as records name them; so are those that come back.
+    tasks: with their versions, as records name them; so are those that are returned.
     """
     versioned = {task.partition("@")[0]: task for task in tasks}
-    whole = {name: members for name, members in AVERAGES.items() if set(members) <= set(versioned)}
-    averaged = {task for members in whole.values() for task in members}
-    found = {name: tuple(versioned[task] for task in members) for name, members in whole.items()}
-    return found | {name: (task,) for name, task in versioned.items() if name not in averaged}
+    averages = {name: members for name, members in AVERAGES.items() if set(members) <= set(versioned)}
+    averaged = {task for members in averages.values() for task in members}
+    names = {name: tuple(versioned[task] for task in members) for name, members in averages.items()}
+    return names | {name: (task,) for name, task in versioned.items() if name not in averaged}
 
 
 def published(method: str, task: str, fraction: float, encoder: str = "any") -> list[Printed]:
-    """Return every printed value of a method, in the order of the papers; papers often print different values.
+    """Return every published score of a method, in the order of the papers.
 
     Args:
-        method: as `str(method)` writes it.
-        task: such as sts12 or sts-avg, with or without its version.
-        fraction: of the corpus.
-        encoder: a name on the hub, a folder called like one, a name of the file such as bert-base, or any.
+        method: As `str(method)` writes it.
+        task: Such as sts12 or sts-avg, with or without its version.
+        fraction: Of the corpus.
+        encoder: A name on the hub, a folder called like one, a name of the file such as bert-base, or any.
     """
     name, base = task.partition("@")[0], encoder_id(encoder)
     return [
@@ -74,54 +72,50 @@ def published(method: str, task: str, fraction: float, encoder: str = "any") -> 
 
 
 def own_rows(method: str) -> list[Printed]:
-    """Return every printed number of a method as typed, whatever the task, fraction and encoder."""
+    """Return every published number of a method as typed, whatever the task, fraction and encoder."""
     return [row for row in shipped_rows() if method and row.cseb_method == method]
 
 
 def encoder_id(name: str) -> str:
-    """What the files call an encoder: `google-bert/bert-base-uncased@main` is bert-base; "" where they know none."""
+    """Return the files' name of an encoder: `google-bert/bert-base-uncased@main` is bert-base; "" for others."""
     last = name.rstrip("/").partition("@")[0].rpartition("/")[2].lower()
     return last if last in ENCODERS.values() else ENCODERS.get(last, "")
 
 
 def departures(record: Record, select: Select, row: Printed, tasks: Sequence[str] = ()) -> list[str]:
-    """In which ways the conditions of a record are not those of a printed number; none means that they compare.
+    """Return the conditions of a record that differ from those of a published number; none means that they compare.
 
-    tasks: those of the record that stand beside the number, all by default. What a paper does not say is not held
-    against anybody. Recipes are no matter of protocol: `cseb show` has them.
+    tasks: the record's tasks beside the number, all by default. What a paper does not state is not compared; nor are
+    recipes, which `cseb show` has.
     """
-    found = []
-    base, sentences = encoder_id(record.encoder.name), round(record.subset.size / record.subset.fraction)
-    if row.encoder and base != row.encoder:
-        found.append(f"encoder {record.encoder.name}, theirs {row.encoder}")
-    if row.setting == "supervised":
-        if "labels" not in record.data_seen:
-            found.append("no labelled triples, theirs NLI")
-    elif row.fraction is not None:
+    return list(_departures(record, select, row, tasks))
+
+
+def _departures(record: Record, select: Select, row: Printed, tasks: Sequence[str]) -> Iterator[str]:
+    sentences = round(record.subset.size / record.subset.fraction)
+    if row.encoder and encoder_id(record.encoder.name) != row.encoder:
+        yield f"encoder {record.encoder.name}, theirs {row.encoder}"
+    if row.setting == "supervised" and "labels" not in record.data_seen:
+        yield "no labelled triples, theirs NLI"
+    if row.setting != "supervised" and row.fraction is not None:
         if sentences != SENTENCES:
-            found.append(f"corpus of {sentences:,} sentences, theirs {SENTENCES:,}")
+            yield f"corpus of {sentences:,} sentences, theirs {SENTENCES:,}"
         if not math.isclose(record.subset.fraction, row.fraction, rel_tol=1e-6):
-            found.append(f"{percent(record.subset.fraction)} of the corpus, theirs {percent(row.fraction)}")
-    return [*found, *_scored_otherwise(record, select, row, tasks)]
-
-
-def _scored_otherwise(record: Record, select: Select, row: Printed, tasks: Sequence[str]) -> list[str]:
-    found = []
+            yield f"{percent(record.subset.fraction)} of the corpus, theirs {percent(row.fraction)}"
     if tasks and row.task in AVERAGES and printed_name(tasks) != row.task:
-        here = "1 task" if len(tasks) == 1 else f"the average of {len(tasks)} tasks"
-        found.append(f"{here}, theirs of {', '.join(AVERAGES[row.task])}")
+        ours = "1 task" if len(tasks) == 1 else f"the average of {len(tasks)} tasks"
+        yield f"{ours}, theirs of {', '.join(AVERAGES[row.task])}"
     scores = [score for score in record.scores if score.select == select and (not tasks or score.task in tasks)]
     used, wanted = sorted({score.protocol for score in scores}), PROTOCOLS.get(row.metric, "")
     if used and not all(name.startswith(wanted) for name in used):
-        found.append(f"measured as {', '.join(used)}, theirs {wanted}")
+        yield f"measured as {', '.join(used)}, theirs {wanted}"
     dev, chosen = DEV.get(row.paper, ""), record.protocol.dev.partition("@")[0] if select == "best" else ""
     if dev and record.trace is not None and record.trace.steps and chosen != dev:
-        found.append(f"checkpoint: {f'best on {chosen}' if chosen else 'the last'}, theirs the best on {dev}")
-    return found
+        yield f"checkpoint: {f'best on {chosen}' if chosen else 'the last'}, theirs the best on {dev}"
 
 
 def _has_fraction(row: Printed, fraction: float) -> bool:
-    """Rows without a fraction: an untrained encoder is the same at every fraction, triples are always whole."""
+    """Return whether a row is of this fraction; untrained encoders have any, labelled triples are always whole."""
     if row.fraction is None:
         return row.setting != "supervised" or fraction == 1.0
     return math.isclose(row.fraction, fraction, rel_tol=1e-6)

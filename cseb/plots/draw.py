@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from statistics import fmean
 from typing import cast
 
 from cseb.analysis.comparable import is_untrained
 from cseb.analysis.options import varied
 from cseb.analysis.query import StudyQuery
+from cseb.analysis.stats import word_baselines
 from cseb.errors import BadResults
 from cseb.methods.grammar import labels
 from cseb.plots import runs, scores
 from cseb.plots.style import Plot
 from cseb.records.record import Record, Select
-from cseb.records.staleness import stale
 from cseb.reports import layouts
 from cseb.text import plain
 
@@ -33,7 +32,8 @@ def drawn(kind: str, records: Sequence[Record], query: StudyQuery, detail: str) 
     if kind in ("curves", "gain", "seeds", "sensitivity") and not any(study.sizes):
         raise BadResults("nothing was trained in these records, so there is no number of sentences to draw at")
     tasks = study.chosen(query.tasks)
-    baselines = _word_baselines(records, tasks)
+    words = word_baselines(records, tasks)
+    baselines = {plain(name.partition(":")[2]): score for name, score in words.items()}
     draw: dict[str, Callable[[], Plot]] = {
         "curves": lambda: scores.curves(layouts.few_shot(trained, (), query), baselines),
         "gain": lambda: scores.gain(layouts.ablation(trained, (), query, full=base), base),
@@ -45,15 +45,3 @@ def drawn(kind: str, records: Sequence[Record], query: StudyQuery, detail: str) 
         "geometry": lambda: runs.geometry(study, by_key, tasks, cast("Select", query.select)),
     }
     return draw[kind]()
-
-
-def _word_baselines(records: Sequence[Record], tasks: Sequence[str]) -> dict[str, float]:
-    """Return the scores of bag-of-words baselines that have all tasks, by name."""
-    baselines = {}
-    for record in records:
-        if record.encoder.name.startswith("words:") and not stale(record):
-            points = record.points("last")
-            values = [value for task in tasks if (value := points.get(task)) is not None]
-            if len(values) == len(tasks):
-                baselines[plain(record.encoder.name.partition(":")[2])] = fmean(values)
-    return baselines

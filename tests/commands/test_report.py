@@ -219,7 +219,7 @@ def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Pat
         file = tmp_path / f"benchmark-{one.name}.yaml"
         file.write_text(benchmarks.text(one), encoding="utf-8")
         [grid] = planned_of(tmp_path, [record(benchmark=one.name)])
-        assert (grid.fractions, grid.sizes, grid.seeds) == (one.fractions, one.sizes, one.seeds)
+        assert grid.seeds == one.seeds
         kind, name_of = table_of([grid])
         special = {"ablation": {"full": name_of}, "sensitivity": {"option": name_of}}.get(kind, {})
         records = [
