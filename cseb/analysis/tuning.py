@@ -42,53 +42,54 @@ class Sensitivity:
     tuning: Tuning
 
     def __str__(self) -> str:
-        shown = (f"{options} {'collapsed' if score == -math.inf else f'{score:.2f}'}" for options, score in
-                 self.scores.items())  # fmt: skip
-        return plain(
-            f"{self.method}, {quantity(self.size, 'sentence')}: {', '.join(shown)}; chosen {self.tuning.options}"
-        )
+        values = [
+            f"{options} {'collapsed' if score == -math.inf else f'{score:.2f}'}"
+            + (" (chosen)" if options == self.tuning.options else "")
+            for options, score in self.scores.items()
+        ]
+        if all(options.count("=") == 1 for options in self.scores):  # one option: its name once
+            values = [value.replace(")", "", 1).partition("=")[2] for value in values]
+        names = self.tuning.options.partition("=")[0].replace("(", ".") if self.tuning.options.count("=") == 1 else ""
+        method = f"{plain(self.method)}, {quantity(self.size, 'sentence')}"
+        return f"{method}{f', {names}' if names else ''}: {', '.join(values)}"
 
 
 def sensitivities(reported: Iterable[Record], trials: Mapping[str, Record]) -> list[Sensitivity]:
     """Return the trials behind reported runs, by method and size. trials: all trials of the folder, by key."""
-    found: dict[tuple[str, int, str], Sensitivity] = {}
+    tuned: dict[tuple[str, int, str], Sensitivity] = {}
     for record in reported:
-        if record.tuning is None:
+        behind = [trials[key] for key in record.tuning.trials if key in trials] if record.tuning else []
+        if not behind or record.tuning is None:
             continue
-        behind = [trials[key] for key in record.tuning.trials if key in trials]
         by_options: dict[str, list[Record]] = {}
         for trial in behind:
-            assert trial.tuning is not None, "a trial has the options that it tries"
-            by_options.setdefault(trial.tuning.options, []).append(trial)
-        if behind:
-            size = behind[0].subset.size
-            found[record.method, size, record.tuning.options] = Sensitivity(
-                method=record.method,
-                size=size,
-                scores={options: mean_dev(of) for options, of in by_options.items()},
-                seeds=max(map(len, by_options.values())),
-                tuning=record.tuning,
-            )
-    return list(found.values())
+            by_options.setdefault(trial.tuning.options if trial.tuning else "", []).append(trial)
+        tuned[record.method, behind[0].subset.size, record.tuning.options] = Sensitivity(
+            method=record.method,
+            size=behind[0].subset.size,
+            scores={options: mean_dev(seeds) for options, seeds in by_options.items()},
+            seeds=max(map(len, by_options.values())),
+            tuning=record.tuning,
+        )
+    return list(tuned.values())
 
 
-def footer(sensitivity: Sequence[Sensitivity], detail: bool) -> list[str]:
+def footer(tuned: Sequence[Sensitivity], detail: bool) -> list[str]:
     """Return the notes of a table on tuning: budget, chosen values and, in detail, the dev score of every value."""
-    if not sensitivity:
+    if not tuned:
         return []
-    budgets = sorted({f"{len(one.scores)} values x {quantity(one.seeds, 'seed')}" for one in sensitivity})
-    tasks = ", ".join(sorted({one.tuning.dev.partition("@")[0] for one in sensitivity}))
-    added = max(one.tuning.added for one in sensitivity)
-    why = f"; {added} of the values were added because a best one was at an edge" if added else ""
-    lines = [plain(f"Tuned on {tasks}, {' or '.join(budgets)} for {'each' if len(budgets) == 1 else 'a'} method{why}.")]
-    if at_edge := sorted({one.method for one in sensitivity if one.tuning.at_edge}):
-        lines.append(plain(f"The best value is still at an edge for {', '.join(at_edge)}."))
+    budgets = sorted({f"{len(search.scores)} values x {quantity(search.seeds, 'seed')}" for search in tuned})
+    tasks = ", ".join(sorted({search.tuning.dev.partition("@")[0] for search in tuned}))
+    added = max(search.tuning.added for search in tuned)
+    why = f"; {quantity(added, 'value')} added because a best value was at an edge" if added else ""
+    lines = [f"Tuned on {tasks}, {' or '.join(budgets)} for {'each' if len(budgets) == 1 else 'a'} method{why}."]
+    if at_edge := sorted({search.method for search in tuned if search.tuning.at_edge}):
+        lines.append(f"The best value is still at an edge for {', '.join(at_edge)}.")
     if detail:
-        return [*lines, *(f"Dev score by value: {each}." for each in sensitivity)]
+        return [*map(plain, lines), *(f"Dev score by value: {search}." for search in tuned)]
     chosen: dict[str, dict[str, None]] = {}
-    for each in sensitivity:
-        chosen.setdefault(each.tuning.options, {})[each.method] = None
-    if len({one.method for one in sensitivity}) > SHOWN:
-        return [*lines, "--detail shows the chosen values."]
+    for search in tuned:
+        chosen.setdefault(search.tuning.options, {})[search.method] = None
     values = "; ".join(f"{options} for {', '.join(methods)}" for options, methods in chosen.items())
-    return [*lines, plain(f"Chosen: {values}.")]
+    few = len({search.method for search in tuned}) <= SHOWN
+    return [*map(plain, lines), plain(f"Chosen: {values}.") if few else "--detail shows the chosen values."]

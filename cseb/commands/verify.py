@@ -94,6 +94,7 @@ def verify(
         return task
 
     records, problems = store.load()
+    records = [record for record in records if record.scores or record.purpose == "reported"]  # trials have no scores
     checked = [Checked(key=plain(problem.path.name), wrong=(problem.reason,)) for problem in problems]
     for record in counted(records, "checking records", len(records)):
         checked.append(_checked(record, store, lambda name, ran=record.benchmark: loaded(name, ran)))  # type: ignore[misc]

@@ -19,7 +19,6 @@ from cseb.encoder.architecture import configuration
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.families import family_of
 from cseb.errors import BadData, BadResults, BadSpec, CsebError
-from cseb.methods import untrained
 from cseb.methods.grammar import parse_method
 from cseb.methods.spec import Method, preset
 from cseb.records.record import Source
@@ -77,11 +76,18 @@ def _saved(key: str, models: Path) -> Path:
     return matches[0]
 
 
+def _cls() -> str:
+    """Return the name of the untrained [CLS] method, imported late: a method loads the names of plug-ins."""
+    from cseb.methods.untrained import CLS
+
+    return CLS.name
+
+
 def _untrained(pooler: str) -> Method:
     """Return the method `mean` and its like by name; for other poolers, the untrained [CLS] method with this pooler."""
     if pooler in METHODS and not METHODS[pooler].terms:
         return parse_method(pooler)
-    return parse_method(f"{untrained.CLS.name}+{pooler}")
+    return parse_method(f"{_cls()}+{pooler}")
 
 
 def _saved_model(path: str, how: EncoderOptions) -> Embedder:
@@ -119,7 +125,7 @@ def _parts(origin: dict[str, Any]) -> list[str]:
 
 def _scored_method(folder: Path, origin: dict[str, Any]) -> Method:
     """Return the method of a saved model at test, which trains nothing. Raises: BadData."""
-    method = parse_method("+".join([untrained.CLS.name, *_parts(origin)])).at(1.0)
+    method = parse_method("+".join([_cls(), *_parts(origin)])).at(1.0)
     if method.terms or dict(method.recipe.options)["steps"]:
         raise BadData(f"{folder / ORIGIN} lists more than pooler, head and post-processor; save the model again")
     return method

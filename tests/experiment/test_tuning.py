@@ -178,12 +178,15 @@ def test_the_footer_says_what_was_chosen_at_what_budget(make: Make) -> None:
     trials = {key: record for key, record in records.items() if record.purpose == "tuning"}
     shown = sensitivities((record for record in records.values() if record.purpose == "reported"), trials)
     assert footer(shown, detail=False) == [
-        "Tuned on toy-dev, 5 values x 2 seeds for each method; 1 of the values were added because a best one was at an "
-        "edge.",
+        "Tuned on toy-dev, 5 values x 2 seeds for each method; 1 value added because a best value was at an edge.",
         "Chosen: recipe(learning_rate=0.003) for simcse, micse.",
     ]
     full = footer(shown, detail=True)
-    assert "simcse, 500 sentences: recipe(learning_rate=0.0001) 58.53, " in full[1] and len(full) == 3
+    assert full[1] == (
+        "Dev score by value: simcse, 500 sentences, recipe.learning_rate: 0.0001 58.53, 0.0003 59.00, 0.001 59.53, "
+        "0.003 60.00 (chosen), 0.01 59.48."
+    )
+    assert len(full) == 3
 
 
 @pytest.mark.parametrize(
