@@ -215,6 +215,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
             "none:NoHead mlp linear:Linear bn_mlp:BNMLP gelu_mlp:GELUMLP barlow_projector:BarlowProjector "
             "group_whiten:GroupWhiten relu_mlp:ReLUMLP project:Project paraphraser:Paraphraser"
         ),
+        "cseb.parts.finished_model": "own_modules:OwnModules",
     },
     "compose": {"cseb.parts.part_composition": "compose:Compose"},
     "regulariser": {"cseb.parts.regularisers": "attention_dropout:AttentionDropout drophead:DropHead"},

@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 
 from cseb.data import tensors
 from cseb.data.bounded import is_dir, is_file, read_object
+from cseb.data.finished_models import left_out
 from cseb.data.weights import MODULES, find_encoder
 from cseb.embedders.interface import PART_WEIGHTS, Embedder, EncoderOptions
 from cseb.encoder.architecture import configuration
@@ -138,7 +139,10 @@ def _embedder(source: Source, folder: Path, label: str, method: Method, how: Enc
         method=label,
         resolved=_with_dtype(method.resolved(), how),
         open=lambda: _loaded(method, folder, how).embed,
-        notes=("code of the encoder's own was trusted",) if how.trust_remote_code else (),
+        notes=(
+            *(["code of the encoder's own was trusted"] if how.trust_remote_code else []),
+            *([unused] if (unused := left_out(folder, method.head.name == "own_modules")) else []),
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cseb.data import bounded, weights
+from cseb.data import finished_models, weights
 from cseb.embedders import module_checks
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.errors import BadData, BadSpec, first_line
@@ -34,7 +34,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
             f"{name}: {folder} has no modules.json, so it is not a sentence-transformers model; give `pooler`"
         )
     modules = module_checks.check(folder, how.trust_remote_code)
-    kinds, prompt = tuple(module.kind for module in modules), _prompt(folder / "config_sentence_transformers.json")
+    kinds, prompt = tuple(module.kind for module in modules), finished_models.prompt(folder)
     options = f"modules={kinds!r}, normalised={'Normalize' in kinds}, prompt={prompt!r}"
     dtype = "" if how.dtype == "fp32" else f", dtype={how.dtype!r}"
     return Embedder(
@@ -44,17 +44,6 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         open=lambda: _load(folder, modules, how),
         notes=(f"modules {', '.join(kinds)}" + (f"; prompt {prompt!r}" if prompt else ""),),
     )
-
-
-def _prompt(file: Path) -> str:
-    """Return the prompt that the model puts before every sentence, "" for most models. Raises: BadData."""
-    if not file.exists():
-        return ""
-    config = bounded.read_object(file)
-    prompts, name = config.get("prompts") or {}, config.get("default_prompt_name")
-    if not isinstance(prompts, dict) or not all(isinstance(text, str | None) for text in (name, *prompts.values())):
-        raise BadData(f"{file}: prompts are {prompts!r:.100}; an object of strings is needed, and the name of one")
-    return prompts.get(name) or "" if name is not None else ""
 
 
 def _load(folder: Path, modules: Sequence[module_checks.Module], how: EncoderOptions) -> Embed:

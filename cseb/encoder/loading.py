@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM
 
 from cseb.data import checkpoint, tensors
+from cseb.data.finished_models import left_out
 from cseb.encoder import architecture, load_check
 from cseb.encoder import tokenizer as tokenizers
 from cseb.encoder.backbone import load_pretrained, network_class
@@ -138,6 +139,8 @@ def load(
     if LANGUAGE in needs and language is None:
         language = weights = TiedOutput(backbone.get_input_embeddings(), config.hidden_size)
         notes.append("MLM head: the checkpoint has none; the word embeddings with a new bias are used instead")
+    if unused := left_out(folder, own_modules=hasattr(head, "save_modules")):
+        notes.append(unused)
     tokenizer = tokenizers.read(folder, trust_remote_code)
     return Encoder(backbone, tokenizer, pooler, head, needs, language, weights), notes
 

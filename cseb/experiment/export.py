@@ -7,6 +7,7 @@ import shutil
 import uuid
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from safetensors.torch import save_file
@@ -64,7 +65,12 @@ def loads(encoder: Encoder, job: Job) -> bool:
     """Return whether SentenceTransformer loads the folder with modules of its own."""
     pooler, family = job.method.pooler.name, family_of(encoder.config.model_type)
     pools = pooler == "mean" if family.pools else pooler in POOLING
-    return pools and not encoder.head.keep and encoder.post is None
+    return pools and (not encoder.head.keep or _saves_modules(encoder.head)) and encoder.post is None
+
+
+def _saves_modules(head: Any) -> bool:
+    """Return whether a head consists of modules of sentence-transformers."""
+    return hasattr(head, "save_modules")
 
 
 def _write(encoder: Encoder, job: Job, folder: Path) -> None:
@@ -96,6 +102,9 @@ def _write(encoder: Encoder, job: Job, folder: Path) -> None:
         return
     family = family_of(encoder.config.model_type)
     parts = [("", family.module)] if family.pools else [("", family.module), ("1_Pooling", "Pooling")]
+    head: Any = encoder.head
+    if _saves_modules(head):
+        parts += head.save_modules(folder, len(parts))
     modules = [
         {"idx": index, "name": str(index), "path": path, "type": f"sentence_transformers.models.{kind}"}
         for index, (path, kind) in enumerate(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cseb.data.corpus import Corpus
+from cseb.data.finished_models import left_out
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
@@ -75,6 +76,7 @@ def plan(
     for line in corpus.remarks():
         remark(line)
     folder, weights = find_encoder(benchmark.encoder)
+    remark_left_out(folder, methods)
     first = partial(
         Job,
         benchmark=benchmark.name,
@@ -194,6 +196,13 @@ def scaled(benchmark: Benchmark, method: Method, fraction: float, tuned: Sequenc
     """Return the method as this benchmark trains it at this fraction, with tuned options. Raises: CsebError."""
     scale = (*parse_scale(benchmark.scale), *parse_scale(benchmark.per_method.get(str(method), "")), *tuned)
     return method.at(fraction, scale, benchmark.steps)
+
+
+def remark_left_out(folder: Path, methods: Iterable[Method]) -> None:
+    """Report, once, what the methods do not use of a finished model. Raises: BadData."""
+    heads = {method.at(1.0).head.name for method in methods}
+    if unused := left_out(folder, own_modules=heads == {"own_modules"}):
+        remark(unused)
 
 
 def check_jobs(jobs: Sequence[Job], corpus: Corpus) -> None:

@@ -1,0 +1,62 @@
+"""The modules and the prompt of a sentence-transformers folder, as its files list them. Needs no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from cseb.data import bounded
+from cseb.data.weights import MODULES
+from cseb.errors import BadData
+
+CONFIG = "config_sentence_transformers.json"
+KEPT = ("Dense", "LayerNorm", "Normalize")  # modules that the head own_modules applies
+READERS = ("Transformer", "Pooling", "StaticEmbedding", "Dropout")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module after the pooling: its class, and the folder of its files."""
+
+    kind: str
+    folder: Path
+
+
+def further_modules(folder: Path) -> tuple[Module, ...]:
+    """Return the modules after the pooling, none for any other folder. Raises: BadData."""
+    if not (folder / MODULES).is_file():
+        return ()
+    entries = bounded.read_json(folder / MODULES)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise BadData(f"{bounded.shown(folder / MODULES)} lists no modules; a list of objects is needed")
+    if any({"..", "/"} & {*Path(str(entry.get("path"))).parts} for entry in entries):
+        raise BadData(f"{bounded.shown(folder / MODULES)} names a module outside the folder")
+    modules = [Module(str(entry.get("type")).rpartition(".")[2], folder / str(entry.get("path"))) for entry in entries]
+    return tuple(module for module in modules if module.kind not in READERS and module.kind != "SavedEncoder")
+
+
+def prompt(folder: Path) -> str:
+    """Return the prompt that the model puts before every sentence, "" for most models. Raises: BadData."""
+    file = folder / CONFIG
+    if not file.exists():
+        return ""
+    config = bounded.read_object(file)
+    prompts, name = config.get("prompts") or {}, config.get("default_prompt_name")
+    if not isinstance(prompts, dict) or not all(isinstance(text, str | None) for text in (name, *prompts.values())):
+        raise BadData(f"{file}: prompts are {prompts!r:.100}; an object of strings is needed, and the name of one")
+    return prompts.get(name) or "" if name is not None else ""
+
+
+def left_out(folder: Path, own_modules: bool = False) -> str:
+    """Return, as a sentence, what a method does not use of a finished model; "" if it uses everything.
+
+    own_modules: the method has the head of this name.
+    """
+    kinds = [module.kind for module in further_modules(folder)]
+    unused = [kind for kind in kinds if not own_modules or kind not in KEPT]
+    parts = [f"its modules {', '.join(unused)}"] if unused else []
+    parts += [f"its prompt {text!r}"] if (text := prompt(folder)) else []
+    if not parts:
+        return ""
+    cure = "; +own_modules keeps the modules" if unused and set(unused) <= {*KEPT} else ""
+    return f"the encoder is a finished model, used without {' and '.join(parts)}{cure}; cseb eval scores it as it came"

@@ -1,0 +1,92 @@
+"""Finished models of sentence-transformers: their modules as a head, and what is said of what is left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import cseb
+from cseb.data.finished_models import left_out
+from cseb.embedders import find
+from cseb.embedders.interface import EncoderOptions
+from cseb.errors import BadSpec
+from cseb.methods.grammar import parse_method
+from cseb.training.build import build
+from tests.command_line import call
+from tests.conftest import SENTENCES
+from tests.world import WORLD
+
+Tiny = Callable[[str], Path]
+SCALE = "recipe(batch_size=8,learning_rate=1e-2,eval_every=1,dropout=0.1)"
+
+
+@pytest.fixture
+def finished(tiny: Tiny, tmp_path: Path) -> Path:
+    """A model with mean pooling, a dense layer from 16 to 4, a layer norm and unit vectors."""
+    library: Any = pytest.importorskip("sentence_transformers")
+    m: Any = pytest.importorskip("sentence_transformers.sentence_transformer.modules")
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        transformer = m.Transformer(str(tiny("bert")))
+        modules = [transformer, m.Pooling(16, "mean"), m.Dense(16, 4), m.LayerNorm(4), m.Normalize()]
+        library.SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / "finished"))
+    return tmp_path / "finished"
+
+
+def encoded(folder: Path, method: str) -> np.ndarray:
+    return build(parse_method(method).at(1.0), folder, 0).encoder.embed(SENTENCES)
+
+
+def test_mean_with_its_own_modules_is_the_model_as_it_came(finished: Path) -> None:
+    as_it_came = find(str(finished), EncoderOptions()).open()(SENTENCES)
+    assert as_it_came.shape == (len(SENTENCES), 4)
+    np.testing.assert_allclose(encoded(finished, "mean+own_modules"), as_it_came, atol=1e-6)
+    assert encoded(finished, "mean").shape == (len(SENTENCES), 16)
+
+
+def test_its_modules_are_trained_and_saved_for_sentence_transformers(finished: Path, tmp_path: Path) -> None:
+    library: Any = pytest.importorskip("sentence_transformers")
+    trained = cseb.train("simcse+mean+own_modules", SENTENCES, encoder=str(finished), steps=2, scale=SCALE)
+    vectors = trained.encode(SENTENCES)
+    assert not trained.notes
+    assert np.abs(vectors - encoded(finished, "mean+own_modules")).max() > 1e-3
+    trained.save(tmp_path / "saved")
+    with torch.random.fork_rng():
+        again = library.SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(SENTENCES)
+    np.testing.assert_allclose(again, vectors, atol=1e-5)
+    np.testing.assert_allclose(find(str(tmp_path / "saved"), EncoderOptions()).open()(SENTENCES), vectors, atol=1e-6)
+
+
+def test_what_is_left_out_is_said_on_the_terminal_and_in_the_record(finished: Path, tmp_path: Path) -> None:
+    file = finished / "config_sentence_transformers.json"
+    file.write_text(json.dumps({"prompts": {"query": "query: "}, "default_prompt_name": "query"}))
+    message = (
+        "the encoder is a finished model, used without its modules Dense, LayerNorm, Normalize and its prompt "
+        "'query: '; +own_modules keeps the modules; cseb eval scores it as it came"
+    )
+    arguments = ("--methods", "mean", "--sizes", "16", "--seeds", "1", "--results", tmp_path / "results")
+    result = call("run", WORLD, "--encoder", finished, *arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count(message) == 1
+    assert [record.trace.notes for record in cseb.load(tmp_path / "results")] == [(message,)]
+    assert message in find(str(finished), EncoderOptions(pooler="mean")).notes
+    assert left_out(finished, own_modules=True) == (
+        "the encoder is a finished model, used without its prompt 'query: '; cseb eval scores it as it came"
+    )
+
+
+def test_other_encoders_have_no_modules_of_their_own(tiny: Tiny, finished: Path) -> None:
+    assert left_out(tiny("bert")) == ""
+    with pytest.raises(BadSpec, match="modules after the pooling are none; Dense, LayerNorm, Normalize are possible"):
+        build(parse_method("mean+own_modules").at(1.0), tiny("bert"), 0)
+    listed = json.loads((finished / "modules.json").read_text())
+    listed[2]["type"] = "sentence_transformers.models.CNN"
+    (finished / "modules.json").write_text(json.dumps(listed))
+    with pytest.raises(BadSpec, match="are CNN, LayerNorm, Normalize; Dense"):
+        build(parse_method("mean+own_modules").at(1.0), finished, 0)
