@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from cseb.data import shipped
 from cseb.errors import CsebError, UnknownName
@@ -68,6 +68,7 @@ def show_part(name: str) -> str:
         ("reads", ", ".join(f"{key} ({kind})" for key, kind in fact.external.items()) or "nothing else"),
         ("corpus", fact.columns and f"{' or '.join(map(str, fact.columns))} texts a line, joined by TABs{roles}"),
         ("needs", fact.requires),
+        ("language", _english(fact.english)),
         ("source", fact.source or "not stated"),
         ("code", f"{fact.where}, {package}"),
     ]
@@ -77,6 +78,13 @@ def show_part(name: str) -> str:
         ["about", *(f"  {line}" for line in aligned([(key, str(text)) for key, text in about if text]))],
     ]
     return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks)
+
+
+def _english(options: Mapping[str, Sequence[object]] | None) -> str:
+    """Return in words for which options a part works for English only, "" if for none."""
+    if options is None:
+        return ""
+    return "English only" + "".join(f", if {key} is {' or '.join(map(str, values))}" for key, values in options.items())
 
 
 def _methods() -> list[Row]:

@@ -75,6 +75,7 @@ def train(
     from cseb.data.corpus import pack
     from cseb.data.read_corpus import read_corpus
     from cseb.experiment import outside_teacher
+    from cseb.experiment.corpus_checks import corpus_remarks
     from cseb.experiment.single_job import single_job
     from cseb.experiment.train_job import JobTraining
     from cseb.training import build
@@ -88,9 +89,6 @@ def train(
         raise BadData(f"`sentences` is the text {shortened(str(sentences))}; give a list of strings, or a corpus")
     else:
         corpus = read_corpus(str(sentences), column, str(data_dir))
-    remarks = corpus.remarks()
-    for line in remarks:
-        remark(line)
     with _bar(progress) as watch, arithmetic(threads, linear, where) as library:
         job = single_job(
             method,
@@ -106,6 +104,9 @@ def train(
             linear=library,
             trust_remote_code=trust_remote_code,
         )
+        remarks = corpus_remarks([job.method], corpus)
+        for line in remarks:
+            remark(line)
         build.check(job.method, Path(job.folder), trust_remote_code, job.size, outside_teacher.width_of)
         training = JobTraining.of(job, corpus)
         try:

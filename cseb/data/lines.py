@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from cseb.data.tables import number
 from cseb.errors import BadData
 from cseb.text import quantity, shortened
+from cseb.words import split_words, without_spaces
 
 
 def columns(lines: Sequence[str], allowed: Sequence[int], needed: str) -> list[list[str]]:
@@ -49,12 +50,17 @@ def check_documents(lines: Sequence[str], options: Mapping[str, object]) -> None
     anchors, shortest = options["anchors"], options["shortest"]
     assert isinstance(anchors, int) and isinstance(shortest, int)
     needed = 2 * anchors * shortest
-    if short := sum(len(line.split(maxsplit=needed)) < needed for line in lines):
+    if short := sum(len(_words(line, needed)) < needed for line in lines):
         raise BadData(
             f"spans are drawn from documents, one a line; {short:,} of {quantity(len(lines), 'line')} have fewer "
             f"than {needed} words (2 x {anchors} anchors x {shortest} tokens); take longer texts, a smaller "
             "+spans(shortest=...), or declutr-sentence for sentences"
         )
+
+
+def _words(line: str, most: int) -> list[str]:
+    """Return the words of a line; between spaces only the first `most` and the rest."""
+    return split_words(line) if without_spaces(line) else line.split(maxsplit=most)
 
 
 def _rating(score: str, line: str) -> float:

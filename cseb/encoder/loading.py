@@ -22,6 +22,7 @@ from cseb.encoder.families import family_of
 from cseb.encoder.interface import ATTENTIONS, LANGUAGE, POOLED, Head, Pieces, Pooler, Shape
 from cseb.encoder.mlm_heads import LANGUAGE_HEADS, LANGUAGE_MARKS, LanguageWeights, TiedOutput
 from cseb.errors import BadData, first_line
+from cseb.words import has_marks, without_spaces, word_numbers
 
 # `load` checks the weights itself; the library's messages and progress bars would disturb the display.
 transformers_logging: Any = transformers.utils.logging
@@ -86,12 +87,17 @@ def _first_position(config: Any) -> int | None:
 
 
 def word_pieces(tokenizer: Any, sentences: Sequence[str]) -> Iterator[Pieces]:
-    """Yield the tokens and word starts of every sentence, as its tokenizer pre-tokenises words."""
+    """Yield the tokens and word starts of every sentence, as its tokenizer pre-tokenises words.
+
+    In a sentence of a script without spaces or with many combining marks, words are those of `cseb.words`.
+    """
     for start in range(0, len(sentences), SENTENCES_AT_ONCE):
         block = list(sentences[start : start + SENTENCES_AT_ONCE])
         encoded = tokenizer(block, add_special_tokens=False, verbose=False)
-        for row, ids in enumerate(encoded["input_ids"]):
+        for row, (text, ids) in enumerate(zip(block, encoded["input_ids"], strict=True)):
             words = encoded.word_ids(row)
+            if without_spaces(text) or has_marks(text):
+                words = word_numbers(text, [start for start, _ in encoded.encodings[row].offsets])
             yield Pieces(ids, [place for place in range(len(ids)) if place == 0 or words[place] != words[place - 1]])
 
 

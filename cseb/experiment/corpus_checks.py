@@ -14,6 +14,23 @@ from cseb.errors import BadData
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
 from cseb.text import quantity
+from cseb.words import looks_english
+
+SAMPLE = 1000  # lines whose language is looked at
+
+
+def corpus_remarks(methods: Iterable[Method], corpus: Corpus) -> list[str]:
+    """Return a line on blank and repeated sentences, and one on parts for English on text in another language.
+
+    Args:
+        methods: resolved.
+        corpus: to train on.
+    """
+    lines = corpus.remarks()
+    names = list(dict.fromkeys(name for method in methods if method.terms for name in method.english_parts()))
+    if names and not looks_english(corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))):
+        lines.append(f"{corpus.name} is not English, and {', '.join(names)} is made for English; take another part")
+    return lines
 
 
 def check_corpus(label: str, method: Method, corpus: Corpus) -> None:

@@ -16,7 +16,7 @@ from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.corpus_checks import check_corpus
+from cseb.experiment.corpus_checks import check_corpus, corpus_remarks
 from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.experiment.tuning import Cell, Settings, edits, search
 from cseb.methods.grammar import parse_methods, parse_scale
@@ -73,7 +73,7 @@ def plan(
     for task in parse_tasks(along) if along else ():
         load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
     corpus = read_corpus(benchmark.corpus, benchmark.column, benchmark.data_dir)
-    for line in corpus.remarks():
+    for line in corpus_remarks((method.at(1.0) for method in methods), corpus):
         remark(line)
     folder, weights = find_encoder(benchmark.encoder)
     remark_left_out(folder, methods)

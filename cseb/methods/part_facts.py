@@ -9,6 +9,7 @@ A part, built in or of another package, is a class with these class attributes, 
     columns = (2, 3)               texts that a line of the corpus may hold, joined by TABs
     roles = ("anchor", "positive") what these are, where the corpus has named columns
     line_check = "module:function" refuses lines of a corpus that it cannot read; of a module without torch
+    english = {"extra": ("all",)}  values of options with which it works for English only; {} with any
     requires = "a decoder"         what it asks for besides sentences and one encoder, in words
     preset = {"scale": 20.0}       what `+name` puts in, where that is not the constructor's own default
     unstated = {"batch": "any"}    values with which an option is not part of a job's identity, as it was added later
@@ -30,7 +31,19 @@ from cseb.methods import option_types as allowed
 from cseb.registry import SLOTS, package_of, slot_of
 
 PASSED = ("shape", "needs", "run_steps", "run_seed")  # what a constructor gets if it has a parameter of this name
-STATED = ("version", "data_seen", "external", "own", "columns", "roles", "line_check", "requires", "preset", "unstated")
+STATED = (
+    "version",
+    "data_seen",
+    "external",
+    "own",
+    "columns",
+    "roles",
+    "line_check",
+    "requires",
+    "preset",
+    "unstated",
+    "english",
+)
 KINDS = ("file", "model", "encoder", "embedder")
 SEEN = ("external", "labels", "generated", "subset")
 TABLE = Path(__file__).with_name("facts.json")  # of the built-in parts, so that listing them does not import torch
@@ -84,6 +97,7 @@ class Facts:
     requires: str = ""
     preset: Mapping[str, Any] = field(default_factory=dict)
     unstated: Mapping[str, Any] = field(default_factory=dict)
+    english: Mapping[str, tuple[Any, ...]] | None = None
 
     @property
     def module(self) -> str:

@@ -151,6 +151,15 @@ class Method:
                 kinds.add(stated.data_seen)
         return tuple(sorted(kinds)) if self.terms or self.post or self.counts() else ()
 
+    def english_parts(self) -> list[str]:
+        """Return the names of the parts that work for English only, with the options that they have here."""
+        return [
+            part.name
+            for part in self.parts()
+            for english in [facts(part.name).english]
+            if english is not None and all(dict(part.options).get(key) in values for key, values in english.items())
+        ]
+
     def counts(self) -> bool:
         """Return whether the pooler counts tokens of the training sentences, also where nothing is trained."""
         return facts(self.pooler.name).data_seen == "subset"

@@ -23,13 +23,15 @@ SAVED = 64  # batches between two writes of the cache
 class BackTranslation(BasePart):
     """The sentence, and its translation into another language and back.
 
-    forward, backward: sequence-to-sequence models, from the hub or a local folder; beams: width of their search. cache:
-    a folder, "" for the user's own; one file per pair of models and width, lines "sentence TAB translation", which
-    `paraphrase(file=...)` reads too. A translation may equal its sentence or be empty: it is kept, `notes` tells the
-    share. Source: MSSE, section 3 (English-German-English). Raises: BadData if a model cannot be loaded.
+    The preset models translate English. forward, backward: sequence-to-sequence models, from the hub or a local folder;
+    beams: width of their search. cache: a folder, "" for the user's own; one file per pair of models and width, lines
+    "sentence TAB translation", which `paraphrase(file=...)` reads too. A translation may equal its sentence or be
+    empty: it is kept, and `notes` states the fraction. Source: MSSE, section 3 (English-German-English). Raises:
+    BadData if a model cannot be loaded.
     """
 
     data_seen: ClassVar[str] = "external"
+    english: ClassVar[Mapping[str, tuple[str, ...]]] = {"forward": ("Helsinki-NLP/opus-mt-en-de",)}
     external: ClassVar[Mapping[str, str]] = {"forward": "model", "backward": "model"}
     requires: ClassVar[str] = "translators"
     views = 2

@@ -16,6 +16,7 @@ from cseb.errors import BadSpec, between
 from cseb.methods.option_types import Count, Rate, Size
 from cseb.parts.contract_checks import check_dropout, check_mask_token
 from cseb.parts.views import Twice
+from cseb.words import clusters
 
 Ids = npt.NDArray[np.int32]
 
@@ -93,9 +94,10 @@ class CharSpanMask(Twice):
     """The sentence, and the sentence with `span` random characters replaced by a mask token.
 
     Texts below `least` characters stay whole. The text is cut where the drawn characters first occur, so that words
-    break. in_place: the tokens those characters lie in are hidden one by one, so that both views keep their length;
-    "auto" means so where a term compares attention maps. Source: Liu et al. 2021 (Mirror-BERT); authors'
-    code for `least` and the cut. Raises: BadSpec on an encoder without a mask token.
+    break; in scripts with many combining marks a character has its marks. in_place: the tokens those characters lie in
+    are hidden one by one, so that both views keep their length; "auto" means so where a term compares attention maps.
+    Source: Liu et al. 2021 (Mirror-BERT); authors' code for `least` and the cut. Raises: BadSpec on an encoder without
+    a mask token.
     """
 
     requires: ClassVar[str] = "mask token"
@@ -116,28 +118,32 @@ class CharSpanMask(Twice):
 
     def redraw(self, encoder: Encoder, texts: Sequence[str], longest: int, rng: np.random.Generator) -> Tokens:
         """Return the tokens of B texts with a span of each hidden."""
-        starts = [self.start(text, rng) for text in texts]
+        places = [self.place(text, rng) for text in texts]
         if not self.in_place:
             mask = f" {encoder.tokenizer.mask_token} "
             cut = [
-                text if start is None else text[:start] + mask + text[start + self.span :]
-                for text, start in zip(texts, starts, strict=True)
+                text if place is None else text[: place[0]] + mask + text[place[1] :]
+                for text, place in zip(texts, places, strict=True)
             ]
             return encoder.tokenise(cut, longest)
         tokens = encoder.tokenise(texts, longest)
-        for row, (start, places) in enumerate(zip(starts, encoder.offsets(texts), strict=True)):
+        for row, (place, offsets) in enumerate(zip(places, encoder.offsets(texts), strict=True)):
             own = tokens.own(row)
-            for i, (first, end) in enumerate(places[: len(own)]):
-                if start is not None and first < start + self.span and end > start:
+            for i, (first, end) in enumerate(offsets[: len(own)]):
+                if place is not None and first < place[1] and end > place[0]:
                     own[i] = encoder.tokenizer.mask_token_id
         return tokens
 
-    def start(self, text: str, rng: np.random.Generator) -> int | None:
-        """Return where the drawn characters first occur, or None for a text that is too short."""
-        if len(text) < self.least or len(text) <= self.span:
+    def place(self, text: str, rng: np.random.Generator) -> tuple[int, int] | None:
+        """Return first and end of the place where the drawn characters first occur, None for a text too short."""
+        characters = clusters(text)
+        if len(characters) < self.least or len(characters) <= self.span:
             return None
-        drawn = int(rng.integers(len(text) - self.span))
-        return text.index(text[drawn : drawn + self.span])
+        drawn = int(rng.integers(len(characters) - self.span))
+        hidden = characters[drawn : drawn + self.span]
+        number = next(at for at in range(drawn + 1) if characters[at : at + self.span] == hidden)
+        first = len("".join(characters[:number]))
+        return first, first + len("".join(hidden))
 
 
 def concatenated(tokens: Sequence[Tokens]) -> Tokens:

@@ -100,11 +100,14 @@ class Halves(BasePart):
     """The sentence, and its word pieces cut into k parts at word starts.
 
     side: which view is composed of the parts: "positive", "anchor" or "both" (two independent passes over the parts).
-    extra: further training items from clauses found by rule: "none", "adjacent", "overlapping", "subsuming". The full
+    extra: further training items from clauses that rules for English find: "none", "adjacent", "overlapping" or
+    "subsuming". The full
     sentence is cut, so the parts together may be longer than what the anchor keeps. A sentence of fewer than k words
     stands in for each of its parts: a dropout positive.
     Source: Chanchani & Huang, ACL 2023, tables 1 to 5. Raises: BadSpec if no sentence has k words.
     """
+
+    english: ClassVar[Mapping[str, tuple[str, ...]] | None] = {"extra": ("adjacent", "overlapping", "subsuming")}
 
     # CompCSE, table 1
     def __init__(self, k: PieceCount = 2, side: Side = "positive", extra: Strategy = "none", *, shape: Shape) -> None:
@@ -164,6 +167,7 @@ class UnitHalves(Halves):
     data_seen: ClassVar[str] = "external"
     external: ClassVar[Mapping[str, str]] = {"file": "file"}
     requires: ClassVar[str] = "discourse units"
+    english = None
 
     def __init__(
         self, k: PieceCount = 2, side: Side = "positive", extra: Strategy = "subsuming", file: str = "", *, shape: Shape

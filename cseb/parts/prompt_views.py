@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 import torch
@@ -101,10 +101,12 @@ class Prompts(Twice):
 class NegatedPrompts(BasePart):
     """The sentence in the pooler's prompt, in a second one, and, as an edit, its negation in the second one.
 
-    second: its template. Source: Wang et al. 2022 (SNCSE); authors' code. Raises: BadSpec, see poolers.MaskPrompt.
+    For English only, whose rule of negation it has. second: its template. Source: Wang et al. 2022 (SNCSE); authors'
+    code. Raises: BadSpec, see poolers.MaskPrompt.
     """
 
     requires: ClassVar[str] = "mask token"
+    english: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     views = 2
     edits = 1
 

@@ -128,6 +128,6 @@ def test_sentences_are_refused_before_anything_trains(tmp_path: Path) -> None:
     refused = call(*command)
     (said,) = without_progress(refused.stderr)
     assert refused.exit_code == 2
-    assert "1 of 22 lines hold fewer than 128 words (2 x 2 anchors x 32 tokens)" in said
+    assert "1 of 22 lines have fewer than 128 words (2 x 2 anchors x 32 tokens)" in said
     documents.write_text("\n".join([*long, "a man " * 64]) + "\n")
     assert call(*command).exit_code == 0
