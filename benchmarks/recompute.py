@@ -202,7 +202,7 @@ def method_of(cell: str) -> str:
 
 def differs(printed: str, value: float) -> bool:
     """Return whether a number with two decimals is not this value."""
-    return abs(float(printed) - value) > 0.005 + 1e-9
+    return not abs(float(printed) - value) <= 0.005 + 1e-9  # also where the value is NaN
 
 
 def check_scores(path: Path, folder: Path) -> Iterator[str]:
@@ -273,7 +273,8 @@ def _values(folder: Path, name: str, size: int, tasks: Sequence[str], select: st
             rows = rows[numbers == (int(version[1]) if version else numbers.max())]
         return rows.groupby("key").score.mean().to_numpy()
     table = scores(folder, tasks, select)
-    return table.loc[[(name, size)]].stack().to_numpy() if (name, size) in table.index else None
+    values = table.to_numpy()[table.index == (name, size)].ravel()
+    return values[~np.isnan(values)] if len(values) else None
 
 
 def check_comparison(path: Path, folder: Path) -> Iterator[str]:

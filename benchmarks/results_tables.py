@@ -1,10 +1,11 @@
-"""Write the tables of results folders from the records beside them.
+"""Write the tables and figures of results folders from the records beside them.
 
     python -m benchmarks.results_tables              # all folders
     python -m benchmarks.results_tables real written
     python -m benchmarks.results_tables --check      # write nothing; exit code 1 if a table is out of date
 
-Comparisons are for new seeds, whatever task data this machine has.
+Comparisons are for new seeds, whatever task data this machine has. Figures are not checked: their bytes depend on the
+version of matplotlib.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ def domain(task: str) -> dict[str, Options]:
 
 SHIPPED = ("clinc150", "banking77", "snli")
 TABLES: Mapping[str, Mapping[str, Options]] = {
-    "real": standard("simcse"),
+    "real": {
+        **standard("simcse"),
+        "../../docs/images/real-curves.svg": {"methods": "simcse,micse,msse,tsdae,cls,mean,simcse+mean,sif"},
+    },
     "real/ct-sbert": {"few-shot.md": {}, "few-shot.csv": {"checkpoint": "both", "format": "csv"}},
     "real/matryoshka": of_tasks(("sts", "first16:sts", "first32:sts", "first64:sts")),
     "real/transfer": {
@@ -60,11 +64,20 @@ TABLES: Mapping[str, Mapping[str, Options]] = {
         "compare.md": {"tasks": "transfer", "baseline": "simcse"},
         "compare-mean.md": {"tasks": "transfer", "baseline": "mean"},
     },
-    "real-mini": standard("simcse"),
-    "triples": standard("simcse"),
-    "written": standard("simcse"),
-    "rated-pairs": standard("simcse+mean"),
-    "documents": standard("simcse+mean", last=False, tasks=False),
+    "real-mini": {
+        **standard("simcse"),
+        "curves.svg": {"methods": "simcse,micse,msse,compcse,informin-cl,sif,cls,mean"},
+    },
+    "triples": {
+        **standard("simcse"),
+        "curves.svg": {"methods": "rcl,continued,simcse-sup+mean,simcse-sup,simcse+mean,simcse,mean,cls"},
+    },
+    "written": {
+        **standard("simcse"),
+        "curves.svg": {"methods": "simcse,syncse,simcse+mean,syncse+mean,simcse-positives,crops,mean,cls"},
+    },
+    "rated-pairs": {**standard("simcse+mean"), "curves.svg": {}},
+    "documents": {**standard("simcse+mean", last=False, tasks=False), "curves.svg": {}},
     "decoder": standard("mean"),
     "decoder-bidirectional": standard("mean"),
     "decoder-bidirectional/after-mntp": standard("mean"),
@@ -95,16 +108,22 @@ def main(words: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(words)
     if unknown := set(arguments.folders) - set(TABLES):
         parser.error(f"no folder {sorted(unknown)[0]!r}; allowed: {', '.join(TABLES)}")
-    changed = []
+    changed, written = [], []
     with tempfile.TemporaryDirectory() as no_data:
         for folder in arguments.folders or TABLES:
             for name in TABLES[folder]:
-                path, text = ROOT / folder / name, made(folder, name, no_data)
+                path = (ROOT / folder / name).resolve()
+                if path.suffix == ".svg":
+                    if not arguments.check:
+                        cseb.plot(ROOT / folder, out=path, **TABLES[folder][name])
+                        written.append(path)
+                    continue
+                text = made(folder, name, no_data)
                 if not path.is_file() or path.read_text("utf-8") != text:
                     changed.append(path)
                     if not arguments.check:
                         path.write_text(text, "utf-8")
-    for path in changed:
+    for path in [*changed, *written]:
         print(f"{'out of date' if arguments.check else 'written'}: {path.relative_to(ROOT.parent)}")
     return int(arguments.check and bool(changed))
 
