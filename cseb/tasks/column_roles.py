@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from cseb.data.tables import Table, number
-from cseb.errors import BadData
+from cseb.errors import BadData, shortened
 
 # Names of the column of each role, in any case; where a file has several, the first of these counts.
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -24,6 +25,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "negative": ("negative", "neg", "hard_neg"),
 }
 LABEL = 1000  # characters
+T = TypeVar("T")
 PAIRS = ("first", "second", "score")
 # The roles of each kind. Those of GUESSED are recognised by their columns, the others have to be named.
 FORMS: Mapping[str, tuple[str, ...]] = {
@@ -50,72 +52,45 @@ class Sheet:
     guessed: bool
 
     def text(self, part: str) -> list[str]:
-        """Return the sentences of a column, with single spaces for white space.
-
-        Raises:
-            BadData: with the line of an empty one.
-        """
-        sentences = []
-        for line, cell in self._cells(part):
-            text = " ".join(cell.split()) if isinstance(cell, str) else ""
-            if not text:
-                what = "nothing" if cell is None or isinstance(cell, str) else f"a {type(cell).__name__}"
-                raise self._bad(line, part, f"holds {what}; text is needed")
-            sentences.append(text)
-        return sentences
+        """Return the sentences of a column, with single spaces for white space. Raises: BadData."""
+        return self._parsed(
+            part, lambda cell: " ".join(cell.split()) or None if isinstance(cell, str) else None, "text"
+        )
 
     def names(self, part: str) -> list[str]:
         """Return the labels of a column; numbers are labels, too. Raises: BadData."""
-        labels = []
-        for line, cell in self._cells(part):
-            if not isinstance(cell, str | int | float) or not str(cell).strip() or len(str(cell)) > LABEL:
-                raise self._bad(line, part, f"holds no label; one of 1 to {LABEL} characters is needed")
-            labels.append(str(cell).strip())
-        return labels
+        return self._parsed(part, _label, f"a label of 1 to {LABEL} characters")
 
     def numbers(self, part: str) -> list[float]:
-        """Return the finite numbers of a column, all with decimal points or all with decimal commas.
-
-        Raises:
-            BadData: with the line of a cell that is no number, or of another decimal sign.
-        """
-        values, sign = [], ""
-        for line, cell in self._cells(part):
-            if (value := number(cell)) is None:
-                raise self._bad(line, part, f"holds {_cut(cell)}; a number is needed, of at most a million")
-            used = "".join(char for char in ",." if isinstance(cell, str) and char in cell)
-            if used and used != (sign := sign or used):
-                raise self._bad(line, part, f"holds {_cut(cell)}; numbers before it have {sign!r} as decimal sign")
-            values.append(value)
+        """Return the numbers of a column, all with decimal points or all with decimal commas. Raises: BadData."""
+        values = self._parsed(part, number, "a number of at most a million")
+        signs = {char for cell in self.table.column(self.parts[part]) if isinstance(cell, str) for char in cell}
+        if {",", "."} <= signs:
+            raise BadData(
+                f"{self.table.path}: column {self.parts[part]!r} has decimal commas and points; use one of them"
+            )
         return values
 
     def classes(self, part: str) -> list[int]:
-        """Return the cells of a column of yes and no as 1 and 0.
+        """Return the cells of a column of yes and no as 1 and 0. Raises: BadData."""
+        needed = "yes/no, true/false or 1/0 (for graded pairs write FILE:pairs)"
+        return self._parsed(part, lambda cell: YES_NO.get(str(cell).strip().lower()), needed)
 
-        Raises:
-            BadData: with the line of another value.
-        """
-        classes = []
-        for line, cell in self._cells(part):
-            if (value := YES_NO.get(str(cell).strip().lower())) is None:
-                needed = "yes/no, true/false or 1/0 is needed; for graded pairs write FILE:pairs"
-                raise self._bad(line, part, f"holds {_cut(cell)}; {needed}")
-            classes.append(value)
-        return classes
-
-    def _cells(self, part: str) -> Iterator[tuple[int, object]]:
-        return zip(self.table.lines, self.table.column(self.parts[part]), strict=True)
-
-    def _bad(self, line: int, part: str, what: str) -> BadData:
-        return BadData(f"{self.table.path}, line {line}: column {self.parts[part]!r} {what}")
+    def _parsed(self, part: str, parse: Callable[[object], T | None], needed: str) -> list[T]:
+        """Return the parsed cells of a column. Raises: BadData with the line of a cell that cannot be parsed."""
+        values = []
+        for line, cell in zip(self.table.lines, self.table.column(self.parts[part]), strict=True):
+            if (value := parse(cell)) is None:
+                content = "nothing" if cell is None or cell == "" else shortened(cell)
+                column = f"{self.table.path}, line {line}: column {self.parts[part]!r}"
+                raise BadData(f"{column} holds {content}; {needed} is needed")
+            values.append(value)
+        return values
 
 
-def _cut(cell: object) -> str:
-    """Return the beginning of a cell; an integer of thousands of digits cannot be printed."""
-    try:
-        return repr(str(cell)[:40])
-    except ValueError:
-        return "an infinite number"
+def _label(cell: object) -> str | None:
+    label = str(cell).strip() if isinstance(cell, str | int | float) else ""
+    return label if 1 <= len(label) <= LABEL else None
 
 
 def sheet(table: Table, kind: str = "") -> Sheet:

@@ -71,7 +71,6 @@ def test_judgements_of_a_template_hold_for_all_its_queries(folder: Path, values:
     assert data.queries == ["clean an oven?", "oven cleaning", "fix a tap & sink"]
     assert data.documents == ["With soda.", "A cleaner.", "New washer.", "No question."]
     assert data.relevant == [first, first, [2]]
-    assert data.folds is not None
     assert data.folds[0] == data.folds[1] != data.folds[2]
 
 

@@ -149,14 +149,12 @@ def test_equal_answers_are_one_document_and_equal_questions_one_query() -> None:
     assert (data.queries, data.documents) == (["p", "q", "r", "s"], ["x", "y", "z", "u"])
     assert data.relevant == [[0, 1], [0], [2], [3]]
     assert data.groups.tolist() == [0, 0, 1, 2]  # p and q share an answer
-    assert data.folds is not None
     assert data.folds[0] == data.folds[1]
 
 
 def test_templates_are_never_in_two_folds_and_folds_are_even() -> None:
     queries = [(f"q{n}", n // 4) for n in range(80)]
     data = judged(queries, [f"d{n}" for n in range(20)], [[n // 4] for n in range(80)], name="x")
-    assert data.folds is not None
     folds = data.folds.reshape(20, 4)
     assert (folds == folds[:, :1]).all()
     assert np.bincount(data.folds).tolist() == [16] * 5
@@ -171,7 +169,6 @@ def test_the_pool_of_a_fold_holds_the_documents_of_its_queries_alone() -> None:
     assert [len(pool.documents) for pool in part.pools] == [4] * 5
     assert (part.items(embed)[:, 1] <= whole.items(embed)[:, 1]).all()
     assert part.items(embed)[:, 1].max() <= 4
-    assert part.folds is not None
     for query, (_, first) in enumerate(part.items(embed)):
         rivals = [other for other in range(20) if part.folds[other] == part.folds[query]]
         near = {n: float(stats.pearsonr(*_centred(f"q{query}", f"a{n}"))[0]) for n in rivals}
