@@ -1,8 +1,8 @@
 """Claims: a small file for each running job, so that no two launchers on one folder train the same job at once.
 
-A launcher claims a job before it hands it to a worker and removes the claim when the job ends. The claim names its
-process, so that a launcher on the same machine knows whether the process has ended. On other machines a claim expires
-if it is not renewed. `cseb status` reads the claims too.
+A launcher claims a job before it hands it to a worker and removes the claim when the job ends. The claim names host and
+process, so that a launcher on the same host knows whether the process has ended. On other hosts a claim expires if it
+is not renewed. `cseb status` reads the claims too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -30,10 +29,9 @@ from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.records.progress import Progress
 
 RENEWAL = 60.0  # seconds between two renewals of a claim
-EXPIRY = 300.0  # seconds without renewal after which a claim of another machine has expired
+EXPIRY = 300.0  # seconds without renewal after which a claim of another host has expired
 UPDATE = 5.0  # seconds between two updates of the progress of a job
 LARGEST = 2**16  # bytes of a file
-BOOT, NAMESPACE = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
 STATE, START = 0, 19  # fields of /proc/PID/stat behind the name, see proc(5)
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
@@ -49,7 +47,6 @@ class Claim:
     seed: Count
     host: str
     pid: Count
-    machine: str  # see `machine`
     process_start: Count  # see `process_start`
     started: FiniteFloat  # Unix time
     step: Count = 0
@@ -101,7 +98,6 @@ class Claims:
             seed=job.seed,
             host=socket.gethostname(),
             pid=os.getpid(),
-            machine=machine(),
             process_start=process_start(os.getpid()),
             started=time.time(),
         )
@@ -180,7 +176,7 @@ def _read(path: Path) -> tuple[Claim, bool] | None:
         return None
     if claim.key != path.stem:
         return None
-    if claim.machine and claim.machine == machine():
+    if claim.host == socket.gethostname() and claim.process_start:
         return claim, claim.process_start == process_start(claim.pid)
     return claim, age < EXPIRY
 
@@ -200,15 +196,6 @@ def read_small(path: Path) -> bytes | None:
             return file.read(LARGEST)
     except (OSError, BadData):
         return None
-
-
-@cache
-def machine() -> str:
-    """Return an identifier of this running system (boot and PID namespace); "" if the system has none."""
-    try:
-        return f"{BOOT.read_text().strip()}/{os.readlink(NAMESPACE)}"  # noqa: PTH115 (not a path)
-    except OSError:
-        return ""
 
 
 def process_start(process: int) -> int:

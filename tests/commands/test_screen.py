@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from cseb.errors import BadData
-from cseb.launchers.claims import machine
 from cseb.records.store import Store
 from cseb.text import csv_row, json_text, message, plain, shown
 from tests.factory import record
@@ -58,7 +57,7 @@ def hostile(tmp_path: Path) -> Path:
     running.mkdir()
     key = "0123456789abcdef"
     beat = {"key": key, "method": f"m{HOSTILE}", "fraction": 0.1, "seed": 0, "host": HOSTILE, "started": 1.0}
-    ended = {"pid": 2**22 + 1, "machine": machine(), "process_start": 1}
+    ended = {"pid": 2**22 + 1, "process_start": 1}
     (running / f"{key}.json").write_text(json.dumps(beat | ended))
     os.utime(running / f"{key}.json", (0, 0))
     return folder

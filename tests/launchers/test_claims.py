@@ -13,7 +13,7 @@ import pytest
 
 from cseb.launchers import claims as claims_module
 from cseb.launchers import launch
-from cseb.launchers.claims import EXPIRY, Claims, claims_of, folder_of, machine, process_start
+from cseb.launchers.claims import EXPIRY, Claims, claims_of, folder_of, process_start
 from cseb.launchers.events import Broken, Event, Finished, Started
 from cseb.launchers.local import Local
 from cseb.records.progress import Progress
@@ -21,7 +21,7 @@ from cseb.records.store import Store
 from tests import standin_jobs
 from tests.launchers.running import files, leave_claim_of_killed_process, rewrite, shown, until
 
-ON_LINUX = pytest.mark.skipif(not machine(), reason="processes cannot be identified on this system")
+ON_LINUX = pytest.mark.skipif(not process_start(os.getpid()), reason="processes cannot be identified on this system")
 
 
 def test_two_launchers_claim_different_jobs(store: Store) -> None:
@@ -71,12 +71,11 @@ def test_a_process_id_that_was_given_to_another_process_does_not_count(store: St
         assert len(claims_of(store.folder)[1]) == 1
 
 
-@pytest.mark.parametrize("other", ["", "another machine"])
-def test_a_claim_of_another_machine_expires(store: Store, other: str) -> None:
+def test_a_claim_of_another_host_expires(store: Store) -> None:
     job = standin_jobs.job("a")
     with Claims(store.folder) as first, Claims(store.folder) as second:
         first.claim(job)
-        rewrite(files(store)[0], age=EXPIRY - 60, machine=other)
+        rewrite(files(store)[0], age=EXPIRY - 60, host="another")
         assert not second.claim(job)
         rewrite(files(store)[0], age=EXPIRY + 60)
         assert second.claim(job)
