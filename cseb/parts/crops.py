@@ -23,9 +23,9 @@ from cseb.words import split_words
 def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, int]:
     """Return the first unit of a crop and the end of the crop, out of `units`.
 
-    ratio: share of the units it holds, rounded half to even, but `shortest` at least. place: in [0, 1), which of the
-    possible starts. Source: Izacard et al. 2022 (Contriever), its authors' code; `shortest` is ours, for there a text
-    of three tokens can have an empty crop.
+    ratio: fraction of the units it contains, rounded half to even, but `shortest` at least. place: in [0, 1), which of
+    the possible starts. Source: Izacard et al. 2022 (Contriever), its authors' code; `shortest` is ours, for there a
+    text of three tokens can have an empty crop.
     """
     length = min(units, max(shortest, round(units * ratio)))
     start = math.floor(place * (units - length + 1))
@@ -35,11 +35,11 @@ def span(units: int, ratio: float, place: float, shortest: int) -> tuple[int, in
 class Crop(BasePart):
     """The sentence, or a crop of it, and another crop: a random run of its words, drawn anew at every step.
 
-    first: what the first view is, "whole" or "crop". least, most: share of the units that a crop holds, drawn evenly
-    between the two. shortest: units that a crop holds at least; a sentence with no more than that stays whole. unit:
-    "word", or "token" where the tokenizer does not know words. A sentence is cropped before it is cut to the training
-    length, so that its end can be drawn too. Source: Izacard et al. 2022 (Contriever), random cropping; a crop of
-    one sentence is ours. Raises: BadSpec on an encoder whose tokenizer does not say where words start.
+    first: what the first view is, "whole" or "crop". least, most: fraction of the units that a crop contains, drawn
+    evenly between the two. shortest: units that a crop contains at least; a sentence with no more than that stays
+    whole. unit: "word", or "token" where the tokenizer does not know words. A sentence is cropped before it is cut to
+    the training length, so that its end can be drawn too. Source: Izacard et al. 2022 (Contriever), random cropping; a
+    crop of one sentence is ours. Raises: BadSpec on an encoder whose tokenizer does not say where words start.
     """
 
     views = 2
@@ -53,7 +53,7 @@ class Crop(BasePart):
 
     def __post_init__(self) -> None:
         self.pieces = self.shape.pieces if self.unit == "word" else None
-        self.shares = (self.least, between(self.least, 1, self.most, "crop: most"))
+        self.fractions = (self.least, between(self.least, 1, self.most, "crop: most"))
         self.notes: tuple[str, ...] = ()
         if self.unit == "word" and self.shape.pieces is None:
             raise BadSpec("crop: this encoder's tokenizer does not say where words start; take +crop(unit=token)")
@@ -73,7 +73,7 @@ class Crop(BasePart):
 
     def cropped(self, piece: Pieces, rng: np.random.Generator) -> list[int]:
         """Return the token ids of a random run of whole units."""
-        first, end = span(len(piece.starts), rng.uniform(*self.shares), rng.random(), self.shortest)
+        first, end = span(len(piece.starts), rng.uniform(*self.fractions), rng.random(), self.shortest)
         edges = [*piece.starts, len(piece.ids)]
         return piece.ids[edges[first] : edges[end]]
 

@@ -97,7 +97,7 @@ class Glow(nn.Module):
     """Levels of flow steps; half of the coordinates leaves after each level but the last. All are standard normal.
 
     Source: Kingma & Dhariwal 2018 (Glow), on vectors as in Li et al. 2020 (BERT-flow), in whose code the half
-    that leaves has no prior told by the other one.
+    that leaves has no prior conditioned on the other one.
     """
 
     def __init__(self, width: int, levels: int, depth: int, inner: int) -> None:

@@ -14,7 +14,7 @@ from cseb.errors import BadSpec, whole
 from cseb.methods.option_types import Count, Positive
 from cseb.parts.base import ModulePart
 
-SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: what float32 can tell from 0
+SMALLEST = 1e-7  # of an eigenvalue, relative to the largest: below it float32 is 0
 INITIAL_SPREAD = 0.02  # standard deviation of new weights, as BERT starts its own
 
 

@@ -52,9 +52,9 @@ class LoRA(BasePart):
 
     rank: of each change. alpha: alpha / rank times the change is added. targets: "qv", the maps to queries and values,
     "all" linear layers, or names as the encoder has them. All else of the backbone stays as it is; a head, a pooler and
-    terms with weights of their own are trained as ever. What is saved is an ordinary checkpoint. There is no dropout on
-    the low-rank path. Rates are usually ten times those of the whole encoder: `+recipe(learning_rate=3e-4)`. Source: Hu
-    et al. 2021 (LoRA); sizes from section 4. Raises: BadSpec on a name that is not there, or where no layer has one.
+    terms with weights of their own are trained as usual. What is saved is an ordinary checkpoint. There is no dropout
+    on the low-rank path. Rates are usually ten times those of the whole encoder: `+recipe(learning_rate=3e-4)`. Source:
+    Hu et al. 2021 (LoRA); sizes from section 4. Raises: BadSpec on a name that is not there, or where no layer has one.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})

@@ -31,7 +31,7 @@ def reads_vectors_only(term: Term) -> bool:
 def truncated(step: LossInputs, width: int, targets: bool) -> LossInputs:
     """Return the step with the first `width` coordinates of every vector of views, edits and queue.
 
-    targets: those of frozen teachers too, which stand for the very same numbers.
+    targets: also those of frozen teachers, which have the same coordinates.
     """
 
     def cut(view: EncodedView) -> EncodedView:
@@ -49,7 +49,7 @@ class Matryoshka(BasePart):
     attention maps or tokens, or that have weights or targets of their own, are taken once, at the full width. Vectors
     are cut and not made length 1 again, which no term of angles feels. Source: Kusupati et al. 2022; the authors' code
     of sentence-transformers (MatryoshkaLoss). Raises: BadSpec on a width beyond the encoder's, where no term can be
-    cut, or with a head that is dropped at test: its first numbers would be nobody's.
+    cut, or with a head that is dropped at test: its first coordinates are no embedding.
     """
 
     def __init__(self, widths: tuple[Count, ...] = (), weights: tuple[Rate, ...] = (), *, shape: Shape) -> None:
@@ -63,7 +63,7 @@ class Matryoshka(BasePart):
     def check(self, terms: Sequence[Term], head: Any) -> None:
         """Raise BadSpec, see the class."""
         if not any(map(reads_vectors_only, terms)):
-            raise BadSpec("matryoshka: no term of this method is one of vectors alone; take -matryoshka")
+            raise BadSpec("matryoshka: no term of this method depends on vectors alone; take -matryoshka")
         if type(head).__name__ != "NoHead" and not head.keep:
             raise BadSpec(
                 "matryoshka: this head is dropped at test, so the first numbers behind it are no vector; take +none"

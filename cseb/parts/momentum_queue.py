@@ -31,8 +31,8 @@ class Queue(BasePart):
     """Queue of the last `size` sentences' vectors from a momentum copy of the encoder.
 
     The copy starts from the loaded weights and follows with `momentum` after every optimiser step, its own dropout at
-    `dropout`; the head is the online one. Keys carry sentence ids: with mask_self an anchor never meets its own old
-    key; "auto" means so in subsets below four queues. Source: Klein & Nabi 2023, section 3.1; He et al. 2020.
+    `dropout`; the head is the online one. Keys carry sentence ids: with mask_self an anchor is never compared with its
+    own old key; "auto" means so in subsets below four queues. Source: Klein & Nabi 2023, section 3.1; He et al. 2020.
     """
 
     version: ClassVar[int] = 2

@@ -103,7 +103,7 @@ class Halves(BasePart):
     extra: further training items from clauses that rules for English find: "none", "adjacent", "overlapping" or
     "subsuming". The full
     sentence is cut, so the parts together may be longer than what the anchor keeps. A sentence of fewer than k words
-    stands in for each of its parts: a dropout positive.
+    is each of its parts: a dropout positive.
     Source: Chanchani & Huang, ACL 2023, tables 1 to 5. Raises: BadSpec if no sentence has k words.
     """
 
@@ -203,7 +203,7 @@ class Compose(ModulePart):
 
     aggregate: how parts become one vector. before_head: the head sees the composed vector (authors' code, figure 1);
     False aggregates behind it (the text). first: coordinates of z that terms see, none for all; at test the embedding
-    is whole. Rows whose parts are all the same text were too short to cut and stand for themselves.
+    is whole. Rows whose parts are all the same text were too short to cut; the view is that text.
     Source: Chanchani & Huang, ACL 2023, figure 1, tables 3 and 6; sizes of the projections are ours.
     """
 
@@ -238,7 +238,7 @@ class Compose(ModulePart):
         if any(term.needs & {ATTENTIONS, LAYERS} for term in terms):
             raise BadSpec("compose: a composed view has no tokens, and a term of this method needs them; remove it")
         if queue and (groups[0] > 1 or self.first < self.width):
-            raise BadSpec("compose: a queue holds whole sentences, all coordinates; take side=positive and first=none")
+            raise BadSpec("compose: a queue has whole sentences, all coordinates; take side=positive and first=none")
 
     def forward(
         self, views: Sequence[EncodedView], groups: Sequence[int], head: Callable[[Tensor], Tensor]

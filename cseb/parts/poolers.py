@@ -27,7 +27,7 @@ def state_at(states: Tensor, places: Tensor) -> Tensor:
 def check_template(template: str, what: str, shape: Shape) -> str:
     """Return a prompt template. Raises: BadSpec if it lacks [X] or [MASK], or the encoder has no mask token."""
     if not isinstance(template, str) or template.count("[X]") != 1 or template.count("[MASK]") != 1:
-        raise BadSpec(f"{what} is {template!r}; it must hold [X] and [MASK] once each")
+        raise BadSpec(f"{what} is {template!r}; it must contain [X] and [MASK] once each")
     if not shape.mask_token:
         raise BadSpec(f"{what}: this encoder's tokenizer has no mask token; take cls or mean, without a prompt")
     return template
@@ -49,7 +49,7 @@ class CLS(PoolerPart):
 class CLSPooler(PoolerPart):
     """First token through the dense layer and tanh of next-sentence pre-training.
 
-    Source: Devlin et al. 2019. Raises: BadSpec if the encoder's files hold no such weights.
+    Source: Devlin et al. 2019. Raises: BadSpec if the encoder's files have no such weights.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({POOLED})
@@ -104,7 +104,7 @@ class FirstLast(PoolerPart):
     """Mean of an early layer and the last one, then mean over real tokens.
 
     `first=1` is the first Transformer layer, `first=0` the embedding layer. Public code calls both "first-last
-    average"; the two are some four STS points apart. Source: Su et al. 2021; SimCSE issues 133 and 285.
+    average"; the two differ by about four STS scores. Source: Su et al. 2021; SimCSE issues 133 and 285.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({LAYERS})
@@ -240,7 +240,7 @@ class EndPrompt(PoolerPart):
     def __init__(self, template: str = 'This sentence : "[X]" means in one word:"') -> None:
         if template.count("[X]") != 1 or "[MASK]" in template or not template.partition("[X]")[2].strip():
             raise BadSpec(
-                f"end_prompt: template is {template!r}; it must hold [X] once, text behind it, and no [MASK], which "
+                f"end_prompt: template is {template!r}; it must contain [X] once, text behind it, and no [MASK], which "
                 "is for +mask_prompt"
             )
         self.template = template
@@ -253,7 +253,7 @@ class EndPrompt(PoolerPart):
 class SIF(PoolerPart):
     """Mean of the last layer over real tokens, each weighted by a / (a + p).
 
-    a: the weight of a token is a half where its frequency p is a. p is its share of all tokens of the training
+    a: the weight of a token is a half where its frequency p is a. p is its fraction of all tokens of the training
     sentences, special ones included; a token that they lack has weight 1. Source: Arora, Liang & Ma 2017 (SIF),
     algorithm 1, authors' code; p is of a corpus of its own there, and the common direction is taken out of the vectors,
     as `remove_components` does.

@@ -17,14 +17,14 @@ from cseb.parts.base import ModulePart
 from cseb.parts.terms.distillation import evenly_spaced
 
 SHORTEST = 1e-8  # a vector below this length stays as it is
-EACH = 100  # coordinates for one direction that all-but-the-top takes out
+EACH = 100  # coordinates for one direction that all-but-the-top removes
 AT_ONCE = 256  # vectors whose rankings are made together
 
 
 def whitening(vectors: Tensor, kept: int, shrink: float) -> tuple[Tensor, Tensor]:
     """Return the mean (D,) and the map (D, kept) that whitens vectors (N, D), largest directions first.
 
-    shrink: share of the mean variance that takes the place of the covariance. Source: Su et al. 2021, authors' code;
+    shrink: fraction of the mean variance that takes the place of the covariance. Source: Su et al. 2021, authors' code;
     Ledoit & Wolf 2004 for shrinkage.
     """
     vectors = vectors.double()
@@ -143,7 +143,7 @@ class RemoveComponents(ModulePart):
     """Remove the main directions of the subset's vectors from every vector.
 
     count: how many directions; "hundredth" is one for every 100 coordinates, and at least one. centre: the subset's
-    mean is taken off first, of every vector. Their length stays as it then is. Source: Arora, Liang & Ma 2017 (SIF):
+    mean is subtracted first. Lengths are not normalised. Source: Arora, Liang & Ma 2017 (SIF):
     one direction, not centred, fitted on the very sentences of a task; Mu & Viswanath 2018 (all-but-the-top): centred,
     about a hundredth, of vectors of words. Here all is fitted on vectors of the training sentences. Raises: BadSpec if
     nothing would be left of a vector.

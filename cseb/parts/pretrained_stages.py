@@ -32,7 +32,7 @@ class EntropyModels(BasePart):
 
     requires: ClassVar[str] = "models trained first"
     with_head = True
-    # RCL, appendix A; at most an epoch of its triples, a look every hundredth
+    # RCL, appendix A; at most an epoch of its triples, an evaluation every hundredth
     phis: tuple[float, ...] = (0.01, 0.02, 0.03, 0.04)
     steps: Count = 4_307
     every: Count = 43

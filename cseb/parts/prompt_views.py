@@ -79,7 +79,7 @@ def _unique(values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 class Prompts(Twice):
     """The sentence in the pooler's prompt, and in a second one.
 
-    second: its template. denoise: the vector of the prompt alone is taken off, in training. Source: Jiang et al. 2022
+    second: its template. denoise: the vector of the prompt alone is subtracted, in training. Source: Jiang et al. 2022
     (PromptBERT); authors' code. Raises: BadSpec if positions cannot be chosen, see poolers.MaskPrompt for the template.
     """
 

@@ -15,19 +15,19 @@ from cseb.methods.option_types import Count
 from cseb.parts.base import BasePart
 from cseb.text import quantity
 
-Place = Literal["any", "adjacent", "subsuming"]  # of positives: they may overlap the anchor, touch it, or lie in it
-Span = tuple[int, int]  # first token and the one behind the last
+Place = Literal["any", "adjacent", "subsuming"]  # of positives: they may overlap the anchor, touch it, or be inside it
+Span = tuple[int, int]  # first token and end
 
 
 class Spans(BasePart):
     """`anchors` spans of each document and `positives` spans close to each of them: anchors first, then positives.
 
     Drawn anew at every step, in word pieces: an anchor's length is Beta(4, 2) between `shortest` and `longest`, a
-    positive's Beta(2, 4), and anchors keep apart. place: of positives, "any" (overlapping or touching the anchor),
-    "adjacent" or "subsuming" (inside it). `longest` is less where the encoder cannot place as many tokens, or where a
-    document has less than 2 x anchors times as many: there the authors' code refuses it.
-    Source: Giorgi et al. 2021 (DeCLUTR), section 3.1; authors' code. Raises: BadData for lines with less than
-    2 x anchors x shortest words.
+    positive's Beta(2, 4), and anchors neither overlap nor touch. place: of positives, "any" (overlapping or touching
+    the anchor), "adjacent" or "subsuming" (inside it). `longest` is less where the encoder cannot place as many tokens,
+    or where a document has less than 2 x anchors times as many: there the authors' code refuses it. Source: Giorgi et
+    al. 2021 (DeCLUTR), section 3.1; authors' code. Raises: BadData for lines with less than 2 x anchors x shortest
+    words.
     """
 
     requires: ClassVar[str] = "documents"

@@ -51,7 +51,7 @@ class PrependingHooks:
         """Overwrite the extra token's state in the input of a layer."""
         assert self.marked is not None
         assert self.last is not None
-        places = self.marked.int().argmax(dim=1)  # the prompt's stands before any that a text may hold
+        places = self.marked.int().argmax(dim=1)  # the prompt's is before any in the text
         if args:
             return (prepended(args[0], places, self.last), *args[1:]), kwargs
         return args, kwargs | {"hidden_states": prepended(kwargs["hidden_states"], places, self.last)}
@@ -60,7 +60,7 @@ class PrependingHooks:
 class TokenPrepending(NoConversion):
     """Overwrite the state of an extra token by the last token's before each of the layers start + 1 to exit.
 
-    So the sentence's own tokens see, through a token in front of them, what stands behind them. The extra token is
+    So the sentence's own tokens attend, through a token in front of them, to those behind them. The extra token is
     <PST> in the template of `end_prompt`, in front of [X]; its embedding is the mean of the table of words. Nothing is
     trained for it; what else is trained is trained with it. It is needed at test, so such an encoder cannot be saved.
     start, exit: numbers of layers; the authors have 1 and 7 for Llama-2-7B's 32. Source: Fu et al. 2025 (Token
@@ -89,7 +89,7 @@ class TokenPrepending(NoConversion):
         before, _, after = pooler.template.partition("[X]")
         if before.count(MARK) != 1 or MARK in after:
             raise BadSpec(
-                f"token_prepending: the pooler's template is {pooler.template!r}; it must hold {MARK} once, before "
+                f"token_prepending: the pooler's template is {pooler.template!r}; it must contain {MARK} once, before "
                 f"[X]: +end_prompt(template={TEMPLATE!r})"
             )
 

@@ -58,7 +58,7 @@ class LastLayers(NoConversion):
     """Only the last `count` layers are trained; embeddings and all earlier layers are frozen.
 
     Their dropout stays on, for it makes the views of many methods. A head, a pooler and terms with weights of their own
-    are trained as ever. Source: Gonzalez-Marquez et al. 2026, figure 4 (the last 2 of 12 layers have most of the
+    are trained as usual. Source: Gonzalez-Marquez et al. 2026, figure 4 (the last 2 of 12 layers have most of the
     gain). Raises: BadSpec if the encoder has fewer layers, or uses one layer several times.
     """
 

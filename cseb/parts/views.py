@@ -69,9 +69,9 @@ EmbeddingEdit = Literal["feature_cutoff", "token_cutoff", "position_shuffle", "n
 class EmbeddingEdits(Twice):
     """The sentence twice, each changed at the embedding layer.
 
-    first, second: of anchors and positives, "feature_cutoff", "token_cutoff", "position_shuffle" or "none". rate: share
-    that a cutoff sets to zero. Source: Yan et al. 2021 (ConSERT), data augmentation; authors' code. Raises: BadSpec if
-    positions are to be shuffled in an encoder that is not told them.
+    first, second: of anchors and positives, "feature_cutoff", "token_cutoff", "position_shuffle" or "none". rate:
+    fraction that a cutoff sets to zero. Source: Yan et al. 2021 (ConSERT), data augmentation; authors' code. Raises:
+    BadSpec if positions are to be shuffled in an encoder that takes no positions.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({EMBEDDINGS})
@@ -126,7 +126,7 @@ class Paraphrase(BasePart):
                 'paraphrase: file is missing; write paraphrase(file="pairs.tsv"), lines sentence TAB paraphrase'
             )
         self.file = Path(file)
-        self.paraphrases = self._read()  # here, so that a bad file is answered before anything trains
+        self.paraphrases = self._read()  # now, so that a bad file is refused before anything trains
 
     def __call__(self, sentences: Sequence[str]) -> tuple[Sequence[str], ...]:
         """Return (sentences, paraphrases)."""
@@ -150,7 +150,7 @@ class Paraphrase(BasePart):
 class RandomPairs(Twice):
     """Collections of pairs: a sentence with itself, then `negatives` sentences with other random ones.
 
-    No dropout is needed: further networks tell the views apart. Source: Carlsson et al. 2021 (CT); its
+    No dropout is needed: further networks make the views differ. Source: Carlsson et al. 2021 (CT); its
     authors' code for negatives that do not contain the collection's positive. Raises: BadSpec below three sentences.
     """
 

@@ -26,8 +26,8 @@ def interpolated(start: Mapping[str, Tensor], trained: Mapping[str, Tensor], sha
 class Mix(BasePart):
     """Interpolate the weights of encoder and pooler with those before training, after checkpoint selection on dev.
 
-    share: of the trained weights; 1 leaves them as they are, 0 takes training back. The head, new in every run, stays
-    as trained; the step after the encoder is fitted anew. Looks at the dev set during training see unmixed weights.
+    share: of the trained weights; 1 keeps them, 0 undoes training. The head, new in every run, stays
+    as trained; the step after the encoder is fitted anew. Evaluation steps during training use unmixed weights.
     Source: Wortsman et al. 2022 (WiSE-FT); Xiao et al. 2023 (LM-Cocktail), two models of equal weight.
     """
 

@@ -101,7 +101,7 @@ def without_dropout(embeddings: nn.Module | None) -> Iterator[None]:
 class WordNoise(Twice):
     """The sentence twice, each time with its own noise on most positions' word embeddings.
 
-    keep: chance that a position stays as it is. kinds: chances of normal noise, of the mean taken off, of background
+    keep: chance that a position stays as it is. kinds: chances of normal noise, of the mean subtracted, of background
     noise, and of numbers dropped, which together are 1. snr: signal-to-noise ratios of normal noise, from and to, in
     decibels. rate: at which numbers are dropped. The token that is pooled ([MASK] of a prompt, or [CLS]) is spared;
     other prompts and special tokens are not. All other dropout stays on; none is needed. Source: Wang et al. 2023

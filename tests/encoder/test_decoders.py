@@ -161,7 +161,7 @@ def test_the_prompt_s_last_token_is_read_and_only_the_sentence_is_cut(decoder: D
 
 @pytest.mark.parametrize("template", ["no place", "[X]", "[X] [X] means", "[X] means [MASK]"])
 def test_templates_without_an_end_are_refused(template: str) -> None:
-    with pytest.raises(BadSpec, match=r"it must hold \[X\] once"):
+    with pytest.raises(BadSpec, match=r"it must contain \[X\] once"):
         EndPrompt(template)
 
 

@@ -267,8 +267,8 @@ def test_what_does_not_go_together_is_refused() -> None:
         "concat_project takes two parts, halves gives 3", lambda: compose("concat_project").check((1, 3), [], False)
     )
     refused("nothing to compose", lambda: compose().check((), [], False))
-    refused("a queue holds whole sentences", lambda: compose().check((2, 1), [], True))
-    refused("a queue holds whole sentences", lambda: compose(first=2).check((1, 2), [], True))
+    refused("a queue has whole sentences", lambda: compose().check((2, 1), [], True))
+    refused("a queue has whole sentences", lambda: compose(first=2).check((1, 2), [], True))
     refused("k=2 or extra=none", lambda: Halves(3, "positive", "adjacent", shape=ready))
     refused("does not say where words start", lambda: Halves(2, "positive", "none", shape=SHAPE))
 

@@ -124,8 +124,8 @@ def test_what_cannot_be_is_one_line(decoder: Decoder, tiny: Tiny) -> None:
     llama, prompt = decoder("llama"), f"+end_prompt(template={TEMPLATE!r})"
     for folder, text, message in (
         (llama, f"mean{prompt}+token_prepending", "start is 1 and exit 7; .* at most 2, the layers of this encoder"),
-        (llama, "mean+end_prompt+token_prepending(exit=2)", "it must hold <PST> once, before"),
-        (llama, "mean+token_prepending(exit=2)", "the pooler's template is ''; it must hold <PST>"),
+        (llama, "mean+end_prompt+token_prepending(exit=2)", "it must contain <PST> once, before"),
+        (llama, "mean+token_prepending(exit=2)", "the pooler's template is ''; it must contain <PST>"),
         (tiny("bert"), f"mean{prompt}+token_prepending(exit=2)", "reads both sides already"),
         (llama, "mean+lora", "mean trains nothing, so it has no effect"),
         (

@@ -66,7 +66,7 @@ def test_every_name_resolves_to_something_documented(slot: str, name: str) -> No
         ("simcse+compose", "the views are whole sentences, there is nothing to compose; add +halves"),
         ("compcse", "compose: first is 256; this encoder's vectors have 16 coordinates"),
         ("compcse+compose(first=none)+ami(layers=(0,1))", "a composed view has no tokens"),
-        ("compcse+compose(first=8)+moco", "a queue holds whole sentences"),
+        ("compcse+compose(first=8)+moco", "a queue has whole sentences"),
         ("first_last+jsd_local_global", "jsd_local_global: this pooler gives no vectors of tokens; add +cnn_mean"),
     ],
 )

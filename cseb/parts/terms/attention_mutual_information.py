@@ -52,7 +52,7 @@ def ami(left: Tensor, right: Tensor, valid: Tensor, samples: int, rng: torch.Gen
 
     left, right: (B, R, M) attention of the two views, positions aligned. valid: (B, R, M), True where a position may be
     drawn (both values above 0). Draws `samples` valid positions per slice without replacement, the same in both views.
-    Slices with fewer are left out; if all have fewer, every slice gives as many as the poorest one has.
+    Slices with fewer are left out; if all have fewer, every slice gives as many as the smallest has.
     Returns two scalars; the first is 0 without a gradient if no slice is usable. Source: miCSE's code.
     """
     left, right, valid = left.flatten(0, 1), right.flatten(0, 1), valid.flatten(0, 1)  # (B R, M)
@@ -138,7 +138,7 @@ def upper_layers(depth: int) -> tuple[int, ...]:
     first -= (end - first) % 2
     if first < 0:
         raise BadSpec(
-            f"ami: no two layers lie below the last of this encoder, whose depth is {depth}; give layers=(0, 1)"
+            f"ami: no two layers are below the last of this encoder, whose depth is {depth}; give layers=(0, 1)"
         )
     return tuple(range(first, end))
 

@@ -110,7 +110,7 @@ class CrossCorrelation(LossTerm):
 
 
 class MeanCos(LossTerm):
-    """Mean cosine of a sentence's two pooled vectors over the temperature: pushes views apart.
+    """Mean cosine of a sentence's two pooled vectors over the temperature: repels the views.
 
     Source: Klein & Nabi 2022 (SCD), self-contrast; the temperature is the authors' code's.
     """

@@ -41,7 +41,7 @@ class LayerNoise(LossTerm):
     """First-token states of three groups of layers, spread over the batch.
 
     Each group is averaged, noised with normal numbers of `deviation`, and compared with all sentences of the batch at
-    `scale`. Looks at the first view. Source: the fourth term of MSSE's code, in no text. Raises: BadSpec on an
+    `scale`. It reads the first view. Source: the fourth term of MSSE's code, in no text. Raises: BadSpec on an
     encoder of one layer.
     """
 
@@ -61,7 +61,7 @@ class LayerNoise(LossTerm):
         self.groups = groups(shape.layers)
 
     def forward(self, step: LossInputs) -> Tensor:
-        """Return a scalar in nats; smaller is further apart."""
+        """Return a scalar in nats; smaller for distant sentences."""
         first = torch.stack([layer[:, 0] for layer in step.views[0].layers])  # (L + 1, B, D)
         spread = first.new_zeros(())
         for factor, group in zip(FACTORS, self.groups, strict=True):

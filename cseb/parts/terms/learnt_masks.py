@@ -58,8 +58,8 @@ class LearntMaskNCE(LossTerm):
     from U(0, 1), features one set for all sentences; what is not above `threshold` is masked, and states are multiplied
     by half the number of masks that keep them. ascents, size: steps by which scores climb along the gradient of the
     loss by the masks, and their length; no weight collects anything there. The views as the trainer reads them are
-    not looked at. Source: Zhou et al. 2023 (L2P-CSR); authors' code. Raises: BadSpec if the encoder has fewer layers,
-    or they cannot be told apart, or the pooler has a prompt.
+    not read. Source: Zhou et al. 2023 (L2P-CSR); authors' code. Raises: BadSpec if the encoder has fewer layers,
+    or they are no separate modules, or the pooler has a prompt.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({CONTEXT, EMBEDDINGS})

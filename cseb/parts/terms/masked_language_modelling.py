@@ -45,9 +45,9 @@ def masked_language(logits: Tensor, targets: Tensor) -> Tensor:
 class MLM(LossTerm):
     """Masked-language modelling in one more pass over masked copies of all views.
 
-    corrupt_contrast: every other term sees the masked copies too; otherwise they keep their clean inputs. rate: share
-    of the sentence's own tokens that is selected, anew at every step and for every view; special tokens, prompt and
-    padding never are. Logits come from the checkpoint's own masked-LM head, at selected tokens alone.
+    corrupt_contrast: every other term sees the masked copies too; otherwise they keep their clean inputs. rate:
+    fraction of the sentence's own tokens that is selected, anew at every step and for every view; special tokens,
+    prompt and padding never are. Logits come from the checkpoint's own masked-LM head, at selected tokens alone.
     Source: Devlin et al. 2019, section 3.1; Gao et al. 2021, table D.2; corrupt_contrast: release of Chen et al. 2022.
     Raises: BadSpec on an encoder without a mask token or without that head: the term would start at log V.
     """

@@ -30,8 +30,8 @@ def states_before(states: Tensor, selected: Tensor) -> Tensor:
 class MNTP(LossTerm):
     """One more pass over copies of all views with tokens hidden; the state before a hidden token predicts it.
 
-    rate: share of the sentence's own tokens that are hidden, anew at every step and for every view, never a text's
-    first. blank: the word that stands in their place, for decoders have no mask token; one token of the tokenizer.
+    rate: fraction of the sentence's own tokens that are hidden, anew at every step and for every view, never a text's
+    first. blank: the word in their place, since decoders have no mask token; one token of the tokenizer.
     Logits come from the decoder's own output layer: its word embeddings where the two are tied, else a copy that is not
     trained. Source: BehnamGhader et al. 2024 (LLM2Vec), masked next token prediction; authors' code. Raises: BadSpec on
     an encoder that is no decoder or still has its causal mask, and on a blank that is not one token.

@@ -37,8 +37,8 @@ class MomentumNCE(LossTerm):
 
     Online: the encoder, a dense layer that starts as BERT's pooler where there is one, a projection, a predictor. The
     copy has all but the predictor, follows with a momentum that rises from `momentum` to 1 over the run, with dropout,
-    and gets no gradient. size: of the queue, which begins with `start` random vectors; no sentence meets its own old
-    key. dropout: of projection and predictor. Source: Cao et al. 2022 (MoCoSE); authors' code.
+    and gets no gradient. size: of the queue, which begins with `start` random vectors; a sentence is not compared with
+    its own old key. dropout: of projection and predictor. Source: Cao et al. 2022 (MoCoSE); authors' code.
     """
 
     version: ClassVar[int] = 2

@@ -69,7 +69,7 @@ class RankScores(LossTerm):
 class ScoreMSE(LossTerm):
     """Mean squared difference of cosine and rating.
 
-    lowest, highest: ratings that a cosine of 0 and of 1 stand for. Source: Reimers & Gurevych 2019, regression
+    lowest, highest: ratings of a cosine of 0 and of 1. Source: Reimers & Gurevych 2019, regression
     objective; cosine and rating over 5 as in sentence-transformers' code (CosineSimilarityLoss).
     """
 

@@ -43,7 +43,7 @@ def find_generator(name: str, folder: Path | None, vocabulary: int) -> Path:
         raise BadData(f"generator {name}: {first_line(error)}; `generator=self` needs no other") from None
     if size != vocabulary:
         raise BadSpec(
-            f"generator {name}: knows {size} word pieces, the encoder {vocabulary}; take one of the same vocabulary, "
+            f"generator {name}: has {size} word pieces, the encoder {vocabulary}; take one of the same vocabulary, "
             "or generator=self"
         )
     return path
@@ -93,7 +93,7 @@ def detection(logits: Tensor, replaced: Tensor, counted: Tensor) -> Tensor:
 class RTD(LossTerm):
     """A copy of the backbone, with the sentence vector as its first token, detects replaced tokens.
 
-    rate: share of the sentence's own tokens that a frozen generator has to guess, anew at every step. generator:
+    rate: fraction of the sentence's own tokens that a frozen generator has to guess, anew at every step. generator:
     "self", the encoder's own files with their masked-LM head, or a folder or hub name. fill: "argmax_all" puts its best
     guess everywhere, "argmax_masked" at the selected tokens alone, "sample" draws there. on: the vector it is given,
     "z" after the head or "h" before it. count: "all" positions, padding included, or the "real" ones. Source: Chuang et
@@ -125,7 +125,7 @@ class RTD(LossTerm):
             raise BadSpec(f"rtd: generator is {generator!r}; it must be self, or name a masked-language model")
         check_mask_token("rtd", shape)
         if generator == "self" and not shape.language:
-            raise BadSpec("rtd: this encoder's files hold no masked-LM head; name another model as generator")
+            raise BadSpec("rtd: this encoder's files have no masked-LM head; name another model as generator")
         self.place, self.shape = find_generator(generator, shape.folder, shape.vocabulary), shape
         self.classifier = nn.Linear(shape.width, 2)
 

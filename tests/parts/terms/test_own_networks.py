@@ -141,7 +141,7 @@ def test_a_generator_that_is_not_there_or_speaks_otherwise(tiny: Tiny, tmp_path:
     save_tokenizer(tmp_path)
     BertForMaskedLM(BertConfig(vocab_size=9, hidden_size=4, num_attention_heads=1, num_hidden_layers=1,
                                intermediate_size=4)).save_pretrained(tmp_path)  # fmt: skip
-    with pytest.raises(BadSpec, match="knows 9 word pieces"):  # before anything is trained
+    with pytest.raises(BadSpec, match="has 9 word pieces"):  # before anything is trained
         check(parse_method(f"diffcse+rtd(generator='{tmp_path}')").at(1.0), tiny("bert"))
     headless = tmp_path / "headless"
     copy = AutoModel.from_pretrained(tiny("bert"))
