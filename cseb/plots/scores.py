@@ -114,7 +114,7 @@ def seeds(table: Table, baselines: Mapping[str, float] = NO_BASELINES) -> Plot:
             axes.axvline(value, **DASHED)
         axes.set_ylabel(head.title)
         axes.grid(axis="x")
-        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_ylim(max(1, len(rows)) - 0.5, -0.5)
         axes.set_yticks(range(len(rows)), [short(row.head.title) for row in rows])
         for label, row in zip(axes.get_yticklabels(), rows, strict=True):
             label.set_color(styles[row.head.title]["color"])

@@ -1,4 +1,4 @@
-"""Our numbers beside printed ones, by hand; and the marks of the best methods."""
+"""Our numbers beside published ones, by hand."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from cseb.analysis.paired import MOST
-from cseb.analysis.query import StudyQuery
 from cseb.papers.published_comparison import compared_with_published
 from cseb.papers.scores import printed_name
 from cseb.records.record import Record
@@ -57,11 +55,6 @@ def test_what_was_measured_otherwise_does_not_compare() -> None:
     assert line.values["agrees"] is None
 
 
-def test_a_single_run_cannot_disagree() -> None:
-    records = full(runs([10.0]))
-    assert {line.values["agrees"] for line in compared_with_published(few_shot(records)).lines} == {None}
-
-
 def test_single_tasks_and_unknown_averages() -> None:
     records = [
         one.model_copy(update={"subset": one.subset.__class__(size=10**6, fraction=1.0, sha256="5" * 64)})
@@ -76,29 +69,3 @@ def test_single_tasks_and_unknown_averages() -> None:
     empty = compared_with_published(few_shot(strange))
     assert not empty.lines
     assert "No paper" in empty.notes[0]
-
-
-def test_cells_are_marked_where_differences_under_the_same_seed_are_clear() -> None:
-    good, near, bad = [70.0, 71.0, 72.0, 70.5, 71.5], [69.9, 71.2, 71.8, 70.6, 71.4], [60.0, 61.1, 62.0, 60.4, 61.5]
-    records = [*runs(good, "simcse"), *runs(near, "micse"), *runs(bad, "msse")]
-    table = few_shot(records, query=StudyQuery(mark="seeds"))
-    assert {row.method: row.cells[0].best for row in table.rows} == {"simcse": True, "micse": True, "msse": False}
-    assert "not significantly different from the best mean (paired by seed" in table.notes[0]
-    few = few_shot([one for one in records if one.seed < 4], query=StudyQuery(mark="seeds"))
-    assert {row.cells[0].best for row in few.rows} == {False}
-    assert "not tested; a test takes 5 seeds" in few.notes[0]
-
-
-def test_very_many_methods_are_not_compared() -> None:
-    def many(count: int) -> list[Record]:
-        noise = (0.0, 0.3, 0.1, 0.4, 0.2)
-        return [
-            record(f"m{place}", seed=seed, values=(50.0 * place + noise[(seed + place) % 5],) * 3)
-            for place in range(count)
-            for seed in range(5)
-        ]
-
-    for count, marked in ((2, True), (MOST + 1, False)):
-        table = few_shot(many(count), query=StudyQuery(mark="seeds"))
-        assert any(row.cells[0].best for row in table.rows) == marked
-        assert table.notes[0].startswith("Significance: not tested, 40 methods") != marked

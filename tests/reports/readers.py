@@ -1,24 +1,8 @@
-"""The cells of a table, read back from what each format writes."""
+"""The cells of a table, read back from Markdown and LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-from collections.abc import Callable
-
-from cseb.analysis.stats import Absent, Cell
-from cseb.reports.cell_text import figures
-
-
-def cells_of_terminal(text: str) -> list[list[str]]:
-    lines = text.splitlines()
-    assert set(lines[3]) == {"─"}
-    starts = [match.start() for match in re.finditer(r"(?<!\S)(?:method|[\d,]+ \()", lines[2])]
-    body = lines[4 : lines.index("", 4)]
-    bounds = list(zip(starts, [*starts[1:], None], strict=True))
-    return [[line[start:stop].strip(" †") for start, stop in bounds] for line in body]
 
 
 def cells_of_markdown(text: str) -> list[list[str]]:
@@ -60,38 +44,3 @@ def unfolded(name: str) -> str:
     if not inner:
         return name
     return "".join(re.sub(r"^\\texttt\{(.*)\}", r"\1", line.strip()) for line in inner[1].split(r" \\ "))
-
-
-def cells_of_csv(text: str) -> list[list[str]]:
-    rows: dict[str, list[str]] = {}
-    for line in csv.DictReader(io.StringIO(text)):
-        assert None not in line.values()
-        values = {int(seed): float(value) for seed, _, value in (one.partition(":") for one in line["values"].split())}
-        reasons: tuple[Absent, ...] = ("failed", "collapsed", "missing")
-        found = Cell(
-            mean=float(line["mean"]) if line["mean"] else None,
-            sd=float(line["sd"]) if line["sd"] else None,
-            values=values,
-            absent=dict(enumerate([what for what in reasons for _ in range(int(line[what]))], start=100)),
-        )
-        assert found.n == int(line["n"])
-        rows.setdefault(line["method"], []).append(figures(found))
-    return [[method, *cells] for method, cells in rows.items()]
-
-
-def cells_of_json(text: str) -> list[list[str]]:
-    [content] = json.loads(text)
-    rows: dict[str, list[str]] = {}
-    for row in content["rows"]:
-        found = Cell(mean=row["mean"], sd=row["sd"], values=row["values"], absent=row["absent"])
-        rows.setdefault(row["method"], []).append(figures(found))
-    return [[method, *cells] for method, cells in rows.items()]
-
-
-READERS: dict[str, Callable[[str], list[list[str]]]] = {
-    "terminal": cells_of_terminal,
-    "markdown": cells_of_markdown,
-    "latex": cells_of_latex,
-    "csv": cells_of_csv,
-    "json": cells_of_json,
-}

@@ -77,4 +77,4 @@ def test_one_size_has_none() -> None:
     world, records = study({"simcse": 2})
     made = gather(records)
     assert learning_curve_alone(made, made.chosen(), "last", world.item_scores()) is None
-    assert "found 1 size (100); run further `fractions`" in str(no_learning_curve([made]))
+    assert "found 1 size (100); run further sizes" in str(no_learning_curve([made]))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from cseb.analysis.paired import MOST
 from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import cell
 from cseb.errors import BadResults
@@ -154,3 +155,16 @@ def test_marks_are_the_best_methods_of_a_column() -> None:
     assert [cell.best for row in few_shot(grid()).rows for cell in row.cells] == [None] * 6
     with pytest.raises(BadResults, match="cannot be marked for new test items: no items were asked for"):
         few_shot(records, query=StudyQuery(mark="examples"))
+
+
+@pytest.mark.parametrize(("count", "marked"), [(2, True), (MOST + 1, False)])
+def test_very_many_methods_are_not_compared(count: int, marked: bool) -> None:
+    noise = (0.0, 0.3, 0.1, 0.4, 0.2)
+    records = [
+        record(f"m{place}", seed=seed, values=(50.0 * place + noise[(seed + place) % 5],) * 3)
+        for place in range(count)
+        for seed in range(5)
+    ]
+    table = few_shot(records, query=StudyQuery(mark="seeds"))
+    assert any(row.cells[0].best for row in table.rows) == marked
+    assert table.notes[0].startswith("Significance: not tested, 40 methods") != marked
