@@ -30,6 +30,8 @@ def test_near_names_are_suggested_else_all_are_listed() -> None:
     [
         (lambda: number(float("nan"), "x"), "x is nan; a finite number is needed"),
         (lambda: number(True, "x"), "a finite number is needed"),
+        (lambda: number(10**400, "x"), "a finite number is needed"),
+        (lambda: whole(0, 10**400, "x"), "a whole number of at most"),
         (lambda: above(0, 0, "x"), "x is 0; it must be above 0"),
         (lambda: between(0, 1, 1.5, "x"), "x is 1.5; it must lie between 0 and 1"),
         (lambda: whole(1, 0, "x"), "x is 0; it must be a whole number of at least 1"),

@@ -6,8 +6,9 @@ import hashlib
 import tarfile
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -88,26 +89,25 @@ def served(archive: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     """A hub on this machine that holds the archive and a text file, and what it was asked for."""
     from huggingface_hub import constants
 
-    (archive / "wiki.txt").write_bytes(b"a sentence\n")
-    asked: list[str] = []
     commit = "0123456789abcdef0123456789abcdef01234567"
+    (archive / "wiki.txt").write_bytes(b"a sentence\n")
+    (archive / "api.json").write_text(f'{{"id": "o/n", "sha": "{commit}"}}')
+    asked: list[str] = []
 
-    class Hub(BaseHTTPRequestHandler):
-        def do_HEAD(self) -> None:
-            self.do_GET()
-
-        def do_GET(self) -> None:
+    class Hub(SimpleHTTPRequestHandler):
+        def send_head(self) -> BinaryIO | None:
             asked.append(f"{self.command} {self.path}")
-            path = archive / Path(self.path).name
-            known = self.path.startswith("/datasets/o/n/resolve/") and path.is_file()
-            content = path.read_bytes() if known else f'{{"id": "o/n", "sha": "{commit}"}}'.encode()
-            self.send_response(200 if known or self.path.startswith("/api/datasets/o/n") else 404)
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
+            if self.path.startswith("/api/datasets/o/n"):
+                self.path = "/api.json"
+            return super().send_head()
+
+        def translate_path(self, path: str) -> str:
+            return str(archive / Path(path.partition("?")[0]).name)
+
+        def end_headers(self) -> None:
+            self.send_header("ETag", f'"{hashlib.sha256(self.path.encode()).hexdigest()}"')
             self.send_header("X-Repo-Commit", commit)
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(content)
+            super().end_headers()
 
         def log_message(self, format: str, *arguments: object) -> None:
             pass

@@ -17,7 +17,7 @@ from cseb.data.bounded import DEPTH
 from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
 from cseb.data.yaml_files import DIGITS, LONGEST, NODES, read_yaml
-from cseb.errors import BadBenchmark, BadData, BadResults, BadSpec, CsebError, number, whole
+from cseb.errors import BadBenchmark, BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.papers import printed as published
 from cseb.records.store import Store
@@ -119,17 +119,10 @@ def test_each_bound_of_yaml_is_its_own(tmp_path: Path, inner: str, said: str) ->
         read_yaml(tmp_path / "a.yaml")
 
 
-def test_yaml_up_to_its_bounds_is_read(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("a: " + "[" * (DEPTH - 1) + "1" * DIGITS + "]" * (DEPTH - 1))
-    found = read_yaml(tmp_path / "a.yaml")
-    assert isinstance(found, dict)
-    inner = found["a"]
-    for _ in range(DEPTH - 1):
-        (inner,) = inner
-    assert inner == int("1" * DIGITS)
-
-
-def test_aliases_that_repeat_little_are_read(tmp_path: Path) -> None:
+def test_yaml_within_its_bounds_is_read(tmp_path: Path) -> None:
+    deep = "[" * (DEPTH - 1) + "1" * DIGITS + "]" * (DEPTH - 1)
+    (tmp_path / "a.yaml").write_text(f"a: {deep}")
+    assert str(read_yaml(tmp_path / "a.yaml")) == f"{{'a': {deep}}}"
     (tmp_path / "a.yaml").write_text("a: &a {x: 1, y: [1, 2]}\nb: {<<: *a, y: 3}\nc: [*a, *a]\n")
     assert read_yaml(tmp_path / "a.yaml") == {
         "a": {"x": 1, "y": [1, 2]},
@@ -173,44 +166,11 @@ def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
         read_corpus(str(tmp_path / "a.txt"))
 
 
-def test_much_text_that_shrinks_well_is_read(tmp_path: Path) -> None:
-    rows = [f"sentence {number} of many" for number in range(20_000)]
-    (tmp_path / "a.txt.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
-    assert list(read_corpus(str(tmp_path / "a.txt.gz"))) == rows
-
-
-@pytest.mark.parametrize("rating", ["1e308", "-1e308", "nan", "inf", "9" * 400, "9" * 9000])
-@pytest.mark.parametrize("ending", [".tsv", ".jsonl"])
-def test_a_rating_that_is_none_is_named_with_its_line(tmp_path: Path, rating: str, ending: str) -> None:
-    rows = ["sentence1\tsentence2\tscore", "a b\tc d\t1", f"b c\td e\t{rating}"]
-    if ending == ".jsonl":
-        rows = [
-            f'{{"sentence1": "a", "sentence2": "b", "score": {one}}}' for one in ("1", rating.replace("nan", "NaN"))
-        ]
-    (tmp_path / f"a{ending}").write_text("\n".join(rows))
-    with pytest.raises(BadData, match=r"line [23]"):
-        task_file(str(tmp_path / f"a{ending}")).load(None)
-
-
 def test_half_a_pair_in_a_task_is_no_text(tmp_path: Path) -> None:
     for name, text in (("a.json", '[{"text": "\\ud800", "label": 1}]'), ("a.jsonl", '{"text\\ud800": "a"}')):
         (tmp_path / name).write_text(text)
         with pytest.raises(BadData, match="an unpaired surrogate"):
             read_table(tmp_path / name)
-
-
-def test_deep_json_is_one_line(tmp_path: Path) -> None:
-    for name in ("a.json", "a.jsonl"):
-        (tmp_path / name).write_text("[" * 100_000)
-        with pytest.raises(CsebError):
-            read_table(tmp_path / name)
-
-
-def test_numbers_of_hundreds_of_digits_are_refused() -> None:
-    with pytest.raises(BadSpec, match="a finite number"):
-        number(10**400, "x")
-    with pytest.raises(BadSpec, match="at most"):
-        whole(0, 10**400, "x")
 
 
 def test_items_that_are_a_pipe_or_a_bomb_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """Labelled sentences: folds, predictions that no classifier has seen, K-means, and figures worked out by hand."""
 
 import math
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -131,19 +130,6 @@ def test_influence_on_v_measure_is_what_a_little_more_of_one_sentence_does() -> 
     each = [(weighted(1 + h * row) - weighted(1 - h * row)) / (2 * h) for row in np.eye(60)]
     assert data.influence(items) == pytest.approx(60 * np.array(each), abs=1e-4)
     assert data.influence(items).sum() == pytest.approx(0, abs=1e-8)
-
-
-@pytest.mark.parametrize("kind", ["classification", "clustering"])
-@pytest.mark.parametrize("vector", [[1.0, 2.0], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
-def test_a_collapsed_encoder_has_no_score_and_makes_no_noise(kind: str, vector: list[float]) -> None:
-    data = classification(THREE, 5, "t") if kind == "classification" else clustering(THREE, 0, "t")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        items = data.items(lambda texts: np.array([vector] * len(texts), dtype=np.float32))
-        outcome, moves = data.outcome(items), data.influence(items)
-    assert outcome.value is None
-    assert set(outcome.detail.values()) == {None}
-    assert np.isnan(moves).all()
 
 
 def test_fewer_distinct_vectors_than_clusters_make_no_noise() -> None:

@@ -284,11 +284,15 @@ def test_mistyped_words_are_answered(tmp_path: Path, text: str, error: type[Cseb
         only(text.format(path)).load(None)
 
 
-def test_every_kind_gives_figures_from_items_alone_and_none_for_a_collapsed_encoder(tmp_path: Path) -> None:
-    pairs, labels = write(tmp_path / "p.csv", PAIRS), write(tmp_path / "l.csv", LABELS)
-    tasks = parse_tasks(f"{pairs},{pairs}:geometry,{labels},{labels}:clustering")
-    loaded = [(task, task.load(None)) for task in tasks]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for outcome, _ in score_all(loaded, lambda texts: np.full((len(texts), 3), np.nan, dtype=np.float32)):
-            assert outcome.value is None
+@pytest.mark.parametrize("vector", [[1.0, 2.0], [0.0, 0.0], [np.nan, 1.0], [np.inf, 1.0]])
+def test_a_collapsed_encoder_has_no_score_of_any_kind_and_makes_no_noise(tmp_path: Path, vector: list[float]) -> None:
+    kinds = {"p": PAIRS, "l": LABELS, "f": FAQ, "c": CANDIDATES, "d": DUPLICATES, "t": TRIPLETS}
+    words = [write(tmp_path / f"{name}.csv", rows) for name, rows in kinds.items()]
+    for task in parse_tasks(",".join([*words, f"{words[1]}:clustering"])):
+        data = task.load(None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            items = data.items(lambda texts: np.array([vector] * len(texts), dtype=np.float32))
+            outcome, moves = data.outcome(items), data.influence(items)
+        assert {outcome.value, *outcome.detail.values()} == {None}, task.name
+        assert np.isnan(moves).all() or task.kind == "triplets"

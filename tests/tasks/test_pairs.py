@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -78,18 +77,6 @@ def test_one_subset_has_no_figure_of_its_own() -> None:
 
 def test_sentences_are_both_sides_of_all_subsets() -> None:
     assert sorted(YEAR.sentences()) == sorted("lllabclllldefg")
-
-
-@pytest.mark.parametrize("vector", [[1.0, 2.0], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
-def test_a_collapsed_encoder_has_no_score_and_makes_no_noise(vector: list[float]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        items = YEAR.items(lambda sentences: np.array([vector] * len(sentences), dtype=np.float32))
-        outcome, moves = YEAR.outcome(items), YEAR.influence(items)
-    assert outcome.value is None
-    assert set(outcome.detail.values()) == {None}
-    assert len(items) == 7
-    assert np.isnan(moves).all()
 
 
 def test_one_vector_that_is_not_finite_takes_the_score_away() -> None:

@@ -1,7 +1,6 @@
 """Ranking: the check case worked out by hand, loops, ties, folds, pools, and what each query moves."""
 
 import math
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -121,18 +120,6 @@ def test_a_zero_vector_is_as_far_as_a_right_angle() -> None:
     table = {"q": [1, 0], "near": [1, 1], "zero": [0, 0], "far": [-1, 1]}
     data = Ranked(["q"], ["far", "zero", "near"], [[1]], [Pool(np.arange(1), np.arange(3))], np.arange(1))
     assert data.items(lambda texts: np.array([table[t] for t in texts], dtype=np.float32)).tolist() == [[0.5, 2]]
-
-
-@pytest.mark.parametrize("vector", [[1.0, 2.0], [0.0, 0.0], [math.nan, 1.0], [math.inf, 1.0]])
-def test_a_collapsed_encoder_has_no_score_and_makes_no_noise(vector: list[float]) -> None:
-    data = faq([f"q{n}" for n in range(6)], [f"a{n}" for n in range(6)], name="x")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        items = data.items(lambda texts: np.array([vector] * len(texts), dtype=np.float32))
-        outcome, moves = data.outcome(items), data.influence(items)
-    assert outcome.value is None
-    assert set(outcome.detail.values()) == {None}
-    assert np.isnan(moves).all()
 
 
 def test_one_query_that_cannot_be_ranked_takes_the_score_away_but_not_that_of_other_folds() -> None:
