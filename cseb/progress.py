@@ -27,8 +27,15 @@ def remark(line: str) -> None:
 
 @contextmanager
 def reading(reader: Callable[[str], None]) -> Iterator[None]:
-    """Pass every remark to `reader` inside this context."""
-    before = _reader.set(reader)
+    """Pass every remark to `reader` inside this context, equal ones once."""
+    seen: set[str] = set()
+
+    def once(line: str) -> None:
+        if line not in seen:
+            seen.add(line)
+            reader(line)
+
+    before = _reader.set(once)
     try:
         yield
     finally:

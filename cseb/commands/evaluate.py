@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
@@ -26,7 +28,7 @@ from cseb.parameters import (
     definitions,
     option,
 )
-from cseb.progress import tell
+from cseb.progress import reading, tell
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -214,7 +216,8 @@ def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
     for line in interpretations(call.settings.get("tasks", "sts")):
         say(line, err=True)
     call.settings.setdefault("results", "results")
-    scores = call()
+    with nullcontext() if quiet else reading(partial(say, err=True)):
+        scores = call()
     record = scores.record
     kept = "was there already, --fresh scores again" if scores.reused else f"in {scores.stored}"
     protocols = ", ".join(sorted({score.protocol for score in record.scores}))

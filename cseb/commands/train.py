@@ -75,7 +75,7 @@ def train(
     from cseb.data.corpus import pack
     from cseb.data.read_corpus import read_corpus
     from cseb.experiment import outside_teacher
-    from cseb.experiment.corpus_checks import corpus_remarks
+    from cseb.experiment.corpus_checks import corpus_remarks, encoder_remarks
     from cseb.experiment.single_job import single_job
     from cseb.experiment.train_job import JobTraining
     from cseb.training import build
@@ -104,7 +104,8 @@ def train(
             linear=library,
             trust_remote_code=trust_remote_code,
         )
-        remarks = corpus_remarks([job.method], corpus)
+        folder = Path(job.folder)
+        remarks = [*corpus_remarks([job.method], corpus), *encoder_remarks([job.method], folder, corpus)]
         for line in remarks:
             remark(line)
         build.check(job.method, Path(job.folder), trust_remote_code, job.size, outside_teacher.width_of)

@@ -139,6 +139,7 @@ def _embedder(source: Source, folder: Path, label: str, method: Method, how: Enc
         method=label,
         resolved=_with_dtype(method.resolved(), how),
         open=lambda: _loaded(method, folder, how).embed,
+        folder=folder,
         notes=(
             *(["code of the encoder's own was trusted"] if how.trust_remote_code else []),
             *([unused] if (unused := left_out(folder, method.head.name == "own_modules")) else []),

@@ -33,7 +33,7 @@ class Embedder:
     source: name as typed, and sha256 of the content. method: its name in tables, such as `mean`. resolved: everything
     else that determines its vectors, in the form of `Method.resolved`. open: loads the weights and returns a function
     from N sentences to (N, D) float32 vectors. data_seen, notes: as in a record. alone: whether a sentence's vector
-    depends on that sentence only, so that it may be cached.
+    depends on that sentence only, so that it may be cached. folder: with its tokenizer.json, if it has one.
     """
 
     source: Source
@@ -43,6 +43,7 @@ class Embedder:
     data_seen: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     alone: bool = True
+    folder: Path | None = None
 
 
 PART_WEIGHTS = "cseb.safetensors"  # of pooler, head and post-processor in a saved model

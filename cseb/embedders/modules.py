@@ -42,6 +42,7 @@ def find(name: str, how: EncoderOptions) -> Embedder:
         method="its own modules",
         resolved=f"sentence_transformers({options}{dtype})@1",
         open=lambda: _load(folder, modules, how),
+        folder=modules[0].folder,
         notes=(f"modules {', '.join(kinds)}" + (f"; prompt {prompt!r}" if prompt else ""),),
     )
 

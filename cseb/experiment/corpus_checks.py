@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
 
 from cseb.data.corpus import Corpus
+from cseb.data.finished_models import left_out
 from cseb.data.provenance import GENERATED, NEEDED
 from cseb.data.read_corpus import WIKIPEDIA
+from cseb.data.vocabulary import vocabulary_remark
 from cseb.errors import BadData
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
@@ -31,6 +34,19 @@ def corpus_remarks(methods: Iterable[Method], corpus: Corpus) -> list[str]:
     if names and not looks_english(corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))):
         lines.append(f"{corpus.name} is not English, and {', '.join(names)} is made for English; take another part")
     return lines
+
+
+def encoder_remarks(methods: Iterable[Method], folder: Path, corpus: Corpus) -> list[str]:
+    """Return a line on what the methods do not use of a finished model, and one on a vocabulary that does not fit.
+
+    Args:
+        methods: resolved.
+        folder: of the encoder.
+        corpus: to train on.
+    """
+    own_modules = {method.head.name for method in methods} == {"own_modules"}
+    sample = corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))
+    return [line for line in (left_out(folder, own_modules), vocabulary_remark(folder, sample)) if line]
 
 
 def check_corpus(label: str, method: Method, corpus: Corpus) -> None:

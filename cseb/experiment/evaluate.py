@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from cseb.data.vocabulary import vocabulary_remark
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.embedders.vector_cache import Cache
 from cseb.errors import BadData, CsebError
@@ -17,7 +18,7 @@ from cseb.experiment.origin import origin, peak_rss_mb
 from cseb.experiment.plan import versioned
 from cseb.experiment.score_job import score_of
 from cseb.methods import third_party
-from cseb.progress import counted, tell
+from cseb.progress import counted, remark, tell
 from cseb.records.items import Items
 from cseb.records.method_text import read_method
 from cseb.records.record import SCHEMA, Cost, Foreign, Protocol, Record, Score, Source, Subset, Trace
@@ -81,6 +82,12 @@ def evaluate(
     key = _key(embedder, how, loaded, threads)
     if not fresh and store is not None and (record := store.find(key)) is not None:
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
+    notes = list(embedder.notes)
+    if embedder.folder is not None:
+        texts = [text for _, data in loaded for text in data.sentences()]
+        if line := vocabulary_remark(embedder.folder, texts):
+            remark(line)
+            notes.append(line)
     started, clock = datetime.now(UTC), time.perf_counter()
     embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
     cached = Cache(cache, vector_key(embedder, how), embed) if cache is not None and embedder.alone else None
@@ -112,7 +119,7 @@ def evaluate(
         seed=0,
         protocol=_protocol(scored, how.device, threads),
         scores=tuple(scores),
-        trace=Trace(steps=0, best_step=0, curve=(), notes=embedder.notes),
+        trace=Trace(steps=0, best_step=0, curve=(), notes=tuple(notes)),
         cost=Cost(train_seconds=0.0, score_seconds=time.perf_counter() - clock, peak_rss_mb=peak_rss_mb()),
         foreign=tuple(Foreign(**source) for source in _foreign(embedder, scored)),
         origin=origin(how.device, how.dtype, started),

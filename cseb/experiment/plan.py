@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -10,13 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from cseb.data.corpus import Corpus
-from cseb.data.finished_models import left_out
 from cseb.data.read_corpus import read_corpus
 from cseb.data.subset import size_of
 from cseb.data.weights import find_encoder
 from cseb.errors import BadBenchmark
 from cseb.experiment.benchmark import Benchmark
-from cseb.experiment.corpus_checks import check_corpus, corpus_remarks
+from cseb.experiment.corpus_checks import check_corpus, corpus_remarks, encoder_remarks
 from cseb.experiment.job import Job, external_inputs, foreign
 from cseb.experiment.tuning import Cell, Settings, edits, search
 from cseb.methods.grammar import parse_methods, parse_scale
@@ -73,10 +72,10 @@ def plan(
     for task in parse_tasks(along) if along else ():
         load_task(task, Path(benchmark.data_dir) if benchmark.data_dir else None)
     corpus = read_corpus(benchmark.corpus, benchmark.column, benchmark.data_dir)
-    for line in corpus_remarks((method.at(1.0) for method in methods), corpus):
-        remark(line)
     folder, weights = find_encoder(benchmark.encoder)
-    remark_left_out(folder, methods)
+    resolved = [method.at(1.0) for method in methods]
+    for line in [*corpus_remarks(resolved, corpus), *encoder_remarks(resolved, folder, corpus)]:
+        remark(line)
     first = partial(
         Job,
         benchmark=benchmark.name,
@@ -196,13 +195,6 @@ def scaled(benchmark: Benchmark, method: Method, fraction: float, tuned: Sequenc
     """Return the method as this benchmark trains it at this fraction, with tuned options. Raises: CsebError."""
     scale = (*parse_scale(benchmark.scale), *parse_scale(benchmark.per_method.get(str(method), "")), *tuned)
     return method.at(fraction, scale, benchmark.steps)
-
-
-def remark_left_out(folder: Path, methods: Iterable[Method]) -> None:
-    """Report, once, what the methods do not use of a finished model. Raises: BadData."""
-    heads = {method.at(1.0).head.name for method in methods}
-    if unused := left_out(folder, own_modules=heads == {"own_modules"}):
-        remark(unused)
 
 
 def check_jobs(jobs: Sequence[Job], corpus: Corpus) -> None:

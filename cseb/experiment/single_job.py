@@ -5,7 +5,7 @@ from __future__ import annotations
 from cseb.data.corpus import Corpus
 from cseb.data.weights import find_encoder
 from cseb.experiment.job import Job, external_inputs, foreign
-from cseb.experiment.plan import check_jobs, protocol_of, remark_left_out
+from cseb.experiment.plan import check_jobs, protocol_of
 from cseb.methods.grammar import parse_method, parse_scale
 from cseb.records.record import Source
 
@@ -30,7 +30,6 @@ def single_job(
     resolved = method.at(1.0, parse_scale(scale), steps)
     protocol = protocol_of("", dev, data_dir, threads, device)
     folder, weights = find_encoder(encoder)
-    remark_left_out(folder, [method])
     job = Job(
         benchmark="train",
         label=str(method),
