@@ -24,7 +24,7 @@ SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Examples|Yields):$", re.
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """What a signature says of a parameter besides its type and default.
+    """The definition of a parameter besides its type and default.
 
     Attributes:
         help: what the parameter does, with its unit and an example.
@@ -127,7 +127,7 @@ class Definition:
 
     @property
     def typed(self) -> str:
-        """The name on the command line, such as `--seed-scope`."""
+        """Return the name on the command line, such as `--seed-scope`."""
         parameter = self.parameter
         return self.name.upper() if parameter.argument else parameter.flag or f"--{self.name.replace('_', '-')}"
 
@@ -143,7 +143,7 @@ def definitions(function: Callable[..., object], skip: int = 0) -> dict[str, Def
         annotation = each.annotation
         if isinstance(annotation, str):
             annotation = eval(annotation, written.__globals__)  # noqa: S307 (our own source text)
-        metadata = [one for one in getattr(annotation, "__metadata__", ()) if isinstance(one, Parameter)]
+        metadata = [item for item in getattr(annotation, "__metadata__", ()) if isinstance(item, Parameter)]
         if metadata:
             kind = _kind(annotation.__origin__)
             found[name] = Definition(name, metadata[0], kind, each.default, annotation.__origin__)
@@ -151,7 +151,7 @@ def definitions(function: Callable[..., object], skip: int = 0) -> dict[str, Def
 
 
 def _kind(annotation: Any) -> type:
-    """The type that the command line reads: the only plain type of a union, else text."""
+    """Return the type that the command line reads: the only plain type of a union, else text."""
     kinds: list[type] = [kind for kind in (get_args(annotation) or (annotation,)) if kind is not type(None)]
     if get_origin(annotation) is list or any(get_origin(kind) is list for kind in kinds):
         return list

@@ -18,7 +18,10 @@ CORRELATION = 0.9  # of what examples contribute to the scores of an encoder bef
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """What is trained. selecting: seeds of every method, 0 for a single one; deciding: further seeds of the best."""
+    """The runs of a recommendation.
+
+    selecting: seeds of every method, 0 for a single one. deciding: further seeds of the best.
+    """
 
     methods: tuple[str, ...]
     selecting: int
@@ -26,7 +29,7 @@ class Schedule:
 
     @property
     def deciding_seeds(self) -> range:
-        """The seeds that decide; none of them has selected a method."""
+        """Return the seeds that decide; none of them has selected a method."""
         return range(self.selecting, self.selecting + self.deciding)
 
     def seconds(self, run: Mapping[str, float], workers: int) -> float:

@@ -1,1 +1,1 @@
-"""The commands: one file each, with the function that Python calls and what the command line prints of its result."""
+"""The commands: one file each, with the function that Python calls and the printing of its result."""

@@ -1,4 +1,4 @@
-"""The command line: each command reads its arguments, calls what does the work, and prints what comes back.
+"""The command line: each command reads its arguments, calls a function, and prints the result.
 
 Nothing heavy is imported before a command needs it: `--help`, `list` and `show` take a fraction of a second.
 """
@@ -33,11 +33,11 @@ from cseb.errors import CsebError
 from cseb.text import HALVES, message
 from cseb.version import __version__
 
-UNHEARD, MISTAKE, INTERRUPTED = 1, 2, 130
+NOT_WRITTEN, MISTAKE, INTERRUPTED = 1, 2, 130
 
 
 class Commands(TyperGroup):
-    """One line for what a user can fix; anything else is our bug and keeps its traceback."""
+    """The commands; an error that a user can fix is one line, any other keeps its traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was typed."""
@@ -56,13 +56,15 @@ class Commands(TyperGroup):
 
 
 def _refused(error: OSError | UnicodeEncodeError) -> str:
-    """What the system has against a name that was typed, or stands in a file; "" for any other error.
+    """Return a message for a file name that the system refuses; "" for any other error.
 
-    Names too long, loops of links, folders that are not ours, and bytes that are no text can stand wherever a path can.
+    Any path can be too long, a loop of links, in a folder without permission, or not valid text.
     """
     if isinstance(error, UnicodeEncodeError):
         return (
-            f"{error.object!r} is not valid text: it holds an unpaired surrogate" if HALVES.search(error.object) else ""
+            f"{error.object!r} is not valid text: it contains an unpaired surrogate"
+            if HALVES.search(error.object)
+            else ""
         )
     return f"{error.filename}: {error.strerror}; name another" if error.filename is not None and error.strerror else ""
 
@@ -80,7 +82,7 @@ def _version(wanted: bool) -> None:
 def _options(
     _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """Which training method gives the best sentence encoder from few sentences, by how much, and is it significant?"""
+    """Compare training methods of sentence encoders with few sentences: which is best, by how much, how surely?"""
 
 
 add(app, recommend.recommend, recommend.print_recommendation)
@@ -99,9 +101,9 @@ app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """The command that was typed: whatever a user can fix is one line and exit code 2.
+    """Run the command that was typed. An error that a user can fix is one line and exit code 2.
 
-    Output that a full disk refuses is one line and exit code 1, whichever command and library wrote it.
+    A full disk is one line and exit code 1.
     """
     open_streams()
     usage_error: Any = typer.BadParameter.__bases__[0]  # click's, or that of typer's own copy of click
@@ -116,15 +118,15 @@ def main() -> None:
     except OSError:
         if (refusal := output_refused()) is None:
             raise
-        code = _unheard(refusal)
+        code = _not_written(refusal)
     else:
         if (refusal := output_refused()) is not None:
-            code = _unheard(refusal)
+            code = _not_written(refusal)
     sys.exit(code or 0)
 
 
-def _unheard(refusal: OSError) -> int:
-    """Exit code for a standard output that takes nothing more; a reader that has left needs no word."""
+def _not_written(refusal: OSError) -> int:
+    """Return the exit code for a standard output that cannot be written; a closed pipe needs no message."""
     if refusal.errno != errno.EPIPE:
         say(f"cseb: standard output cannot be written: {refusal.strerror or refusal}", err=True)
-    return UNHEARD
+    return NOT_WRITTEN

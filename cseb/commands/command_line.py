@@ -26,14 +26,14 @@ Out = Annotated[Path | None, option("File to write instead of the screen.")]
 class Command(TyperCommand):
     """Refuse an empty option or argument, such as a variable of a script that nobody has set.
 
-    Taken as not given, it would train or show something else than was meant.
+    Without this check, the command would train or show something else than was meant.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the command line. Raises: BadBenchmark."""
-        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        typed, _, _ = self.make_parser(ctx).parse_args(list(args))
         for param in self.params:
-            value = given.get(param.name or "")
+            value = typed.get(param.name or "")
             if value == "" or (isinstance(value, list | tuple) and "" in value):
                 hint = "give a value" if param.required else "give a value, or leave it out"
                 raise BadBenchmark(f"{param.opts[0]} is empty; {hint}")
@@ -42,7 +42,7 @@ class Command(TyperCommand):
 
 @dataclass(frozen=True, slots=True)
 class Call(Generic[R]):
-    """The function of a command with the settings that were typed; what is left out keeps its default."""
+    """A function with the settings that were typed; the others keep their defaults."""
 
     function: Callable[..., R]
     settings: dict[str, Any]
@@ -85,13 +85,13 @@ def add(
     every = {**settings, **shown}
 
     def run(**values: Any) -> None:
-        given = {key: value for key, value in values.items() if value != _default(every[key])}
-        own = {key: value for key, value in given.items() if key in settings}
+        typed = {key: value for key, value in values.items() if value != _default(every[key])}
+        own = {key: value for key, value in typed.items() if key in settings}
         try:
             presentation = {
-                key: each.parameter.read(key, given[key], each.kind) for key, each in shown.items() if key in given
+                key: each.parameter.read(key, typed[key], each.kind) for key, each in shown.items() if key in typed
             }
-            screen(Call(function, own, bool(given.get("quiet"))), **presentation)
+            screen(Call(function, own, bool(typed.get("quiet"))), **presentation)
         except CsebError as error:
             raise CsebError(as_typed(str(error), every)) from error
 
@@ -110,7 +110,7 @@ def as_typed(message: str, defined: Mapping[str, Definition]) -> str:
 
 
 def _default(defined: Definition) -> Any:
-    """The default on the command line: text "" stands for an empty list."""
+    """Return the default on the command line, where the text "" stands for an empty list."""
     if defined.default is inspect.Parameter.empty:
         return ...
     if defined.kind is list:

@@ -56,7 +56,7 @@ class Comparison:
 
     @property
     def rows(self) -> list[dict[str, object]]:
-        """Every row of every table by the names of its columns; ``sheet`` names the table."""
+        """Return every row of every table by column; ``sheet`` names the table."""
         return [{"sheet": sheet.name, **line.values} for sheet in self.sheets for line in sheet.lines]
 
     def frame(self, sheet: str = "effects") -> pd.DataFrame:
@@ -66,10 +66,10 @@ class Comparison:
         """
         import pandas as pd
 
-        tables = list(dict.fromkeys(each.name for each in self.sheets))
+        tables = list(dict.fromkeys(table.name for table in self.sheets))
         if sheet not in tables:
             raise BadResults(f"no table of this comparison is called {sheet!r}; known: {', '.join(tables)}")
-        rows = [dict(line.values) for each in self.sheets if each.name == sheet for line in each.lines]
+        rows = [dict(line.values) for table in self.sheets if table.name == sheet for line in table.lines]
         return pd.DataFrame(rows).rename(columns={"a": "baseline", "b": "method"})
 
     def text(self, format: str = "terminal") -> str:
@@ -145,7 +145,7 @@ def compare(
     for group in groups(choose(trained, methods_of(methods), fractions, counts)) or [records]:
         untrained = all(map(is_untrained, group))
         study = gather(group, encoders=untrained, mixed=mixed)
-        wanted = ComparisonQuery(
+        query = ComparisonQuery(
             baseline="" if baseline == ALL else baseline_of(study, baseline),
             select=select,
             tasks=recorded_names(names(tasks)),
@@ -154,7 +154,7 @@ def compare(
             learning_curve=learning_curve,
         )
         studies.append(study)
-        first, *others = sheets(study, wanted, load_item_scores(store, group, str(data_dir)))
+        first, *others = sheets(study, query, load_item_scores(store, group, str(data_dir)))
         shown += [replace(first, notes=(*first.notes, *mixed_note(study))), *others]
     if learning_curve and not any(sheet.name == NAME for sheet in shown):
         raise no_learning_curve(studies)
@@ -171,7 +171,7 @@ def print_comparison(call: Call[Comparison], *, format: Annotated[str, FORMAT] =
 
 
 def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
-    """One table with a line for each pair and size, for each encoder and corpus; learning curves as they are."""
+    """Yield one table for each encoder and corpus, with a line for each pair and size, and the learning curves."""
     from cseb.reports.document import Line, Sheet
     from cseb.reports.learning_curve import NAME
 
@@ -183,7 +183,7 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
                 about = line.values["encoder"], line.values["corpus"], sheet.title.partition(" at ")[0]
                 alike.setdefault(about, []).append(line)
     for (encoder, corpus, title), lines in alike.items():
-        ordered = sorted(lines, key=lambda line: [each.cells[0] for each in lines].index(line.cells[0]))
+        ordered = sorted(lines, key=lambda line: [other.cells[0] for other in lines].index(line.cells[0]))
         tasks = str(lines[0].values["tasks"]).split()
         over = f"average of {len(tasks)} tasks" if len(tasks) > 1 else tasks[0].partition("@")[0]
         trained = bool(encoder)
@@ -206,12 +206,12 @@ def _in_short(sheets: Sequence[Sheet]) -> Iterator[Sheet]:
 def _scope_note(lines: Sequence[Line]) -> str:
     scopes = {str(line.values["scope"]) for line in lines if line.values["scope"]}
     named = {"seeds": "new seeds", "items": "new examples", "seeds and items": "new seeds and examples"}
-    held = " or ".join(named[scope] for scope in sorted(scopes)) or "new seeds"
-    return f"95 % interval and p (Holm, at each size): for {held}. --detail shows more."
+    covered = " or ".join(named[scope] for scope in sorted(scopes)) or "new seeds"
+    return f"95 % interval and p (Holm, at each size): for {covered}. --detail shows more."
 
 
 def _short_cells(line: Line) -> tuple[str, ...]:
-    """The cells of a line of the full table that answer: which is better, by how much, and is it significant?"""
+    """Return the cells of the short table from a line of the full one."""
     from cseb.text import percent
 
     method, difference, seeds, _, both, _, p, conclusion, *_ = line.cells

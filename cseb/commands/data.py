@@ -139,7 +139,7 @@ def print_sample(call: Call[list[str]], *, out: Out = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OverlapReport:
-    """Texts of tasks in a corpus, counted for each task.
+    """Counts of the texts of tasks that a corpus contains.
 
     Attributes:
         corpus: its name.
@@ -153,7 +153,7 @@ class OverlapReport:
 
     @property
     def any(self) -> bool:
-        """Whether the corpus contains a text of a task."""
+        """Return whether the corpus contains a text of a task."""
         return any(task.exact or task.near for task in self.tasks)
 
     def __str__(self) -> str:
@@ -267,15 +267,17 @@ def _overview(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | Non
     rows = [("name", "rows", "here", "tasks", "licence")]
     for data, files in chosen.items():
         present = sum(locate(data, file, data_dir) is not None for file in files)
-        here = "yes" if present == len(files) else f"{present} of {quantity(len(files), 'file')}" if present else "no"
+        complete = (
+            "yes" if present == len(files) else f"{present} of {quantity(len(files), 'file')}" if present else "no"
+        )
         partly = data.rated is not None and data.rated != data.rows
         count = f"{data.rated} of {data.rows} rated" if partly else str(data.rows)
-        rows.append((data.name, count, here, ",".join(data.tasks) or "-", data.licence))
+        rows.append((data.name, count, complete, ",".join(data.tasks) or "-", data.licence))
     return aligned(rows)
 
 
 def _in_full(chosen: Mapping[DataSet, Sequence[DataFile]], data_dir: Path | None) -> Iterator[str]:
-    """Each data set with its origin and one line for each of its files."""
+    """Yield the origin of each data set and one line for each of its files."""
     from cseb.data.places import how_to_get, locate
     from cseb.reports.text_table import aligned
 

@@ -112,7 +112,7 @@ def against_printed(records: Sequence[Record], row: Printed) -> tuple[list[str],
     rows = [Variant(name, score, row.mean) for name, score in scores.items() if score is not None]
     if not rows:
         raise BadResults(f"record {record.key} has no score on {', '.join(tasks)}, so there is nothing to compare")
-    return departures(record, headline, row, tasks), rows[:1] + [each for each in rows[1:] if each.a != rows[0].a]
+    return departures(record, headline, row, tasks), rows[:1] + [other for other in rows[1:] if other.a != rows[0].a]
 
 
 def printed_for(record: Record) -> list[Printed]:
@@ -151,7 +151,7 @@ def _part_differences(a: Sequence[Record], b: Sequence[Record]) -> Iterator[tupl
     sides = [{(record.method, record.subset.size): record for record in side} for side in (a, b)]
     pairs = [(sides[0][cell], sides[1][cell]) for cell in sides[0] if cell in sides[1]] or [(a[0], b[0])]
     rows: dict[tuple[str, str, str], None] = {}
-    for first, second in {(one.resolved, two.resolved): (one, two) for one, two in pairs}.values():
+    for first, second in {(left.resolved, right.resolved): (left, right) for left, right in pairs}.values():
         if first.resolved == second.resolved:
             continue
         try:
@@ -182,8 +182,8 @@ def _mean(records: Sequence[Record], tasks: Sequence[str], select: str = "", fig
         for task in tasks or record.protocol.tasks:
             score = scores.get(task)
             values.append(None if score is None else score.detail.get(figure) if figure else score.value)
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
+    scored = [value for value in values if value is not None]
+    return fmean(scored) if scored and len(scored) == len(values) else None
 
 
 def _dev(records: Sequence[Record]) -> float | None:

@@ -1,4 +1,4 @@
-"""A trained encoder as a user holds it: sentences in, vectors out, and a folder that other libraries load."""
+"""A trained encoder in Python: sentences to vectors, and a folder that other libraries load."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedEncoder:
-    """What `cseb.train` returns.
+    """A trained encoder.
 
     Attributes:
         method: as it was asked for.
         resolved: every part of the method with every option and version.
         curve: (step, mean loss since the last entry, dev score or None) at every evaluation during training.
-        best_step: the checkpoint that is held: the best on the dev set, or the last one where there is none.
-        notes: what the training has to say, such as what its views found in the sentences.
-        sentences: how many it was trained on.
-        seed: of all its random numbers.
+        best_step: the step of the checkpoint: the best on the dev set, or the last one without a dev set.
+        notes: remarks of the training, such as repeated sentences.
+        sentences: number of training sentences.
+        seed: of all random numbers.
         base: the encoder it started from.
     """
 
@@ -54,7 +54,7 @@ class TrainedEncoder:
             float32, (N, D), in the same order, not normalised: the vectors that cseb scores.
 
         Raises:
-            BadData: if it is one string, or holds something else than strings.
+            BadData: if it is one string, or contains something else than strings.
         """
         protocol = self._job.protocol
         with arithmetic(protocol.threads, self._job.linear, protocol.device):
@@ -72,8 +72,8 @@ class TrainedEncoder:
             The folder.
 
         Raises:
-            BadResults: if it cannot be written, holds something else, or the method adds what no checkpoint of this
-                family has (`prefix`).
+            BadResults: if it cannot be written, contains something else, or the method adds weights that no checkpoint
+                of this family has (`prefix`).
         """
         from cseb.experiment.export import export
 
@@ -84,27 +84,26 @@ class TrainedEncoder:
         except OSError as error:
             raise BadResults(f"{path} cannot be written: {error.strerror}; name another folder") from error
         if taken:
-            raise BadResults(f"{path} is there and holds no encoder that cseb has saved; name another folder")
+            raise BadResults(f"{path} exists and contains no encoder saved by cseb; name another folder")
         export(self._encoder, self._job, path, advice="fix that, or name another folder")
         return path
 
 
-def strings(given: Sequence[str]) -> list[str]:
-    """A list of strings. Raises: BadData for anything else."""
-    if isinstance(given, str):
+def strings(sentences: Sequence[str]) -> list[str]:
+    """Return sentences as a list. Raises: BadData unless all are strings."""
+    if isinstance(sentences, str):
         raise BadData("one string is given where a list of strings is needed; write [text]")
-    held = list(given)
-    for number, one in enumerate(held):
-        if not isinstance(one, str):
-            raise BadData(f"sentence {number} is {type(one).__name__} {str(one)[:40]!r}; strings are needed")
-    return held
+    for number, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise BadData(f"sentence {number} is {type(sentence).__name__} {str(sentence)[:40]!r}; strings are needed")
+    return list(sentences)
 
 
 @contextmanager
 def arithmetic(threads: int, library: str, device: str) -> Iterator[str]:
-    """So many CPU threads for torch and this library for linear layers, and afterwards as before: both decide rounding.
+    """Set the CPU threads of PyTorch and the library of linear layers, which decide rounding, and restore them later.
 
-    Gives the library, which "auto" stands for. Raises: BadSpec.
+    Yields the library, resolved if it is "auto". Raises: BadSpec.
     """
     import torch
 

@@ -47,18 +47,23 @@ POOLER = option("Pooler, such as mean. By default that of the encoder's own file
 
 @runtime_checkable
 class Encodes(Protocol):
-    """Such as a TrainedEncoder or a SentenceTransformer."""
+    """The interface of a TrainedEncoder or a SentenceTransformer."""
 
     def encode(self, sentences: list[str], /) -> npt.ArrayLike:
-        """N sentences to N vectors."""
+        """Return the vectors of N sentences."""
 
 
 @dataclass(frozen=True, eq=False)
 class Scores(Mapping[str, float | None]):
-    """Scores by task, in the order asked for; None for a task that has none.
+    """Scores by task, in the order of the request; None for a task without a score.
 
-    STS tasks: 100 x Spearman's correlation; what other tasks measure, `measured` says. failed: why a task has no score.
-    record: what is stored of the evaluation. stored: the folder it was written to, if any.
+    Attributes:
+        tasks: names of the tasks.
+        record: the record of the evaluation.
+        failed: why a task has no score.
+        stored: the folder of the record, if it was written.
+        reused: whether the record existed before.
+        cache: a description of the cache, if there is one.
     """
 
     tasks: tuple[str, ...]
@@ -71,8 +76,8 @@ class Scores(Mapping[str, float | None]):
     def __getitem__(self, task: str) -> float | None:
         if task not in self.tasks:
             raise KeyError(task)
-        found = self._found.get(task)
-        return None if found is None else found.value
+        score = self._scores.get(task)
+        return None if score is None else score.value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)
@@ -82,21 +87,21 @@ class Scores(Mapping[str, float | None]):
 
     @property
     def measured(self) -> dict[str, str]:
-        """Task to the name of what its score measures."""
-        return {task: score.protocol for task, score in self._found.items()}
+        """Return the protocol of each task, such as simcse-sts@1."""
+        return {task: score.protocol for task, score in self._scores.items()}
 
     @property
     def average(self) -> float | None:
-        """The mean of the scores rounded to two digits, as SentEval's users do it.
+        """Return the mean of the scores, each rounded to two digits as in the papers.
 
         None if one is missing, or if tasks are measured in different ways.
         """
-        known = [round(value, 2) for value in self.values() if value is not None]
+        values = [round(value, 2) for value in self.values() if value is not None]
         alike = len(set(self.measured.values())) == 1
-        return fmean(known) if alike and len(known) == len(self.tasks) else None
+        return fmean(values) if alike and len(values) == len(self.tasks) else None
 
     def frame(self) -> pd.DataFrame:
-        """One row for each task: task, score (NaN without one), protocol, items, failed."""
+        """Return one row for each task: task, score (NaN without one), protocol, items, failed."""
         import pandas as pd
 
         rows = [
@@ -104,7 +109,7 @@ class Scores(Mapping[str, float | None]):
                 "task": task,
                 "score": self[task],
                 "protocol": self.measured.get(task, ""),
-                "items": self._found[task].items if task in self._found else 0,
+                "items": self._scores[task].items if task in self._scores else 0,
                 "failed": self.failed.get(task, ""),
             }
             for task in self.tasks
@@ -127,8 +132,8 @@ class Scores(Mapping[str, float | None]):
         return f"Scores({dict(self)!r})"
 
     @property
-    def _found(self) -> dict[str, Score]:
-        return {one.task.partition("@")[0]: one for one in self.record.scores}
+    def _scores(self) -> dict[str, Score]:
+        return {score.task.partition("@")[0]: score for score in self.record.scores}
 
 
 @command
@@ -233,14 +238,14 @@ def print_scores(call: Call[Scores], *, quiet: Quiet = False) -> None:
 
 
 def embedder_of(encoder: str | Path | Encodes | Callable[[list[str]], Any], how: EncoderOptions) -> Embedder:
-    """Whatever `evaluate` takes, under one contract. Raises: CsebError."""
+    """Return the embedder of anything that `evaluate` takes. Raises: CsebError."""
     from cseb.embedders import find, functions
 
     if isinstance(encoder, str | Path):
         return find(str(encoder), how)
     if how.pooler or how.dtype != "fp32":
-        asked = f"pooler {how.pooler!r}" if how.pooler else f"dtype {how.dtype!r}"
-        raise BadSpec(f"an object gives whole vectors of its own, so {asked} has no meaning for it; leave it out")
+        option = f"`pooler` {how.pooler}" if how.pooler else f"`dtype` {how.dtype}"
+        raise BadSpec(f"an object returns sentence vectors itself, so {option} does not apply; leave it out")
     name = getattr(encoder, "method", "") or getattr(encoder, "__name__", "") or type(encoder).__name__
     if isinstance(encoder, Encodes):
         return functions.embedder(encoder.encode, str(name))

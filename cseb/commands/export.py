@@ -190,7 +190,7 @@ def card_of(
 def _onnx(
     folder: Path, format: str, record: Record, results: Path, data_dir: str
 ) -> tuple[tuple[Drift, ...], list[str]]:
-    """The drifts of the ONNX file that is asked for, and what the card says of it."""
+    """Write the ONNX file; return the changes of scores, and a section for the card."""
     if format == "transformers":
         return (), []
     from cseb.embedders import onnx_graph

@@ -1,4 +1,4 @@
-"""What is said of a grid before and after it runs."""
+"""Text about a grid, before and after it runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cseb.text import duration, percent, quantity
 
 
 def listing(grid: Grid) -> str:
-    """One line for each job, and how long those without a record are likely to take."""
+    """Return one line for each job, with its expected run time."""
     seconds = grid.seconds
     todo = {job.key for job in grid.todo}
     rows = [("key", "method", "fraction", "sentences", "seed", "record", "expected")]
@@ -48,7 +48,7 @@ def outlook(grid: Grid) -> list[str]:
 
 
 def _replaced(grid: Grid) -> list[str]:
-    """What the benchmark's `scale` and `steps` put in place of the methods' own options, each once."""
+    """Return the options of methods that the benchmark's `scale` and `steps` replace, each once."""
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     cells = {(job.label, job.fraction): job.method for job in grid.jobs if job.purpose == "reported"}
     for (label, fraction), used in cells.items():
@@ -59,10 +59,10 @@ def _replaced(grid: Grid) -> list[str]:
 
 
 def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
-    """The last line of a run."""
+    """Return the last line of a run."""
     broken = summary.failed + summary.refused
     if summary.stopped:
-        how = "the others keep the records they had" if fresh else "the same command goes on from there"
+        how = "the other records are unchanged" if fresh else "repeat the command to continue"
         return f"stopped: {summary.done + broken} of {quantity(summary.total, 'job')} run; {how}"
     recorded = (
         "the only job has a record" if len(grid.jobs) == 1 else f"all {quantity(len(grid.jobs), 'job')} have records"
@@ -76,11 +76,11 @@ def ending(grid: Grid, summary: Summary, fresh: bool) -> str:
 
 
 def _power(seeds: int) -> list[str]:
-    """What so few seeds can and cannot show, before any time is spent on them."""
+    """Return the differences that few seeds can detect."""
     if seeds >= 6:
         return []
     if (least := Design(seeds, 1.0).detectable()) is None:
-        return ["one seed shows no spread, so no test of seeds is possible; use 6 seeds"]
+        return ["One seed has no spread, so no test for new seeds is possible; use 6 seeds."]
     return [
         f"with {seeds} seeds exact tests cannot go below {exact_floor(seeds):g} (6 seeds: {exact_floor(6):.3f}); a "
         f"paired t-test finds differences from {least:.2f} sd of the differences on (80 % power)"

@@ -1,4 +1,4 @@
-"""Where jobs run: what launcher, device, workers and time limits a user may name, and what they stand for."""
+"""Resolve where jobs run: launcher, device, workers and time limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from cseb.launchers import Launcher
 
 MOST = 10_000  # workers, or jobs of an allocation
-MOST_THREADS = 1024  # more than any machine has cores
 MOST_PROCESSES = 256  # that share a batch; more than a batch has rows
 MOST_SECONDS = 10**7  # four months
 GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")  # drivers: NVIDIA, AMD, WSL
@@ -30,7 +29,7 @@ def launcher_of(
     per_allocation: int | None = None,
     per_gpu: int = 1,
 ) -> Launcher:
-    """The launcher of this name. workers: jobs at a time, None if it decides; per_gpu: jobs that share a GPU.
+    """Return the launcher of this name. workers: jobs at a time, None if it decides; per_gpu: jobs that share a GPU.
 
     Raises: BadBenchmark, BadSpec, UnknownName.
     """
@@ -54,7 +53,7 @@ def launcher_of(
 
 
 def elsewhere(name: str, ray_address: str) -> bool:
-    """Whether jobs run on machines of which this one knows nothing. Raises: UnknownName."""
+    """Return whether jobs run on other machines. Raises: UnknownName."""
     from cseb.registry import LAUNCHERS
 
     if name not in LAUNCHERS:
@@ -69,19 +68,19 @@ def sbatch_options(given: Sequence[str]) -> Mapping[str, str]:
     """
     options: dict[str, str] = {}
     for part in (part for text in given for part in re.split(r",(?=[a-z_-]+=)", text)):
-        found = re.fullmatch(r"([a-z][a-z_-]+)=([^\n]+)", part)
-        wrong = [part] if found is None else [word for word in part.split(",") if _no_value(word, found[1])]
-        if found is None or wrong:
+        match = re.fullmatch(r"([a-z][a-z_-]+)=([^\n]+)", part)
+        wrong = [part] if match is None else [word for word in part.split(",") if _no_value(word, match[1])]
+        if match is None or wrong:
             needed = "a long option of sbatch and its value are needed, such as time=120"
             raise BadBenchmark(f"`slurm` {wrong[0]!r}: {needed}; no blank or capital in its name")
-        if found[1].replace("_", "-") in {name.replace("_", "-") for name in options}:
-            raise BadBenchmark(f"`slurm` {part!r}: {found[1]} is given twice; leave one out")
-        options[found[1]] = found[2]
+        if match[1].replace("_", "-") in {name.replace("_", "-") for name in options}:
+            raise BadBenchmark(f"`slurm` {part!r}: {match[1]} is given twice; leave one out")
+        options[match[1]] = match[2]
     return options
 
 
 def _no_value(word: str, option: str) -> bool:
-    """Whether what stands between two commas is nothing, or meant as an option: ` mem=2`, `Mem=2`. export has such."""
+    """Return whether the text between two commas is blank, or meant as an option: ` mem=2`, `Mem=2`."""
     return not word.strip() or (option != "export" and re.match(r"[a-z_-]*[A-Z\s][A-Za-z_\s-]*=", word) is not None)
 
 
@@ -93,9 +92,9 @@ def _count(text: str, option: str) -> int:
 
 
 def device_of(name: str, elsewhere: bool = False) -> str:
-    """Where jobs compute. It is part of their identity, so it is settled before they are planned.
+    """Return the device of the jobs, which is part of their keys. elsewhere: whether it is on other machines.
 
-    elsewhere: on other machines, of which this one cannot say what they have. Raises: BadBenchmark, BadSpec.
+    Raises: BadBenchmark, BadSpec.
     """
     one_of(("auto", "cpu", "cuda"), name, "`device`")
     if elsewhere:
@@ -116,19 +115,27 @@ def device_of(name: str, elsewhere: bool = False) -> str:
 def workers_of(
     text: str, threads: int, device: str, per_gpu: int | None = None, elsewhere: bool = False, processes: int = 1
 ) -> int:
-    """How many jobs at a time: as many as cores, for one process with several threads is slower (results/speed).
+    """Return the number of jobs at a time: as many as cores, since threads are slower (results/speed).
 
-    per_gpu: jobs that share a GPU. elsewhere: on other machines, which may have room for any number. processes: those
-    that share a job; several take one job at a time. Raises: BadBenchmark, BadSpec.
+    Args:
+        text: a number, or auto.
+        threads: CPU threads of a job.
+        device: cpu or cuda.
+        per_gpu: jobs that share a GPU.
+        elsewhere: whether jobs run on other machines.
+        processes: processes that share a job; several take one job at a time.
+
+    Raises:
+        BadBenchmark, BadSpec: for options that do not go together.
     """
     if processes > 1:
         if text not in ("auto", "1") or per_gpu:
-            found = f"`jobs_per_gpu` {per_gpu}" if per_gpu else f"`workers` {text}"
-            raise BadBenchmark(f"{processes} processes that share each batch run one job at a time; leave {found} out")
+            option = f"`jobs_per_gpu` {per_gpu}" if per_gpu else f"`workers` {text}"
+            raise BadBenchmark(f"{processes} processes that share each batch run one job at a time; leave {option} out")
         return 1
     if per_gpu and (text != "auto" or device != "cuda"):
-        found = f"`workers` {text}" if text != "auto" else "jobs on a CPU"
-        raise BadBenchmark(f"`jobs_per_gpu` is for `workers` auto and `device` cuda, not for {found}; leave it out")
+        other = f"`workers` {text}" if text != "auto" else "jobs on a CPU"
+        raise BadBenchmark(f"`jobs_per_gpu` is for `workers` auto and `device` cuda, not for {other}; leave it out")
     if text != "auto":
         return _count(text, "`workers`")
     if elsewhere:

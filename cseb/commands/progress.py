@@ -1,4 +1,4 @@
-"""What a person sees while a grid runs: one live picture on a terminal, plain lines anywhere else."""
+"""The display of a running grid: a live table on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CENTURY = 3e9  # seconds; what is said to take longer is no forecast
 
 
 class Cell(Protocol):
-    """What the picture needs to know of a job."""
+    """The fields of a job that the display shows."""
 
     @property
     def label(self) -> str: ...  # noqa: D102 (the method, as typed)
@@ -38,10 +38,17 @@ class Cell(Protocol):
 
 @dataclass(slots=True)
 class Board:
-    """The state of every job of the grid, kept up to date by events; another thread may be drawing it meanwhile.
+    """The state of every job of the grid, updated by events; another thread may draw it meanwhile.
 
-    jobs: by key. done: keys that had a record before. seconds: what each job is likely to take, None if unknown.
-    since: when each running job was started, by `clock`.
+    Attributes:
+        jobs: by key.
+        done: keys that have a record.
+        seconds: expected seconds of each job, None if unknown.
+        workers: jobs at a time.
+        clock: returns the time in seconds.
+        failed: keys of failed jobs.
+        running: progress of running jobs.
+        since: start of each running job, by `clock`.
     """
 
     jobs: Mapping[str, Cell]
@@ -55,7 +62,7 @@ class Board:
     _took: dict[str, list[float]] = field(default_factory=dict)  # by method
 
     def update(self, event: Event) -> None:
-        """Take note of what happened."""
+        """Update the state."""
         match event:
             case Started(key):
                 self.done.discard(key)  # a fresh run of a job that has a record already
@@ -79,12 +86,12 @@ class Board:
         """Seconds until the grid is finished, None while nothing is known: all jobs' expected time over the workers."""
         ended, running = self.done | self.failed, dict(self.running)
         expected = {key: self._expected(key) for key in self.jobs if key not in ended}
-        known = [seconds for seconds in expected.values() if seconds is not None] or [
+        lengths = [seconds for seconds in expected.values() if seconds is not None] or [
             self.elapsed(key) * seen.steps / seen.step for key, seen in running.items() if seen.step
         ]
-        if not known:
+        if not lengths:
             return None if expected else 0.0
-        typical, total = fmean(known), 0.0
+        typical, total = fmean(lengths), 0.0
         for key, seconds in expected.items():
             whole = typical if seconds is None else seconds
             total += max(0.0, whole - self.elapsed(key)) if key in running else whole
@@ -97,7 +104,7 @@ class Board:
 
 @contextmanager
 def watching(board: Board, *, quiet: bool = False, console: Console | None = None) -> Iterator[Watch]:
-    """A function that shows events: a live picture on a terminal, lines elsewhere, only errors if quiet."""
+    """Yield a function that shows events: a live table on a terminal, lines elsewhere, only errors if quiet."""
     out = console or Console(file=_patient(sys.stdout), highlight=False)
     errors = console or Console(file=_patient(sys.stderr), highlight=False)
     printed: set[str] = set()
@@ -134,7 +141,7 @@ def watching(board: Board, *, quiet: bool = False, console: Console | None = Non
 
 
 class _Patient:
-    """A stream that drops what it cannot write, on a full disk or into a closed pipe: no job is lost with a line."""
+    """A stream that drops what cannot be written, so that no job fails because of a full disk or a closed pipe."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -157,15 +164,15 @@ def _patient(stream: IO[str]) -> IO[str]:
 
 
 def finished_line(board: Board, record: Record) -> str:
-    """`[ 3/30] simcse 0.1 % seed 2: best 56.31 last 55.90 dev 60.10 (7.9 s)`."""
+    """Return `[ 3/30] simcse 0.1 % seed 2: best 56.31 last 55.90 dev 60.10 (7.9 s)`."""
     shown = [f"{select} {points(mean_points(record, select))}" for select in _selections(record)]
-    dev = [look for _, _, look in record.trace.curve if look is not None] if record.trace else []
+    dev = [score for _, _, score in record.trace.curve if score is not None] if record.trace else []
     shown += [f"dev {points(max(dev))}"] if dev else []
     return f"{_place(board, record.key)}: {' '.join(shown) or 'no scores'} ({record.cost.seconds:.1f} s)"
 
 
 def failure_line(board: Board, event: Event) -> str:
-    """One line for a job without scores, "" for any other event."""
+    """Return one line for a job without scores, "" for any other event."""
     match event:
         case Broken(key, kind, reason):
             return f"{_place(board, key)}: {'crashed' if kind == 'died' else 'failed'}: {reason}"
@@ -176,29 +183,26 @@ def failure_line(board: Board, event: Event) -> str:
 
 
 def mean_points(record: Record, select: Select) -> float | None:
-    """Mean over the tasks that are measured as the first one is: alignment and accuracy are not averaged with points.
-
-    None when one of them has no value: an average over holes is never shown.
-    """
+    """Return the mean over the tasks with the protocol of the first one; None if a score is missing."""
     scores = [score for score in record.scores if score.select == select]
     values = [score.value for score in scores if score.protocol == scores[0].protocol]
-    known = [value for value in values if value is not None]
-    return fmean(known) if known and len(known) == len(values) else None
+    scored = [value for value in values if value is not None]
+    return fmean(scored) if scored and len(scored) == len(values) else None
 
 
 def points(value: float | None) -> str:
-    """Two digits, or the word for an encoder whose similarities say nothing."""
+    """Return the score with two digits; an encoder without a score has collapsed."""
     return "collapsed" if value is None else f"{value:.2f}"
 
 
 def picture(board: Board) -> RenderableType:
-    """Running jobs and the end in sight first, so that a grid taller than the screen loses its foot, not its news."""
+    """Return the display: running jobs and the expected end first, then all cells."""
     legend = Text("+ running, ! failed, done / seeds", style="dim")
     return Group(_running(board), Text(_outlook(board), style="bold"), _grid(board), legend)
 
 
 def _grid(board: Board) -> Table:
-    """Methods down, shares across; in a cell `done/seeds`, `+` running, `!` failed: ASCII, for any terminal."""
+    """Return the table of methods by fractions; a cell has `done/seeds`, `+` running, `!` failed."""
     fractions = sorted({job.fraction for job in board.jobs.values()})
     cells: dict[tuple[str, float], list[str]] = {}
     for key, job in board.jobs.items():
@@ -253,10 +257,9 @@ def _outlook(board: Board) -> str:
 
 
 def _selections(record: Record) -> list[Select]:
-    """The checkpoints that were scored, `best` first."""
-    held = {score.select for score in record.scores}
+    """Return the checkpoints that were scored, `best` first."""
     order: tuple[Select, ...] = ("best", "last")
-    return [select for select in order if select in held]
+    return [select for select in order if any(score.select == select for score in record.scores)]
 
 
 def _place(board: Board, key: str) -> str:

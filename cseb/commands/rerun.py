@@ -44,7 +44,7 @@ class Rerun:
 
     @property
     def equal(self) -> bool:
-        """Whether every score and item is equal to the last bit."""
+        """Return whether every score and item is equal to the last bit."""
         return not self.differing
 
 
@@ -141,23 +141,23 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
     method = method_of(record)
     present = {source.name: source.sha256 for source in external_inputs(method)}
     tasks = tuple(name.rpartition("@")[0] for name in [*protocol.tasks, *filter(None, [protocol.dev])])
-    for what, before, now in (
+    for what, old, now in (
         (f"the encoder {record.encoder.name} has", record.encoder.sha256, weights),
         (f"the corpus {record.corpus.name} has", record.corpus.sha256, corpus.sha256),
-        *((f"the file or model {one.name} has", one.sha256, present.get(one.name, "")) for one in record.outside),
+        *((f"the file or model {file.name} has", file.sha256, present.get(file.name, "")) for file in record.outside),
         ("the task data have", protocol.data, data_sha256(tasks, Path(data_dir) if data_dir else None)),
     ):
-        if before != now:
-            raise BadData(f"{what} changed: sha256 {now[:8] or 'none'}, in the record {before[:8]}")
+        if old != now:
+            raise BadData(f"{what} changed: sha256 {now[:8] or 'none'}, in the record {old[:8]}")
     packages = foreign(method, protocol)
     recorded = {package.name: package for package in record.foreign}
     for package in packages:
-        known = recorded.get(package.name)
-        if known != package:
-            there = f"{known.package} {known.version}" if known else "none"
+        before = recorded.get(package.name)
+        if before != package:
+            version = f"{before.package} {before.version}" if before else "none"
             raise BadResults(
                 f"record {record.key} cannot be rerun: the code of {package.name} has changed: {package.package} "
-                f"{package.version}, in the record {there}"
+                f"{package.version}, in the record {version}"
             )
     job = Job(
         benchmark=record.benchmark,

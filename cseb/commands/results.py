@@ -90,7 +90,7 @@ class Results:
         return pd.DataFrame(rows, columns=["method", "size", "options", "seed", "dev", "chosen", "key"])
 
     def frame(self) -> pd.DataFrame:
-        """One row for each run, task and checkpoint, the scores in full precision.
+        """Return one row for each run, task and checkpoint, with scores in full precision.
 
         Runs that failed have no scores and so no rows. Columns: method, fraction of the corpus, size in sentences,
         seed, task, checkpoint (``best`` or ``last``), score (NaN for an encoder that has collapsed), protocol (what the
@@ -103,7 +103,7 @@ class Results:
 
 
 def load(results: str | Path = "results") -> Results:
-    """The records of a folder that `cseb.run` or `cseb run` has written.
+    """Load the records of a folder.
 
     Args:
         results: the folder.
@@ -127,12 +127,12 @@ def load(results: str | Path = "results") -> Results:
 
 
 def results_of(results: Results | str | Path) -> Results:
-    """Results as they are, or those of a folder."""
+    """Return results as they are, or those of a folder."""
     return results if isinstance(results, Results) else load(results)
 
 
 def score_rows(records: Iterable[Record]) -> Iterator[dict[str, object]]:
-    """One row for each record, task and checkpoint, by the names in COLUMNS; none for a job that failed."""
+    """Return one row for each record, task and checkpoint, by the names in COLUMNS; a failed job has none."""
     return (_row(record, score) for record in records for score in record.scores)
 
 

@@ -122,11 +122,11 @@ def run(
         >>> sorted(grid.frame().checkpoint.unique())
         ['best', 'last']
     """
-    given = dict(locals())
+    settings = dict(locals())
     from cseb.launchers.events import Broken
     from cseb.records.record_file import Problem
 
-    planned = planned_run(**given)
+    planned = planned_run(**settings)
     broken: list[Problem] = []
 
     def hear(event: Event) -> None:
@@ -200,10 +200,9 @@ def plan_grid(
     limit = hosts.seconds_of(options.time_limit)
     if processes > 1 and limit is not None:
         raise BadBenchmark("`time_limit` is for jobs of one process each; leave it or `processes` out")
-    asked = str(options.workers)
-    workers = hosts.workers_of(asked, options.threads, device, options.jobs_per_gpu, away, processes)
-    wanted = None if away and asked == "auto" else workers
-    host = hosts.launcher_of(launcher, wanted, address, options.slurm, per_gpu=options.jobs_per_gpu or 1)
+    workers = hosts.workers_of(str(options.workers), options.threads, device, options.jobs_per_gpu, away, processes)
+    at_once = None if away and options.workers == "auto" else workers
+    host = hosts.launcher_of(launcher, at_once, address, options.slurm, per_gpu=options.jobs_per_gpu or 1)
     if options.track_to:
         from cseb.exchange import trackers
 

@@ -1,4 +1,4 @@
-"""Where commands speak: whatever they print passes here, made harmless for a terminal, and a full disk is one line."""
+"""Print the output of commands, safe for a terminal; a full disk is one line."""
 
 from __future__ import annotations
 
@@ -19,10 +19,7 @@ from cseb.text import shown
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Print; whatever else somebody's text holds, it reaches no terminal as a command.
-
-    What standard error does not take is dropped, for there is nobody to tell. Raises: OSError for standard output.
-    """
+    """Print text without control codes. Raises: OSError for standard output; a full standard error is ignored."""
     if not err:
         typer.echo(shown(text), nl=nl)
         return
@@ -52,7 +49,7 @@ def _hang(line: str) -> int:
 
 
 def pour(lines: Iterable[str]) -> None:
-    """Print sentences: to the letter into a file or a pipe, made harmless on a terminal. Raises: OSError."""
+    """Print sentences: unchanged into a file or a pipe, without control codes on a terminal. Raises: OSError."""
     text = "".join(f"{line}\n" for line in lines)
     if sys.stdout.isatty():
         say(text, nl=False)
@@ -61,7 +58,7 @@ def pour(lines: Iterable[str]) -> None:
 
 
 def write(text: str, out: Path | None) -> None:
-    """To the screen, or whole to a file. Raises: BadResults."""
+    """Print text, or write it to a file, complete or not at all. Raises: BadResults."""
     if out is None:
         say(text, nl=False)
         return
@@ -77,7 +74,7 @@ def write(text: str, out: Path | None) -> None:
 
 
 class _Noted(io.FileIO):
-    """A file descriptor that keeps in mind why it refused a write: who wrote may have swallowed the error."""
+    """A file descriptor that stores why a write failed, since a library may hide the error."""
 
     refusal: OSError | None = None
 
@@ -90,7 +87,7 @@ class _Noted(io.FileIO):
 
 
 def open_streams() -> None:
-    """A standard stream that was closed swallows what it is given; one of a narrow encoding escapes what it lacks."""
+    """Prepare the standard streams: a closed one ignores output, characters outside its encoding are escaped."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -104,7 +101,7 @@ def open_streams() -> None:
 
 
 def output_refused() -> OSError | None:
-    """Why standard output refused what was printed, None if it took all; from then on it swallows the rest."""
+    """Return why standard output could not be written, None if it could; later output is ignored."""
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Show what there is: lists of names, a method or part in full, the origin of a record, what differs between two."""
+"""Show lists of names, a method, a part or a record in full, or the differences between two records."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def print_shown(
 
 
 def _differences(a: str, b: str, results: Path) -> str:
-    """What differs between two results, and how much of their gap each protocol explains."""
+    """Return the differences between two results, and how much of their gap each protocol explains."""
     from cseb.commands import differences
     from cseb.reports.text_table import aligned
 

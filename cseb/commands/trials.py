@@ -49,7 +49,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Trials:
-    """What all baselines and runs have in common. steps, results: options of `recommend`.
+    """The settings of all baselines and runs. steps, results: options of `recommend`.
 
     settings: further options that scoring and training take: data_dir, threads, device, trust_remote_code.
     """
@@ -64,7 +64,7 @@ class Trials:
 
     @cached_property
     def sentences(self) -> list[str]:
-        """The sentences of the corpus; of pairs the first of each. Raises: BadData if they are few."""
+        """Return the sentences of the corpus; of pairs the first of each. Raises: BadData if they are few."""
         from cseb.data.read_corpus import read_corpus
 
         corpus = read_corpus(self.corpus, self.column, self.settings["data_dir"])
@@ -76,34 +76,34 @@ class Trials:
 
     @cached_property
     def folder(self) -> Path:
-        """The folder of records."""
+        """Return the folder of records."""
         path = Path(self.corpus)
         name = re.sub(r"[^\w.-]+", "-", path.name.partition(".")[0] if path.is_file() else self.corpus)
         return self.results or (path.parent if path.is_file() else Path()) / f"{name}.recommend"
 
     @cached_property
     def store(self) -> Store:
-        """The records."""
+        """Return the store of the records."""
         from cseb.records.store import Store
 
         return Store(self.folder)
 
     @cached_property
     def start(self) -> Path:
-        """The folder of the encoder."""
+        """Return the folder of the encoder."""
         from cseb.data.weights import find_encoder
 
         return find_encoder(self.encoder)[0]
 
     @property
     def as_it_is(self) -> str:
-        """The encoder with its own modules, as `cseb eval` names it: of a hub name, too."""
+        """Return the encoder with its own modules, as `cseb eval` names it."""
         modules = (self.start / "modules.json").is_file() and not Path(self.encoder).is_dir()
         return f"st:{self.encoder}" if modules else self.encoder
 
     @cached_property
     def scale(self) -> str:
-        """What replaces the methods' own recipes, which are for a million sentences."""
+        """Return options in place of the methods' own recipes, which are for a million sentences."""
         settings = json.loads((self.start / "config.json").read_text(encoding="utf-8"))
         rate = RATE * WIDTH / int(settings.get("hidden_size") or settings.get("dim") or WIDTH)
         return f"recipe(batch_size=32, learning_rate={float(f'{rate:.1g}')}), queue(size=64)"
@@ -119,10 +119,10 @@ class Trials:
 
         finished = any((self.start / name).is_file() for name in ("modules.json", "cseb.json"))
         own = [] if finished else [default_pooler(self.start, self.settings["trust_remote_code"])]
-        asked = {AS_IT_IS: ""} if finished else {}
-        asked |= {f"{pooler}{POOLED}": pooler for pooler in dict.fromkeys([*own, *POOLINGS])}
+        poolers = {AS_IT_IS: ""} if finished else {}
+        poolers |= {f"{pooler}{POOLED}": pooler for pooler in dict.fromkeys([*own, *POOLINGS])}
         items = {}
-        for name, pooler in [*asked.items(), (TF_IDF, "")]:
+        for name, pooler in [*poolers.items(), (TF_IDF, "")]:
             encoder = {TF_IDF: "words:tf-idf-transductive", AS_IT_IS: self.as_it_is}.get(name, self.encoder)
             scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
             if not scores.failed:
@@ -160,7 +160,7 @@ class Trials:
         seconds = {}
         options = {"encoder": self.encoder, "scale": self.scale, "column": self.column, **self.settings}
         for method in counted(methods, "timing methods", len(methods)):
-            same = [each for each in records if each.method == method and each.trace and each.trace.steps == self.steps]
+            same = [run for run in records if run.method == method and run.trace and run.trace.steps == self.steps]
             if same:
                 seconds[method] = fmean(record.cost.seconds for record in same)
                 continue

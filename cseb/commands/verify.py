@@ -48,7 +48,7 @@ class Checked:
 
     @property
     def good(self) -> bool:
-        """Whether every number that could be recomputed is equal, and nothing is lost."""
+        """Return whether every number that could be recomputed is equal, and nothing is lost."""
         return not self.wrong and not self.unknown
 
 

@@ -1,4 +1,4 @@
-"""What a person sees while a command works: nothing for two seconds, then how far it is, on standard error alone."""
+"""The progress display of commands, on standard error after two seconds."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MOST = 30 * 86_400.0  # seconds; what is said to take longer is no forecast
 
 @dataclass(slots=True)
 class Work:
-    """What was told last: of what, how much is done, and since when, by `clock`. total: 0 where nobody knows.
+    """The work that was reported last. total: 0 if it is unknown.
 
-    begun: when each kind of work was told of first; one that interrupts another does not start its clock anew.
+    begun: the start of each kind of work, by `clock`; one that interrupts another does not restart its clock.
     """
 
     clock: Callable[[], float] = time.monotonic
@@ -43,7 +43,7 @@ class Work:
         self.hidden.set()
 
     def hear(self, what: str, done: int, total: int) -> None:
-        """Take note; called up to a million times a second."""
+        """Store a report; called up to a million times a second."""
         if what is not self.what and what != self.what:
             self.reached[self.what] = self.done
             self.since = self.begun.setdefault(what, self.clock())
@@ -56,35 +56,35 @@ class Work:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since this kind of work began."""
+        """Return the seconds since this kind of work began."""
         return self.clock() - self.since
 
     @property
     def left(self) -> float | None:
-        """Seconds it will still take, if it goes on as before; None where nobody knows."""
+        """Return the expected seconds until the end; None if unknown."""
         if not 0 < self.done <= self.total:
             return None
         left = self.elapsed * (self.total - self.done) / self.done
         return left if left < MOST else None
 
     def line(self) -> str:
-        """`encoding sentences: 12,000 of 108,107, 62 s so far, about 8 min left`; "" where others say how far it is."""
+        """Return `encoding sentences: 12,000 of 108,107, 62 s so far, about 8 min left`; "" while hidden."""
         return self.what and f"{plain(self.what)}: {', '.join(filter(None, (self.count(), self.time())))}"
 
     def count(self) -> str:
-        """`12,000 of 108,107`, "" while nothing is counted."""
+        """Return `12,000 of 108,107`, "" while nothing is counted."""
         of = f" of {self.total:,}" if self.total else ""
         return f"{self.done:,}{of}" if self.done or of else ""
 
     def time(self) -> str:
-        """`62 s so far, about 8 min left`."""
+        """Return `62 s so far, about 8 min left`."""
         left = "" if self.left is None else f", about {duration(self.left)} left"
         return f"{duration(self.elapsed)} so far{left}"
 
 
 @contextmanager
 def telling(quiet: bool = False, *, stream: IO[str] | None = None) -> Iterator[None]:
-    """Show on standard error how far the work inside is: a bar on a terminal, a line every 30 seconds elsewhere."""
+    """Show progress on standard error: a bar on a terminal, a line every 30 seconds elsewhere."""
     if quiet:
         yield
         return
@@ -95,7 +95,7 @@ def telling(quiet: bool = False, *, stream: IO[str] | None = None) -> Iterator[N
 
 @contextmanager
 def lines(line: Callable[[], str], stream: IO[str] | None = None) -> Iterator[None]:
-    """Write what `line` says every 30 seconds, on standard error if nothing else is named; "" is left out."""
+    """Write the result of `line` every 30 seconds, by default on standard error; "" is left out."""
 
     def write(over: threading.Event) -> None:
         while not over.wait(BETWEEN):
@@ -110,7 +110,7 @@ def lines(line: Callable[[], str], stream: IO[str] | None = None) -> Iterator[No
 
 @contextmanager
 def _beside(show: Callable[..., None], *arguments: object) -> Iterator[None]:
-    """Run `show` in a thread, which is told when it is over. What it cannot write is lost; the work goes on."""
+    """Run `show` in a thread with an event for its end. Errors of writing are ignored."""
     over = threading.Event()
 
     def run() -> None:
@@ -127,7 +127,7 @@ def _beside(show: Callable[..., None], *arguments: object) -> Iterator[None]:
 
 
 def _bars(work: Work, stream: IO[str], over: threading.Event) -> None:
-    """A bar that is gone when the work is over; none while others show what is done."""
+    """Draw a bar until the work is over; none while another display is shown."""
     if over.wait(FIRST):
         return
     bar: Progress | None = None

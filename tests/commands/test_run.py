@@ -218,7 +218,7 @@ def test_ctrl_c_says_how_to_go_on_and_leaves_130(tmp_path: Path, grid: list[obje
     finally:
         running.kill()
     assert running.returncode == 130, (out, err)
-    assert "stopped: 0 of 2 jobs run; the same command goes on from there" in out
+    assert "stopped: 0 of 2 jobs run; repeat the command to continue" in out
     assert "Traceback" not in err, err
 
 
