@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -123,6 +124,34 @@ def test_help_uses_the_terms_of_the_glossary() -> None:
     texts = list(help_texts())
     assert len(texts) > 100
     assert not [(name, terms) for name, text in texts if (terms := forbidden(text))]
+
+
+# Left out: descriptions of papers, and notes that records on disk have.
+OTHER_TEXTS = ("cseb/methods/", "cseb/embedders/folders.py", "cseb/embedders/word_vectors.py")
+
+
+def messages(source: str) -> Iterator[str]:
+    """Yield every text of several words in a module, except docstrings: messages, printed lines and table footers."""
+    tree = ast.parse(source)
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
+        elif isinstance(node, ast.Constant) and id(node) not in parts | docstrings and " " in str(node.value):
+            yield str(node.value)
+
+
+def test_messages_use_the_terms_of_the_glossary() -> None:
+    paths = [path for path in (ROOT / "cseb").rglob("*.py") if not str(path.relative_to(ROOT)).startswith(OTHER_TEXTS)]
+    texts = [(path.name, text) for path in paths for text in messages(path.read_text(encoding="utf-8"))]
+    assert len(texts) > 2000
+    assert not [(name, text, terms) for name, text in texts if (terms := forbidden(text))]
+
+
+def test_messages_are_texts_but_not_docstrings() -> None:
+    source = 'def f(x):\n    """Doc string."""\n    raise E(f"no {x} here", "two words", "one")\n'
+    assert sorted(messages(source)) == ["no X here", "two words"]
 
 
 @pytest.mark.parametrize("name", benchmark_names())

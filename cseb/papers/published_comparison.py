@@ -18,7 +18,7 @@ NOTES = (
     "difference: ours minus published. in their ±: whether our mean is within one published standard deviation. "
     "agrees: whether the difference is not significant at 5 %, by Welch's t-test where a paper prints a standard "
     "deviation over runs, by the prediction interval of a single run where it does not.",
-    "other conditions: what differs, so that the two numbers are not comparable. Published values are as printed.",
+    "other conditions: what differs, so that the two numbers are not comparable. Published values are as reported.",
 )
 
 

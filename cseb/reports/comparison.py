@@ -18,7 +18,7 @@ SCOPES: tuple[Scope, ...] = ("seeds", "items", "seeds and items")
 NONE = "--"
 INTERVALS = (
     "seeds, items, seeds and items: 95 % confidence intervals of the mean difference for new seeds (Student's t), for "
-    "new test items (closed form of the variance), for both. wins: seeds with a positive difference."
+    "new test examples (closed form of the variance), for both. wins: seeds with a positive difference."
 )
 
 
@@ -151,8 +151,8 @@ def cluster_notes(clusters: Mapping[str, Clusters], tasks: Sequence[str]) -> Ite
     ]
     if clustered:
         yield (
-            "Test items that depend on one another (pairs with a sentence in common, queries with an answer or intent "
-            f"in common) are clustered; clusters: {', '.join(clustered)}."
+            "Test examples that depend on one another (pairs with a sentence in common, queries with an answer or "
+            f"intent in common) are clustered; clusters: {', '.join(clustered)}."
         )
     for task, each in used.items():
         if not each.used:
@@ -169,7 +169,7 @@ def _notes(family: Family, subject: Subject) -> Iterator[str]:
     yield f"Difference in score: {side}, tasks averaged within a seed, {design}."
     yield INTERVALS
     if subject.lacking:
-        yield f"No intervals for new test items, so conclusions hold for new seeds only: {subject.lacking}."
+        yield f"No intervals for new test examples, so conclusions hold for new seeds only: {subject.lacking}."
     tested = [
         pair.comparison for pair in family.pairs if pair.comparison.n >= FEWEST_JUDGED and pair.adjusted is not None
     ]
@@ -188,7 +188,7 @@ def _notes(family: Family, subject: Subject) -> Iterator[str]:
         yield f"Fewer than {FEWEST_JUDGED} seeds: intervals and no conclusion."
     if any(pair.conclusion == "identical" for pair in family.pairs):
         yield (
-            "identical: the same score in every seed, and on every test item where items are known; p = 1, counted "
+            "identical: the same score in every seed, and on every test example where items are known; p = 1, counted "
             "among the comparisons. Are these two names for the same computation?"
         )
     if any(pair.comparison.fixed for pair in family.pairs):

@@ -59,7 +59,7 @@ def learning_curve_sheet(
         "paired by seed; the smaller subset is a part of the larger one.",
         INTERVALS,
         f"Not corrected for several comparisons. More than {max(by_size):,} sentences were not measured.",
-        *([f"No intervals for new test items: {lacking}."] if lacking else ()),
+        *([f"No intervals for new test examples: {lacking}."] if lacking else ()),
         *([f"The same scores at all sizes: {', '.join(constant)}."] if constant else ()),
         *([f"Fewer than {FEWEST} seeds at two sizes: {', '.join(few)}."] if few else ()),
     ]

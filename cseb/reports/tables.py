@@ -17,7 +17,7 @@ from cseb.reports.document import DETAIL, MARKED
 from cseb.statistics.paired import FEWEST_JUDGED
 
 TEST = "paired by seed, Holm over the column, 5 %"
-TESTS = {"seeds": f"{TEST}; new seeds", "examples": f"{TEST}; new seeds and test items"}
+TESTS = {"seeds": f"{TEST}; new seeds", "examples": f"{TEST}; new seeds and test examples"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +263,7 @@ def _marks(study: Study, query: StudyQuery, places: Sequence[Heading]) -> set[He
         item_scores = query.item_scores if query.mark == "examples" else None
         candidates = samples(study, size or 0, tasks, select or "last", item_scores)
         if query.mark == "examples" and (lacking := next((s.lacking for s in candidates if s.lacking), "")):
-            raise BadResults(f"cells cannot be marked for new test items: {lacking}; take `mark` seeds")
+            raise BadResults(f"cells cannot be marked for new test examples: {lacking}; take `mark` seeds")
         best = best_methods(candidates)
         if not {place.method for place in column} <= set(best):
             marks |= {place for place in column if place.method in best}

@@ -90,7 +90,7 @@ def test_what_more_sentences_bring_stands_below_the_tables_in_every_format(folde
         f"| `simcse` | {more} | +2.00 | -- | -- | -- | 2/2 |",
     ]
     assert "More than 1,000 sentences were not measured" in curve
-    assert "No intervals for new test items:" in curve
+    assert "No intervals for new test examples:" in curve
     [row, *_] = csv.DictReader(io.StringIO(said(folder, "--learning-curve", "-f", "csv")))
     assert (row["sheet"], row["method"], row["from_size"], row["size"], row["n"]) == (
         *("learning-curve", "first_last+recipe(steps=0)", "100", "1000", "3"),

@@ -36,7 +36,7 @@ def test_a_step_is_paired_by_seed_and_its_interval_is_students() -> None:
     half = t.ppf(0.975, 2) * gaps.std(ddof=1) / np.sqrt(3)
     assert (values["mean"], values["seeds_low"], values["seeds_high"]) == pytest.approx((3, 3 - half, 3 + half))
     assert line.cells[1] == "10 times as many sentences (100 to 1,000)"
-    assert "No intervals for new test items: no items were asked for." in sheet.notes
+    assert "No intervals for new test examples: no items were asked for." in sheet.notes
 
 
 def test_neighbouring_sizes_of_each_method_are_compared() -> None:

@@ -153,7 +153,7 @@ def test_marks_are_the_best_methods_of_a_column() -> None:
     assert [[cell.best for cell in row.cells] for row in table.rows] == [[False, False], [True, False]]
     assert "not significantly different from the best mean" in table.notes[0]
     assert [cell.best for row in few_shot(grid()).rows for cell in row.cells] == [None] * 6
-    with pytest.raises(BadResults, match="cannot be marked for new test items: no items were asked for"):
+    with pytest.raises(BadResults, match="cannot be marked for new test examples: no items were asked for"):
         few_shot(records, query=StudyQuery(mark="examples"))
 
 
