@@ -211,26 +211,6 @@ def test_any_field_may_hold_anything(changes: dict[str, Any], tmp_path: Path) ->
         assert benchmarks.load(str(path)) == loaded
 
 
-@FUZZ
-@given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
-def test_any_bytes_are_a_benchmark_or_one_line(content: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "fuzz.yaml"
-    path.write_bytes(content)
-    with pytest.raises(CsebError):
-        benchmarks.load(str(path))
-
-
-@FUZZ
-@given(text=st.text(alphabet="simcse+-ma()=,.0123456789'\"[] \n\\x00{}*:", max_size=60))
-def test_any_spec_is_methods_or_one_line(text: str) -> None:
-    demo = benchmarks.load(WORLD)
-    for options in ({"methods": text}, {"fractions": text}, {"sizes": text}):
-        try:
-            benchmarks.override(demo, **options)
-        except CsebError as error:
-            assert "\n" not in str(error)
-
-
 def test_a_grid_moves_to_another_stage() -> None:
     few_shot, demo = benchmarks.load("few-shot"), benchmarks.load(WORLD)
     small = benchmarks.moved(few_shot, demo)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
@@ -95,17 +94,6 @@ def test_a_folder_without_records_is_an_error(tmp_path: Path) -> None:
 
 
 FUZZ = settings(max_examples=100)
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=20)
-    | st.just(10**400)
-    | st.just("{'@ ("),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
-    max_leaves=8,
-)
 
 
 def survives(store: Store, content: bytes) -> None:
@@ -122,35 +110,6 @@ def survives(store: Store, content: bytes) -> None:
     except CsebError:
         return
     assert all(form.write(score_report([Group(tables=[table])])) for form in FORMATS.values())
-
-
-@FUZZ
-@given(content=st.binary(max_size=300))
-def test_no_bytes_raise(store: Store, content: bytes) -> None:
-    survives(store, content)
-
-
-@FUZZ
-@given(data=st.data())
-def test_no_change_of_a_record_raises(store: Store, data: st.DataObject) -> None:
-    content = json.loads(record().model_dump_json())
-    here = content
-    while True:
-        steps = list(here) if isinstance(here, dict) else list(range(len(here)))
-        step = data.draw(st.sampled_from(steps))
-        if not isinstance(here[step], dict | list) or not here[step] or data.draw(st.integers(0, 3)) == 0:
-            break
-        here = here[step]
-    match data.draw(st.sampled_from(["change", "drop", "add"])):
-        case "change":
-            here[step] = data.draw(JSON)
-        case "drop":
-            del here[step]
-        case _ if isinstance(here, dict):
-            here[data.draw(st.text(max_size=8))] = data.draw(JSON)
-        case _:
-            here.append(data.draw(JSON))
-    survives(store, json.dumps(content).encode())
 
 
 @FUZZ
