@@ -86,8 +86,8 @@ def peak_rss_mb() -> float:
 
 
 def reset_peak_gpu_memory(device: str) -> None:
-    """Start to measure the peak of the memory on a GPU."""
-    if device == "cuda":
+    """Start to measure the peak of the memory on a GPU; a missing GPU is reported when the training starts."""
+    if device == "cuda" and torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
 
 
