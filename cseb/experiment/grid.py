@@ -16,9 +16,9 @@ from cseb.experiment.expected_time import expected_seconds, longest_first, makes
 from cseb.experiment.job import Job
 from cseb.experiment.planned_jobs import plan_text, read_plan
 from cseb.progress import counted, tell
-from cseb.records.bookkeeping import hide
 from cseb.records.record import Record
 from cseb.records.store import Store
+from cseb.records.writable import hide
 
 
 @dataclass(frozen=True)  # no slots: how long jobs are likely to take is worked out once

@@ -28,10 +28,9 @@ from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.card import licence_of, model_card
 from cseb.experiment.export import export, loads
 from cseb.experiment.job import Job, external_inputs, foreign
-from cseb.experiment.job_overlap import overlap_of
 from cseb.experiment.origin import origin, peak_gpu_mb, peak_rss_mb, reset_peak_gpu_memory
 from cseb.experiment.score_job import scored_checkpoints
-from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, task_names
+from cseb.experiment.train_job import JobTraining, dev_name, loaded_tasks, overlap_of, task_names
 from cseb.processor import processor
 from cseb.records.items import Items
 from cseb.records.method_text import stated

@@ -1,18 +1,23 @@
-"""The training of one job: its sentences, its parts, and its evaluation steps."""
+"""The training of one job: its sentences and their overlap with tasks, its parts, and its evaluation steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from cseb.data.corpus import Corpus
+from cseb.data.overlap import TaskTexts
 from cseb.data.subset import draw
+from cseb.encoder.distributed import distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.experiment import outside_teacher
 from cseb.experiment.corpus_checks import read_by
 from cseb.experiment.job import Job
+from cseb.experiment.plan import versioned
 from cseb.records.progress import Progress
+from cseb.records.record import Overlap
 from cseb.tasks.evaluate import load_task, score_all
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.task import Loaded, Task
@@ -74,6 +79,24 @@ def loaded_tasks(names: str, data_dir: str) -> list[tuple[Task, Loaded]]:
     """Return tasks with their data. Raises: CsebError."""
     folder = Path(data_dir) if data_dir else None
     return [(task, load_task(task, folder)) for task in (parse_tasks(names) if names else ())]
+
+
+def overlap_of(job: Job, sentences: Sequence[str]) -> tuple[Overlap, ...] | None:
+    """Return the tasks of a job, and its dev set, that overlap with these sentences; None if nothing is trained."""
+    if not job.method.data_seen() or not distributed_context().main:
+        return None
+    names = ",".join(filter(None, (task_names(job), dev_name(job))))
+    return tuple(
+        Overlap(task=task.task, texts=task.texts, exact=task.exact, near=task.near)
+        for task in _task_texts(names, job.data_dir, job.protocol.data).overlap(sentences)
+        if task.exact or task.near
+    )
+
+
+@lru_cache(maxsize=1)  # the jobs of a grid share their tasks
+def _task_texts(names: str, data_dir: str, sha256: str) -> TaskTexts:
+    """sha256: of the data of these tasks; part of the key, as files can change."""
+    return TaskTexts.of({versioned(task): loaded.sentences() for task, loaded in loaded_tasks(names, data_dir)})
 
 
 @dataclass(slots=True)

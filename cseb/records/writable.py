@@ -16,6 +16,7 @@ from cseb.text import plain
 ABANDONED = 3600  # seconds after which a temporary file belongs to a process that was killed
 FULL = (errno.ENOSPC, errno.EDQUOT)
 PROBE = bytes(2**16)  # written to detect a full disk
+HIDDEN = (".gitignore", ".*.tmp", "plan-*.tsv", "running/", "slurm/")  # files of this machine, not for version control
 
 
 def prepare(folders: Iterable[Path], written: Iterable[Path]) -> None:
@@ -59,3 +60,10 @@ def unwritable(path: Path, error: OSError) -> BadResults:
     """Return the error for a path that could not be written, with what to try."""
     hint = "free some space, or use another folder" if error.errno in FULL else "fix that, or use another folder"
     return BadResults(f"{plain(str(path))} cannot be written: {error.strerror or error}; {hint}")
+
+
+def hide(folder: Path) -> None:
+    """Write a `.gitignore` for files of this machine, unless the folder has one."""
+    text = "".join(f"{line}\n" for line in ("# of this machine", *(f"/{name}" for name in HIDDEN)))
+    with contextlib.suppress(OSError), (folder / ".gitignore").open("x", encoding="utf-8") as file:
+        file.write(text)

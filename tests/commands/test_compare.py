@@ -172,7 +172,7 @@ def test_git_shows_no_bookkeeping_in_whoevers_repository(results: Path) -> None:
     import shutil
     import subprocess
 
-    from cseb.records.bookkeeping import HIDDEN, hide
+    from cseb.records.writable import HIDDEN, hide
 
     git = shutil.which("git") or pytest.skip("git is not installed")
     call("compare", results)

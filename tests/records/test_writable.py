@@ -11,7 +11,7 @@ import pytest
 
 from cseb.errors import BadResults
 from cseb.records.store import Store
-from cseb.records.writable import ABANDONED
+from cseb.records.writable import ABANDONED, hide
 from tests.records.test_store import fail, names
 
 
@@ -61,3 +61,16 @@ def test_only_old_temporaries_are_tidied_away(store: Store) -> None:
     assert store.keys() == set()
     store.prepare()
     assert names(store) == [young.name]
+
+
+def test_files_of_this_machine_are_ignored_and_records_are_not(tmp_path: Path) -> None:
+    hide(tmp_path)
+    lines = (tmp_path / ".gitignore").read_text("utf-8").splitlines()
+    assert {"/plan-*.tsv", "/running/", "/slurm/"} <= set(lines)
+    assert not [line for line in lines if line.startswith(("/runs", "/items", "/models"))]
+
+
+def test_a_gitignore_of_the_user_stays(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("mine\n")
+    hide(tmp_path)
+    assert (tmp_path / ".gitignore").read_text() == "mine\n"
