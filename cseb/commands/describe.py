@@ -126,6 +126,8 @@ def _tasks() -> list[Row]:
             (name, (f"in {group_of[name]}" if name in group_of else "in no group") + MTEB_NAMESAKES.get(name, ""))
             for name in TASKS
         ),
+        ("shotsK:NAME", "a classification task with K labelled examples of each class, such as shots8:banking77"),
+        ("firstD:NAME", "a task on the first D numbers of every vector, such as first64:stsb"),
         ("FILE[:KIND]", "a table of your own (.csv, .tsv, .json, .jsonl, .parquet, .xlsx); its columns tell the kind"),
     ]
 

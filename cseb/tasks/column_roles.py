@@ -39,7 +39,10 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("alignment", "uniformity", "anisotropy", "effective-rank"), PAIRS),
 }
 GUESSED = ("pairs", "classification", "retrieval", "reranking", "pair-classification", "triplets")
-YES_NO = {"1": 1, "1.0": 1, "yes": 1, "y": 1, "true": 1, "0": 0, "0.0": 0, "no": 0, "n": 0, "false": 0}
+YES_NO = {
+    **dict.fromkeys(("1", "1.0", "1,0", "yes", "y", "true", "ja", "wahr"), 1),  # a German Excel writes WAHR
+    **dict.fromkeys(("0", "0.0", "0,0", "no", "n", "false", "nein", "falsch"), 0),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

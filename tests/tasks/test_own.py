@@ -87,7 +87,9 @@ def test_pairs_are_what_the_file_says(tmp_path: Path) -> None:
     assert (pairs.left, pairs.right, pairs.gold) == (["a b", "d", "f"], ["c", "e", "a b"], [5, 4.5, 0])
 
 
-@pytest.mark.parametrize(("yes", "no"), [("1", "0"), ("True", "false"), ("Y", "n"), ("1.0", "0.0")])
+@pytest.mark.parametrize(
+    ("yes", "no"), [("1", "0"), ("True", "false"), ("Y", "n"), ("1.0", "0.0"), ("1,0", "0,0"), ("WAHR", "FALSCH")]
+)
 def test_yes_and_no_are_spelt_in_many_ways(tmp_path: Path, yes: str, no: str) -> None:
     rows = [["sentence1", "sentence2", "label"], *([f"s{n}", f"t{n}", (no, yes)[n % 2]] for n in range(6))]
     data = load_task(write(tmp_path / "my.csv", rows), None)
