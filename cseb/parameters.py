@@ -216,6 +216,7 @@ STEPS = option("Optimiser steps of every method that trains, in place of the met
 DEVICE = option("Device.", choices=("auto", "cpu", "cuda"))
 THREADS = option("CPU threads of each job. The last bits of scores depend on it.", least=1, most=1024)
 LINEAR = option("Library of linear layers on a CPU; auto takes the faster one.", choices=("auto", "blas", "onednn"))
+DETERMINISTIC = option("Use only deterministic algorithms on a GPU: slower, and a repeated job gives the same bits.")
 TRUST_REMOTE_CODE = option("Run Python code that comes with the encoder.")
 
 # ---- choices of records to read ----

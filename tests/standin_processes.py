@@ -92,3 +92,14 @@ def gradients_and_losses(folder: Path, out: Path, texts: list[str]) -> None:
         curve = train(once, sentences, 0, "cpu", None, lambda look: None).curve
         if distributed_context().main:
             torch.save({**held, "curve": torch.tensor([loss for _, loss, _ in curve])}, out / f"{number}.pt")
+
+
+def embeddings(folder: Path, out: Path, _: list[str]) -> None:
+    """Write the vectors of some thousand sentences and the number that this process encoded."""
+    Accelerator(cpu=True)
+    encoder = build(parse_method("simcse").at(1.0), folder, 0).encoder
+    encoder.distributed = distributed_context()
+    rows, some = [], encoder._some
+    encoder._some = lambda batch, *given: (rows.append(len(batch.ids)), some(batch, *given))[1]  # type: ignore[method-assign]
+    vectors = encoder.embed(SENTENCES * 30)
+    np.savez(out / f"{encoder.distributed.rank}.npz", vectors=vectors, encoded=sum(rows))

@@ -132,6 +132,7 @@ def workers_of(
         if text not in ("auto", "1") or per_gpu:
             option = f"`jobs_per_gpu` {per_gpu}" if per_gpu else f"`workers` {text}"
             raise BadBenchmark(f"{processes} processes that share each batch run one job at a time; leave {option} out")
+        _check_gpus(processes, device)
         return 1
     if per_gpu and (text != "auto" or device != "cuda"):
         other = f"`workers` {text}" if text != "auto" else "jobs on a CPU"
@@ -145,6 +146,19 @@ def workers_of(
 
         return max(1, len(gpus())) * (per_gpu or 1)
     return max(1, _cores() // threads)
+
+
+def _check_gpus(processes: int, device: str) -> None:
+    """Raise BadBenchmark if this machine has fewer GPUs than processes that share a batch here."""
+    if device != "cuda":
+        return
+    from cseb.launchers.devices import gpus
+
+    count, local = len(gpus()), int(os.environ.get("LOCAL_WORLD_SIZE", processes))
+    if 0 < count < local:  # none at all in a dry run elsewhere
+        raise BadBenchmark(
+            f"{local} processes need a GPU each, and {count} can be used here; take {count} or `device` cpu"
+        )
 
 
 def seconds_of(given: str | float, name: str = "time_limit") -> float | None:

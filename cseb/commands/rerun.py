@@ -176,6 +176,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
         external_inputs=record.outside,
         foreign=packages,
         linear=record.origin.linear or "auto",
+        deterministic=record.origin.deterministic,
     )
     if job.key != record.key:
         raise BadResults(f"record {record.key} is inconsistent with its key, which would be {job.key}")

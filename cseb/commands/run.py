@@ -28,6 +28,7 @@ from cseb.parameters import (
     COLUMN,
     CORPUS,
     DATA_DIR,
+    DETERMINISTIC,
     DEV,
     DEVICE,
     ENCODER,
@@ -96,6 +97,7 @@ def run(
     threads: Annotated[int, THREADS] = 1,
     linear: Annotated[str, LINEAR] = "auto",
     device: Annotated[str, DEVICE] = "auto",
+    deterministic: Annotated[bool, DETERMINISTIC] = False,
     rerun: Annotated[
         str, option("Run jobs again that failed, or all that have a record.", choices=("failed", "all"))
     ] = "",
@@ -216,6 +218,7 @@ def plan_grid(
         records={key: record for key, record in records.items() if key not in again},
         threads=options.threads,
         linear=options.linear,
+        deterministic=options.deterministic,
         device=device,
         processes=processes,
         trust_remote_code=options.trust_remote_code,

@@ -10,8 +10,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.distributed as dist
 from accelerate import PartialState
@@ -19,6 +21,8 @@ from torch import Tensor
 
 # PyTorch's default of 10 minutes (NCCL) or 30 (gloo) is shorter than scoring takes on some tasks.
 LONGEST_WAIT = timedelta(days=2)
+
+Batch = TypeVar("Batch")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class DistributedContext:
 
     @property
     def main(self) -> bool:
-        """Whether this process scores, writes and prints."""
+        """Whether this process writes and prints."""
         return self.rank == 0
 
     def own(self, values: Tensor, blocks: int = 1) -> Tensor:
@@ -55,6 +59,16 @@ class DistributedContext:
             return values
         apply: Callable[[Tensor, DistributedContext], Tensor] = _Gather.apply
         return torch.cat([apply(block.contiguous(), self)[:rows] for block in values.chunk(blocks)])
+
+    def share(self, batches: list[Batch]) -> list[Batch]:
+        """Return the batches of this process; all of them if there are fewer than processes."""
+        return batches[self.rank :: self.count] if len(batches) >= self.count else batches
+
+    def total(self, values: npt.NDArray[np.float32], device: torch.device) -> npt.NDArray[np.float32]:
+        """Return the sum of the arrays of all processes, each with zeros in the rows of the others."""
+        total = torch.from_numpy(values).to(device)
+        dist.all_reduce(total)
+        return total.cpu().numpy()
 
     def mean(self, value: Tensor) -> Tensor:
         """Return the mean over processes, so that all of them take the same decision."""

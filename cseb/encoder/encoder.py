@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from cseb.data.tokens import Padded, Tokens
 from cseb.encoder import linear, packing
 from cseb.encoder.backbone import position_limit
+from cseb.encoder.distributed import SINGLE_PROCESS
 from cseb.encoder.interface import (
     ATTENTIONS,
     LAYERS,
@@ -68,6 +69,7 @@ class Encoder(nn.Module):
         self.language_weights = language_weights  # registered, so that they are trained and moved
         self.post: Post | None = None  # fitted on the training sentences, applied at test
         self.reduction = 1  # of the batch size at test, see REDUCTION
+        self.distributed = SINGLE_PROCESS  # the processes that all encode the same sentences at test, each a part
 
     def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
         """Return the pooled vectors (B, D) of token ids (B, T) under a copy of the backbone."""
@@ -188,7 +190,7 @@ class Encoder(nn.Module):
     def vectors(self, tokens: Tokens, with_head: bool) -> npt.NDArray[np.float32]:
         """Return the vectors (N, D) of N tokenised sentences, without dropout.
 
-        When a GPU's memory runs out, batches are reduced once, for good.
+        When a GPU's memory runs out, batches are reduced once, for good. Processes divide the batches among them.
         """
         was_training = self.training
         self.eval()
@@ -207,20 +209,21 @@ class Encoder(nn.Module):
         self.train(was_training)
         if not batches:
             return np.zeros((0, self.config.hidden_size), dtype=np.float32)
-        result = np.empty((len(tokens), batches[0][1].shape[1]), dtype=np.float32)
+        result = np.zeros((len(tokens), batches[0][1].shape[1]), dtype=np.float32)
         for rows, vectors in batches:
             result[rows] = vectors
-        return result
+        complete = sum(len(rows) for rows, _ in batches) == len(tokens)
+        return result if complete else self.distributed.total(result, self.device)
 
     def _all(self, tokens: Tokens, with_head: bool) -> list[tuple[Rows, npt.NDArray[np.float32]]]:
-        """Return the rows and vectors of every batch."""
+        """Return the rows and vectors of every batch of this process."""
 
         def encode(rows: Rows) -> tuple[Rows, npt.NDArray[np.float32]]:
             return rows, self._some(tokens.batch(rows, self.shortest), with_head)
 
-        batches = list(self._batches(tokens))
-        # other code may not be safe for parallel calls
-        threads = torch.get_num_threads() if packing.packs(self.backbone) else 1
+        shared = self.distributed.share(list(self._batches(tokens)))  # the same in all processes, whatever is reduced
+        batches = [part for rows in shared for part in np.array_split(rows, min(self.reduction, len(rows)))]
+        threads = torch.get_num_threads() if packing.packs(self.backbone) else 1  # other code may not be thread-safe
         encoded, done = [], 0
         for rows, vectors in in_parallel(encode, batches, threads):
             encoded.append((rows, vectors))
@@ -229,7 +232,7 @@ class Encoder(nn.Module):
 
     def _batches(self, tokens: Tokens) -> Iterator[Rows]:
         """Yield the rows of each batch, the longest sentences first."""
-        tokens_per_batch = TOKENS_PER_BATCH.get(self.device.type, 4096) // self.reduction
+        tokens_per_batch = TOKENS_PER_BATCH.get(self.device.type, 4096)
         lengths = tokens.lengths()
         order = np.argsort(-lengths, kind="stable")
         start = 0

@@ -163,9 +163,12 @@ def _check_parts(jobs: Sequence[Job]) -> None:
         tell("loading PyTorch")
         from cseb.experiment import outside_teacher
         from cseb.training import build
+        from cseb.training.devices import check_precision
 
         for job in counted(distinct.values(), "checking methods", len(distinct)):
             try:
+                if job.protocol.device == "cpu":  # a GPU is asked by the worker that uses it
+                    check_precision("cpu", job.recipe.precision)
                 build.check(job.method, Path(job.folder), job.trust_remote_code, job.size, outside_teacher.width_of)
             except BadSpec as error:
                 raise BadSpec(f"{job.label}: {error}") from None

@@ -47,6 +47,7 @@ class Job:
     foreign: tuple[Foreign, ...] = ()  # parts and tasks of other packages
     purpose: Purpose = "reported"
     tuning: Tuning | None = None  # the tuned options, which `method` has already; no part of the identity
+    deterministic: bool = False  # deterministic algorithms alone on a GPU
     linear: str = "auto"  # library of the linear layers; a launcher says which one where its jobs share this machine
 
     @cached_property

@@ -24,8 +24,8 @@ DRIVER = Path("/proc/driver/nvidia/version")
 LIBRARIES = ("accelerate", "numpy", "scipy", "tokenizers", "torch", "transformers")
 
 
-def origin(device: str, precision: str, started: datetime) -> Origin:
-    """Return machine and software of this process. precision: fp32, bf16 or fp16."""
+def origin(device: str, precision: str, started: datetime, deterministic: bool = False) -> Origin:
+    """Return machine and software of this process. precision: of the recipe."""
     versions = {"python": platform.python_version()} | {name: version(name) for name in (*LIBRARIES, *_extras())}
     return Origin(
         cseb=__version__,
@@ -37,6 +37,7 @@ def origin(device: str, precision: str, started: datetime) -> Origin:
         started=started.isoformat(timespec="seconds"),
         finished=datetime.now(UTC).isoformat(timespec="seconds"),
         linear=linear.taken() if device == "cpu" else "",
+        deterministic=deterministic,
     )
 
 

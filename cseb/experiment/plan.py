@@ -42,6 +42,7 @@ def plan(
     vary: Vary = "all",
     along: str = "",
     linear: str = "auto",
+    deterministic: bool = False,
 ) -> list[Job]:
     """Return every job of the grid, checked: corpus, encoder and task files are read once, before anything is trained.
 
@@ -58,6 +59,7 @@ def plan(
         vary: The random streams that the seed sets.
         along: Tasks to score at every evaluation step.
         linear: Library of linear layers.
+        deterministic: Deterministic algorithms alone on a GPU.
 
     Raises:
         CsebError: The grid cannot be run.
@@ -89,6 +91,7 @@ def plan(
         dev=benchmark.dev,
         vary=vary,
         linear=linear,
+        deterministic=deterministic,
     )
 
     def job(method: Method, size: int, fraction: float, changes: Sequence[Edit], **measured: Any) -> Job:

@@ -22,7 +22,7 @@ from cseb.data.remarks import repeats
 from cseb.data.subset import subset_sha256
 from cseb.data.weights import encoder_sha256
 from cseb.encoder import linear, linear_choice
-from cseb.encoder.distributed import distributed_context
+from cseb.encoder.distributed import SINGLE_PROCESS, distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.errors import OUT_OF_MEMORY, BadData, memory_ran_out
 from cseb.experiment.card import licence_of, model_card
@@ -41,6 +41,7 @@ from cseb.tasks.evaluate import data_sha256
 from cseb.tasks.names import parse_tasks
 from cseb.text import plain, quantity
 from cseb.training.checkpoints import Trained, restore
+from cseb.training.devices import set_deterministic
 from cseb.training.loop import Diverged
 from cseb.version import ENCODER_VERSION, TRAINER_VERSION
 
@@ -49,7 +50,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     """Train and score one job, write its record and return it.
 
     A loss that is not finite, or exhausted memory, gives a record with status "failed". If several processes share the
-    job, the first one scores and writes; the records of the others are incomplete.
+    job, they divide the encoding, and the first one writes.
 
     Args:
         job: The job.
@@ -60,6 +61,7 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     Raises:
         CsebError: An input changed since the job was planned, or a file cannot be read or written.
     """
+    set_deterministic(job.deterministic, job.protocol.device)
     torch.set_num_threads(job.protocol.threads)
     linear.take(linear_choice.resolved(job.linear, job.protocol.threads, job.protocol.device))
     # several processes would get as many threads as there are cores, whatever was set, if Accelerate did not find this
@@ -83,10 +85,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
     try:
         trained = training.run(watch)
         train_seconds = time.perf_counter() - clock
-        others = processes.others(time.process_time() - cpu, job.protocol.device)  # the others do not score
-        if processes.main:
-            scores, items = scored_checkpoints(job, built, trained, tasks)
+        scores, items = scored_checkpoints(job, built, trained, tasks)  # in all processes, which divide the encoding
         score_seconds = time.perf_counter() - clock - train_seconds
+        others = processes.others(time.process_time() - cpu, job.protocol.device)
         trace = Trace(
             steps=built.recipe.steps,
             best_step=trained.best_step,
@@ -136,8 +137,9 @@ def run_job(job: Job, store: Store, watch: Callable[[Progress], None], models: P
             cpu_seconds=time.process_time() - cpu + others,
             peak_gpu_mb=peak_gpu_mb(job.protocol.device),
         ),
-        origin=origin(job.protocol.device, built.recipe.precision, started),
+        origin=origin(job.protocol.device, built.recipe.precision, started, job.deterministic),
     )
+    built.encoder.distributed = SINGLE_PROCESS  # from here on the first process works alone
     if processes.main:
         store.write(record, items)
         if (

@@ -19,15 +19,17 @@ class Recipe:
     optimizer: adamw (torch's); adamw_hf, that of transformers 4, eps 1e-8 added before bias correction, as in the
     trainers of most papers; adamw_uncorrected, the same with eps 1e-6 and no bias correction, as in
     sentence-transformers before 1.0; adamw_hf_matrix_decay and adamw_uncorrected_matrix_decay, the same with weight
-    decay on weight matrices only, not on biases and layer norms; rmsprop with the constants of Keras. pieces: (step,
-    fraction of the learning rate from there on) of the piecewise schedule, () for the others. clip: largest norm of
-    the whole gradient; 0 leaves it alone. max_length: tokens of a training sentence, special tokens included, a prompt
-    not. eval_every: steps between evaluations on the dev set. padding: to the longest of the batch, to max_length
-    always (fixed), or batches of sentences of similar length (grouped). last_batch: what is done with the last, smaller
-    batch of an epoch. dropout: "model" keeps the rates of the encoder's own configuration. batch: "no_duplicates" has
-    no text twice in a batch, after folding of case and white space, in any column; a line that repeats a text waits for
-    a later batch, so that an epoch may end with smaller batches (sentence-transformers' NO_DUPLICATES). chunk:
-    sentences whose activations are in memory at a time, with loss and gradient of the whole batch; 0 takes all of it.
+    decay on weight matrices only, not on biases and layer norms; rmsprop with the constants of Keras. pieces:
+    (step, fraction of the learning rate from there on) of the piecewise schedule, () for the others. clip: largest
+    norm of the whole gradient; 0 leaves it alone. max_length: tokens of a training sentence, special tokens
+    included, a prompt not. eval_every: steps between evaluations on the dev set. padding: to the longest of the
+    batch, to max_length always (fixed), or batches of sentences of similar length (grouped). last_batch: what is
+    done with the last, smaller batch of an epoch. precision: tf32 is float32 whose products are rounded to 10 bits,
+    on NVIDIA's GPUs. dropout: "model" keeps the rates of the encoder's own configuration. batch: "no_duplicates"
+    has no text twice in a batch, after folding of case and white space, in any column; a line that repeats a text
+    waits for a later batch, so that an epoch may end with smaller batches (sentence-transformers' NO_DUPLICATES).
+    chunk: sentences whose activations are in memory at a time, with loss and gradient of the whole batch; 0 takes
+    all of it.
     """
 
     unstated: ClassVar = {"batch": "shuffled", "chunk": 0}
@@ -67,7 +69,7 @@ class Recipe:
     clip: Annotated[float, Between(0, 1e6)]
     max_length: Annotated[int, AtLeast(4)]
     eval_every: Count
-    precision: Literal["fp32", "bf16", "fp16"]
+    precision: Literal["fp32", "tf32", "bf16", "fp16"]
     padding: Literal["longest", "fixed", "grouped"]
     last_batch: Literal["keep", "drop"]
     dropout: Rate | Literal["model"]

@@ -165,6 +165,7 @@ class Origin:
     finished: str
     code: dict[str, str] = Field(default_factory=dict)  # in records of cseb 0.1: hashes of its source; not read
     linear: str = ""  # library of the linear layers on a CPU, blas or onednn; "" on a GPU and in older records
+    deterministic: bool = False  # whether a GPU took deterministic algorithms alone
 
 
 class Record(BaseModel):
@@ -230,6 +231,8 @@ class Record(BaseModel):
             data.get("cost", {}).pop("peak_gpu_mb", None)
         if self.purpose == "reported":  # as in older records
             del data["purpose"]
+        if not self.origin.deterministic:  # as in older records
+            data.get("origin", {}).pop("deterministic", None)
         if not self.origin.code:  # only older records have it
             data.get("origin", {}).pop("code", None)
         return data

@@ -7,17 +7,14 @@ from collections.abc import Callable, Sequence
 
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState
-from accelerate.utils import DistributedDataParallelKwargs, InitProcessGroupKwargs
 from torch import Tensor
 from torch.optim.lr_scheduler import LambdaLR
 
 from cseb.data.tokens import Tokens
-from cseb.encoder.distributed import LONGEST_WAIT, DistributedContext, distributed_context
+from cseb.encoder.distributed import DistributedContext, distributed_context
 from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Text
 from cseb.encoder.random_streams import RandomStreams, TermGenerators, random_stream
-from cseb.errors import DeviceMissing
 from cseb.methods.recipe import Recipe
 from cseb.parts import NeedsPrecomputedTargets
 from cseb.records.progress import Progress
@@ -25,6 +22,7 @@ from cseb.seeds import Seed
 from cseb.training.batches import Feed, texts_of
 from cseb.training.build import Built
 from cseb.training.checkpoints import State, Trained, finished, restore, snapshot
+from cseb.training.devices import accelerator_of, check_memory
 from cseb.training.early_stopping import EarlyStopper, held_out
 from cseb.training.objective import Objective
 from cseb.training.optimisers import optimizer_of, rate
@@ -60,13 +58,19 @@ def train(
 
     Raises:
         Diverged: the loss is not finite.
+        BadSpec: the device does not have the precision of the recipe.
         DeviceMissing: PyTorch finds no such device.
+        TrainingFailed: the GPU is full.
     """
     recipe, encoder = built.recipe, built.encoder
     validation, sentences = held_out(sentences, built.until)
     texts = texts_of(built.views, sentences)
-    accelerator = _accelerator(device, recipe.precision)
-    for each in filter(None, (encoder, built.second, built.peer)):
+    accelerator = accelerator_of(device, recipe.precision)
+    encoders = [each for each in (encoder, built.second, built.peer) if each is not None]
+    check_memory(accelerator.device, encoders)
+    distributed = distributed_context()
+    for each in encoders:
+        each.distributed = distributed
         each.to(accelerator.device)  # before anything is encoded, fitted or copied
         each.count(texts)
     if recipe.steps == 0:
@@ -74,7 +78,6 @@ def train(
         state = snapshot(encoder)
         return Trained(state, state, 0, ())
     start = snapshot(encoder) if built.mixer is not None else {}
-    distributed = distributed_context()
     feed = Feed(built.views, encoder, recipe, sentences, seed, accelerator.device)
     stages, notes = _first_stages(built, sentences, feed.tokens[:2], seed, device, select)
     if built.outside is not None:
@@ -90,8 +93,8 @@ def train(
     generators = TermGenerators(seed, accelerator.device)
     patience = None if built.until is None else EarlyStopper(built, objective, validation, seed, accelerator.device)
     with RandomStreams(seed, accelerator.device, distributed.rank):
-        encoders = [encoder] if built.second is None else [encoder, built.second]
-        monitor = _Monitor(recipe, select, encoders, watch, distributed, texts)
+        candidates = [encoder] if built.second is None else [encoder, built.second]
+        monitor = _Monitor(recipe, select, candidates, watch, distributed, texts)
         for step, batch in enumerate(feed, 1):
             with random_stream("memory"):
                 queue = built.memory.negatives(batch.sids) if built.memory is not None else None
@@ -108,26 +111,6 @@ def train(
                 break
     trained = monitor.trained((*getattr(built.views, "notes", ()), *notes, *updates.notes(monitor.step)))
     return finished(built, start, trained, texts)
-
-
-def _accelerator(device: str, precision: str) -> Accelerator:
-    """Return the Accelerator of one training run on `device` ("cpu" or "cuda").
-
-    Raises:
-        DeviceMissing: PyTorch finds no such device in this process.
-    """
-    AcceleratorState._reset_state(reset_partial_state=True)  # a worker runs jobs of different precision in turn
-    accelerator = Accelerator(
-        cpu=device == "cpu",
-        mixed_precision=precision.replace("fp32", "no"),
-        kwargs_handlers=[
-            DistributedDataParallelKwargs(find_unused_parameters=True),  # such as a pooler that no term reads
-            InitProcessGroupKwargs(timeout=LONGEST_WAIT),
-        ],
-    )
-    if accelerator.device.type != device:  # Accelerate falls back to the CPU without a warning
-        raise DeviceMissing(device, accelerator.device.type)
-    return accelerator
 
 
 def _first_stages(

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from cseb.encoder.distributed import DistributedContext
 from cseb.records.store import Store
 from tests.forked import TOGETHER, start
-from tests.standin_processes import gradients_and_losses
+from tests.standin_processes import embeddings, gradients_and_losses
 from tests.world import WORLD
 
 Tiny = Callable[[str], Path]
@@ -78,7 +79,15 @@ GENTLE = [f"{text}+recipe(learning_rate=1e-5)" for text in METHODS + MORE if tex
 
 
 def run(folder: Path, out: Path, processes: int, methods: list[str]) -> list[dict[str, torch.Tensor]]:
-    """What `processes` real processes find, over gloo, for each method."""
+    """Return what `processes` real processes find, over gloo, for each method."""
+    in_processes(gradients_and_losses, folder, out, processes, methods)
+    return [torch.load(out / f"{number}.pt") for number in range(len(methods))]
+
+
+def in_processes(
+    function: Callable[[Path, Path, list[str]], None], folder: Path, out: Path, processes: int, methods: list[str]
+) -> None:
+    """Call the function in this number of processes, connected over gloo."""
     out.mkdir()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -89,7 +98,7 @@ def run(folder: Path, out: Path, processes: int, methods: list[str]) -> list[dic
         place = names | {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port} if processes > 1 else {}
         said = out / rank
         said.mkdir()
-        started[said] = start(said, gradients_and_losses, folder, out, methods, **place)
+        started[said] = start(said, function, folder, out, methods, **place)
     try:
         for said, process in started.items():
             process.join(240)
@@ -97,7 +106,6 @@ def run(folder: Path, out: Path, processes: int, methods: list[str]) -> list[dic
     finally:
         for process in started.values():
             process.kill()
-    return [torch.load(out / f"{number}.pt") for number in range(len(methods))]
 
 
 @TOGETHER
@@ -120,6 +128,18 @@ def test_loss_and_gradients_are_those_of_one_process(
         assert torch.allclose(one["curve"], many["curve"], rtol=1e-6), text
         for name in one.keys() - {"loss", "curve"}:
             assert torch.allclose(one[name], many[name], rtol=1e-6, atol=1e-10), (text, name)
+
+
+@TOGETHER
+def test_processes_divide_the_sentences_to_encode(tiny: Tiny, tmp_path: Path) -> None:
+    for count in (1, 2):
+        in_processes(embeddings, tiny("bert"), tmp_path / str(count), count, [])
+    alone, first, second = (np.load(tmp_path / file) for file in ("1/0.npz", "2/0.npz", "2/1.npz"))
+    for other in (first, second):
+        assert alone["vectors"].tobytes() == other["vectors"].tobytes()
+    sentences = len(alone["vectors"])
+    assert alone["encoded"] == sentences == first["encoded"] + second["encoded"]
+    assert abs(first["encoded"] - second["encoded"]) < sentences / 4
 
 
 @pytest.mark.parametrize(("rows", "count"), [(8, 2), (8, 3), (7, 3), (1, 2), (4, 3)])

@@ -37,5 +37,6 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run a test on the simulated GPU."""
     monkeypatch.setattr(Accelerator, "__init__", initialise)
     device.waits.clear()
+    device.operations.clear()
     with device.Strict():
         yield

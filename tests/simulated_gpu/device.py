@@ -25,6 +25,7 @@ PACKAGE = str(Path(__file__).parents[2] / "cseb")
 aten = torch.ops.aten
 CpuGenerator = torch.Generator
 waits: Counter[tuple[str, str]] = Counter()  # (file:line of cseb, operation) of every wait of the host
+operations: set[str] = set()  # names of all that was computed on the device
 
 
 class Backend(_DummyBackendModule):
@@ -202,6 +203,7 @@ def _check_generator(function: Any, leaves: list[Any], simulated: bool) -> None:
 def _count_waits(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], simulated: bool) -> None:
     if not simulated:
         return
+    operations.add(function.overloadpacket.__name__)
     masks = function in INDEXING and any(
         isinstance(index, SimulatedTensor) and index.dtype in (torch.bool, torch.uint8) for index in args[1] or ()
     )

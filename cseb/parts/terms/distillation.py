@@ -88,7 +88,12 @@ def shuffled_groups(ordered: Tensor, mass: float, rng: torch.Generator) -> Tenso
     if not mass:
         return places
     last = math.ceil(1 / mass) - 1  # takes what is left, the place at which all probability is used up among it
-    groups = (ordered.softmax(dim=1).cumsum(dim=1) / mass).floor().clamp(max=last)
+    masses = ordered.softmax(dim=1)
+    if torch.are_deterministic_algorithms_enabled():  # PyTorch has no deterministic sum of this kind on a GPU
+        cumulated = masses.cpu().cumsum(dim=1).to(masses.device)
+    else:
+        cumulated = masses.cumsum(dim=1)
+    groups = (cumulated / mass).floor().clamp(max=last)
     return (groups + torch.rand(ordered.shape, generator=rng, device=ordered.device)).argsort(dim=1)
 
 
