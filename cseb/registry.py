@@ -192,6 +192,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = {
         "cseb.parts.labelled_views": (
             "triples:Triples pairs:Pairs generated_triples:GeneratedTriples rated_pairs:RatedPairs"
         ),
+        "cseb.parts.mined_negatives": "mined_negatives:MinedNegatives mined_pairs:MinedPairs",
         "cseb.parts.back_translation": "back_translation:BackTranslation",
         "cseb.parts.online_augment": (
             "shuffle:Shuffle delete:Delete repeat:Repeat char_span_mask:CharSpanMask "

@@ -145,6 +145,14 @@ class Paired(Protocol):
 
 
 @runtime_checkable
+class Mined(Paired, Protocol):
+    """A view maker whose last view is a hard negative, another sentence of the subset."""
+
+    def mine(self, anchors: npt.NDArray[np.float32], positives: npt.NDArray[np.float32]) -> Rows:
+        """Return the rows (N,) of the negatives, from the loaded encoder's vectors (N, D) of the first two views."""
+
+
+@runtime_checkable
 class Redrawn(Protocol):
     """A view maker whose last view, or several views or edits in its place, is drawn anew at every step."""
 

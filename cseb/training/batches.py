@@ -15,7 +15,7 @@ from cseb.data.tokens import Tokens
 from cseb.encoder.encoder import Encoder, tensors
 from cseb.encoder.interface import Rows, Text
 from cseb.methods.recipe import Recipe
-from cseb.parts import Paired, Redrawn, View
+from cseb.parts import Mined, Paired, Redrawn, View
 from cseb.seeds import ORDER, VIEWS, Seed, stream_seed
 from cseb.words import fold
 
@@ -26,12 +26,15 @@ Lengths = npt.NDArray[np.int64]
 
 def texts_per_line(maker: View) -> int:
     """Return the number of texts that this view maker reads from a line of the corpus: several if it has columns."""
-    return maker.views if getattr(maker, "columns", ()) else 1
+    if not getattr(maker, "columns", ()):
+        return 1
+    return maker.views - isinstance(maker, Mined)  # whose negatives are of other lines
 
 
 def texts_of(maker: View, lines: Sequence[str]) -> Sequence[Text]:
     """Return what post-processors are fitted on: the lines, or their texts if they have columns, anchors first."""
-    return lines if texts_per_line(maker) == 1 else [text for column in maker(lines) for text in column]
+    count = texts_per_line(maker)
+    return lines if count == 1 else [text for column in maker(lines)[:count] for text in column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,10 @@ class Feed:
         texts = maker(sentences)
         self.sentences = len(texts[0])
         lengths = encoder.tokenise(texts[0], self.longest).lengths() if recipe.padding == "grouped" else None
-        keys = _folded(texts) if recipe.batch == "no_duplicates" else None
+        mined = None
+        if isinstance(maker, Mined):
+            mined = maker.mine(*(encoder.embed([str(text) for text in view]) for view in texts[:2]))
+        keys = _folded(texts, mined) if recipe.batch == "no_duplicates" else None
         rows = list(batches(self.sentences, recipe, order, lengths, keys))
         partners = [maker.pair(each, self.sentences, self.rng) if isinstance(maker, Paired) else each for each in rows]
         templates: Sequence[str] = getattr(maker, "templates", None) or [""] * len(texts)
@@ -86,7 +92,8 @@ class Feed:
     def __iter__(self) -> Iterator[Batch]:
         for rows, partners in zip(self.rows, self.partners, strict=True):
             fields = self._padded(rows, partners, self._fresh(partners))
-            same = torch.from_numpy(partners == rows).to(self.device) if isinstance(self.maker, Paired) else None
+            other = isinstance(self.maker, Paired) and not isinstance(self.maker, Mined)
+            same = torch.from_numpy(partners == rows).to(self.device) if other else None
             sids = torch.from_numpy(rows)
             scores = None if self.scores is None else self.scores[sids].to(self.device)
             yield Batch(fields, rows, sids.to(self.device), same, scores)
@@ -178,10 +185,11 @@ def without_duplicates(order: Rows, texts: Sequence[Collection[Hashable]], size:
         waiting = iter([*repeating, *waiting])
 
 
-def _folded(texts: Sequence[Sequence[Text]]) -> list[tuple[Hashable, ...]]:
-    """Return of every row its texts in all views, folded; token ids as they are."""
+def _folded(texts: Sequence[Sequence[Text]], negatives: Rows | None) -> list[tuple[Hashable, ...]]:
+    """Return of every row its texts in all views, folded; token ids as they are. negatives: rows (N,) of the last."""
     views = {id(view): [fold(text) if isinstance(text, str) else tuple(text) for text in view] for view in texts}
-    return list(zip(*views.values(), strict=True))
+    mined = [] if negatives is None else [[views[id(texts[-1])][row] for row in negatives]]
+    return list(zip(*views.values(), *mined, strict=True))
 
 
 def _grouped(order: Rows, lengths: Lengths, batch_size: int) -> Rows:
