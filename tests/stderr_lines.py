@@ -1,4 +1,4 @@
-"""What a command says on standard error, apart from how far it is: a slow machine adds such a line every 30 seconds."""
+"""Standard error without progress, which a slow machine adds, and without a remark on small vocabularies of tests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import re
 TIME = r"[\d.,]+ (s|min|h)"
 WORK = rf".*\b{TIME} so far(, about {TIME} left)?"  # as `cseb.commands.waiting.Work.line` has it
 GRID = rf"\d+ of \d+ done(, \d+ failed)?(; about {TIME} left, until \d\d:\d\d)?"  # as `cseb.commands.progress` has it
+VOCABULARY = "the encoder's vocabulary does not fit the texts"
 PROGRESS = re.compile(rf"cseb: ({WORK}|{GRID})")
 
 
 def without_progress(stderr: str) -> list[str]:
-    """Lines of standard error without those of progress."""
-    return [line for line in stderr.splitlines() if not PROGRESS.fullmatch(line)]
+    """Return the lines of standard error without progress and without the remark on the vocabulary."""
+    return [line for line in stderr.splitlines() if not PROGRESS.fullmatch(line) and VOCABULARY not in line]

@@ -82,14 +82,14 @@ def evaluate(
     key = _key(embedder, how, loaded, threads)
     if not fresh and store is not None and (record := store.find(key)) is not None:
         return Evaluation(names, record, failed | _collapsed(record.scores, None), reused=True)
+    started, clock = datetime.now(UTC), time.perf_counter()
+    embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
     notes = list(embedder.notes)
     if embedder.folder is not None:
         texts = [text for _, data in loaded for text in data.sentences()]
         if line := vocabulary_remark(embedder.folder, texts):
             remark(line)
             notes.append(line)
-    started, clock = datetime.now(UTC), time.perf_counter()
-    embed = Checked(_opened(embedder, threads, linear, how.device), embedder.alone)
     cached = Cache(cache, vector_key(embedder, how), embed) if cache is not None and embedder.alone else None
     scored: list[tuple[Task, Loaded]] = []
     scores: list[Score] = []
