@@ -2,7 +2,9 @@
 
 import hashlib
 
-from cseb.seeds import VARIED, SingleStreamSeed, distinct, stream_seed
+from cseb.seeds import DROPOUT, INIT, ORDER, SUBSET, TERMS, VARIED, VIEWS, SingleStreamSeed, distinct, stream_seed
+
+STREAMS = (SUBSET, ORDER, INIT, DROPOUT, VIEWS, TERMS)
 
 
 def test_a_stream_depends_on_seed_and_name_alone() -> None:
@@ -12,6 +14,7 @@ def test_a_stream_depends_on_seed_and_name_alone() -> None:
 
 
 def test_varying_one_purpose_leaves_the_others_at_seed_0() -> None:
+    assert sorted(name for names in VARIED.values() for name in names) == sorted(STREAMS)
     for vary, streams in VARIED.items():
         seed = SingleStreamSeed(7, vary)
         for other in {name for names in VARIED.values() for name in names}:

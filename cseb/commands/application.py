@@ -28,7 +28,7 @@ from cseb.commands import (
     status,
 )
 from cseb.commands.command_line import add
-from cseb.commands.screen import open_streams, output_refused, say
+from cseb.commands.screen import open_streams, output_refused, say, say_folded
 from cseb.errors import CsebError
 from cseb.text import HALVES, message
 from cseb.version import __version__
@@ -44,7 +44,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except CsebError as error:
-            say(f"cseb: {error}", err=True)
+            say_folded(f"cseb: {error}", err=True)
             raise typer.Exit(MISTAKE) from None
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None

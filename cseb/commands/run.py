@@ -20,7 +20,7 @@ from cseb.commands.hosts import MOST, MOST_PROCESSES
 from cseb.commands.inputs import missing_inputs
 from cseb.commands.planned_grid import PlannedGrid, run_stages
 from cseb.commands.results import Results
-from cseb.commands.screen import say
+from cseb.commands.screen import say, say_folded
 from cseb.commands.waiting import telling
 from cseb.errors import BadBenchmark, BadData
 from cseb.parameters import (
@@ -254,21 +254,23 @@ def run_on_screen(
         settings = call.checked()
         missing, table = missing_inputs(chosen_benchmark(**settings)) if dry_run else ([], [])
         for line in [] if quiet else table:
-            say(line, err=True)
+            say_folded(line, err=True)
         try:
             planned = planned_run(processes=max(started, processes), dry_run=dry_run, **settings)
-        except BadData as error:
+        except BadData:
             if not missing:
                 raise
             names = ", ".join(missing)
-            raise BadData(f"{quantity(len(missing), 'input')} of the run cannot be read: {names}; {error}") from None
+            raise BadData(
+                f"{quantity(len(missing), 'input')} of the run cannot be read: {names}; get them as listed, then repeat"
+            ) from None
     chosen = planned.grid.benchmark
     for line in [] if quiet else interpretations(",".join(filter(None, (chosen.tasks, chosen.dev)))):
         say(line, err=True)
     if dry_run:
         with telling(quiet):
             planned.grid.check_encoder()
-        say(listing(planned.grid))
+        say_folded(listing(planned.grid))
         return
 
     def begin(grid: Grid) -> AbstractContextManager[Watch]:

@@ -168,6 +168,14 @@ def test_a_sample_is_exact_in_a_pipe_and_harmless_on_a_terminal(tmp_path: Path) 
     assert not OBEYED.search(said.replace("\r\n", "\n"))
 
 
+def test_long_messages_wrap_between_words_on_a_terminal() -> None:
+    message = called("show", "no-such-method", capture_output=True).stderr
+    shown = on_terminal("show", "no-such-method")
+    assert len(message) > 200 and message.count("\n") == 1
+    assert shown.split() == message.split()
+    assert max(map(len, shown.splitlines())) <= 80
+
+
 def test_every_command_prints_through_the_door() -> None:
     """A plain echo or print would let codes through, and turn a full disk into a traceback."""
     for path in (ROOT / "cseb/commands").glob("*.py"):
