@@ -59,7 +59,7 @@ def pour(lines: Iterable[str]) -> None:
 
 def write(text: str, out: Path | None) -> None:
     """Print text, or write it to a file, complete or not at all. Raises: BadResults."""
-    if out is None:
+    if out is None or str(out) == "/dev/stdout":
         say(text, nl=False)
         return
     from cseb.data.files import write_beside
