@@ -41,12 +41,18 @@ class HubScore:
     revision: str | None = None
 
 
+def exported_scores(record: Record) -> list[Score]:
+    """Return the scores of the exported checkpoint; an encoder that was not trained has the last one only."""
+    best = [score for score in record.scores if score.select == CHECKPOINT]
+    return best or list(record.scores)
+
+
 def hub_scores(record: Record) -> list[HubScore]:
     """Return the scores of the exported checkpoint, without those of a collapsed encoder."""
     return [
         hub_score
-        for score in record.scores
-        if score.select == CHECKPOINT and score.value is not None
+        for score in exported_scores(record)
+        if score.value is not None
         for hub_score in _hub_scores(score, score.value)
     ]
 

@@ -12,7 +12,7 @@ from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
 from cseb.data.weights import HUB_NAME
 from cseb.errors import BadResults, BadSpec
-from cseb.exchange.hub_scores import CHECKPOINT, hub_scores
+from cseb.exchange.hub_scores import exported_scores, hub_scores
 from cseb.records.record import Record, Score
 from cseb.registry import MTEB_PREFIX
 from cseb.tasks.mteb_tasks import library_task
@@ -41,7 +41,7 @@ def write_mteb(record: Record, to: Path, model_name: str = "") -> tuple[str, ...
     if not HUB_NAME.fullmatch(name) or name.count("/") != 1 or "@" in name:
         raise BadSpec(f"{name!r} cannot name a model; OWNER/NAME is needed, such as me/my-encoder")
     results, left_out = [], []
-    for score in _exported(record):
+    for score in exported_scores(record):
         try:
             results.append(_mteb_result(score, record))
         except _LeftOut as reason:
@@ -89,7 +89,7 @@ def write_eval_results(record: Record, to: Path, model_name: str = "") -> tuple[
             )
         else:
             left_out.append(f"{score.task}: its data set is not on the hub")
-    left_out += [f"{score.task}: the encoder has collapsed" for score in _exported(record) if score.value is None]
+    left_out += [f"{score.task}: the encoder has collapsed" for score in exported_scores(record) if score.value is None]
     _refuse_empty(entries, left_out, record)
     folder = to / ".eval_results"
     folder.mkdir(parents=True, exist_ok=True)
@@ -106,10 +106,6 @@ FORMATS: dict[str, Callable[[Record, Path, str], tuple[str, ...]]] = {
 
 class _LeftOut(Exception):
     """Why a task has no file."""
-
-
-def _exported(record: Record) -> list[Score]:
-    return [score for score in record.scores if score.select == CHECKPOINT]
 
 
 def _refuse_empty(results: list[Any], left_out: list[str], record: Record) -> None:

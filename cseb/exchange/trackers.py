@@ -71,6 +71,7 @@ def settings(record: Record) -> dict[str, str | int | float | bool]:
         "precision": record.origin.dtype,
         "cseb": record.origin.cseb,
         "status": record.status,
+        "purpose": record.purpose,
     }
     if record.failure is not None:
         values["failure"] = record.failure.reason

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from cseb.exchange.hub_scores import hub_scores
 from cseb.exchange.result_files import write_eval_results, write_mteb
 from cseb.records.record import Record, Score
 from cseb.records.store import Store
+from cseb.tasks.evaluate import load_task
 from tests.command_line import call
 from tests.factory import record
 
@@ -57,6 +59,28 @@ def test_mteb_loads_the_scores_of_its_tasks(tmp_path: Path) -> None:
     assert (massive.mteb_version, massive.kg_co2_emissions) == (mteb.__version__, None)
     meta = json.loads((tmp_path / "results" / "me__my-encoder" / run.key / "model_meta.json").read_text())
     assert (meta["name"], meta["similarity_fn_name"]) == ("me/my-encoder", "cosine")
+
+
+def test_mteb_loads_the_score_that_cseb_eval_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The data are made here, since there may be no network."""
+    from datasets import Dataset, DatasetDict
+
+    texts = ["pay my card" if number % 2 else "where is the nearest branch" for number in range(60)]
+    labels = [number % 2 if number % 7 else 0 for number in range(60)]
+    columns = Dataset.from_dict({"text": texts, "label": labels})
+
+    def load_data(self: Any, **_: object) -> None:
+        self.dataset, self.data_loaded = DatasetDict({"train": columns, "test": columns}), True
+
+    monkeypatch.setattr(type(mteb.get_task("Banking77Classification")), "load_data", load_data)
+    load_task.cache_clear()
+    name = "mteb:Banking77Classification"
+    scores = cseb.evaluate("cseb-tiny", tasks=name, results=tmp_path / "results")
+    load_task.cache_clear()
+    assert cseb.export("all", tmp_path / "results", format="mteb", to=tmp_path / "cache").left_out == ()
+    (model,) = mteb.ResultCache(tmp_path / "cache").load_results(include_remote=False).model_results
+    assert 100 * model.task_results[0].get_score() == pytest.approx(scores[name], abs=1e-3)
+    assert scores[name] > 80
 
 
 def test_a_score_of_another_version_of_mteb_is_left_out(tmp_path: Path) -> None:
