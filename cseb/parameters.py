@@ -210,6 +210,7 @@ DEV = option("Dev set, a task or a file, that selects the best checkpoint; none 
 FRACTIONS = option("Fractions of the corpus in (0, 1], such as 0.001,0.01.", numbers=float)
 SIZES = option("Numbers of training sentences, such as 100,1000, in place of fractions.", numbers=int)
 SEEDS = option("Number of seeds, counted from 0.", least=1, most=10_000)
+TUNE = option("Tune options of every method on the dev set before the run; by default the learning rate.")
 STEPS = option("Optimiser steps of every method that trains, in place of the method's own.")
 
 # ---- arithmetic, which decides the last bits ----

@@ -100,6 +100,6 @@ def test_a_benchmark_file_and_run_share_the_definitions_of_their_settings() -> N
 
     options = definitions(run)
     shared = [name for name in Benchmark.model_fields if name in options]
-    assert len(shared) == 11
+    assert len(shared) == 12
     for name in shared:
         assert options[name].parameter in Benchmark.model_fields[name].metadata, name

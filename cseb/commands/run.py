@@ -41,6 +41,7 @@ from cseb.parameters import (
     TASKS,
     THREADS,
     TRUST_REMOTE_CODE,
+    TUNE,
     WORKERS,
     command,
     definitions,
@@ -79,6 +80,7 @@ def run(
     sizes: Annotated[str | int | Sequence[int], SIZES] = (),
     seeds: Annotated[int | None, SEEDS] = None,
     steps: Annotated[int | None, STEPS] = None,
+    tune: Annotated[bool, TUNE] = False,
     seed_scope: Annotated[str, option("What the seed decides.", choices=(*VARIED, ALL))] = ALL,
     track: Annotated[
         str | Sequence[str], option("Tasks to score at every evaluation during training, such as geometry or sts.")
@@ -147,7 +149,7 @@ def planned_run(benchmark: str | Path = "demo", **given: Any) -> PlannedGrid:
     return plan_grid(chosen_benchmark(str(benchmark), **given), **given)
 
 
-def chosen_benchmark(benchmark: str = "demo", *, on: str = "", **settings: object) -> Benchmark:
+def chosen_benchmark(benchmark: str = "demo", *, on: str = "", tune: bool = False, **settings: object) -> Benchmark:
     """Return a benchmark by name or file, with these settings in place of its fields of the same names; see `run`.
 
     Settings that are no fields, empty or None change nothing. Raises: CsebError.
@@ -157,6 +159,8 @@ def chosen_benchmark(benchmark: str = "demo", *, on: str = "", **settings: objec
     loaded = benchmarks.load(benchmark)
     fields = {name: value for name, value in settings.items() if name in type(loaded).model_fields}
     values = {name: joined(value) if isinstance(value, Iterable) else value for name, value in fields.items()}
+    if tune and loaded.tune is None:  # a search that the file states stays
+        values["tune"] = {}
     return benchmarks.override(benchmarks.moved(loaded, benchmarks.load(on)) if on else loaded, **values)
 
 

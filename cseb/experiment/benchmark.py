@@ -29,6 +29,7 @@ from cseb.parameters import (
     SIZES,
     STEPS,
     TASKS,
+    TUNE,
     option,
 )
 
@@ -80,10 +81,7 @@ class Benchmark(BaseModel):
         dict[Filled, Filled], option("Options for single methods, such as simcse: recipe(learning_rate=1e-4).")
     ] = _setting({}, borrowed=True)
     steps: Annotated[Annotated[int, Field(ge=0, le=MOST)] | None, STEPS] = _setting(None, borrowed=True)
-    tune: Annotated[
-        Tune | None,
-        option("Options to tune before the run, with trials that score no test task; {} tunes the learning rate."),
-    ] = None
+    tune: Annotated[Tune | None, TUNE] = None
     elsewhere: Annotated[
         Line,
         BeforeValidator(joined, json_schema_input_type=Line | list[Filled]),

@@ -76,6 +76,12 @@ def test_one_command_tunes_and_runs_what_was_chosen(tuned: Path, benchmark: Benc
     assert {record.key for record in again} == {record.key for record in results} and len(again.trials) == 4
 
 
+def test_the_option_tunes_the_learning_rate() -> None:
+    listed = cseb_output("run", WORLD, "--tune", "--dry-run", *options())
+    assert "48 tuning trials, 48 to run" in listed  # 3 methods x 2 sizes x 4 rates x 2 seeds
+    assert "micse, recipe(learning_rate=0.0001)" in listed
+
+
 def test_report_and_show_say_how_it_was_tuned(tuned: Path) -> None:
     short, detail = (" ".join(cseb.report(tuned, detail=each).split()) for each in (False, True))
     assert "Tuned on toy-dev, 2 values x 2 seeds for each method." in short and "Chosen: recipe(" in short
