@@ -20,7 +20,7 @@ COVERAGE := $(if $(CI),$(MEASURED:%=--cov=cseb/%) --cov-report=term:skip-covered
 BENCHMARKS ?= $(notdir $(wildcard benchmarks/expected/*))
 check: export CSEB_DATA_DIR ?= $(wildcard ../shared/data)
 
-.PHONY: demo test unit core slow lint check docs oldest clean
+.PHONY: demo test unit core slow lint check docs oldest clean gpu
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cseb needs Python 3.11 or newer: make PYTHON=...")'
@@ -43,8 +43,11 @@ test: $(READY)  ## style, types, import rules and all tests but the slow ones, s
 	$(MAKE) --no-print-directory --jobs 2 lint unit
 
 unit: $(READY)
-	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" --ignore=tests/simulated_gpu $(COVERAGE)
+	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow and not gpu" --ignore=tests/simulated_gpu $(COVERAGE)
 	$(BIN)/pytest -n 2 tests/simulated_gpu  # PyTorch takes one simulated device in a process, for good
+
+gpu: $(READY)  ## what only a GPU can show: precisions, equal bits, memory; times are written to results/gpu/times.md
+	CSEB_GPU_TABLE=results/gpu/times.md $(BIN)/pytest -m gpu tests/gpu
 
 core: $(READY)  ## the core tests alone, such as on another Python: make core PYTHON=python3.13 VENV=.venv-newer
 	$(BIN)/pytest -n 2 --dist loadgroup -m "not slow" $(CORE)
