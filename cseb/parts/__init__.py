@@ -65,18 +65,13 @@ MADE = frozenset({"z", "h", "layers", "attentions", "queue", "language", "frozen
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """Inputs on which the value of a term depends, so that a part whose output no term reads is refused.
+    """Inputs on which the value of a term depends, so that a part whose output no term reads is refused."""
 
-    made: fields of LossInputs and EncodedView named in MADE, which other parts compute. views, edits: how many of them
-    it reads, counted from the first. models: frozen teachers of the first stage. tokens: of how many views, counted
-    from the first, it reads ids, mask or content, which composed views lack.
-    """
-
-    made: frozenset[str]
-    views: int
+    made: frozenset[str]  # fields of LossInputs and EncodedView named in MADE, which other parts compute
+    views: int  # how many, counted from the first
     edits: int = 0
-    models: int = 0
-    tokens: int = 0
+    models: int = 0  # frozen teachers of the first stage
+    tokens: int = 0  # of how many views it reads ids, mask or content, which composed views lack
 
 
 EVERYTHING = Reads(MADE, ALL, ALL, ALL)  # assumed of a term that does not declare what it reads
@@ -89,15 +84,11 @@ def reads(*made: str, views: int, edits: int = 0, models: int = 0, tokens: int =
 
 @dataclass(frozen=True, slots=True)
 class EarlyStopping:
-    """Stop training after `patience` checks in a row without a new lowest loss.
+    """Stop training after `patience` checks in a row without a new lowest loss."""
 
-    every: steps between checks. held_out: number of sentences, at most a tenth of the subset, that are not trained on
-    and whose loss is checked; 0 = the loss of the batch.
-    """
-
-    every: int
+    every: int  # steps between checks
     patience: int
-    held_out: int
+    held_out: int  # sentences, at most a tenth of the subset, for the loss alone; 0 = the loss of the batch
 
 
 class View(Protocol):
@@ -164,11 +155,11 @@ class Network(Protocol):
     """A further network that is trained together with the encoder.
 
     peer: it reads every view, has every term and is not used at test; else it reads every view but the first, and the
-    dev set selects one of the two. needs: costly outputs of the backbone that it reads.
+    dev set selects one of the two.
     """
 
     peer: ClassVar[bool]
-    needs: frozenset[str]
+    needs: frozenset[str]  # costly outputs of the backbone that it reads
 
     def __call__(self, encoder: Encoder) -> Encoder:
         """Return the second network, made after the first one has its weights."""
