@@ -24,9 +24,13 @@ def write(document: Document, width: int = 0) -> str:
 
 
 def fold(name: str, width: int) -> list[str]:
-    """Return a name on lines of at most `width`, broken after a space or comma or before a `+` where possible."""
+    """Return a name on lines of at most `width`, broken after a space or comma or before a `+` where possible.
+
+    Longer pieces are broken after a bracket or `=`, else anywhere.
+    """
+    pieces = re.split(r"(?=\+)|(?<=[,\s])", name)
     lines = [""]
-    for piece in re.split(r"(?=\+)|(?<=[, ])", name):
+    for piece in [part for each in pieces for part in ([each] if len(each) <= width else re.split(r"(?<=[(=])", each))]:
         if len(lines[-1]) + len(piece.rstrip()) > width and lines[-1]:
             lines.append("")
         cut = [piece[start : start + width] for start in range(0, len(piece), width)]
@@ -46,12 +50,13 @@ def _text(grid: Grid, width: int) -> str:
 
 
 def _numbers(grid: Grid, width: int) -> list[str]:
-    names = [grid.columns[0].title, *(row[0].title for row in grid.rows)]
-    stub = min(max(map(len, names)), max(NAME, width // 3))
+    longest = max(map(len, [grid.columns[0].title, *(row[0].title for row in grid.rows)]))
+    stub = min(longest, max(NAME, width // 3))
     wide, narrow = (_widths(grid, between) for between in (" ", "\n"))
-    if stub + sum(wide) <= width:
-        return _table(grid, range(1, len(grid.columns)), stub, " ")
-    stub = min(stub, max(NAME, width - sum(narrow)))
+    for widths, between in ((wide, " "), (narrow, "\n")):
+        if stub <= (room := width - sum(widths)):  # names take the room that the numbers leave
+            return _table(grid, range(1, len(grid.columns)), min(longest, room), between)
+    stub = min(stub, NAME)
     tables = [_table(grid, places, stub, "\n") for places in _split(narrow, width - stub)]
     return [line for table in tables for line in ("", *table)][1:]
 
