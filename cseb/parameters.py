@@ -229,6 +229,6 @@ SHOW_TASKS = option("Tasks or groups of tasks to show or average, in this order.
 WORKERS = option("Jobs at a time; auto is one for each core or GPU.")
 SPREAD = option("Spread behind a mean: ci95 is Student's t.", choices=("std", "ci95", "sem", "range"))
 # `FORMATS` has the allowed values; it is not imported here, so that `--help` stays fast.
-FORMAT = option("Output format: terminal, markdown, latex, csv, json or html.", flag="--format,-f")
+FORMAT = option("Output format: terminal, markdown, latex, csv or json.", flag="--format,-f")
 LEARNING_CURVE = option("Also show learning curves: the gain from larger training sets.")
 MIXED = option("Let one table mix devices, versions and task lists.")

@@ -54,7 +54,6 @@ COMMANDS = {
     "tasks": ["--table", "tasks", "--sizes", "1000"],
     "ablation": ["--table", "ablation:micse+infonce(temperature=1)", "--format", "csv"],
     "sensitivity": ["--table", "sensitivity", "--format", "json"],
-    "html": ["--format", "html"],
     "compare": ["--baseline", "micse+infonce(temperature=1)"],
 }
 

@@ -74,12 +74,11 @@ class Comparison:
 
     def text(self, format: str = "terminal") -> str:
         """Return the tables as text. csv and json have every row in full precision. Raises: BadSpec."""
-        from cseb.reports.documents import comparison
         from cseb.reports.formats import FORMATS
 
         form = FORMATS[one_of(FORMATS, format, "`format`")]
         full = self.detail or form.data
-        return form.write(comparison(self.sheets if full else list(_in_short(self.sheets))))
+        return form.write([sheet.grid() for sheet in (self.sheets if full else _in_short(self.sheets))])
 
     def __str__(self) -> str:
         return self.text()

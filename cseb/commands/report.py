@@ -92,7 +92,6 @@ def report(
         True
     """
     from cseb.analysis.comparable import groups, is_untrained, scored_on
-    from cseb.reports.documents import comparison, score_report
     from cseb.reports.formats import FORMATS
     from cseb.reports.learning_curve import NAME, no_learning_curve
 
@@ -106,10 +105,8 @@ def report(
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
     tell("laying out tables")
-    in_full = detail or form.data or form.pages
-    layout = _Layout(
-        folder, ask, form.pages, kind, special, mark, str(data_dir), bool(against), learning_curve, in_full
-    )
+    in_full = detail or form.data
+    layout = _Layout(folder, ask, kind, special, mark, str(data_dir), bool(against), learning_curve, in_full)
     pages = [layout.group(group) for group in several or [[]]]
     for place, (page, group) in enumerate(zip(pages, several, strict=False)):
         if not all(map(is_untrained, group)):
@@ -120,10 +117,11 @@ def report(
     sheets = [sheet for page in pages for sheet in page.sheets]
     if learning_curve and not any(sheet.name == NAME for sheet in sheets):
         raise no_learning_curve([page.study for page in pages])
-    # Programs read rows of one kind: those of the comparison where there is one.
-    document = comparison(sheets) if form.data and sheets else score_report(pages, plain(folder.folder.resolve().name))
     tell("writing tables")
-    return form.write(document)
+    # Programs read rows of one kind: those of the comparison where there is one.
+    if form.data and sheets:
+        return form.write([sheet.grid() for sheet in sheets])
+    return form.write([grid for page in pages for grid in page.grids])
 
 
 def print_tables(call: Call[str], *, out: Out = None) -> None:
@@ -139,7 +137,6 @@ class _Layout:
     Attributes:
         results: the folder.
         ask: the query.
-        pages: whether the format shows more of a folder than one table.
         kind: the kind of table that was named; "" for none.
         special: the method of an ablation, or the option of a sensitivity table.
         mark: see `report`.
@@ -150,7 +147,6 @@ class _Layout:
 
     results: Results
     ask: StudyQuery
-    pages: bool
     kind: str
     special: str
     mark: str
@@ -166,7 +162,6 @@ class _Layout:
         from cseb.analysis.tuning import footer, sensitivities
         from cseb.papers.published_comparison import compared_with_published
         from cseb.reports.documents import Group
-        from cseb.reports.layouts import KINDS
 
         untrained = bool(records) and all(map(is_untrained, records))
         ask = replace(self.ask, by="encoder", select="last") if untrained and self.ask.by == "method" else self.ask
@@ -174,12 +169,9 @@ class _Layout:
         mark = "none" if untrained and self.mark == "seeds" else self.mark  # they have one seed
         ask = self._marked(as_planned(ask, records, planned), mark, records)
         kind, special = self.kind, self.special
-        if not kind and not self.pages:
+        if not kind:
             kind, special = table_of(planned)
         tables = [self._table(kind or ("tasks" if untrained else "few-shot"), special, records, ask)]
-        if self.pages and not self.kind and not untrained:
-            columns = [replace(ask, fractions=(), sizes=(size,)) for size in tables[0].study.sizes]
-            tables += [KINDS["tasks"](records, self.results.problems, column) for column in columns]
         trials = {trial.key: trial for trial in self.results.trials}
         tables[0] = tables[0].noted(*footer(sensitivities(records, trials), self.detail))
         sheets = [compared_with_published(table) for table in tables] if self.published else []

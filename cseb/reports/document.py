@@ -1,11 +1,9 @@
-"""The content of a report as data: headings and tables with their notes. Every output format is written from it."""
+"""The content of a report as data: tables with their notes. Every output format is written from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-
-from cseb.records.record import Record
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 Value = float | int | str | bool | None
 NOTE = "†"  # after a name that a note below the table explains
@@ -24,8 +22,7 @@ class Entry:
     """One cell of a table.
 
     text: a number or words. spread: text behind the number, such as "± 0.40". remarks: number of seeds and reasons for
-    absent ones. code: whether it is a name as one types it. noted: why `NOTE` follows it, or "". value: the number in
-    full precision. seeds: the score of each seed, or why it has none. keys: the key of the record of each seed.
+    absent ones. code: whether it is a name as one types it. noted: whether `NOTE` follows it.
     """
 
     text: str
@@ -33,10 +30,7 @@ class Entry:
     remarks: tuple[str, ...] = ()
     bold: bool = False
     code: bool = False
-    noted: str = ""
-    value: float | None = None
-    seeds: Mapping[int, str] = field(default_factory=dict)
-    keys: Mapping[int, str] = field(default_factory=dict)
+    noted: bool = False
 
     @property
     def title(self) -> str:
@@ -55,7 +49,7 @@ class Column:
 
     title: str
     code: bool = False
-    noted: str = ""
+    noted: bool = False
     numeric: bool = False
 
 
@@ -84,27 +78,6 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heading:
-    """The subject of the tables up to the next heading. Only pages show it."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
-    """A report. records: those behind its numbers, for formats that show them."""
-
-    blocks: tuple[Heading | Grid, ...]
-    title: str = ""
-    records: tuple[Record, ...] = ()
-
-    @property
-    def grids(self) -> Iterator[Grid]:
-        """Return the tables alone."""
-        return (block for block in self.blocks if isinstance(block, Grid))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """A row of a sheet: its cells as text, and its values by name, in full precision."""
 
@@ -123,7 +96,7 @@ class Sheet:
     notes: tuple[str, ...]
 
     def grid(self) -> Grid:
-        """Return the sheet as a block of a document."""
+        """Return the sheet as a table of any format."""
         return Grid(
             name=self.name,
             title=self.title,

@@ -1,17 +1,14 @@
-"""Reports as documents: tables of scores under their encoder and corpus, and comparisons."""
+"""Tables of scores as text and as rows for programs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cseb.analysis.comparable import tag
 from cseb.analysis.study import Study
 from cseb.reports.cell_text import number, remarks
-from cseb.reports.document import Column, Document, Entry, Grid, Heading, Sheet
-from cseb.reports.tables import Heading as TableHeading
+from cseb.reports.document import Column, Entry, Grid, Sheet
 from cseb.reports.tables import Row, Table
-from cseb.text import plain
 
 NUMBERS = ("mean", "sd", "sem", "ci95", "median", "iqm", "n", "failed", "collapsed", "missing", "best")
 
@@ -28,21 +25,10 @@ class Group:
         """Return the study of the first table."""
         return self.tables[0].study
 
-
-def score_report(groups: Sequence[Group], title: str = "") -> Document:
-    """Return tables of scores. title: of a page, such as the name of the results folder."""
-    records = {record.key: record for group in groups for table in group.tables for record in table.study.records}
-    blocks: list[Heading | Grid] = []
-    for group in groups:
-        first = group.study.records[0]
-        where = plain(first.corpus.name) if group.study.encoders else f"{tag(first.encoder)} on {tag(first.corpus)}"
-        blocks += [Heading(text=where), *map(score_grid, group.tables), *(sheet.grid() for sheet in group.sheets)]
-    return Document(title=title, blocks=tuple(blocks), records=tuple(records.values()))
-
-
-def comparison(sheets: Sequence[Sheet]) -> Document:
-    """Return comparisons, one below the other."""
-    return Document(blocks=tuple(sheet.grid() for sheet in sheets))
+    @property
+    def grids(self) -> list[Grid]:
+        """Return the tables and sheets, one below the other."""
+        return [*map(score_grid, self.tables), *(sheet.grid() for sheet in self.sheets)]
 
 
 def score_grid(table: Table) -> Grid:
@@ -54,11 +40,14 @@ def score_grid(table: Table) -> Grid:
         columns=(
             Column(title=table.stub),
             *(
-                Column(title=head.title, code=bool(head.method), noted=_beyond(head), numeric=True)
+                Column(title=head.title, code=bool(head.method), noted=head.beyond, numeric=True)
                 for head in table.columns
             ),
         ),
-        rows=tuple((_name(row), *_entries(table, row)) for row in table.rows),
+        rows=tuple(
+            (Entry(text=row.head.title, code=bool(row.method), noted=row.head.beyond), *_entries(table, row))
+            for row in table.rows
+        ),
         caption=table.caption,
         notes=table.notes,
         signature=table.signature,
@@ -66,29 +55,11 @@ def score_grid(table: Table) -> Grid:
     )
 
 
-def _name(row: Row) -> Entry:
-    return Entry(text=row.head.title, code=bool(row.method), noted=_beyond(row.head))
-
-
-def _beyond(head: TableHeading) -> str:
-    """Return the data beyond the subset that training used."""
-    return ", ".join(data for data in head.data_seen if data != "subset")
-
-
 def _entries(table: Table, row: Row) -> Iterator[Entry]:
     for column, cell in zip(table.columns, row.cells, strict=True):
         signed = bool(row.head.minus or column.minus)
         mean, _, spread = number(cell, table.spread, signed=signed).partition(" ")
-        seeds = {seed: f"{value:.2f}" for seed, value in cell.values.items()} | dict(cell.absent)
-        yield Entry(
-            text=mean,
-            spread=spread,
-            remarks=tuple(remarks(cell, signed=signed)),
-            bold=bool(cell.best),
-            value=cell.mean,
-            seeds=dict(sorted(seeds.items())),
-            keys=cell.keys,
-        )
+        yield Entry(text=mean, spread=spread, remarks=tuple(remarks(cell, signed=signed)), bold=bool(cell.best))
 
 
 def _values(table: Table) -> Iterator[dict[str, object]]:

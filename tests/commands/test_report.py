@@ -97,7 +97,7 @@ def test_what_more_sentences_bring_stands_below_the_tables_in_every_format(folde
     )
     [sheet] = json.loads(said(folder, "--learning-curve", "-f", "json"))
     assert [one["mean"] for one in sheet["rows"]] == pytest.approx([2.0] * 3)
-    for name, mark in (("terminal", "simcse"), ("latex", r"\texttt{simcse}"), ("html", "simcse")):
+    for name, mark in (("terminal", "simcse"), ("latex", r"\texttt{simcse}")):
         assert more in said(folder, "--learning-curve", "-f", name)
         assert mark in said(folder, "--learning-curve", "-f", name)
     both = said(folder, "--learning-curve", "--checkpoint", "both")
@@ -135,7 +135,6 @@ def test_encoders_as_they_stand_have_a_table_of_tasks(tmp_path: Path) -> None:
     below = text.partition("untrained encoders")[2]
     assert {line.split()[0] for line in below.splitlines()[2:6] if line[:1].isalpha()} == {"encoder", "one", "two"}
     assert "Scores of untrained encoders" in below
-    assert said(folder, "--checkpoint", "last", "-f", "html").count("<table") == 3
     rows = list(csv.DictReader(io.StringIO(said(folder, "--checkpoint", "last", "-f", "csv"))))
     assert [row["row"] for row in rows if row["column"] in ("sts12", "100 (0.1 %)")] == ["simcse", "two", "one"]
     assert {(row["table"], row["corpus"].partition("@")[0]) for row in rows} == {("few-shot", "wiki"), ("per-task", "")}
@@ -231,17 +230,10 @@ def test_every_benchmark_can_be_laid_out_as_it_asks_for(name: str, tmp_path: Pat
             assert KINDS[kind](records, **special).name == {"tasks": "per-task"}.get(kind, kind)
 
 
-def test_a_page_holds_all_tables_and_is_written_whole(folder: Path) -> None:
-    out = folder / "page.html"
-    assert said(folder, "-f", "html", "--out", out) == f"written to {out}\n"
-    text = out.read_text("utf-8")
-    assert [text.count(f"<h3>{title}") for title in ("Scores by fraction of the corpus", "Single tasks")] == [1, 2]
-    assert text.endswith("</html>\n") or text.endswith("</html>")
-    assert said(folder, "-f", "html", "--table", "tasks", "--sizes", "0.01").count("<table") == 1
-
-
-def test_the_same_records_give_the_same_bytes(folder: Path) -> None:
-    assert said(folder, "-f", "html") == said(folder, "-f", "html")
+def test_a_report_is_written_into_a_file(folder: Path) -> None:
+    out = folder / "page.md"
+    assert said(folder, "-f", "markdown", "--out", out) == f"written to {out}\n"
+    assert out.read_text("utf-8") == said(folder, "-f", "markdown")
 
 
 def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
@@ -253,7 +245,7 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
     assert "67.94 ± 1.16 (n=5)" in said(folder, "--against", "published")
     rows = list(csv.DictReader(io.StringIO(said(folder, "--against", "published", "-f", "csv"))))
     assert {"published", "difference", "where"} <= rows[0].keys()
-    assert "compared with published numbers" in said(folder, "--against", "published", "-f", "html")
+    assert "compared with published numbers" in said(folder, "--against", "published", "-f", "markdown")
     assert "No paper in the collection" in said(stored(tmp_path / "other", grid()), "--against", "published")
 
 

@@ -104,7 +104,7 @@ def test_json_says_the_same_without_codes() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *(["report", "-f", name] for name in ("terminal", "markdown", "latex", "csv", "json", "html")),
+        *(["report", "-f", name] for name in ("terminal", "markdown", "latex", "csv", "json")),
         *(["report", "--table", "tasks"], ["compare"], ["compare", "-f", "csv"], ["compare", "-f", "json"], ["status"]),
     ],
 )
@@ -194,7 +194,7 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device
     [
         *(["--help"], ["--version"], ["run", "--help"], ["show", "methods"], ["show", "simcse"], ["data", "list"]),
         *(["data", "sample", "wikipedia:1000", "--size", "9"], ["status", "RESULTS"]),
-        *(["report", "RESULTS"], ["report", "RESULTS", "-f", "html"], ["report", "RESULTS", "-f", "json"]),
+        *(["report", "RESULTS"], ["report", "RESULTS", "-f", "json"]),
     ],
 )
 def test_a_full_standard_output_is_one_line(hostile: Path, arguments: list[str]) -> None:
@@ -229,7 +229,7 @@ def test_a_reader_that_leaves_is_no_word() -> None:
 
 def outputs(folder: Path, out: Path) -> Iterator[list[object]]:
     """Every command that writes a file where it is told."""
-    for name in ("terminal", "csv", "html"):
+    for name in ("terminal", "csv"):
         yield ["report", folder, "-f", name, "--out", out]
     yield ["data", "sample", "wikipedia:100", "--size", 5, "--out", out]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cseb.errors import BadResults, CsebError
 from cseb.records.store import Store
-from cseb.reports.documents import Group, score_report
+from cseb.reports.documents import score_grid
 from cseb.reports.formats import FORMATS
 from cseb.reports.layouts import few_shot
 from tests.factory import record
@@ -109,7 +109,7 @@ def survives(store: Store, content: bytes) -> None:
         table = few_shot([*records, record(seed=1)], problems)
     except CsebError:
         return
-    assert all(form.write(score_report([Group(tables=[table])])) for form in FORMATS.values())
+    assert all(form.write([score_grid(table)]) for form in FORMATS.values())
 
 
 @FUZZ

@@ -11,7 +11,6 @@ from cseb.analysis.study import gather
 from cseb.errors import BadResults
 from cseb.reports.comparison_report import ComparisonQuery, baseline_of, sheets
 from cseb.reports.document import Sheet
-from cseb.reports.documents import comparison
 from cseb.reports.formats import FORMATS, terminal
 from tests.worlds import study
 
@@ -141,7 +140,7 @@ def test_a_method_without_scores_is_named() -> None:
 def test_every_format_holds_every_row() -> None:
     shown = page(effects={"simcse": 0, "micse+ami(layers=(7,8))": 1, "50%_&_#1|x": 2})
     for name, form in FORMATS.items():
-        text = form.write(comparison(shown))
+        text = form.write([sheet.grid() for sheet in shown])
         assert "micse+ami(layers=(7,8))" in text
         if name == "csv":
             rows = list(csv.DictReader(io.StringIO(text)))
@@ -156,12 +155,12 @@ def test_every_format_holds_every_row() -> None:
         if name == "markdown":
             assert r"`50%_&_#1\|x`" in text
     again = page(effects={"simcse": 0, "micse+ami(layers=(7,8))": 1, "50%_&_#1|x": 2})
-    assert form.write(comparison(shown)) == form.write(comparison(again))
+    assert form.write([sheet.grid() for sheet in shown]) == form.write([sheet.grid() for sheet in again])
 
 
 def test_a_narrow_screen_gets_a_list_and_cuts_no_number() -> None:
     shown = page()
-    wide, narrow = (terminal.write(comparison(shown), width) for width in (200, 60))
+    wide, narrow = (terminal.write([sheet.grid() for sheet in shown], width) for width in (200, 60))
     assert max(map(len, narrow.splitlines()[4:])) <= 110
     for line in shown[0].lines:
         for cell in line.cells[1:7]:
@@ -192,7 +191,7 @@ def test_identical_methods_stay_in_their_family_with_an_interval(items: bool) ->
     assert "Holm over the 2 comparisons" in " ".join(effects.notes)
     assert "two names for the same computation" in " ".join(effects.notes)
     assert {line.values["tests"] for line in effects.lines} == {2}
-    assert json.loads(FORMATS["json"].write(comparison([effects])))[0]["rows"][1]["conclusion"] == "identical"
+    assert json.loads(FORMATS["json"].write([effects.grid()]))[0]["rows"][1]["conclusion"] == "identical"
 
 
 def test_one_seed_without_items_has_no_interval_and_does_not_say_so() -> None:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cseb.reports.document import Document
-from cseb.reports.formats import csv, html, json, latex, markdown, terminal
+from cseb.reports.document import Grid
+from cseb.reports.formats import csv, json, latex, markdown, terminal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """An output format.
+    """An output format. write: returns tables as text. data: whether programs read it, in full precision."""
 
-    write: returns a document as text. data: whether programs read it, in full precision. pages: whether it shows more
-    of a folder than one table.
-    """
-
-    write: Callable[[Document], str]
+    write: Callable[[Sequence[Grid]], str]
     data: bool = False
-    pages: bool = False
 
 
 FORMATS: Mapping[str, Format] = {
@@ -28,5 +23,4 @@ FORMATS: Mapping[str, Format] = {
     "latex": Format(write=latex.write),
     "csv": Format(write=csv.write, data=True),
     "json": Format(write=json.write, data=True),
-    "html": Format(write=html.write, pages=True),
 }

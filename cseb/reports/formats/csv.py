@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from cseb.reports.document import Document
+from cseb.reports.document import Grid
 from cseb.text import csv_row
 
 
-def write(document: Document) -> str:
+def write(grids: Sequence[Grid]) -> str:
     """Return all tables below one header, with the columns that any of them has."""
-    rows = [row for grid in document.grids for row in grid.values]
+    rows = [row for grid in grids for row in grid.values]
     file = io.StringIO()
     writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
     writer.writeheader()

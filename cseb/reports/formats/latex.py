@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 
-from cseb.reports.document import DETAIL, NOTE, Column, Document, Entry, Grid, marked
+from cseb.reports.document import DETAIL, NOTE, Column, Entry, Grid, marked
 from cseb.reports.formats.terminal import fold
 
 LONGEST = 28  # characters of a name on one line
@@ -42,14 +43,14 @@ LATEX = str.maketrans(
 )
 
 
-def write(document: Document) -> str:
+def write(grids: Sequence[Grid]) -> str:
     """Return one environment below the other; a second table of one name has a number in its label.
 
     Numbers are flush right, so that decimal points are below each other. A table wider than the line is made smaller.
     """
     labels: Counter[str] = Counter()
     tables = []
-    for grid in document.grids:
+    for grid in grids:
         label = re.sub(r"[^\w-]+", "-", grid.label or grid.name)
         labels[label] += 1
         label += f"-{labels[label]}" if labels[label] > 1 else ""

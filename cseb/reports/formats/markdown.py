@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from cseb.reports.document import NOTE, Column, Document, Entry, Grid, marked
+from cseb.reports.document import NOTE, Column, Entry, Grid, marked
 
 
-def write(document: Document) -> str:
+def write(grids: Sequence[Grid]) -> str:
     """Return one table below the other."""
-    return "\n".join(map(_table, document.grids))
+    return "\n".join(map(_table, grids))
 
 
 def pipe(text: str) -> str:

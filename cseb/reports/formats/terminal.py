@@ -7,20 +7,20 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from cseb.reports.document import BEST, Document, Grid, marked
+from cseb.reports.document import BEST, Grid, marked
 from cseb.reports.text_table import GAP, aligned
 
 NAME = 20  # characters that the names of rows have at least
 
 
-def write(document: Document, width: int = 0) -> str:
+def write(grids: Sequence[Grid], width: int = 0) -> str:
     """Return the text for `width` columns, 0 for those of the screen this runs in.
 
     A table of numbers that is wider has its remarks below the numbers; where that is not enough, names are wrapped and
     columns are split into several tables. A table of words that is wider becomes a list of its cells.
     """
     width = width or shutil.get_terminal_size().columns
-    return "\n".join(_text(grid, width) for grid in document.grids)
+    return "\n".join(_text(grid, width) for grid in grids)
 
 
 def fold(name: str, width: int) -> list[str]:
