@@ -41,5 +41,5 @@ def test_no_cell_is_markup_and_no_environment_brings_colours(monkeypatch: pytest
 
 def test_a_name_is_broken_between_its_parts() -> None:
     assert fold("simcse+mean+recipe(learning_rate=0.0003)", 30) == ["simcse+mean", "+recipe(learning_rate=0.0003)"]
-    assert fold("tsdae+recipe(learning_rate=0.0003)", 24) == ["tsdae", "+recipe(learning_rate=", "0.0003)"]
+    assert fold("tsdae+recipe(learning_rate=0.0003)", 24) == ["tsdae+recipe(", "learning_rate=0.0003)"]
     assert fold("mean of word vectors", 14) == ["mean of word", "vectors"]
