@@ -174,13 +174,13 @@ UNMASKABLE = [
 
 
 @pytest.mark.parametrize(("family", "message"), UNMASKABLE)
-def test_an_encoder_that_cannot_be_masked_is_refused_before_its_weights_are_read(
+def test_an_encoder_that_cannot_be_masked_is_refused_before_it_is_built(
     tmp_path: Path, tiny: Tiny, family: str, message: str
 ) -> None:
     shutil.copytree(tiny("bert"), tmp_path, dirs_exist_ok=True)
-    config = getattr(transformers, family)
     sizes = {"embedding_size": 8, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
-    config(vocab_size=200, pad_token_id=0, **sizes).save_pretrained(tmp_path)
+    config = getattr(transformers, family)(vocab_size=200, pad_token_id=0, **sizes)
+    transformers.AutoModel.from_config(config).save_pretrained(tmp_path)
     with pytest.raises(BadSpec, match=message):
         check(parse_method("l2p-csr").at(1.0), tmp_path)
 
