@@ -13,12 +13,10 @@ from cseb.commands.screen import say
 from cseb.errors import one_of
 from cseb.parameters import (
     CHECKPOINT_HELP,
-    MIXED,
     RESULTS,
     SHOW_METHODS,
     SHOW_SIZES,
     SHOW_TASKS,
-    SPREAD,
     command,
     option,
 )
@@ -44,8 +42,6 @@ def plot(
     sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
     tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
     checkpoint: Annotated[str, option(CHECKPOINT_HELP, choices=("best", "last"))] = "",
-    spread: Annotated[str, SPREAD] = "std",
-    mixed: Annotated[bool, MIXED] = False,
 ) -> str:
     """Draw the records of one encoder and corpus into a file.
 
@@ -67,7 +63,7 @@ def plot(
 
     folder = results_of(results)
     records = list(folder.records)
-    ask = query(methods, sizes, tasks, checkpoint, spread=spread, mixed=mixed)
+    ask = query(methods, sizes, tasks, checkpoint)
     ask = as_planned(ask, records, planned_of(folder.folder, records))
     with rc_context(style.SETTINGS):
         figure = drawn(name, records, ask, detail)
