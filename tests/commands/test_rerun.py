@@ -69,6 +69,20 @@ def test_a_rerun_of_a_record_that_was_changed_leaves_1(ran: Path, tmp_path: Path
     assert f"{key}: scores and items not equal" in result.output
 
 
+@pytest.mark.parametrize(("version", "code"), [("1.0", 0), ("", 1)])
+def test_other_conditions_allow_a_small_difference(ran: Path, tmp_path: Path, version: str, code: int) -> None:
+    shutil.copytree(ran, tmp_path / "results")
+    key = by_method(ran, "cls").key
+    path = tmp_path / "results/runs" / f"{key}.json"
+    content = json.loads(path.read_bytes())
+    content["scores"][0]["value"] += 0.01
+    content["origin"]["versions"]["torch"] = version or content["origin"]["versions"]["torch"]
+    path.write_text(json.dumps(content))
+    result = call("show", path, "--rerun")
+    assert result.exit_code == code, result.output
+    assert ("every score is within 0.1" in result.output) == (code == 0)
+
+
 def test_what_has_changed_since_is_said(ran: Path) -> None:
     one = by_method(ran, "cls")
     other = Source(name=one.corpus.name, sha256="0" * 64)
