@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tests.world  # noqa: F401  # its tasks are on the path before the first look-up of a name
 from cseb.methods.grammar import parse_method
 from cseb.methods.recipe import Recipe
 from cseb.registry import METHODS
