@@ -82,7 +82,7 @@ def _load(folder: Path, modules: Sequence[module_checks.Module], how: EncoderOpt
     packed = _pack(model, threads)
 
     def embed(sentences: Sequence[str]) -> Vectors:
-        options["batch_size"] = AT_ONCE if packed else PADDED_AT_ONCE
+        options["batch_size"] = AT_ONCE if packed or how.device == "cuda" else PADDED_AT_ONCE
         encoded = 0
 
         def batch_encoded(*_: Any) -> None:

@@ -212,8 +212,7 @@ class Encoder(nn.Module):
         result = np.zeros((len(tokens), batches[0][1].shape[1]), dtype=np.float32)
         for rows, vectors in batches:
             result[rows] = vectors
-        complete = sum(len(rows) for rows, _ in batches) == len(tokens)
-        return result if complete else self.distributed.total(result, self.device)
+        return self.distributed.total(result, sum(len(rows) for rows, _ in batches), self.device)
 
     def _all(self, tokens: Tokens, with_head: bool) -> list[tuple[Rows, npt.NDArray[np.float32]]]:
         """Return the rows and vectors of every batch of this process."""
@@ -294,7 +293,8 @@ class Encoder(nn.Module):
 
 
 def tensors(batch: Padded, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return ids, mask, content and anchor of a batch as tensors on the device."""
-    fields = (batch.ids, batch.mask, batch.content, batch.anchor)
-    ids, mask, content, anchor = (torch.from_numpy(field).to(device, non_blocking=True) for field in fields)
+    """Return ids, mask, content and anchor of a batch as tensors on the device, copied without a wait."""
+    fields = map(torch.from_numpy, (batch.ids, batch.mask, batch.content, batch.anchor))
+    pinned = (field.pin_memory() if device.type == "cuda" else field for field in fields)
+    ids, mask, content, anchor = (field.to(device, non_blocking=True) for field in pinned)
     return ids, mask, content, anchor
