@@ -95,6 +95,12 @@ def test_the_first_loss_is_that_of_a_cpu(tiny: Tiny, name: str, monkeypatch: pyt
     assert here == pytest.approx(there, rel=1e-5)
 
 
+@pytest.mark.parametrize("name", ["simcse", "simcse+ami", "ct"])
+def test_chunks_have_the_loss_of_the_whole_batch(tiny: Tiny, name: str) -> None:
+    whole, chunks = (trained(tiny, name, f"{SHORT},chunk={chunk})").curve[0][1] for chunk in (0, 5))
+    assert chunks == pytest.approx(whole, rel=1e-3)
+
+
 def test_updates_whose_fp16_gradient_overflows_are_skipped_and_noted(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
