@@ -40,7 +40,7 @@ def test_every_name_resolves_to_something_documented(slot: str, name: str) -> No
         ("msse+reconstruct(heads=5)", "it must divide the width of the encoder, 16"),
         ("simcse+recipe(steps=-1)", "recipe: steps is -1"),
         ("simcse+recipe(steps=10,warmup=11)", "warmup is 11 of 10 steps"),
-        ("simcse+recipe(precision=fp8)", "recipe: precision is 'fp8'; allowed: 'fp32', 'bf16', 'fp16'"),
+        ("simcse+recipe(precision=fp8)", "recipe: precision is 'fp8'; allowed: 'fp32', 'tf32', 'bf16', 'fp16'"),
         ("simcse+recipe(dropout=0)", "dropout rates are all 0"),
         ("simcse+recipe(dropout=high)", "recipe: dropout is 'high'"),
         ("simcse-infonce", "has no loss term"),
