@@ -147,7 +147,7 @@ def test_too_few_seeds_are_said_before_they_are_run() -> None:
     assert "exact tests cannot go below 0.0625 (6 seeds: 0.031)" in five
     assert "from 1.68 sd" in five
     assert "below 0.25 " in _power(3)[0]
-    assert "no test of seeds" in _power(1)[0]
+    assert "no test for new seeds is possible" in _power(1)[0]
     assert _power(6) == []
     listed = call("run", WORLD, "--dry-run", "--device", "cpu").stdout.splitlines()
     assert listed[-1] == five

@@ -56,7 +56,7 @@ def test_a_table_names_the_largest_overlap_of_a_run(tmp_path: Path) -> None:
     store.prepare()
     store.write(with_overlap(0, Overlap(task="sts12@1", texts=2500, exact=1, near=0)), {})
     store.write(with_overlap(1, Overlap(task="sts12@1", texts=2500, exact=2, near=4)), {})
-    note = "Training sentences hold texts of tasks, in one run up to sts12@1: 2 and 4 nearly of 2,500 texts"
+    note = "Training sentences include texts of tasks, in one run up to sts12@1: 2 and 4 nearly of 2,500 texts"
     assert note in cseb.report(tmp_path, "markdown", detail=True)
     key = with_overlap(1).key
     assert "overlap    sts12@1: 2 and 4 nearly of 2,500 texts" in cseb.show(key, results=tmp_path)

@@ -112,7 +112,7 @@ def test_when_memory_runs_out_smaller_batches_are_tried_once(tiny: Tiny) -> None
     tried = run_out(one, times=1)
     assert np.allclose(one.embed(sentences), before, atol=1e-6)
     assert one.reduction == 4
-    assert tried[1] == tried[0] // 4
+    assert tried[1] == -(-tried[0] // 4)  # numpy splits into parts that differ by one
     run_out(one, times=1)
     with pytest.raises(torch.OutOfMemoryError):
         one.embed(sentences)
