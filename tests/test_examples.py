@@ -66,7 +66,11 @@ def desk_of(place: Path, tmp_path: Path) -> Callable[[Path], Desk]:
     return made
 
 
-@pytest.mark.parametrize("page", WITH_EXAMPLES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.slow if page.parent.name == "extending" else ()) for page in WITH_EXAMPLES],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
 def test_examples_run_as_printed(page: Path, desk_of: Callable[[Path], Desk]) -> None:
     desk = desk_of(page)
     desk.try_all()

@@ -6,6 +6,7 @@ from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from tests.simulated_gpu import device
 from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
 
 SHORT = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=4,dropout=1e-9"
-PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
+PRECISIONS = ("fp32", "bf16", "fp16")  # tf32 differs from fp32 in kernels, which this device does not have
 FITTED = {"bert-whitening": "+whiten(dimensions=8)", "bert-flow": "+flow(steps=4)"}
 OWN_DROPOUT = ("scd", "mocose")  # rates of their own, which the recipe's does not replace
 BUDGET = {  # waits of the host in a step; 1 for the others, transformers' check of the attention mask
@@ -60,8 +61,10 @@ def trained(tiny: Tiny, name: str, recipe: str, where: str = device.NAME) -> Tra
         return train(built, (LINES | DOCUMENTS).get(name, SENTENCES), 0, where, None, lambda progress: None)
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("name", [*TRAINED, "simcse+ami", "simcse+mix", "simcse+whiten(dimensions=8)"])
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [*product([*TRAINED, "simcse+ami", "simcse+mix", "simcse+whiten(dimensions=8)"], PRECISIONS), ("simcse", "tf32")],
+)
 def test_every_method_trains(tiny: Tiny, name: str, precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     waits = [Counter[tuple[str, str]]()]
     update = Updates.step

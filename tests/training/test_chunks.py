@@ -16,6 +16,7 @@ from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, 
 
 ONE = "recipe(steps=1,warmup=0,batch_size=16,eval_every=1,learning_rate=3e-3"
 OWN_DROPOUT = ("scd", "mocose", "promcse", "promcse-sup")  # rates of their own, which the recipe's does not replace
+QUICK = ("simcse", "micse", "informin-cl", "msse", "rcl", "compcse", "tsdae", "pcl")  # the others where there is time
 EXAMPLES = (*OWN_DROPOUT, "simcse", "micse", "ct", "pcl", "promptbert", "consert", "pt-bert", "llm2vec", "vascl")
 
 
@@ -48,7 +49,14 @@ def assert_equal(first: dict[str, Tensor], second: dict[str, Tensor]) -> None:
         assert float((gradient - second[name]).abs().max()) <= 3e-4 * largest, name
 
 
-@pytest.mark.parametrize("name", [name for name in TRAINED if name not in OWN_DROPOUT])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in TRAINED
+        if name not in OWN_DROPOUT
+    ],
+)
 def test_chunks_give_the_gradient_of_the_whole_batch(tiny: Tiny, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     whole, chunks = (gradients(tiny, monkeypatch, name, chunk, ",dropout=1e-9") for chunk in (0, 5))
     assert_equal(whole, chunks)
