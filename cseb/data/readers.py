@@ -165,7 +165,7 @@ def _parquet(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row]:
             columns = list(choose(table.schema_arrow.names))
             batches = table.iter_batches(batch_size=BATCH, columns=columns, use_threads=False)
             yield from batch_rows((batch.to_pydict() for batch in batches), columns, name)
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, MemoryError) as error:
         raise BadData(f"{name} is not a valid parquet file: {error}") from error
 
 
@@ -181,7 +181,7 @@ def _arrow(file: BufferedIOBase, name: str, choose: Choose) -> Iterator[Row]:
             columns = choose(table.schema.names)
             batches = map(table.get_batch, range(table.num_record_batches)) if is_file else table
             yield from batch_rows(_slices(batches, columns), columns, name)
-    except pyarrow.ArrowException as error:
+    except (pyarrow.ArrowException, MemoryError) as error:
         raise BadData(f"{name} is not a valid Arrow file: {error}") from error
 
 
