@@ -66,9 +66,13 @@ def desk_of(place: Path, tmp_path: Path) -> Callable[[Path], Desk]:
     return made
 
 
+def takes_long(page: Path) -> bool:
+    return page.parent.name == "extending" or page.stem in ("python", "tasks", "encoders")
+
+
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=pytest.mark.slow if page.parent.name == "extending" else ()) for page in WITH_EXAMPLES],
+    [pytest.param(page, marks=pytest.mark.slow if takes_long(page) else ()) for page in WITH_EXAMPLES],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_examples_run_as_printed(page: Path, desk_of: Callable[[Path], Desk]) -> None:

@@ -81,7 +81,12 @@ def test_a_table_states_its_grid(name: str) -> None:
         assert len(parse_methods(table.elsewhere)) >= len(parse_methods(table.methods)) - 1
 
 
-@pytest.mark.parametrize("name", TABLES)
+FIRST = {name.partition("-")[0]: name for name in reversed(TABLES)}.values()  # one of each paper
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FIRST else pytest.mark.slow) for name in TABLES]
+)
 def test_a_table_runs_in_miniature(name: str, tmp_path: Path) -> None:
     """Every row fits the embedded encoder at every share; the last one of the smallest batch is trained and scored."""
     small = miniature(name, tmp_path)

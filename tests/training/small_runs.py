@@ -99,6 +99,11 @@ def grouped(names: Iterable[str]) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in names]
 
 
+def slow(names: Iterable[str]) -> list[Any]:
+    """Names for tests that `make slow` runs."""
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
 def recipe(**options: object) -> Recipe:
     """SimCSE's, with other options."""
     return Recipe(**{**dict(parse_method("simcse").recipe.options), **options})  # type: ignore[arg-type]

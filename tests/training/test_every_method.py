@@ -17,7 +17,7 @@ from cseb.training.build import build
 from cseb.training.checkpoints import restore
 from cseb.training.loop import train
 from tests.conftest import SENTENCES
-from tests.training.small_runs import LINES, SMALL, TRAINED, Tiny, grouped, letters, method, trained, trained_once
+from tests.training.small_runs import LINES, SMALL, TRAINED, Tiny, grouped, letters, method, slow, trained, trained_once
 
 COMBINED = [
     "simcse+ami",
@@ -34,8 +34,6 @@ COMBINED = [
     "scd+ami",
     "pcl+ami",
     "vascl+ami",
-]
-WITH_AMI = [
     "iscse+ami",
     "rankcse+ami",
     "mixcse+ami",
@@ -49,12 +47,10 @@ WITH_AMI = [
     "dclr+ami",
     "rankencoder+ami",
     "distillcse+ami",
-]  # tried where there is time
+]
 
 
-@pytest.mark.parametrize(
-    "name", [*grouped([*TRAINED, *COMBINED]), *(pytest.param(name, marks=pytest.mark.slow) for name in WITH_AMI)]
-)
+@pytest.mark.parametrize("name", [*grouped(TRAINED), *slow(COMBINED)])
 def test_every_method_lowers_its_loss_and_gives_the_same_bits_twice(tiny: Tiny, name: str) -> None:
     once, twice = trained_once(tiny("bert"), name), trained(tiny, name)
     assert once.curve == twice.curve
