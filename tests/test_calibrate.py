@@ -46,7 +46,7 @@ def test_repeats_measure_the_limit_of_what_is_checked_and_store_it(tmp_path: Pat
     )
 
     def check(*options: str) -> Result:
-        return command_line.call("check", path, "--workers", 1, "--device", "cpu", "--quiet", *options)
+        return command_line.call("check", path, "--workers", 1, "--device", "cpu", *options)
 
     assert check("--update").exit_code == 0
     refused = check()

@@ -9,9 +9,12 @@ from pathlib import Path
 from cseb.analysis.paired import Sample, compared
 from cseb.reports.text_table import aligned
 from cseb.statistics.intervals import Interval
+from cseb.statistics.items import variance
 from cseb.statistics.paired import MARGIN
+from cseb.statistics.power import Design
 
 AS_IT_IS, TF_IDF = "encoder as it is", "TF-IDF"
+CORRELATION = 0.9  # of what examples contribute to the scores of an encoder before and after a short training
 HEAD = ("", "selecting", "deciding", "difference", "seeds")
 Row = tuple[str, str, str, str, str]  # cells of a line of the table, below HEAD
 
@@ -83,11 +86,18 @@ def best_base(selecting: Sequence[Sample]) -> str:
     return best.method if best.mean > selecting[0].mean + MARGIN else selecting[0].method
 
 
-def conclude(base: Sample, trained: Sample | None, words: Sample, tried: int) -> tuple[str, str]:
+def detectable(base: Sample, seeds: int) -> float:
+    """Return the difference in points that these examples detect with 80 % power. base: without training."""
+    [contributions] = base.contributions.values()
+    return Design(seeds, 0.0, 2 * (1 - CORRELATION) * variance(contributions)).detectable() or 0.0
+
+
+def conclude(base: Sample, trained: Sample | None, words: Sample | None, tried: int) -> tuple[str, str]:
     """Return the conclusion in one sentence, and the name of the recommended encoder.
 
     A trained model is recommended only if it is significantly better than the encoder without training, `base`.
-    words: TF-IDF. tried: number of methods that were compared. All samples are those of the deciding examples.
+    words: TF-IDF, if it has a score. tried: number of methods that were compared. All samples are those of the
+    deciding examples.
     """
     own = base.method == AS_IT_IS
     keep = "Keep the encoder as it is" if own else f"Use {base.method} without training"
@@ -101,8 +111,7 @@ def conclude(base: Sample, trained: Sample | None, words: Sample, tried: int) ->
             sentence, chosen = f"Train with {trained.method}: it is {gain} than {than}.", trained
         else:
             sentence, chosen = f"{keep}: {name} is {gain}{'' if gain.sign else ', not a significant difference'}.", base
-    loss = Difference.between(words, chosen)
-    if loss.sign < 0:
+    if words is not None and (loss := Difference.between(words, chosen)).sign < 0:
         best = chosen.method if chosen is base else f"trained with {chosen.method}"
         return f"Use TF-IDF: the best encoder ({best}) is {loss}.", TF_IDF
     return sentence, chosen.method

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,18 +10,19 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from cseb.advice.conclusion import TF_IDF
 from cseb.analysis.paired import Sample
 from cseb.data.subset import order
-from cseb.errors import BadBenchmark, BadData
-from cseb.experiment.plan import versioned
+from cseb.errors import BadBenchmark, BadData, CsebError
 from cseb.registry import scale_of
 from cseb.statistics.items import Clusters
-from cseb.tasks.evaluate import load_task
+from cseb.tasks.evaluate import load_task, score_each
 from cseb.tasks.labelled import Clustering
 from cseb.tasks.names import parse_tasks
 from cseb.tasks.pair_classification import PairClassification
 from cseb.tasks.pairs import Pairs, RatedPairs
-from cseb.tasks.task import Items, Loaded, calls_encoder
+from cseb.tasks.task import Items, Loaded, Task, calls_encoder
+from cseb.tasks.words import TfIdf
 from cseb.text import quantity
 
 Places = npt.NDArray[np.int64]
@@ -31,9 +32,9 @@ SELECTING = 1 / 3  # fraction of the examples that selects; a rough order is eno
 
 @dataclass(frozen=True)
 class Examples:
-    """A task of labelled examples. name: with its version, as records have it."""
+    """A task of labelled examples."""
 
-    name: str
+    task: Task
     loaded: Loaded
 
     @classmethod
@@ -47,7 +48,7 @@ class Examples:
         several = isinstance(loaded, RatedPairs) and len(loaded.subsets) > 1
         if several or calls_encoder(loaded) or isinstance(loaded, Clustering):
             raise BadBenchmark(refusal)
-        examples = cls(versioned(tasks[0]), loaded)
+        examples = cls(tasks[0], loaded)
         if (count := len(loaded.clusters())) < FEWEST:
             raise BadData(
                 f"{word} has {quantity(count, 'example')}; {FEWEST} or more are needed. Write pairs to rate with "
@@ -89,6 +90,14 @@ class Examples:
                     raise
                 failures[method] = str(error)
         return samples
+
+    def tf_idf(self, training: Sequence[str], failures: dict[str, str]) -> dict[str, dict[int, Items]]:
+        """Return what TF-IDF, with the word counts of `training`, does on each example; `failures` gets an error."""
+        [result] = score_each([(self.task, self.loaded)], TfIdf(training), alone=False)
+        if isinstance(result, CsebError):
+            failures[TF_IDF] = str(result)
+            return {}
+        return {TF_IDF: {0: result[1]}}
 
     def _score(self, items: Items, part: Places) -> tuple[float, npt.NDArray[np.float64]]:
         """Return the score of a part, in points, and what each cluster of its examples contributes to it.

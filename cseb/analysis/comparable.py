@@ -49,8 +49,7 @@ def refuse_differences(records: Sequence[Record], *, encoders: bool = False, mix
     """
     for name, condition in INPUTS.items():
         if not (name == "encoder" and encoders) and (values := _different(records, condition)):
-            hint = "; `by` encoder makes rows of them" if name == "encoder" else ""
-            raise BadResults(f"records differ in {name}: {values}; keep the others in a folder of their own{hint}")
+            raise BadResults(f"records differ in {name}: {values}; keep the others in a folder of their own")
     differing = {name: values for name, condition in CONDITIONS.items() if (values := _different(records, condition))}
     differing |= _third_party_differences(records)
     if differing and not mixed:
@@ -71,16 +70,16 @@ def _third_party_differences(records: Iterable[Record]) -> dict[str, str]:
     return {name: " / ".join(sorted(shown)) for name, shown in versions.items() if len(shown) > 1}
 
 
-def groups(records: Iterable[Record], *, encoders: bool = False) -> list[list[Record]]:
+def groups(records: Iterable[Record]) -> list[list[Record]]:
     """Return the records by encoder, corpus and seed scope, in order of their names: each group can be a table.
 
-    encoders: by corpus alone, since encoders are rows. Untrained encoders are a group for each set of tasks.
+    Untrained encoders are a group for each set of tasks.
     """
     grouped: dict[object, list[Record]] = {}
     for record in sorted(records, key=lambda record: (record.encoder.name, record.corpus.name, record.vary)):
         untrained = is_untrained(record)
         conditions = tuple(value(record) for value, _ in CONDITIONS.values()) if untrained else ()
-        encoder = "" if encoders or untrained else record.encoder.sha256
+        encoder = "" if untrained else record.encoder.sha256
         grouped.setdefault((encoder, record.corpus.sha256, record.vary, conditions), []).append(record)
     return list(grouped.values())
 

@@ -12,7 +12,6 @@ from cseb.analysis.study import Study, choose, gather
 from cseb.records.record import Record, Select
 
 Selection = Literal["best", "last", "both"]
-By = Literal["method", "encoder", "fraction", "task"]
 Mark = Literal["seeds", "examples", "none"]
 
 
@@ -20,14 +19,15 @@ Mark = Literal["seeds", "examples", "none"]
 class StudyQuery:
     """The choice of records, rows and columns of a table. Empty means all, in their natural order.
 
-    methods, fractions, sizes, tasks: those to show, in this order; tasks of one protocol are averaged. order, seeds:
-    those planned; a planned method without a record is shown as missing. mark: whether the best methods are printed in
-    bold, for new seeds or for new seeds and examples; the latter needs item_scores.
+    encoders: whether rows are encoders. methods, fractions, sizes, tasks: those to show, in this order; tasks of one
+    protocol are averaged. order, seeds: those planned; a planned method without a record is shown as missing. mark:
+    whether the best methods are printed in bold, for new seeds or for new seeds and examples; the latter needs
+    item_scores.
     """
 
     select: Selection = "best"
     spread: Spread = "std"
-    by: By = "method"
+    encoders: bool = False
     methods: tuple[str, ...] = ()
     fractions: tuple[float, ...] = ()
     sizes: tuple[int, ...] = ()
@@ -41,7 +41,7 @@ class StudyQuery:
     def study(self, records: Iterable[Record]) -> Study:
         """Return the chosen records, sorted into cells. Raises: BadResults."""
         chosen = choose(records, self.methods, self.fractions, self.sizes)
-        study = gather(chosen, self.methods or self.order, self.seeds, encoders=self.by == "encoder", mixed=self.mixed)
+        study = gather(chosen, self.methods or self.order, self.seeds, encoders=self.encoders, mixed=self.mixed)
         if not (self.fractions or self.sizes):
             return study
         places = {size: place for place, size in enumerate(self.sizes)} | {

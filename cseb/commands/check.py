@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cseb.commands.command_line import Call, Quiet
+from cseb.commands.command_line import Call
 from cseb.commands.screen import say
-from cseb.errors import BadResults, CsebError
+from cseb.errors import CsebError
 from cseb.parameters import BENCHMARK, DATA_DIR, DEVICE, WORKERS, command, option
 from cseb.text import quantity
 
@@ -39,7 +39,6 @@ class Stopped(CsebError):
 def check(
     benchmark: Annotated[str | Path, BENCHMARK],
     *,
-    against: Annotated[str, option("Compare the means with those of the papers.", choices=("published",))] = "",
     results: Annotated[str | Path, option("Folder of records to compare instead of training.")] = "",
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     workers: Annotated[str | int, WORKERS] = "auto",
@@ -47,10 +46,9 @@ def check(
 ) -> list[CheckResult]:
     """Run a benchmark again and compare it with its expected records. The exit code is 1 if a number has changed.
 
-    Three separate questions. Code: on the machine class of the expected records every bit is the same, or the first
-    field that differs is named. Drift: averages stay within the measured limit of the benchmark. Paper, with `against`
-    published: a published number is inside our interval, outside, or not comparable. Where data of the benchmark are
-    missing, nothing is checked.
+    Two separate questions. Code: on the machine class of the expected records every bit is the same, or the first
+    field that differs is named. Drift: averages stay within the measured limit of the benchmark. Where data of the
+    benchmark are missing, nothing is checked.
 
     Returns:
         One result for each cell and question.
@@ -58,23 +56,21 @@ def check(
     Raises:
         CsebError: if the benchmark cannot be run, or nothing is expected.
     """
-    return compared(benchmark, against, results, data_dir, workers=workers, device=device)
+    return compared(benchmark, results, data_dir, workers=workers, device=device)
 
 
 def print_checks(
     call: Call[list[CheckResult]],
     *,
     update: Annotated[bool, option("Store the new records as the expected ones.")] = False,
-    quiet: Quiet = False,
 ) -> None:
     """Print what has changed, and exit with 1 if something has; or store the new records."""
     from cseb.commands.run import watching
     from cseb.regression.check_results import terminal
 
-    settings = {**call.checked(), "watching": lambda grid: watching(grid, quiet)}
+    settings = {**call.checked(), "watching": lambda grid: watching(grid, quiet=False)}
     try:
         if update:
-            settings.pop("against", None)
             folder, written, removed, reason = call.of(updated, **settings)
             say(f"{quantity(written, 'record')} written to {folder}, {removed} removed")
             if reason:
@@ -88,24 +84,14 @@ def print_checks(
 
 
 def compared(
-    benchmark: str | Path, against: str = "", results: str | Path = "", data_dir: str | Path = "", **options: Any
+    benchmark: str | Path, results: str | Path = "", data_dir: str | Path = "", **options: Any
 ) -> list[CheckResult]:
     """Return the results of `check`; the options are those of `trained`."""
     from cseb.data.places import absent
-    from cseb.papers.reproduce import reproduced
     from cseb.regression.check_results import CheckResult
     from cseb.regression.expected import against_expected, expected_records
 
     cells, name = cells_of(benchmark, data_dir), str(benchmark)
-    if against:
-        with trained(cells, results, **options) as store:
-            published = reproduced(records_of(store, cells, results))
-        if not published:
-            raise BadResults(
-                "no paper prints a number for these methods at these fractions on these tasks; "
-                "cseb show METHOD lists published numbers"
-            )
-        return published
     if not results and (missing := absent(_data(cells), cells.data_dir)):
         return [CheckResult(question="code", cell="all", ok=None, text=f"skipped: no data: {missing}")]
     expected = expected_store(benchmark, cells)

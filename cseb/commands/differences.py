@@ -12,8 +12,6 @@ from statistics import fmean
 
 from cseb.analysis.comparable import tag
 from cseb.errors import BadResults
-from cseb.papers.printed import Printed
-from cseb.papers.scores import departures, printed_names, published
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Select
 from cseb.text import percent, plain, quantity
@@ -93,41 +91,6 @@ def variants(a: Sequence[Record], b: Sequence[Record]) -> list[Variant]:
             rows.append(row)
     rows.append(Variant(DEV, _dev(a), _dev(b)))
     return [row for row in rows if row.a is not None or row.b is not None]
-
-
-def against_printed(records: Sequence[Record], row: Printed) -> tuple[list[str], list[Variant]]:
-    """Return differences from the paper's setting, and our score under every protocol beside the published number.
-
-    Raises: BadResults if the records have no such score.
-    """
-    record, headline = records[0], _headline(records)
-    tasks = printed_names(_tasks(records)).get(row.task, tuple(_tasks(records)))
-    scores = {"as reported": _mean(records, tasks)}
-    scores |= {
-        f"{select} checkpoint": _mean(records, tasks, select) for select in ("best", "last") if select != headline
-    }
-    if row.metric == "spearman":  # the others are no correlations, and no dev set measures them
-        scores |= {f"{figure} in place of the value": _mean(records, tasks, "", figure) for figure in FIGURES}
-        scores[DEV] = _dev(records)
-    rows = [Variant(name, score, row.mean) for name, score in scores.items() if score is not None]
-    if not rows:
-        raise BadResults(f"record {record.key} has no score on {', '.join(tasks)}, so there is nothing to compare")
-    return departures(record, headline, row, tasks), rows[:1] + [other for other in rows[1:] if other.a != rows[0].a]
-
-
-def printed_for(record: Record) -> list[Printed]:
-    """Return published numbers for the tasks or averages, method and fraction of a record, on any encoder.
-
-    Raises: BadResults.
-    """
-    fraction, names = record.subset.fraction, printed_names(record.protocol.tasks)
-    rows = [row for name in names for row in published(record.method, name, fraction)]
-    if not rows:
-        raise BadResults(
-            f"no paper reports {plain(record.method)} at {percent(fraction)} on "
-            f"{plain(', '.join(record.protocol.tasks))}; cseb show METHOD lists published numbers"
-        )
-    return rows
 
 
 def matched(a: Sequence[Record], b: Sequence[Record]) -> list[tuple[str, list[Record], list[Record]]]:

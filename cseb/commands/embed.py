@@ -7,13 +7,12 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cseb.commands.command_line import Call, Quiet
+from cseb.commands.command_line import Call
 from cseb.commands.evaluate import ENCODER_HELP, POOLER, Encodes, embedder_of
 from cseb.commands.screen import say
 from cseb.errors import BadData, BadResults, BadSpec
@@ -85,11 +84,7 @@ def embed(
         str | Path, option("File to write: .parquet, .npz or .jsonl. By default JSON lines are printed.")
     ] = "",
     column: Annotated[str, COLUMN] = "",
-    dimensions: Annotated[int, option("Keep only the first numbers of every vector, such as 64. 0 keeps all.")] = 0,
-    normalize: Annotated[bool, option("Scale every vector to length 1.")] = False,
-    dtype: Annotated[str, option("Number format of the vectors.", choices=("float32", "float16"))] = "float32",
     pooler: Annotated[str, POOLER] = "",
-    results: Annotated[str | Path, option("Folder of records, for the key of a run.")] = "results",
     device: Annotated[str, DEVICE] = "auto",
     threads: Annotated[int, THREADS] = 1,
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
@@ -107,8 +102,8 @@ def embed(
 
     Examples:
         >>> import cseb
-        >>> cseb.embed("cseb-tiny", ["a sentence", "another one"], dimensions=64, dtype="float16").vectors.shape
-        (2, 64)
+        >>> cseb.embed("cseb-tiny", ["a sentence", "another one"]).vectors.shape
+        (2, 128)
     """
     import numpy as np
 
@@ -121,9 +116,7 @@ def embed(
     file = Path(out) if out else None
     if file is not None and (file.suffix not in SUFFIXES or not file.parent.is_dir()):
         raise BadSpec(f"`out` is {str(file)!r}; name a file ending in {', '.join(SUFFIXES)} in an existing folder")
-    options = EncoderOptions(
-        pooler=pooler, device=device_of(device), trust_remote_code=trust_remote_code, results=Path(results)
-    )
+    options = EncoderOptions(pooler=pooler, device=device_of(device), trust_remote_code=trust_remote_code)
     texts = _sentences(sentences, column)
     embedder = embedder_of(encoder, options)
     blocks = file.with_name(f"{file.name}.blocks") if file else None
@@ -132,27 +125,20 @@ def embed(
         encode: Embed = embedder.open()
         if blocks is not None and embedder.alone:
             encode = Cache(blocks, vector_key(embedder, options), encode)
-        vectors: npt.NDArray[np.floating[Any]] = np.asarray(encode(texts))
+        vectors: npt.NDArray[np.floating[Any]] = np.asarray(encode(texts), np.float32)
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
         raise BadData(f"{embedder.source.name} gives no finite vector for {texts[broken[0]][:60]!r}; remove it")
-    if dimensions > vectors.shape[1]:
-        raise BadSpec(f"`dimensions` is {dimensions}; the vectors have {quantity(vectors.shape[1], 'number')}")
-    vectors = vectors[:, : dimensions or None]
-    if normalize:
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    if np.abs(vectors).max() > np.finfo(dtype).max:
-        raise BadSpec("some numbers are too large for float16; give `normalize` too, or take `dtype` float32")
-    embeddings = Embeddings(texts, vectors.astype(dtype))
+    embeddings = Embeddings(texts, vectors)
     if file is not None and blocks is not None:
         embeddings.write(file)
         shutil.rmtree(blocks, ignore_errors=True)
     return embeddings
 
 
-def print_embeddings(call: Call[Embeddings], *, quiet: Quiet = False) -> None:
+def print_embeddings(call: Call[Embeddings]) -> None:
     """Print where the vectors are, or the vectors as JSON lines."""
-    with nullcontext() if quiet else reading(partial(say, err=True)):
+    with reading(partial(say, err=True)):
         embeddings = call()
     if out := call.settings.get("out"):
         count, width = embeddings.vectors.shape

@@ -62,7 +62,6 @@ def export(
     name: Annotated[str, option("Name of the model in mteb's files. By default cseb/KEY.", metavar="OWNER/NAME")] = "",
     private: Annotated[bool, option("Make a new repository visible to its owner only.")] = False,
     data_dir: Annotated[str | Path, DATA_DIR] = "",
-    license: Annotated[str, option("License as the hub names it, such as apache-2.0. By default the encoder's.")] = "",
 ) -> Exported:
     """Copy a saved model with its card into a folder, or push it to the Hugging Face hub.
 
@@ -98,7 +97,7 @@ def export(
         raise BadResults(f"{to} exists already; name a new folder, or remove it")
     store, run = find(str(record), Path(results))
     if not to and not push:
-        return Exported(card_of(store, run, data_dir=str(data_dir), license=license))
+        return Exported(card_of(store, run, data_dir=str(data_dir)))
     model = store.folder / "models" / run.key
     if not model.is_dir():
         raise BadResults(f"no model of the run {run.key} in {model}; `cseb run --save-models` saves them")
@@ -108,7 +107,7 @@ def export(
             shutil.copytree(model, staged)
             drifts, further = _onnx(staged, format, run, store.folder, str(data_dir))
             name = push or str(to)
-            card = card_of(store, run, data_dir=str(data_dir), license=license, name=name, further=further)
+            card = card_of(store, run, data_dir=str(data_dir), name=name, further=further)
             (staged / "README.md").write_text(card, encoding="utf-8")
             if to:
                 staged = staged.rename(to)
@@ -151,16 +150,13 @@ def _score(value: float | None) -> str:
     return "collapsed" if value is None else f"{value:.2f}"
 
 
-def card_of(
-    store: Store, record: Record, *, data_dir: str, license: str = "", name: str = "", further: Sequence[str] = ()
-) -> str:
+def card_of(store: Store, record: Record, *, data_dir: str, name: str = "", further: Sequence[str] = ()) -> str:
     """Return the model card of a record.
 
     Args:
         store: the folder of the record; other seeds of the run there give a mean with an interval.
         record: the run.
         data_dir: folder of task files, for intervals over examples.
-        license: as the hub names it; "" for that of the encoder that training started from.
         name: folder or hub name that users load.
         further: paragraphs of Markdown after the scores.
     """
@@ -173,14 +169,13 @@ def card_of(
     tell("reading records")
     others, _ = store.load()
     began = record.encoder.name
-    if not license and (began in ENCODERS or Path(began).is_dir()):  # nothing is fetched for a line of a card
-        license = licence_of(locate(began))
+    here = began in ENCODERS or Path(began).is_dir()  # nothing is fetched for a line of a card
     model = store.folder / "models" / record.key
     return model_card(
         record,
         load_item_scores(store, [record], data_dir),
         name=name or str(model),
-        licence=license,
+        licence=licence_of(locate(began)) if here else "",
         loads=library_loads(model) if model.is_dir() else None,
         others=others,
         further=further,

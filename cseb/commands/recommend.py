@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cseb.commands.arguments import joined
-from cseb.commands.command_line import Call, Quiet
+from cseb.commands.command_line import Call
 from cseb.commands.screen import say, say_folded
-from cseb.errors import BadSpec
+from cseb.errors import BadResults, BadSpec
 from cseb.parameters import (
     COLUMN,
     CORPUS_HELP,
@@ -20,17 +19,19 @@ from cseb.parameters import (
     DEVICE,
     ENCODER,
     TRUST_REMOTE_CODE,
+    WORKERS,
     argument,
     command,
     option,
 )
 from cseb.progress import reading, remark
-from cseb.text import duration, quantity
+from cseb.text import quantity
 
 if TYPE_CHECKING:
     from cseb.advice.conclusion import Recommendation
-    from cseb.commands.trials import Runs, Trials
+    from cseb.commands.trials import Trials
 
+SELECTING, DECIDING = 3, 5  # seeds
 EVAL = option(
     "Labelled examples that decide, 30 or more: a file of rated pairs, of labelled sentences or of questions and "
     "answers, or a task such as banking77."
@@ -45,13 +46,12 @@ def recommend(
     eval: Annotated[str | Path, EVAL] = "",
     methods: Annotated[str | Sequence[str], option("Methods to compare, best guess first. Default: four.")] = "",
     make_pairs: Annotated[int, option("Write a file of so many pairs of sentences to rate, such as 40, and stop.")] = 0,
-    budget: Annotated[str, option("Time, such as 30m or 2h, which limits the number of methods and seeds.")] = "",
     steps: Annotated[int, option("Optimiser steps of every method.", least=1)] = 100,
     out: Annotated[str | Path, option("Folder for the recommended model.")] = "",
     results: Annotated[str | Path, option("Folder of records. Default: my.recommend beside my.txt.")] = "",
     data_dir: Annotated[str | Path, DATA_DIR] = "",
     column: Annotated[str, COLUMN] = "",
-    workers: Annotated[str | int, option("Runs at a time; auto is one for each core or GPU.")] = "auto",
+    workers: Annotated[str | int, WORKERS] = "auto",
     device: Annotated[str, DEVICE] = "auto",
     trust_remote_code: Annotated[bool, TRUST_REMOTE_CODE] = False,
     dry_run: Annotated[bool, option("Score the baselines and print the plan only.")] = False,
@@ -70,33 +70,32 @@ def recommend(
         CsebError: for what cannot be read, compared or trained, before the first run.
         KeyboardInterrupt: if it is interrupted; finished runs keep their records.
     """
-    from cseb.advice.model import check_target
+    from cseb.advice.model import check
     from cseb.commands import hosts
     from cseb.commands.trials import Trials
+    from cseb.methods.grammar import labels
 
     if bool(eval) == bool(make_pairs):
         raise BadSpec("give labelled examples with `eval`, or write pairs of sentences to rate with `make_pairs` 40")
-    if make_pairs and (methods or budget or out):
-        raise BadSpec("`methods`, `budget` and `out` need `eval`; `make_pairs` only writes pairs to rate")
-    limit, where = hosts.seconds_of(budget, "budget"), hosts.device_of(device)
+    if make_pairs and (methods or out):
+        raise BadSpec("`methods` and `out` need `eval`; `make_pairs` only writes pairs to rate")
+    where = hosts.device_of(device)
     settings = {"data_dir": str(data_dir), "threads": 1, "device": where, "trust_remote_code": trust_remote_code}
     folder = Path(results) if results else None
     trials = Trials(corpus, column, encoder, steps, folder, hosts.workers_of(str(workers), 1, where), settings)
     if make_pairs:
         return _pairs(trials, make_pairs)
-    named = trials.methods(joined(methods), "") if methods else []
-    target = Path(out) if out else None
-    if target is not None:
-        check_target(target, named)
-    return _compared(trials, str(eval), joined(methods), limit, target, dry_run)
+    named, target = list(labels(joined(methods))) if methods else [], Path(out) if out else None
+    check(named, target)
+    return _compared(trials, str(eval), named, target, dry_run)
 
 
-def print_recommendation(call: Call[Recommendation], *, quiet: Quiet = False) -> None:
+def print_recommendation(call: Call[Recommendation]) -> None:
     """Print the plan, then the recommendation."""
-    with nullcontext() if quiet else reading(partial(say_folded, err=True)):
+    with reading(partial(say_folded, err=True)):
         recommendation = call()
-    say_folded(recommendation.sentence if quiet else str(recommendation))
-    if recommendation.model is not None and not quiet:
+    say_folded(str(recommendation))
+    if recommendation.model is not None:
         say(f"model: {recommendation.model}")
 
 
@@ -106,12 +105,12 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     from cseb.advice.conclusion import Recommendation
     from cseb.embedders import find
     from cseb.embedders.interface import EncoderOptions
-    from cseb.tasks.words import transductive_tf_idf
+    from cseb.tasks.words import TfIdf
 
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
     sentences = rating.sampled(trials.sentences)
-    embeds = [find(trials.as_it_is, options).open(), transductive_tf_idf]
+    embeds = [find(trials.as_it_is, options).open(), TfIdf(trials.sentences)]
     rating.write_pairs(file, rating.pairs_to_rate(sentences, count, embeds))
     return Recommendation(
         f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "
@@ -119,13 +118,11 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     )
 
 
-def _compared(
-    trials: Trials, task: str, methods: str, limit: float | None, out: Path | None, dry_run: bool
-) -> Recommendation:
+def _compared(trials: Trials, task: str, named: list[str], out: Path | None, dry_run: bool) -> Recommendation:
     """Compare methods with the encoder without training on labelled examples."""
-    from cseb.advice.conclusion import TF_IDF, Recommendation, best_base, conclude, row
+    from cseb.advice import model
+    from cseb.advice.conclusion import TF_IDF, Recommendation, best_base, conclude, detectable, row
     from cseb.advice.examples import Examples, repeated
-    from cseb.advice.schedule import detectable, fitting
     from cseb.commands.trials import POOLED
 
     examples = Examples.read(task, trials.settings["data_dir"])
@@ -134,33 +131,39 @@ def _compared(
     if shared:
         remark(f"{shared:,} of {texts:,} texts of {task} are also training sentences; their labels are not used.")
     baselines = examples.scored(trials.baselines(task))
+    base = best_base([samples[0] for samples in baselines.values()])
+    untrained = baselines[base][1]
+    failures: dict[str, str] = {}
+    baselines |= examples.scored(examples.tf_idf(trials.sentences, failures), failures)
     scores = ", ".join(f"{name} {samples[1].mean:.2f}" for name, samples in baselines.items())
     remark(f"Baselines on {deciding:,} deciding examples: {scores}.")
-    base = best_base([samples[0] for name, samples in baselines.items() if name != TF_IDF])
-    untrained = baselines[base][1]
-    seconds = trials.seconds(trials.methods(methods, base))
-    plan = fitting(seconds, trials.workers, limit)
+    methods = named or trials.methods(base)
+    seeds = SELECTING if len(methods) > 1 else 0  # of every method; a single one needs no selection
+    last = range(seeds, seeds + DECIDING)
+    plan = f"{len(methods)} methods with {seeds} seeds each, then {DECIDING} seeds of the best" if seeds else ""
     remark(
-        f"Plan: {plan}, about {duration(plan.seconds(seconds, trials.workers))} in all. Differences below about "
-        f"{detectable(untrained, plan.deciding):.1f} points cannot be detected with these examples."
+        f"Plan: {plan or f'{methods[0]} with {DECIDING} seeds'}. Differences below about "
+        f"{detectable(untrained, DECIDING):.1f} points cannot be detected with these examples."
     )
     rows = [row(untrained, *samples) for samples in baselines.values()]
     notes = [
         f"{selecting:,} examples select pooling and method, {deciding:,} others decide.",
         f"Difference: to {base} on the deciding examples, with 95 % interval.",
+        *(f"{name} has no score and is left out: {reason}." for name, reason in failures.items()),
     ]
     if dry_run:
         return Recommendation("Nothing was trained (--dry-run).", "", tuple(rows), tuple(notes))
-    runs = trials.run(plan.methods, range(plan.selecting), task)
+    runs = trials.run(methods, range(seeds), task)
     tried = examples.scored(runs.items, runs.failures)
-    best = max(tried, key=lambda name: tried[name][0].mean, default=plan.methods[0])
-    if tried or not plan.selecting:
-        runs |= trials.run([best], plan.deciding_seeds[:1], task, save=out is not None)
-        runs |= trials.run([best], plan.deciding_seeds[1:], task)
-    decided = {seed: items for seed, items in runs.items.get(best, {}).items() if seed in plan.deciding_seeds}
+    best = max(tried, key=lambda name: tried[name][0].mean, default=methods[0])
+    if tried or not seeds:
+        runs |= trials.run([best], last[:1], task, save=out is not None)
+        runs |= trials.run([best], last[1:], task)
+    decided = {seed: items for seed, items in runs.items.get(best, {}).items() if seed in last}
     _, final = examples.scored({best: decided} if decided else {}, runs.failures).get(best, (None, None))
-    reference, words = (repeated(baselines[name][1], plan.deciding_seeds) for name in (base, TF_IDF))
-    sentence, chosen = conclude(reference, final, words, len(plan.methods))
+    words = repeated(baselines[TF_IDF][1], last) if TF_IDF in baselines else None
+    reference = repeated(untrained, last)
+    sentence, chosen = conclude(reference, final, words, len(methods))
     for name in dict.fromkeys([*tried, *([best] if final else [])]):
         rows.append(row(reference, tried.get(name, (None, None))[0], final if name == best else None))
     notes += [f"A run of {name} failed: {reason}." for name, reason in runs.failures.items()]
@@ -170,17 +173,10 @@ def _compared(
     elif chosen in baselines and out is not None:
         notes.append(f"No model was written: use {TF_IDF if chosen == TF_IDF else trials.encoder} as it is.")
         out = None
-    return _with_model(Recommendation(sentence, chosen, tuple(rows), tuple(notes)), runs, best, out, task, trials)
-
-
-def _with_model(
-    recommendation: Recommendation, runs: Runs, method: str, out: Path | None, task: str, trials: Trials
-) -> Recommendation:
-    """Write the model of a method, the first of its seeds that was saved, to `out`, if there is one."""
-    from cseb.advice.model import export
-
+    recommendation = Recommendation(sentence, chosen, tuple(rows), tuple(notes))
     if out is None:
         return recommendation
-    folder, seed = runs.models[method]
-    export(folder, out, recommendation, runs.items[method][seed], task, trials.settings["data_dir"])
+    if best not in runs.models:
+        raise BadResults(f"the model of {best} was not saved: {runs.failures.get(best, 'its folder is missing')}")
+    model.export(runs.models[best], out, recommendation)
     return replace(recommendation, model=out)

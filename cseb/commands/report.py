@@ -56,7 +56,6 @@ def report(
             "says, or few-shot."
         ),
     ] = "",
-    by: Annotated[str, option("What a row is.", choices=("method", "encoder", "fraction", "task"))] = "method",
     methods: Annotated[str | Sequence[str], SHOW_METHODS] = (),
     sizes: Annotated[str | float | Sequence[float], SHOW_SIZES] = (),
     tasks: Annotated[str | Sequence[str], SHOW_TASKS] = (),
@@ -98,9 +97,9 @@ def report(
     form = FORMATS[one_of(FORMATS, format, "`format`")]
     kind, special = with_detail(table, DETAILS, "table")
     one_of(("", *KINDS), kind, "`table`")
-    ask = query(methods, sizes, tasks, checkpoint, by=by, spread=spread, mixed=mixed)
+    ask = query(methods, sizes, tasks, checkpoint, spread=spread, mixed=mixed)
     folder = results_of(results)
-    several = groups(list(folder.records), encoders=by == "encoder")
+    several = groups(list(folder.records))
     if ask.methods or ask.fractions or ask.sizes:  # untrained encoders have none of these
         several = [group for group in several if not all(map(is_untrained, group))] or several
     several = scored_on(several, ask.tasks)
@@ -164,7 +163,7 @@ class _Layout:
         from cseb.reports.documents import Group
 
         untrained = bool(records) and all(map(is_untrained, records))
-        ask = replace(self.ask, by="encoder", select="last") if untrained and self.ask.by == "method" else self.ask
+        ask = replace(self.ask, encoders=True, select="last") if untrained else self.ask
         planned = planned_of(self.results.folder, records)
         mark = "none" if untrained and self.mark == "seeds" else self.mark  # they have one seed
         ask = self._marked(as_planned(ask, records, planned), mark, records)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LISTS = ("methods", "parts", "tasks", "encoders", "benchmarks")
 RECORD = re.compile(r"[0-9a-f]{4,16}|.*\.json")  # a record rather than a method
-PUBLISHED = "published"
 
 
 @command
@@ -31,9 +30,7 @@ def show(
             "of records to compare with another."
         ),
     ],
-    other: Annotated[
-        str | Path, argument("A second record or folder, or published: show what differs from the first.")
-    ] = "",
+    other: Annotated[str | Path, argument("A second record or folder: show what differs from the first.")] = "",
     *,
     results: Annotated[str | Path, option("Folder of records, for a record by its key.")] = "results",
 ) -> str:
@@ -107,13 +104,6 @@ def _differences(a: str, b: str, results: Path) -> str:
 
     first = _records(a, results)
     lines: list[str] = []
-    if b == PUBLISHED:
-        for printed in differences.printed_for(first[0]):
-            reasons, variants = differences.against_printed(first, printed)
-            lines.append(f"{printed.where}: {printed.text}" + (f" ± {printed.std_text}" if printed.std_text else ""))
-            lines += [f"  not as in the paper: {reason}" for reason in reasons] or ["  conditions as in the paper"]
-            lines += [_table(variants, "ours", "theirs"), ""]
-        return "\n".join(lines)
     second = _records(b, results)
     rows = differences.field_differences(first, second)
     lines += aligned([("differs", "A", "B"), *rows]) if rows else ["nothing differs but the run itself"]

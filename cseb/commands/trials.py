@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from cseb.errors import BadData, BadSpec
-from cseb.progress import counted, heard, reading, remark
+from cseb.errors import BadData
+from cseb.progress import heard, reading, remark
 from cseb.text import quantity
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 METHODS = ("crops", "simcse", "esimcse", "tsdae")  # those that need nothing but sentences, the most promising first
 RATE, WIDTH = 3e-5, 768  # SimCSE's learning rate and the width that it is for; Adam's scales with 1 / width (muP)
 FEWEST = 100  # sentences of a corpus
-TIMED = 5  # steps
 POOLED = " pooling"  # behind the name of a pooling, in the table
 POOLINGS = ("mean", "cls")  # those that sentence-transformers has, too
 
@@ -34,12 +31,12 @@ POOLINGS = ("mean", "cls")  # those that sentence-transformers has, too
 class Runs:
     """Finished runs. items: what they did on each example, by method and seed. failures: reasons, by method.
 
-    models: the folder of a saved model and its seed, by method.
+    models: the folder of a saved model, by method.
     """
 
     items: dict[str, dict[int, Items]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    models: dict[str, tuple[Path, int]] = field(default_factory=dict)
+    models: dict[str, Path] = field(default_factory=dict)
 
     def __or__(self, more: Runs) -> Runs:
         methods = dict.fromkeys([*self.items, *more.items])
@@ -109,11 +106,11 @@ class Trials:
         return f"recipe(batch_size=32, learning_rate={float(f'{rate:.1g}')}), queue(size=64)"
 
     def baselines(self, task: str) -> dict[str, dict[int, Items]]:
-        """Return what each baseline did on each example, by its name and seed 0, the encoder's own pooling first.
+        """Return what each pooling of the encoder did on each example, by its name and seed 0, its own first.
 
         A pooling whose vectors are all equal is left out.
         """
-        from cseb.advice.conclusion import AS_IT_IS, TF_IDF
+        from cseb.advice.conclusion import AS_IT_IS
         from cseb.commands.evaluate import evaluate
         from cseb.embedders.folders import default_pooler
 
@@ -122,55 +119,25 @@ class Trials:
         poolers = {AS_IT_IS: ""} if finished else {}
         poolers |= {f"{pooler}{POOLED}": pooler for pooler in dict.fromkeys([*own, *POOLINGS])}
         items = {}
-        for name, pooler in [*poolers.items(), (TF_IDF, "")]:
-            encoder = {TF_IDF: "words:tf-idf-transductive", AS_IT_IS: self.as_it_is}.get(name, self.encoder)
+        for name, pooler in poolers.items():
+            encoder = self.as_it_is if name == AS_IT_IS else self.encoder
             scores = evaluate(encoder, task, pooler=pooler, results=self.folder, **self.settings)
             if not scores.failed:
                 items[name] = {0: self._items(scores.record.key)}
-            elif name in (AS_IT_IS, TF_IDF):
+            elif name == AS_IT_IS:
                 raise BadData(f"{name} has no score on {task}: {next(iter(scores.failed.values()))}")
-        if len(items) < 2:
+        if not items:
             raise BadData(f"{self.encoder} has no score on {task}: with every pooling all vectors are equal")
         return items
 
-    def methods(self, named: str, base: str) -> list[str]:
-        """Return the methods named by the user, or METHODS with the pooling of the baseline `base`.
-
-        Raises: BadSpec for a method that does not train.
-        """
+    def methods(self, base: str) -> list[str]:
+        """Return METHODS with the pooling of the baseline `base`."""
         from cseb.advice.model import pooler_of
-        from cseb.methods.grammar import labels, parse_method
+        from cseb.methods.grammar import parse_method
 
         pooler = base.removesuffix(POOLED) if base.endswith(POOLED) else pooler_of(self.start)
-        own = {name: parse_method(name).at(1.0).pooler.name for name in METHODS}
-        chosen = labels(named or ",".join(name if own[name] == pooler else f"{name}+{pooler}" for name in METHODS))
-        for label in chosen:
-            if not dict(parse_method(label).at(1.0).recipe.options)["steps"]:
-                raise BadSpec(f"{label} does not train; untrained poolings are always among the baselines")
-        return chosen
-
-    def seconds(self, methods: Sequence[str]) -> dict[str, float]:
-        """Return how long one run of each method takes, from its records or from a few steps."""
-        from cseb.commands import hosts
-        from cseb.commands.train import train
-
-        device = hosts.device_of(self.settings["device"])
-        records = [record for record in self.store.load()[0] if record.protocol.device == device]
-        scoring = max(record.cost.score_seconds for record in records if record.benchmark == "eval")
-        seconds = {}
-        options = {"encoder": self.encoder, "scale": self.scale, "column": self.column, **self.settings}
-        for method in counted(methods, "timing methods", len(methods)):
-            same = [run for run in records if run.method == method and run.trace and run.trace.steps == self.steps]
-            if same:
-                seconds[method] = fmean(record.cost.seconds for record in same)
-                continue
-            clock = []
-            for steps in (1, 1 + TIMED):
-                began = time.perf_counter()
-                train(method, self.corpus, steps=steps, **options)
-                clock.append(time.perf_counter() - began)
-            seconds[method] = clock[0] + (self.steps - 1) * max(0.0, clock[1] - clock[0]) / TIMED + scoring
-        return seconds
+        same = {name: parse_method(name).at(1.0).pooler.name == pooler for name in METHODS}
+        return [name if same[name] else f"{name}+{pooler}" for name in METHODS]
 
     def run(self, methods: Sequence[str], seeds: range, task: str, save: bool = False) -> Runs:
         """Train and score methods on all sentences; runs that have a record are not repeated.
@@ -221,8 +188,8 @@ class Trials:
                 runs.failures[job.label] = record.failure.reason
             elif record is not None:
                 runs.items.setdefault(job.label, {})[job.seed] = self._items(key)
-                if save:
-                    runs.models[job.label] = self.folder / "models" / key, job.seed
+                if save and (folder := self.folder / "models" / key).is_dir():
+                    runs.models[job.label] = folder
         return runs
 
     def _items(self, key: str) -> Items:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from cseb.analysis.comparable import tag
 from cseb.analysis.stats import Cell
 from cseb.papers.printed import Printed
-from cseb.papers.reproduce import match
-from cseb.papers.scores import printed_name, published
-from cseb.records.record import Record
+from cseb.papers.scores import departures, printed_name, published
+from cseb.records.record import Record, Select
 from cseb.reports.cell_text import number
 from cseb.reports.document import Line, Sheet
 from cseb.reports.tables import Heading, Table
+from cseb.statistics.published import Agreement, one_run, several_runs
 
 NOTES = (
     "difference: ours minus published. in their ±: whether our mean is within one published standard deviation. "
@@ -20,6 +23,43 @@ NOTES = (
     "deviation over runs, by the prediction interval of a single run where it does not.",
     "other conditions: what differs, so that the two numbers are not comparable. Published values are as reported.",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A mean of ours beside one published number.
+
+    departures: conditions that differ, so that the two are not comparable. agreement: None below two seeds or if they
+    are not comparable.
+    """
+
+    ours: Cell
+    row: Printed
+    departures: tuple[str, ...]
+    agreement: Agreement | None
+
+    @property
+    def theirs(self) -> str:
+        """Return `75.81 ± 0.41 (n=5)`, as printed."""
+        spread = f" ± {self.row.std_text}" if self.row.std is not None else ""
+        return self.row.text + spread + (f" (n={self.row.n_seeds})" if self.row.n_seeds else "")
+
+
+def match(record: Record, select: Select, ours: Cell, row: Printed, tasks: Sequence[str]) -> Match:
+    """Compare a cell with a published number. record: any record of the cell.
+
+    The test is Welch's t-test at 5 % where the paper prints a standard deviation over runs, else the prediction
+    interval of one run.
+    """
+    differences = tuple(departures(record, select, row, tasks))
+    agreement = None
+    if not differences and ours.n > 1:
+        values = np.array(list(ours.values.values()))
+        if row.std is not None and row.n_seeds is not None and row.n_seeds > 1:
+            agreement = several_runs(values, row.mean, row.std, row.n_seeds)
+        else:
+            agreement = one_run(values, row.mean)
+    return Match(ours, row, differences, agreement)
 
 
 def compared_with_published(table: Table) -> Sheet:

@@ -13,11 +13,10 @@ ADVICE = (
     "A number has changed. If this is not intended, correct the code. Otherwise raise the version of the part or task, "
     "or TRAINER_VERSION or ENCODER_VERSION in cseb/version.py, and make the expected records again with --update."
 )
-Question = Literal["code", "drift", "paper"]
+Question = Literal["code", "drift"]
 QUESTIONS: dict[Question, str] = {
     "code": "did a change of the code change a number?",
     "drift": "did scores move by more than repeated runs do?",
-    "paper": "are published numbers reproduced?",
 }
 
 
@@ -50,7 +49,7 @@ def terminal(results: Sequence[CheckResult]) -> str:
             shown = [result for result in answers if result.ok is not True or result.moved]
             rows = aligned((f"{result.word} {result.cell}", result.text) for result in shown)
             lines += [f"  {row}" for row in rows]
-    if any(result.ok is False and result.question != "paper" for result in results):
+    if any(result.ok is False for result in results):
         lines.append(ADVICE)
     return "\n".join([*lines, ""])
 
@@ -61,6 +60,7 @@ def _count(results: Sequence[CheckResult]) -> str:
         return "not checked"
     bad = sum(result.ok is False for result in checked)
     moved = sum(result.moved for result in checked)
-    summary = f"{'YES' if bad else 'no'}" if results[0].question != "paper" else f"{'not all' if bad else 'yes'}"
-    aside = "" if results[0].question == "paper" else f", {len(checked) - moved} of them identical to the last bit"
-    return f"{summary}; {len(checked) - bad} of {quantity(len(checked), 'cell')} as expected{aside}"
+    return (
+        f"{'YES' if bad else 'no'}; {len(checked) - bad} of {quantity(len(checked), 'cell')} as expected, "
+        f"{len(checked) - moved} of them identical to the last bit"
+    )

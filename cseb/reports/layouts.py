@@ -22,10 +22,8 @@ def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), query:
     study = query.study(records)
     title = "Scores by fraction of the corpus"
     sizes = _size_headings(study, query)
-    if query.by == "task":
-        return _of_one_method("few-shot", title, study, query, (_task_headings(study, query), sizes), problems)
     tasks = study.chosen(query.tasks)
-    sides = _sides(_method_headings(study, study.methods), sizes, turned=query.by == "fraction")
+    sides = _method_headings(study, study.methods), sizes
     title = f"{title}, {averaged(tasks)}"
     return tabulate("few-shot", title, study, query, *sides, problems=problems, rest=Heading(title="", tasks=tasks))
 
@@ -34,15 +32,12 @@ def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query:
     """Return methods by tasks at one size of the training set, with an average per protocol. Raises: BadResults."""
     query = query or StudyQuery()
     study = query.study(records)
-    if query.by == "fraction":
-        sides = (_size_headings(study, query), _task_headings(study, query))
-        return _of_one_method("per-task", "Single tasks", study, query, sides, problems)
     if len(study.sizes) > 1:
         known = ", ".join(map(str, study.sizes))
         raise BadResults(f"a table of tasks shows one size of the training set; choose with `sizes`, one of {known}")
     ((size, fraction),) = study.sizes.items()
     columns = _each_select(_task_headings(study, query), query)
-    sides = _sides(_method_headings(study, study.methods), columns, turned=query.by == "task")
+    sides = _method_headings(study, study.methods), columns
     where = f"{percent(fraction)} of the corpus ({quantity(size, 'sentence')})" if size else "untrained encoders"
     rest = Heading(title="", size=size, fraction=fraction)
     return tabulate("per-task", f"Single tasks, {where}", study, query, *sides, problems=problems, rest=rest)
@@ -79,7 +74,8 @@ def ablation(
         f"Ablation of {plain(full)}, {averaged(tasks)}",
         study,
         query,
-        *_sides(_method_headings(study, methods), columns, turned=query.by == "fraction"),
+        _method_headings(study, methods),
+        columns,
         problems=problems,
         rest=Heading(title="", tasks=tasks),
         reading=(f"Δ: difference from {plain(full)}, paired by seed (the same sentences in the same order).",),
@@ -99,16 +95,16 @@ def sensitivity(
     values = varied(study, option)
     tasks = study.chosen(query.tasks)
     rows = _method_headings(study, tuple(values.values), values.values)
-    turned = query.by == "fraction"
     return tabulate(
         "sensitivity",
         f"{values.option}, {averaged(tasks)}",
         study,
         query,
-        *_sides(rows, _size_headings(study, query), turned=turned),
+        rows,
+        _size_headings(study, query),
         problems=problems,
         rest=Heading(title="", tasks=tasks),
-        stub="" if turned else values.option,
+        stub=values.option,
         reading=[f"These options differ too: {', '.join(values.others)}."] if values.others else [],
         notes=[f"{title}: {plain(method)}." for method, title in values.values.items()],
     )
@@ -162,28 +158,6 @@ def _each_select(headings: Sequence[Heading], query: StudyQuery) -> list[Heading
         for head in headings
         for select in query.selects
     ]
-
-
-def _sides(rows: list[Heading], columns: list[Heading], *, turned: bool) -> tuple[list[Heading], list[Heading]]:
-    return (columns, rows) if turned else (rows, columns)
-
-
-def _of_one_method(
-    name: str,
-    title: str,
-    study: Study,
-    query: StudyQuery,
-    sides: tuple[Sequence[Heading], Sequence[Heading]],
-    problems: Sequence[Problem],
-) -> Table:
-    """Return sizes by tasks or tasks by sizes; neither side names the method, so there must be one."""
-    if len(study.methods) > 1:
-        raise BadResults(
-            f"this table shows one method, the records have {len(study.methods)}; choose with `methods`, "
-            f"such as {plain(study.methods[0])}"
-        )
-    (method,) = _method_headings(study, study.methods)
-    return tabulate(name, f"{title}, {method.title}", study, query, *sides, problems=problems, rest=method)
 
 
 def _is_variant(method: str, full: str) -> bool:

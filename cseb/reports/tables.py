@@ -199,7 +199,7 @@ def tabulate(
         name=name,
         label="-".join((name, *(benchmarks if len(benchmarks) == 1 else ()))),
         title=title,
-        stub=stub or ("encoder" if query.by == "encoder" else "method" if rows[0].method else query.by),
+        stub=stub or ("encoder" if query.encoders else "method"),
         columns=tuple(columns),
         rows=tuple(Row(head=row, cells=tuple(line)) for row, line in zip(rows, cells, strict=True)),
         caption=caption(study, tasks, selects, query.spread),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cseb.advice.conclusion import AS_IT_IS, TF_IDF, Difference, Recommendation, best_base, conclude, row
+from cseb.advice.conclusion import AS_IT_IS, TF_IDF, Difference, Recommendation, best_base, conclude, detectable, row
 from cseb.advice.examples import repeated
 from cseb.analysis.paired import Sample
 from cseb.statistics.intervals import Interval
@@ -67,6 +67,7 @@ def test_the_sentence_says_what_to_do_by_how_much_and_what_was_tried() -> None:
         "Use mean pooling without training: no method could be trained.",
         "mean pooling",
     )
+    assert conclude(pooled, None, None, 4) == conclude(pooled, None, POOR, 4)
     better, _ = conclude(pooled, worse, POOR, 4)
     assert better == "Train with simcse: it is 8.8 higher (8.7 to 8.9) than mean pooling without training."
 
@@ -94,3 +95,9 @@ def test_the_table_leaves_out_columns_without_content() -> None:
 @pytest.mark.parametrize("notes", [(), ("a note",)])
 def test_a_recommendation_without_a_table_is_its_sentence(notes: tuple[str, ...]) -> None:
     assert str(Recommendation("Do this.", notes=notes)) == "\n\n".join(("Do this.", *notes))
+
+
+def test_four_times_as_many_examples_detect_half_the_difference() -> None:
+    few, many = (Sample("x", {0: 50.0}, {0: np.tile([1.0, -1.0], count) / count}) for count in (50, 200))
+    assert detectable(few, 5) == pytest.approx(2 * detectable(many, 5))
+    assert detectable(few, 5) == pytest.approx(2.8 * np.sqrt(0.2 * 100 / 50**2), rel=0.01)

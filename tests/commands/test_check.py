@@ -15,12 +15,11 @@ from cseb.records.store import Store
 from cseb.regression import reference as references
 from tests import command_line
 from tests.conftest import SENTENCES
-from tests.factory import record
 from tests.stderr_lines import without_progress
 
 
 def call(*arguments: object) -> Result:
-    options = ["--workers", 1, "--device", "cpu", "--quiet"]
+    options = ["--workers", 1, "--device", "cpu"]
     return command_line.call("check", *arguments, *options)
 
 
@@ -107,21 +106,6 @@ def test_on_another_machine_code_is_not_asked_and_drift_decides(benchmark: Path)
     assert "a machine of long ago there" in result.output
     edit(record_of(benchmark), shift(0.6))
     assert call(benchmark).exit_code == 1
-
-
-def test_records_that_are_there_need_no_training(benchmark: Path, tmp_path: Path) -> None:
-    none = call(benchmark, "--results", benchmark.parent / "expected/mine", "--against", "published")
-    assert (none.exit_code, "no paper prints a number for these methods" in none.stderr) == (2, True)
-    assert Store(benchmark.parent / "expected/mine").keys() == {record_of(benchmark).stem}
-    results = Store(tmp_path / "results")
-    results.prepare()
-    results.write(record("cls", tasks=("sts12@1",), values=(30.0,), encoder="cseb-tiny"), {})
-    found = call(benchmark, "--results", results.folder, "--against", "published")
-    assert found.exit_code == 0, found.output
-    assert "not comparable (encoder cseb-tiny, theirs bert-base" in found.output
-    assert "paper: are published numbers reproduced? not checked" in found.output
-    wrong = call(benchmark, "--against", "nobody")
-    assert (wrong.exit_code, len(without_progress(wrong.stderr))) == (2, 1)
 
 
 def test_nothing_expected_is_said_before_anything_is_trained(benchmark: Path) -> None:

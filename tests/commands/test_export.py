@@ -36,13 +36,13 @@ def export(saved: Saved, *options: object, key: str = "") -> Result:
 
 def test_a_folder_has_the_saved_files_and_a_card_that_knows_the_other_seeds(saved: Saved, tmp_path: Path) -> None:
     store, (first, _) = saved
-    found = export(saved, "--to", tmp_path / "mine", "--license", "mit")
+    found = export(saved, "--to", tmp_path / "mine")
     assert (found.exit_code, found.stdout) == (0, f"written to {tmp_path / 'mine'}\n"), found.output
     model = store.folder / "models" / first.key
     for path in (path for path in model.rglob("*") if path.is_file() and path.name != "README.md"):
         assert (tmp_path / "mine" / path.relative_to(model)).read_bytes() == path.read_bytes()
     text = (tmp_path / "mine" / "README.md").read_text("utf-8")
-    assert ModelCard(text).data.license == "mit"
+    assert ModelCard(text).data.library_name == "sentence-transformers"
     assert "mean of 2 seeds" in text
     assert f"SentenceTransformer('{tmp_path / 'mine'}')" in text
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]  # nothing half made lies beside it
@@ -54,7 +54,7 @@ def test_a_push_sends_the_folder_under_its_own_name(
 ) -> None:
     store, (first, _) = saved
     with serving(monkeypatch) as hub:
-        found = export(saved, "--push", "me/small", "--private", "--license", "mit")
+        found = export(saved, "--push", "me/small", "--private")
         assert found.exit_code == 0, found.output
         assert found.stdout == f"written to {hub.address}/me/small\n"
         assert hub.private == {"me/small": True}

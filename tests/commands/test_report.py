@@ -63,10 +63,6 @@ def test_options_choose_rows_columns_and_spread(folder: Path) -> None:
     ]
     assert rows[0]["best"] == "False"
     assert "62.60 [62.00, 63.20]" in said(folder, "--sizes", "0.01", "--spread", "range")
-    [turned] = json.loads(
-        said(folder, "--table", "tasks", "--sizes", "0.01", "--by", "task", "--tasks", "sts13,sts12", "-f", "json")
-    )
-    assert list(dict.fromkeys(row["row"] for row in turned["rows"])) == ["sts13", "sts12", "average"]
 
 
 def test_tables_of_differences_and_options(tmp_path: Path) -> None:
@@ -110,12 +106,9 @@ def test_a_learning_curve_outside_of_what_was_measured_is_refused(folder: Path) 
     assert "no record has the size 10000" in refused(folder, "--learning-curve", "--sizes", "100,10000")
 
 
-def test_rows_are_encoders_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_each_encoder_has_a_table(tmp_path: Path) -> None:
     folder = stored(tmp_path / "r", [record(encoder=name, seed=seed) for name in ("x/one", "two") for seed in range(2)])
     assert said(folder).count("Scores by fraction of the corpus") == 2
-    text = said(folder, "--by", "encoder")
-    assert text.count("Scores by fraction of the corpus") == 1
-    assert text.splitlines()[2].startswith("encoder")
     rows = list(csv.DictReader(io.StringIO(said(folder, "-f", "csv"))))
     assert [row["encoder"].partition("@")[0] for row in rows] == ["two", "x/one"]
     tables = json.loads(said(folder, "-f", "json"))
@@ -253,7 +246,6 @@ def test_numbers_stand_beside_the_papers(tmp_path: Path) -> None:
     ("arguments", "what"),
     [
         (["--table", "words"], "'ablation'"),
-        (["--by", "seed"], "'encoder'"),
         (["--spread", "iqr"], "'ci95'"),
         (["--mark", "all"], "'examples'"),
         (["--against", "us"], "'published'"),

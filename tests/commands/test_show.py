@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cseb.commands.differences import DEV, against_printed, field_differences, matched, printed_for, variants
+from cseb.commands.differences import DEV, field_differences, matched, variants
 from cseb.errors import BadResults
 from cseb.records.record import Record
 from cseb.records.store import Store
@@ -84,20 +84,6 @@ def test_folders_are_matched_by_method_share_and_seed() -> None:
         matched([record()], [record(seed=1)])
 
 
-def test_a_printed_number_beside_ours_under_every_reading() -> None:
-    one = record("msse", values=(70.0,) * 7, last=(68.0,) * 7, tasks=STS, encoder="bert-base-uncased")
-    row = next(row for row in printed_for(one) if row.table == "Table 2")
-    reasons, found = against_printed([one], row)
-    assert reasons == ["corpus of 100,000 sentences, theirs 1,000,000"]
-    assert {reading.name: (reading.a, reading.b) for reading in found} == {
-        "as reported": (70.0, 75.81),
-        "last checkpoint": (68.0, 75.81),
-        DEV: (62.0, 75.81),
-    }
-    with pytest.raises(BadResults, match=r"no paper reports simcse\+recipe"):
-        printed_for(record("simcse+recipe(steps=5)"))
-
-
 def test_diff_prints_fields_and_readings(ran: Path) -> None:
     keys = sorted(Store(ran).keys())
     result = call("show", *keys, "--results", str(ran))
@@ -109,41 +95,12 @@ def test_diff_prints_fields_and_readings(ran: Path) -> None:
     assert same.output.count("+0.00") >= 2
 
 
-def test_diff_compares_a_record_with_published_numbers(store: Store) -> None:
-    untrained = record("cls", values=(30.0,) * 7, tasks=STS, encoder="cseb-tiny")
-    store.write(untrained, {})
-    printed = call("show", untrained.key, "published", "--results", str(store.folder))
-    assert printed.exit_code == 0, printed.output
-    assert "micse, Table 1: 31.40" in printed.output
-    assert "not as in the paper: encoder cseb-tiny, theirs bert-base" in printed.output
-
-
-def test_transfer_stands_beside_transfer() -> None:
-    """It stood beside averages of STS; and a dev set of correlations says nothing of accuracies."""
-    tasks = tuple(f"{name}@1" for name in TASK_GROUPS["transfer"])
-    measures = dict.fromkeys(tasks, "senteval-transfer@1")
-    one = record(
-        "msse", values=(87.0,) * 7, tasks=tasks, encoder="bert-base-uncased", dev="stsb-dev", measures=measures
-    )
-    one = one.model_copy(update={"subset": replace(one.subset, size=10**6, fraction=1.0)})
-    [row] = [row for row in printed_for(one) if row.encoder == "bert-base"]
-    assert (row.task, row.mean) == ("transfer-avg", 87.43)
-    reasons, found = against_printed([one], row)
-    assert reasons == []
-    assert [(reading.name, reading.a, reading.b) for reading in found] == [("as reported", 87.0, 87.43)]
-    own = record("msse", values=(1.0,), tasks=("own@1",), measures={"own@1": "k-means@1"})
-    with pytest.raises(BadResults, match=r"no paper reports msse at 0.1 % on own@1"):
-        printed_for(own)
-
-
 def test_failed_records_have_nothing_to_read(store: Store) -> None:
     for seed in (0, 1):
         store.write(record("msse", seed=seed, tasks=STS, failed="the loss is not finite"), {})
     keys = sorted(store.keys())
     found = call("show", *keys, "--results", str(store.folder))
     assert (found.exit_code, found.output.splitlines()[-1]) == (0, "  neither side has scores: failed or collapsed")
-    alone = call("show", keys[0], "published", "--results", str(store.folder))
-    assert (alone.exit_code, alone.stdout) == (2, "")
 
 
 def test_what_a_benchmark_replaces_is_said(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("report", "--table", "tasks"),
     ("report", "--table", "ablation"),
     ("report", "--table", "sensitivity"),
-    ("report", "--by", "encoder", "--checkpoint", "both", "--spread", "range"),
+    ("report", "--checkpoint", "both", "--spread", "range"),
     ("report", "--against", "published"),
     ("report", "--mark", "examples"),
     ("compare",),

@@ -160,7 +160,6 @@ TEX = {
     "few-shot, range": lambda: latex(few_shot(wide(), query=StudyQuery(spread="range"))),
     "marked": lambda: latex(few_shot(wide(), query=StudyQuery(mark="seeds"))),
     "tasks": lambda: latex(per_task(wide(), query=StudyQuery(fractions=(0.01,)))),
-    "turned": lambda: latex(per_task(wide(), query=StudyQuery(fractions=(0.01,), by="task"))),
     "ablation": lambda: latex(ablation([record(name, seed=s) for name in ("msse", "msse-dcm") for s in range(2)])),
     "sensitivity": lambda: latex(sensitivity(options())),
     "nasty": lambda: latex(few_shot([record(NASTY, seed=seed, corpus=NASTY) for seed in range(3)])),

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-
 import pytest
 
 from cseb.analysis.paired import MOST
@@ -12,7 +9,6 @@ from cseb.analysis.query import StudyQuery
 from cseb.analysis.stats import cell
 from cseb.errors import BadResults
 from cseb.reports.layouts import few_shot, per_task
-from cseb.reports.tables import Table
 from tests.factory import TASKS, grid, record, seeds, source
 from tests.reports.test_captions import says
 
@@ -98,41 +94,17 @@ def test_rows_and_columns_are_chosen_and_ordered() -> None:
             few_shot(grid(), query=wrong)
 
 
-@pytest.mark.parametrize(
-    ("made", "by", "across"), [(few_shot, "fraction", {}), (per_task, "task", {"fractions": (0.01,)})]
-)
-def test_a_table_can_be_turned(made: Callable[..., Table], by: str, across: dict[str, tuple[float]]) -> None:
-    upright, turned = made(grid(), query=StudyQuery(**across)), made(grid(), query=StudyQuery(by=by, **across))
-    assert [row.head.title for row in turned.rows] == [column.title for column in upright.columns]
-    assert turned.stub == by
-    for row in range(len(upright.rows)):
-        for column in range(len(upright.columns)):
-            assert turned.rows[column].cells[row] == upright.rows[row].cells[column]
-            place = turned.place(turned.rows[column], turned.columns[row])
-            assert replace(place, title="") == replace(
-                upright.place(upright.rows[row], upright.columns[column]), title=""
-            )
-
-
-def test_shares_by_tasks_of_one_method() -> None:
-    table = per_task(grid(), query=StudyQuery(by="fraction", methods=("simcse",)))
-    assert [row.head.title for row in table.rows] == ["100 (0.1 %)", "1,000 (1 %)"]
-    assert table.rows[1].cells[0] == per_task(grid(), query=StudyQuery(fractions=(0.01,))).rows[2].cells[0]
-    with pytest.raises(BadResults, match="shows one method, the records have 3"):
-        per_task(grid(), query=StudyQuery(by="fraction"))
-
-
 def test_rows_can_be_encoders() -> None:
     records = [
         record(encoder=name, seed=seed, values=(v,) * 3)
         for name, v in (("a/bert", 1.0), ("b/bert", 2.0), ("x", 3.0))
         for seed in (0, 1)
     ]
-    table = few_shot(records, query=StudyQuery(by="encoder"))
+    table = few_shot(records, query=StudyQuery(encoders=True))
     names = [f"bert@{source('a/bert').sha256[:4]}", f"bert@{source('b/bert').sha256[:4]}", "x"]
     assert {row.head.title: row.cells[0].mean for row in table.rows} == dict(zip(names, (1.0, 2.0, 3.0), strict=True))
     assert table.stub == "encoder"
-    pooled = few_shot([*records, record("mean", encoder="x", resolved="mean()@1")], query=StudyQuery(by="encoder"))
+    pooled = few_shot([*records, record("mean", encoder="x", resolved="mean()@1")], query=StudyQuery(encoders=True))
     assert {"x simcse", "x mean"} <= {row.head.title for row in pooled.rows}
 
 
