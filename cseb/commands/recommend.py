@@ -30,6 +30,7 @@ from cseb.text import quantity
 if TYPE_CHECKING:
     from cseb.advice.conclusion import Recommendation
     from cseb.commands.trials import Trials
+    from cseb.tasks.task import Embed
 
 SELECTING, DECIDING = 3, 5  # seeds
 EVAL = option(
@@ -110,7 +111,7 @@ def _pairs(trials: Trials, count: int) -> Recommendation:
     file = trials.folder.with_name(f"{trials.folder.stem}-pairs.csv")
     options = EncoderOptions(**{name: trials.settings[name] for name in ("device", "trust_remote_code")})
     sentences = rating.sampled(trials.sentences)
-    embeds = [find(trials.as_it_is, options).open(), TfIdf(trials.sentences)]
+    embeds: list[Embed] = [find(trials.as_it_is, options).open(), TfIdf(trials.sentences)]
     rating.write_pairs(file, rating.pairs_to_rate(sentences, count, embeds))
     return Recommendation(
         f"Wrote {quantity(count, 'pair')} to {file}. Rate each in the column score, from 0 (unrelated) to 5 (same "
