@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from cseb.commands.show import show as show
     from cseb.commands.site import Site as Site
     from cseb.commands.site import site as site
+    from cseb.commands.submission import Badge as Badge
+    from cseb.commands.submission import receive as receive
+    from cseb.commands.submission import submit as submit
     from cseb.commands.train import train as train
     from cseb.commands.verify import verify as verify
     from cseb.errors import CsebError as CsebError
@@ -64,6 +67,7 @@ _HOMES = {
         "commands.run": "run",
         "commands.show": "show",
         "commands.site": "Site site",
+        "commands.submission": "Badge receive submit",
         "commands.train": "train",
         "commands.verify": "verify",
         "errors": "CsebError",

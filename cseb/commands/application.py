@@ -26,6 +26,7 @@ from cseb.commands import (
     show,
     site,
     status,
+    submission,
 )
 from cseb.commands.command_line import add
 from cseb.commands.screen import open_streams, output_refused, say, say_folded
@@ -97,6 +98,8 @@ add(app, export.export, export.print_exported)
 add(app, evaluate.evaluate, evaluate.print_scores, name="eval")
 add(app, embed.embed, embed.print_embeddings)
 add(app, check.check, check.print_checks)
+add(app, submission.submit, submission.print_submitted)
+add(app, submission.receive, submission.print_badges)
 app.add_typer(data.app, name="data")
 
 

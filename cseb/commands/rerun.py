@@ -140,8 +140,7 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
     """
     from cseb.data.read_corpus import read_corpus
     from cseb.data.weights import find_encoder
-    from cseb.experiment.job import Job, external_inputs, foreign
-    from cseb.records.record import Source
+    from cseb.experiment.job import external_inputs, foreign
     from cseb.records.staleness import stale
     from cseb.tasks.evaluate import data_sha256
 
@@ -176,28 +175,45 @@ def job_of(record: Record, column: str, data_dir: str, trust_remote_code: bool =
                 f"record {record.key} cannot be rerun: the code of {package.name} has changed: {package.package} "
                 f"{package.version}, in the record {version}"
             )
-    job = Job(
-        benchmark=record.benchmark,
-        label=record.method,
-        method=method,
-        encoder=Source(name=record.encoder.name, sha256=weights),
+    job = _job(
+        record,
+        method,
         folder=str(folder),
-        corpus=Source(name=corpus.name, sha256=corpus.sha256),
         column=column,
-        size=record.subset.size,
-        fraction=record.subset.fraction,
-        seed=record.seed,
-        protocol=protocol,
         data_dir=data_dir,
         trust_remote_code=trust_remote_code,
-        external_inputs=record.outside,
         foreign=packages,
-        linear=record.origin.linear or "auto",
-        deterministic=record.origin.deterministic,
     )
     if job.key != record.key:
         raise BadResults(f"record {record.key} is inconsistent with its key, which would be {job.key}")
     return job
+
+
+def key_of(record: Record) -> str:
+    """Return the key that belongs to the content of a record; no input is read. Raises: CsebError."""
+    return _job(record, method_of(record), foreign=record.foreign).key
+
+
+def _job(record: Record, method: Method, **settings: Any) -> Job:
+    """Return the job of a record with these settings of this machine, such as `folder`."""
+    from cseb.experiment.job import Job
+
+    return Job(
+        **{"folder": "", "column": "", "data_dir": "", "trust_remote_code": False, **settings},
+        benchmark=record.benchmark,
+        label=record.method,
+        method=method,
+        encoder=record.encoder,
+        corpus=record.corpus,
+        size=record.subset.size,
+        fraction=record.subset.fraction,
+        seed=record.seed,
+        vary=record.vary,
+        protocol=record.protocol,
+        external_inputs=record.outside,
+        linear=record.origin.linear or "auto",
+        deterministic=record.origin.deterministic,
+    )
 
 
 def method_of(record: Record) -> Method:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from math import isclose
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -97,7 +97,8 @@ def verify(
     records = [record for record in records if record.scores or record.purpose == "reported"]  # trials have no scores
     checked = [Checked(key=plain(problem.path.name), wrong=(problem.reason,)) for problem in problems]
     for record in counted(records, "checking records", len(records)):
-        checked.append(_checked(record, store, lambda name, ran=record.benchmark: loaded(name, ran)))  # type: ignore[misc]
+        loaded_for = partial(loaded, benchmark=record.benchmark)
+        checked.append(recompute(record, store, loaded_for, complete=not store.is_archived(record.key)))
     return checked
 
 
@@ -118,19 +119,26 @@ def print_verified(records: list[Checked]) -> None:
     raise typer.Exit(0 if all(record.good for record in records) else 1)
 
 
-def _checked(record: Record, store: Store, load: Callable[[str], Loaded]) -> Checked:
+def recompute(record: Record, store: Store, load: Callable[[str], Loaded], *, complete: bool) -> Checked:
+    """Recompute one record.
+
+    Args:
+        record: a record of the store.
+        store: its folder.
+        load: returns the data of a task by its name without version.
+        complete: whether every score must have items.
+    """
     if record.status == "failed":
         return Checked(key=record.key, wrong=("a failed job has scores",) if record.scores else ())
     try:
-        archived = store.is_archived(record.key)
-        items = {} if archived and not store.place(record.key)[1] else store.read_items(record.key)
+        items = store.read_items(record.key) if complete or store.place(record.key)[1] else {}
     except CsebError as error:
         return Checked(key=record.key, wrong=(f"items: {error}",))
     names = {f"{score.task}/{score.select}": score for score in record.scores}
     wrong = [f"{name}: items without a score" for name in sorted(items.keys() - names.keys())]
     scored = {score.task for score in record.scores}
     wrong += [f"{task}: no score" for task in record.protocol.tasks if task not in scored]
-    left_out = names.keys() - items.keys() if archived else set()
+    left_out = set() if complete else names.keys() - items.keys()
     figures, unknown = 0, []
     try:
         wrong += _other_data(record, load)
