@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
+from cseb.records.method_text import read_method
 from cseb.records.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
 
 TASKS = ("sts12@1", "sts13@1", "sickr@1")
@@ -43,6 +44,7 @@ def record(
         benchmark=benchmark,
         method=method,
         resolved=resolved,
+        parts=read_method(resolved),
         data_seen=data_seen,
         encoder=source(encoder),
         corpus=source(corpus),

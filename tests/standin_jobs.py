@@ -16,6 +16,7 @@ from cseb.experiment.job import Job
 from cseb.launchers import launch
 from cseb.launchers.events import Event
 from cseb.methods.grammar import parse_method
+from cseb.records.method_text import stated
 from cseb.records.progress import Progress
 from cseb.records.record import Cost, Failure, Origin, Protocol, Record, Score, Source, Subset, Trace
 from cseb.records.store import Store
@@ -58,6 +59,7 @@ def record(job: Job, value: float | None = 50.0, seconds: float = 2.0, failed: s
         benchmark=job.benchmark,
         method=job.label,
         resolved=job.method.resolved(),
+        parts=stated(job.method),
         data_seen=("subset",),
         encoder=job.encoder,
         corpus=job.corpus,

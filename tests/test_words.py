@@ -6,6 +6,7 @@ import pytest
 
 from cseb.data.corpus import pack
 from cseb.data.overlap import TaskTexts
+from cseb.data.remarks import remarks
 from cseb.tasks.words import TfIdf
 from cseb.words import folded_words, split_words
 
@@ -65,7 +66,7 @@ def test_ways_to_write_the_same_text_are_the_same(left: str, right: str) -> None
     (overlap,) = TaskTexts.of({"task": [left]}).overlap([right])
     assert (overlap.texts, overlap.exact) == (1, 1)
     assert "".join(folded_words(left)) == "".join(folded_words(right))
-    (line,) = pack("mine", [left, right]).remarks()
+    (line,) = remarks(pack("mine", [left, right]))
     assert "mine: 1 of 2 sentences differ from an earlier one only in case, punctuation or spelling" in line
 
 
@@ -92,7 +93,7 @@ def test_texts_that_differ_in_a_vowel_sign_or_an_accent_are_different(left: str,
     assert (overlap.texts, overlap.exact, overlap.near) == (2, 1, 0)
     vectors = TfIdf([left, right])([left, right])
     assert (vectors[0] != vectors[1]).any()
-    assert pack("mine", [left, right]).remarks() == []
+    assert not list(remarks(pack("mine", [left, right])))
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def varied(study: Study, option: str = "") -> VariedOption:
 def _by_size(study: Study, method: str) -> dict[str, tuple[object, ...]]:
     """Return the values of each option at the sizes that have a record; options may be tuned by the size."""
     sizes = [
-        options(next(iter(runs.values())).stated()) for size in study.sizes if (runs := study.runs.get((method, size)))
+        options(next(iter(runs.values())).parts) for size in study.sizes if (runs := study.runs.get((method, size)))
     ]
     names = dict.fromkeys(name for each in sizes for name in each)
     return {name: tuple(dict.fromkeys(each.get(name) for each in sizes)) for name in names}

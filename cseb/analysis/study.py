@@ -186,7 +186,7 @@ def _refuse_twins(record: Record, other: Record | None, mixed: bool) -> bool:
             f"{where}, seed {record.seed}, has two records: {other.key}.json and {record.key}.json; "
             "remove one, or take the later one with `mixed`"
         )
-    differing = [f"{part.name}: {part.a} / {part.b}" for part in part_differences(other.stated(), record.stated())]
+    differing = [f"{part.name}: {part.a} / {part.b}" for part in part_differences(other.parts, record.parts)]
     raise BadResults(
         f"{where} was run with different options: {plain('; '.join(differing))} ({other.key}.json, {record.key}.json); "
         "keep one of them in a folder of its own"

@@ -47,7 +47,7 @@ def check(
     """Run a benchmark again and compare it with its expected records. The exit code is 1 if a number has changed.
 
     Two separate questions. Code: on the machine class of the expected records every bit is the same, or the first
-    field that differs is named. Drift: averages stay within the measured limit of the benchmark. Where data of the
+    field that differs is named. Drift: averages stay within the tolerance of the benchmark. Where data of the
     benchmark are missing, nothing is checked.
 
     Returns:
@@ -71,10 +71,8 @@ def print_checks(
     settings = {**call.checked(), "watching": lambda grid: watching(grid, quiet=False)}
     try:
         if update:
-            folder, written, removed, reason = call.of(updated, **settings)
+            folder, written, removed = call.of(updated, **settings)
             say(f"{quantity(written, 'record')} written to {folder}, {removed} removed")
-            if reason:
-                say(f"the limits were measured on another machine: {reason}")
             return
         results = call.of(compared, **settings)
     except Stopped as stopped:  # the display has said why
@@ -102,12 +100,11 @@ def compared(
 
 def updated(
     benchmark: str | Path, results: str | Path = "", data_dir: str | Path = "", **options: Any
-) -> tuple[Path, int, int, str]:
+) -> tuple[Path, int, int]:
     """Make new records the expected ones.
 
     Returns:
-        The folder, how many records were written and removed, and the difference from the machine on which the limits
-        were measured.
+        The folder, and how many records were written and removed.
 
     Raises:
         CsebError: if a job failed or the folder cannot be written.

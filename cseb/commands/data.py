@@ -66,15 +66,14 @@ def fetch(
     to: Annotated[str | Path, option("Folder to copy the files into. By default they stay in the cache.")] = "",
 ) -> list[FileCheck]:
     """Download files from the Hugging Face hub and check them."""
-    from cseb.data import fetch as fetching
-    from cseb.data.places import locate
+    from cseb.data import places
     from cseb.data.verify import check
 
     chosen, target = _chosen(names, ""), _folder(to)
     for data, files in counted(chosen.items(), "fetching data sets", len(chosen)):
-        fetching.fetch(data, files, target)
+        places.fetch(data, files, target)
     every = [(data, file) for data, files in chosen.items() for file in files]
-    return [check(file, locate(data, file, target)) for data, file in counted(every, "checking", len(every))]
+    return [check(file, places.locate(data, file, target)) for data, file in counted(every, "checking", len(every))]
 
 
 @command

@@ -117,11 +117,8 @@ def _part_differences(a: Sequence[Record], b: Sequence[Record]) -> Iterator[tupl
     for first, second in {(left.resolved, right.resolved): (left, right) for left, right in pairs}.values():
         if first.resolved == second.resolved:
             continue
-        try:
-            differing = part_differences(first.stated(), second.stated())
-            rows |= dict.fromkeys((f"part {part.name}", part.a, part.b) for part in differing)
-        except BadResults:  # a text that cannot be read
-            rows["resolved", plain(first.resolved), plain(second.resolved)] = None
+        differing = part_differences(first.parts, second.parts)
+        rows |= dict.fromkeys((f"part {part.name}", part.a, part.b) for part in differing)
     yield from rows
 
 

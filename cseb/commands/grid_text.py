@@ -7,7 +7,7 @@ import shlex
 from cseb.experiment.grid import Grid
 from cseb.launchers.events import Summary
 from cseb.methods.grammar import parse_method
-from cseb.records.method_text import part_differences
+from cseb.records.method_text import part_differences, stated
 from cseb.reports.text_table import aligned
 from cseb.statistics.paired import exact_floor
 from cseb.statistics.power import Design
@@ -52,8 +52,8 @@ def _replaced(grid: Grid) -> list[str]:
     found: dict[tuple[str, str, str], dict[str, None]] = {}
     cells = {(job.label, job.fraction): job.method for job in grid.jobs if job.purpose == "reported"}
     for (label, fraction), used in cells.items():
-        for one in part_differences(parse_method(label).at(fraction).resolved(), used.resolved()):
-            found.setdefault((one.name, one.a, one.b), {})[label] = None
+        for part in part_differences(stated(parse_method(label).at(fraction)), stated(used)):
+            found.setdefault((part.name, part.a, part.b), {})[label] = None
     rows = [(f"  {', '.join(of)}", name, f"{own} became {now}") for (name, own, now), of in found.items()]
     return ["the benchmark's scale and steps replace:", *aligned(rows)] if rows else []
 

@@ -7,7 +7,7 @@ from math import isfinite
 
 from cseb.analysis.comparable import is_untrained
 from cseb.analysis.tuning import dev_score
-from cseb.errors import BadResults, CsebError
+from cseb.errors import CsebError
 from cseb.methods.grammar import parse_method
 from cseb.records.method_text import part_differences, stated
 from cseb.records.record import Record
@@ -33,12 +33,9 @@ def story(record: Record, store: Store) -> list[tuple[str, list[Row]]]:
 
 
 def _method(record: Record) -> Iterator[Row]:
-    """Yield every part with its options; a text that cannot be read is shown with the reason."""
-    try:
-        for part in record.stated():
-            yield part.named, part.shown()
-    except BadResults as error:
-        yield plain(record.resolved), plain(str(error))
+    """Yield every part with its options."""
+    for part in record.parts:
+        yield part.named, part.shown()
 
 
 def _scaled(record: Record) -> Iterator[Row]:
@@ -47,7 +44,7 @@ def _scaled(record: Record) -> Iterator[Row]:
         return
     try:
         own = parse_method(record.method).at(record.subset.fraction)
-        for part in part_differences(stated(own), record.stated()):
+        for part in part_differences(stated(own), record.parts):
             yield part.name, f"{part.a} became {part.b}"
     except CsebError:
         return

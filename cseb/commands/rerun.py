@@ -223,7 +223,7 @@ def method_of(record: Record) -> Method:
     from cseb.registry import SLOTS, slot_of
 
     slots: dict[str, Any] = {slot: () if slot in SEVERAL else None for slot in SLOTS}
-    for stated in record.stated():
+    for stated in record.parts:
         slot = slot_of(stated.part.name)
         slots[slot] = (*slots[slot], stated.part) if slot in SEVERAL else stated.part
     method = replace(parse_method(record.method), per_fraction=(), edits=(), **slots)

@@ -63,11 +63,12 @@ class Trials:
     def sentences(self) -> list[str]:
         """Return the sentences of the corpus; of pairs the first of each. Raises: BadData if they are few."""
         from cseb.data.read_corpus import read_corpus
+        from cseb.data.remarks import remarks
 
         corpus = read_corpus(self.corpus, self.column, self.settings["data_dir"])
         if len(corpus) < FEWEST:
             raise BadData(f"{self.corpus} has {quantity(len(corpus), 'sentence')}; {FEWEST} or more are needed")
-        for line in corpus.remarks():
+        for line in remarks(corpus):
             remark(line)
         return corpus.texts(range(len(corpus)), ())
 

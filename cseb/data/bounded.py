@@ -1,14 +1,15 @@
-"""Bounded reading of untrusted files: regular files only, with limits on size and nesting depth."""
+"""Bounded reading of untrusted files: regular files only, with limits on size, nesting depth and decompression."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import re
 import stat
-from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cseb.errors import BadData, first_line
 
@@ -16,13 +17,14 @@ MIB = 1 << 20
 LARGEST = 1024 * MIB  # bytes of a text file that is read at once
 DEPTH = 64  # brackets inside brackets; configurations, tokenizers and task files have fewer than ten
 SHOWN = 200  # characters of a path in a message
-KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a FIFO (named pipe)", stat.S_IFSOCK: "a socket"} | dict.fromkeys(
-    (stat.S_IFCHR, stat.S_IFBLK), "a device"
-)
+UNPACKED = 1024 * MIB  # bytes that a .gz file may hold; larger ones can be unpacked by hand
+SMALL = 4 * MIB  # bytes that it may hold whatever its own size
+RATIO = 30  # times its own size; text shrinks to a fifth, a bomb to a thousandth
+PIECE = 2**16
 ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
-def open_regular(path: Path) -> BufferedReader:
+def open_regular(path: Path) -> io.BufferedReader:
     """Open a regular file for reading bytes; anything else is refused without blocking. Raises: BadData.
 
     A FIFO would wait for its writer and a device such as /dev/zero never ends. What is opened is what is examined, so
@@ -32,12 +34,22 @@ def open_regular(path: Path) -> BufferedReader:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         raise _unreadable(path, error) from None
-    kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
-    if kind != stat.S_IFREG:
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise BadData(f"{shown(path)} is {KINDS.get(kind, 'no regular file')}; a regular file is needed")
+        raise BadData(f"{shown(path)} is a folder, device or pipe; a regular file is needed")
     os.set_blocking(descriptor, True)
     return os.fdopen(descriptor, "rb")
+
+
+def open_unpacked(path: Path, largest: int | None = None) -> io.BufferedIOBase:
+    """Open a regular file for reading bytes, unpacked if its name ends in .gz.
+
+    largest: Bytes that it may unpack to, UNPACKED by default. Raises: BadData, also while it is read.
+    """
+    file = open_regular(path)
+    if not path.name.lower().endswith(".gz"):
+        return file
+    return io.BufferedReader(_Bounded(path, file, largest or UNPACKED), PIECE)
 
 
 def read_bytes(path: Path, limit: int = MIB) -> bytes:
@@ -132,3 +144,30 @@ def _depth_exceeds(value: object, depth: int) -> bool:
 def _unreadable(path: Path, error: Exception) -> BadData:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else first_line(error)
     return BadData(f"{shown(path)} cannot be read: {reason}")
+
+
+class _Bounded(io.RawIOBase):
+    """Decompressed stream of a .gz file with a size limit. Raises: BadData while it is read."""
+
+    def __init__(self, path: Path, file: BinaryIO, largest: int) -> None:
+        packed = os.fstat(file.fileno()).st_size
+        self._path, self._left = path, min(largest, max(SMALL, RATIO * packed))
+        self._file, self._unpacked = file, gzip.GzipFile(fileobj=file, mode="rb")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # of bytes, as BufferedReader has it
+        piece = self._unpacked.read(min(len(buffer), PIECE))
+        self._left -= len(piece)
+        if self._left < 0:
+            raise BadData(
+                f"{shown(self._path)} decompresses to more than a .gz file of its size should; unpack it if genuine"
+            )
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        self._unpacked.close()
+        self._file.close()
+        super().close()

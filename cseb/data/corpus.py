@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cseb.data.provenance import Provenance
-from cseb.data.remarks import remarks, repeats
 from cseb.errors import BadData
 from cseb.text import quantity
 
@@ -59,14 +58,6 @@ class Corpus:
     def take(self, indices: Iterable[int]) -> list[str]:
         """Return the sentences at these places, in the order asked for."""
         return [self[index] for index in indices]
-
-    def repeats(self) -> int:
-        """Return how many sentences are copies of an earlier one."""
-        return repeats(self)
-
-    def remarks(self) -> list[str]:
-        """Return a line for each kind of fault: blank lines, duplicates, HTML and lines that are far too long."""
-        return list(remarks(self.name, self, len(self), self.blank))
 
     def texts(self, indices: Iterable[int], wanted: Sequence[str]) -> list[str]:
         """Return the sentences at these places; of lines with roles only the texts that are `wanted`, or the first.

@@ -1,12 +1,14 @@
-"""Local paths of the manifest's files: below the user's folder, or in the caches. Nothing is downloaded."""
+"""Local paths of the manifest's files: below the user's folder, or in the caches. Only `fetch` downloads."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
+from cseb.data.files import unpacked, write_whole
+from cseb.data.hub import hub_file
 from cseb.data.manifest import DataFile, DataSet, data_sets, named
 from cseb.errors import BadData
 
@@ -64,6 +66,30 @@ def absent(names: Iterable[str], data_dir: str) -> str:
     ]
     listed = ", ".join(data.name for data in missing)
     return f"{listed} {_where(folder)}; {how_to_get(missing[0])}" if missing else ""
+
+
+def fetch(data: DataSet, files: Sequence[DataFile], to: Path | None) -> None:
+    """Fetch files into the cache, where `locate` finds them, and copy them below `to` if it is given.
+
+    Each file is written atomically. A file that is there is never overwritten. Raises: BadData.
+    """
+    if data.hub is None:
+        raise BadData(f"{data.name} is not on the hub: {how_to_get(data)}, such as {files[0].file}")
+    try:
+        download = hub_file(data.hub.repository, data.hub.file)
+    except BadData as error:
+        raise BadData(f"{error}, or give its folder with `data_dir`") from error
+    folder = unpacked(download, unpacked_at(download)) if data.hub.archive else None
+    origins = {file: below(folder, data, file) if folder else download for file in files}
+    if absent := [file.file for file, origin in origins.items() if origin is None]:
+        raise BadData(f"{data.hub.file} lacks {', '.join(absent[:3])}; nothing was copied")
+    for file, origin in origins.items():
+        if to is None or origin is None or (target := to / file.file).exists():
+            continue
+        try:
+            write_whole(target, [origin.read_bytes()])
+        except OSError as error:
+            raise BadData(f"{target} cannot be written: {error.strerror or error}") from error
 
 
 def _where(data_dir: Path | None) -> str:

@@ -20,8 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from cseb.data.bounded import MIB
-from cseb.data.gzip_files import UNPACKED, open_unpacked
+from cseb.data.bounded import MIB, UNPACKED, open_unpacked
 from cseb.errors import BadData, first_line
 from cseb.text import quantity
 

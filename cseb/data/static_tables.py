@@ -28,7 +28,7 @@ import regex
 from platformdirs import user_cache_path
 from safetensors.numpy import save_file
 
-from cseb.data import bounded, checkpoint, packaged_vectors, tensors, word_vector_files
+from cseb.data import bounded, checkpoint, tensors, word_vectors
 from cseb.data.checkpoint import CONFIG, WHOLE
 from cseb.data.files import whole_folder
 from cseb.errors import BadData
@@ -96,12 +96,7 @@ def _words(name: str) -> tuple[Table, dict[str, Any]]:
     def reachable(word: str) -> bool:
         return word == word.lower() and regex.fullmatch(WORD, word) is not None and word != UNKNOWN
 
-    if name in packaged_vectors.PACKAGES and not bounded.is_file(name):
-        listed, vectors = packaged_vectors.table(name)
-        rows = {word: row for row, word in reversed(list(enumerate(listed))) if reachable(word)}
-        words, table = list(rows), vectors[list(rows.values())]
-    else:
-        words, table = word_vector_files.table(Path(name), reachable)
+    words, table = word_vectors.read_vectors(name, reachable)
     vocabulary = {UNKNOWN: 0} | {word: row for row, word in enumerate(words, 1)}
     split = {"type": "Split", "pattern": {"Regex": WORD}, "behavior": "Removed", "invert": True}
     tokenizer: dict[str, Any] = {

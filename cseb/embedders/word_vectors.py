@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import regex
 
-from cseb.data import packaged_vectors, word_vector_files
-from cseb.data.bounded import is_file, open_regular
+from cseb.data import word_vectors
 from cseb.data.read_corpus import WIKIPEDIA, read_corpus
 from cseb.embedders.interface import Embedder
-from cseb.errors import BadData, one_of
+from cseb.errors import one_of
 from cseb.records.record import Source
 from cseb.tasks import words
 from cseb.tasks.task import Embed, Vectors
@@ -34,45 +32,16 @@ PIECES = regex.compile(r"[\w\p{M}\p{N}]+|[^\w\p{M}\p{N}\s]")
 TF_IDF = "tf-idf"
 BASELINES: Mapping[str, Embed] = {"tf-idf-transductive": words.transductive_tf_idf, "random": words.random_words}
 
-LookUp = Callable[[set[str]], Mapping[str, Vectors]]  # words to the vectors (D,) of the known ones
-
 
 def find(name: str) -> Embedder:
-    """Return the embedder of word vectors. Raises: BadData.
-
-    name: of a file in the text format of GloVe or word2vec, which may be gzipped, or `6b-50d`, the 400,000 words that
-    `cseb[glove]` installs.
-    """
-    if name in packaged_vectors.PACKAGES and not is_file(name):
-        source = Source(name=f"glove:{name}", sha256=packaged_vectors.sha256(name))
-        return _averaged(source, packaged_vectors.width_of(name), partial(packaged_vectors.read_vectors, name))
-    path = Path(name)
-    if not is_file(path):
-        installed = ", ".join(f"glove:{each}" for each in packaged_vectors.PACKAGES)
-        raise BadData(
-            f"word vectors {name[:200]}: no such file; one of GloVe's or word2vec's text format is needed, "
-            f"or {installed}"
-        )
-    width = word_vector_files.width_of(path)
-    try:
-        with open_regular(path) as stream:
-            sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise BadData(f"word vectors {path} cannot be read: {error.strerror}") from None
-    source = Source(name=path.name, sha256=sha256)
-
-    def look_up(words: set[str]) -> Mapping[str, Vectors]:
-        return word_vector_files.read_vectors(path, width, words.__contains__)
-
-    return _averaged(source, width, look_up)
-
-
-def _averaged(source: Source, width: int, look_up: LookUp) -> Embedder:
+    """Return the embedder of word vectors, see `cseb.data.word_vectors`. Raises: BadData."""
+    width = word_vectors.width_of(name)
+    typed = f"glove:{name}" if word_vectors.is_packaged(name) else Path(name).name
     return Embedder(
-        source=source,
+        source=Source(name=typed, sha256=word_vectors.sha256(name)),
         method="mean of word vectors",
         resolved="word_vectors(lower=True, unknown='left out', empty='zero')@1",
-        open=lambda: WordVectors(look_up, width),
+        open=lambda: WordVectors(name, width),
         notes=(f"{quantity(width, 'number')} a word; lower-cased; unknown words are left out",),
     )
 
@@ -102,8 +71,8 @@ def baseline(name: str) -> Embedder:
 class WordVectors:
     """The average of a sentence's word vectors. Only words that occur are kept in memory."""
 
-    def __init__(self, look_up: LookUp, width: int) -> None:
-        self.look_up, self.width = look_up, width
+    def __init__(self, name: str, width: int) -> None:
+        self.name, self.width = name, width
         self.table: dict[str, Vectors] = {}
         self.looked_up: set[str] = set()
 
@@ -113,9 +82,9 @@ class WordVectors:
         self._read({word for token in set(chain.from_iterable(split)) for word in (token, *PIECES.findall(token))})
         vectors = np.zeros((len(sentences), self.width), dtype=np.float32)
         for row, tokens in enumerate(split):
-            found = [self.table[word] for token in tokens for word in self._pieces(token) if word in self.table]
-            if found:
-                vectors[row] = np.mean(found, axis=0)
+            known = [self.table[word] for token in tokens for word in self._pieces(token) if word in self.table]
+            if known:
+                vectors[row] = np.mean(known, axis=0)
         return vectors
 
     def _pieces(self, token: str) -> list[str]:
@@ -124,5 +93,5 @@ class WordVectors:
     def _read(self, words: set[str]) -> None:
         """Look up the words that were not looked up before."""
         if missing := words - self.looked_up:
-            self.table |= self.look_up(missing)
+            self.table |= zip(*word_vectors.read_vectors(self.name, missing.__contains__), strict=True)
             self.looked_up |= missing

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from cseb.errors import BadResults, BadSpec, CsebError, first_line
+from cseb.errors import BadResults, BadSpec, first_line
 from cseb.records.record import Record
 from cseb.text import plain
 
@@ -75,12 +75,9 @@ def settings(record: Record) -> dict[str, str | int | float | bool]:
     }
     if record.failure is not None:
         values["failure"] = record.failure.reason
-    with contextlib.suppress(CsebError):  # unreadable text of a method in format 1
-        values |= {
-            f"{stated.part.name}.{option}": value
-            for stated in record.stated()
-            for option, value in dict(stated.options).items()
-        }
+    values |= {
+        f"{stated.part.name}.{option}": value for stated in record.parts for option, value in stated.options.items()
+    }
     return {
         name: value if isinstance(value, bool | int | float) else plain(str(value)) for name, value in values.items()
     }

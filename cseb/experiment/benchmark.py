@@ -91,7 +91,7 @@ class Benchmark(BaseModel):
     table: Annotated[Layout, option("Kind of table: few-shot, tasks, ablation METHOD or sensitivity OPTION.")] = ""
     tolerance: Annotated[
         Annotated[FiniteFloat, Field(ge=0)] | None,
-        option("Score by which an average may differ in `cseb check`, for methods without a measured limit."),
+        option("Points by which an average may differ in `cseb check`."),
     ] = None
     check: Annotated[Cells, option("Cells that `cseb check` trains; all by default.")] = Cells()
     notes: Annotated[str, option("Remarks about the source of the table.")] = ""

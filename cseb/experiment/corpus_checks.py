@@ -12,7 +12,7 @@ from cseb.data.corpus import Corpus
 from cseb.data.finished_models import left_out
 from cseb.data.provenance import GENERATED, NEEDED
 from cseb.data.read_corpus import WIKIPEDIA
-from cseb.data.vocabulary import vocabulary_remark
+from cseb.data.remarks import remarks, vocabulary_remark
 from cseb.errors import BadData
 from cseb.methods.part_facts import facts
 from cseb.methods.spec import Method
@@ -29,7 +29,7 @@ def corpus_remarks(methods: Iterable[Method], corpus: Corpus) -> list[str]:
         methods: resolved.
         corpus: to train on.
     """
-    lines = corpus.remarks()
+    lines = list(remarks(corpus))
     names = list(dict.fromkeys(name for method in methods if method.terms for name in method.english_parts()))
     if names and not looks_english(corpus.take(range(0, len(corpus), -(-len(corpus) // SAMPLE)))):
         lines.append(f"{corpus.name} is not English, and {', '.join(names)} is made for English; take another part")

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cseb.data.vocabulary import vocabulary_remark
+from cseb.data.remarks import vocabulary_remark
 from cseb.embedders.interface import Embedder, EncoderOptions
 from cseb.embedders.vector_cache import Cache
 from cseb.errors import BadData, CsebError

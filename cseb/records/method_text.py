@@ -1,8 +1,7 @@
 r"""The parts of a resolved method, and the reader of their text: `recipe(steps=60, dropout='model')@1 ami(...)@2`.
 
-`Method.resolved` writes the text, which is part of the identity of a job. Records of format 2 contain the parts as
-data, records of format 1 only the text, which is read here. A part is `name(option=value, ...)@version`; parts are
-separated by one space. Values are Python literals: a quoted one may contain brackets, spaces, commas and @.
+`Method.resolved` writes the text, which is part of the identity of a job. A part is `name(option=value, ...)@version`;
+parts are separated by one space. Values are Python literals: a quoted one may contain brackets, spaces, commas and @.
 """
 
 from __future__ import annotations
@@ -92,8 +91,8 @@ class PartDifference:
     b: str
 
 
-def part_differences(a: str | Sequence[Stated], b: str | Sequence[Stated]) -> Iterator[PartDifference]:
-    """Yield every part in which two resolved methods differ, in their order. Raises: BadResults for a text."""
+def part_differences(a: Sequence[Stated], b: Sequence[Stated]) -> Iterator[PartDifference]:
+    """Yield every part in which two resolved methods differ, in their order."""
     parts_a, parts_b = _numbered(a), _numbered(b)
     for place in [*parts_a, *(place for place in parts_b if place not in parts_a)]:
         part_a, part_b = parts_a.get(place), parts_b.get(place)
@@ -124,10 +123,10 @@ def _with_version(part: Stated, names: Sequence[str]) -> str:
     return f"version {part.version}" + (f", {options}" if options else "")
 
 
-def _numbered(method: str | Sequence[Stated]) -> dict[tuple[str, int], Stated]:
+def _numbered(method: Sequence[Stated]) -> dict[tuple[str, int], Stated]:
     """Return the parts by name and number: a method may have several terms of one name."""
     parts: dict[tuple[str, int], Stated] = {}
-    for part in read_method(method) if isinstance(method, str) else method:
+    for part in method:
         number = sum(name == part.part.name for name, _ in parts)
         parts[part.part.name, number] = part
     return parts

@@ -16,11 +16,11 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from cseb.data.provenance import Provenance
-from cseb.records.method_text import Stated, read_method, written
+from cseb.records.method_text import written
 from cseb.records.part_data import Parts
 from cseb.text import quantity
 
-SCHEMA: Final = 2  # the format that is written; format 1, without `parts`, is read too
+SCHEMA: Final = 2  # the format of records
 Select = Literal["best", "last"]
 Purpose = Literal["reported", "tuning"]  # a trial of tuning scores no test task and is in no table
 Vary = Literal["all", "subset", "init", "order", "dropout"]  # as cseb.seeds has them
@@ -173,13 +173,13 @@ class Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, **STRICT)
 
-    format: Literal[1, 2] = 1
+    format: Literal[2] = SCHEMA
     key: str
     status: Literal["done", "failed"]
     benchmark: str
     method: str  # as typed: reads back through grammar.parse_method
     resolved: str  # every part with every option and version, as text: part of the identity of the job
-    parts: Parts | None = None  # the same as data; None in format 1
+    parts: Parts  # the same as data
     data_seen: tuple[str, ...]
     encoder: Source
     corpus: Source
@@ -209,22 +209,16 @@ class Record(BaseModel):
         """Return task, protocol and checkpoint of each score."""
         return tuple((score.task, score.protocol, score.select) for score in self.scores)
 
-    def stated(self) -> tuple[Stated, ...]:
-        """Return the parts of the method with versions. Raises: BadResults for unreadable text in format 1."""
-        return read_method(self.resolved) if self.parts is None else self.parts
-
     @model_validator(mode="after")
     def _one_method(self) -> Self:
-        if (self.format == 1) != (self.parts is None):
-            raise ValueError(f"parts {'belong' if self.format == 2 else 'do not belong'} into format {self.format}")
-        if self.parts is not None and written(self.parts) != self.resolved:
+        if written(self.parts) != self.resolved:
             raise ValueError("resolved and parts are two methods")
         return self
 
     @model_serializer(mode="wrap")
     def _without_empty_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         data: dict[str, Any] = write(self)
-        for name in ("parts", "overlap", "generated", "tuning"):
+        for name in ("overlap", "generated", "tuning"):
             if getattr(self, name) is None:
                 del data[name]
         if self.cost.peak_gpu_mb is None:

@@ -52,7 +52,7 @@ def _reason(error: ValidationError) -> str:
     errors = error.errors(include_url=False, include_context=False)
     for details in errors:
         if details["loc"] == ("format",):
-            return f"format {plain(repr(details['input']))}; this version of cseb reads formats 1 to {SCHEMA}"
+            return f"format {plain(repr(details['input']))}; this version of cseb reads format {SCHEMA}"
     field = ".".join(map(str, errors[0]["loc"]))
     return plain(f"not a record: {field}{': ' if field else ''}{errors[0]['msg']}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cseb.errors import BadResults, CsebError
+from cseb.errors import CsebError
 from cseb.methods.part_facts import facts
 from cseb.records.method_text import Stated
 from cseb.records.record import Record
@@ -22,14 +22,10 @@ def stale(record: Record, versions: Mapping[str, int] | None = None, tasks: Mapp
         versions: Versions of parts by name, in place of the installed ones.
         tasks: Tasks by name, each with a version. Parts and tasks that are not installed are not compared.
     """
-    try:
-        stated = record.stated()
-    except BadResults as error:
-        return plain(str(error))
     compared = [("encoder", str(record.encoder_version), str(ENCODER_VERSION))]
     if record.subset.size:  # otherwise nothing was trained
         compared.append(("trainer", str(record.trainer_version), str(TRAINER_VERSION)))
-    compared += [(part.part.name, str(part.version), str(_version_now(part, versions))) for part in stated]
+    compared += [(part.part.name, str(part.version), str(_version_now(part, versions))) for part in record.parts]
     for task in record.protocol.tasks:
         name, _, version = task.rpartition("@")
         if not name or not version.isascii() or not version.isdigit():
@@ -46,13 +42,9 @@ def other_versions(record: Record) -> tuple[str, ...]:
 
     Empty if nothing is out of date, or if something other than a part is: the encoder, the trainer or a task.
     """
-    try:
-        stated = record.stated()
-    except BadResults:
+    if stale(record, {part.part.name: part.version for part in record.parts}):
         return ()
-    if stale(record, {part.part.name: part.version for part in stated}):
-        return ()
-    return tuple(part.named for part in stated if part.version != _version_now(part, None))
+    return tuple(part.named for part in record.parts if part.version != _version_now(part, None))
 
 
 def _version_now(stated: Stated, versions: Mapping[str, int] | None) -> int:

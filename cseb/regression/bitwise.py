@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cseb.errors import BadResults
 from cseb.records.method_text import part_differences
 from cseb.records.record import Record, Trace
 from cseb.regression.check_results import CheckResult
+from cseb.regression.drift import cell_of
 from cseb.text import percent, plain
 
 Facts = dict[str, object]  # in the order of causes: inputs, training step by step, scores
@@ -26,10 +26,10 @@ def unchanged(
         digests: Digests of the scores per example of the fresh records by "KEY/best".
         expected_digests: The same of the expected records.
     """
-    by_cell = {_cell(record): record for record in expected}
+    old_records = {cell_of(record): record for record in expected}
     results = []
     for new in fresh:
-        if (old := by_cell.get(_cell(new))) is not None:
+        if (old := old_records.get(cell_of(new))) is not None:
             first = next(_differences(new, old, digests, expected_digests), "")
             name = f"{plain(new.method)} {percent(new.subset.fraction)} seed {new.seed}"
             results.append(
@@ -44,20 +44,12 @@ def curve_differences(new: Record, old: Record) -> Iterator[str]:
         yield from _unequal(_curve(new.trace), _curve(old.trace))
 
 
-def _cell(record: Record) -> tuple[str, int, int]:
-    return record.method, record.subset.size, record.seed
-
-
 def _differences(
     new: Record, old: Record, digests: Mapping[str, str], expected_digests: Mapping[str, str]
 ) -> Iterator[str]:
     yield from _unequal(_inputs(new), _inputs(old))
-    if new.resolved != old.resolved:
-        try:
-            for part in part_differences(new.stated(), old.stated()):
-                yield f"resolved: {part.name}: {part.a}, expected {part.b}"
-        except BadResults as error:
-            yield f"resolved: {plain(str(error))}"
+    for part in part_differences(new.parts, old.parts):
+        yield f"resolved: {part.name}: {part.a}, expected {part.b}"
     yield from _unequal(_computation(new), _computation(old))
     yield from curve_differences(new, old)
     yield from _unequal(_scores(new), _scores(old))

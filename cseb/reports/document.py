@@ -48,8 +48,6 @@ class Column:
     """The head of a column. numeric: whether numbers are below it, flush right where a format does that."""
 
     title: str
-    code: bool = False
-    noted: bool = False
     numeric: bool = False
 
 

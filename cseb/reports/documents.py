@@ -39,14 +39,10 @@ def score_grid(table: Table) -> Grid:
         title=table.title,
         columns=(
             Column(title=table.stub),
-            *(
-                Column(title=head.title, code=bool(head.method), noted=head.beyond, numeric=True)
-                for head in table.columns
-            ),
+            *(Column(title=head.title, numeric=True) for head in table.columns),
         ),
         rows=tuple(
-            (Entry(text=row.head.title, code=bool(row.method), noted=row.head.beyond), *_entries(table, row))
-            for row in table.rows
+            (Entry(text=row.head.title, code=True, noted=row.head.beyond), *_entries(table, row)) for row in table.rows
         ),
         caption=table.caption,
         notes=table.notes,
@@ -57,7 +53,7 @@ def score_grid(table: Table) -> Grid:
 
 def _entries(table: Table, row: Row) -> Iterator[Entry]:
     for column, cell in zip(table.columns, row.cells, strict=True):
-        signed = bool(row.head.minus or column.minus)
+        signed = bool(column.minus)
         mean, _, spread = number(cell, table.spread, signed=signed).partition(" ")
         yield Entry(text=mean, spread=spread, remarks=tuple(remarks(cell, signed=signed)), bold=bool(cell.best))
 

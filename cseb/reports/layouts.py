@@ -20,12 +20,17 @@ def few_shot(records: Iterable[Record], problems: Sequence[Problem] = (), query:
     """Return methods by training set size: mean and spread over seeds of the average over tasks. Raises: BadResults."""
     query = query or StudyQuery()
     study = query.study(records)
-    title = "Scores by fraction of the corpus"
-    sizes = _size_headings(study, query)
     tasks = study.chosen(query.tasks)
-    sides = _method_headings(study, study.methods), sizes
-    title = f"{title}, {averaged(tasks)}"
-    return tabulate("few-shot", title, study, query, *sides, problems=problems, rest=Heading(title="", tasks=tasks))
+    return tabulate(
+        "few-shot",
+        f"Scores by fraction of the corpus, {averaged(tasks)}",
+        study,
+        query,
+        _method_headings(study, study.methods),
+        _size_headings(study, query),
+        problems=problems,
+        rest=Heading(title="", tasks=tasks),
+    )
 
 
 def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query: StudyQuery | None = None) -> Table:
@@ -36,11 +41,17 @@ def per_task(records: Iterable[Record], problems: Sequence[Problem] = (), query:
         known = ", ".join(map(str, study.sizes))
         raise BadResults(f"a table of tasks shows one size of the training set; choose with `sizes`, one of {known}")
     ((size, fraction),) = study.sizes.items()
-    columns = _each_select(_task_headings(study, query), query)
-    sides = _method_headings(study, study.methods), columns
     where = f"{percent(fraction)} of the corpus ({quantity(size, 'sentence')})" if size else "untrained encoders"
-    rest = Heading(title="", size=size, fraction=fraction)
-    return tabulate("per-task", f"Single tasks, {where}", study, query, *sides, problems=problems, rest=rest)
+    return tabulate(
+        "per-task",
+        f"Single tasks, {where}",
+        study,
+        query,
+        _method_headings(study, study.methods),
+        _each_select(_task_headings(study, query), query),
+        problems=problems,
+        rest=Heading(title="", size=size, fraction=fraction),
+    )
 
 
 def ablation(
@@ -94,13 +105,12 @@ def sensitivity(
     study = query.study(records)
     values = varied(study, option)
     tasks = study.chosen(query.tasks)
-    rows = _method_headings(study, tuple(values.values), values.values)
     return tabulate(
         "sensitivity",
         f"{values.option}, {averaged(tasks)}",
         study,
         query,
-        rows,
+        _method_headings(study, tuple(values.values), values.values),
         _size_headings(study, query),
         problems=problems,
         rest=Heading(title="", tasks=tasks),

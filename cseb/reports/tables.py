@@ -65,7 +65,7 @@ class Row:
 
     @property
     def method(self) -> str:
-        """Return the method of the row, "" where the columns are methods."""
+        """Return the method of the row."""
         return self.head.method
 
 
@@ -182,7 +182,7 @@ def tabulate(
     sizes = {size: study.sizes[size] for size in dict.fromkeys(place.size for place in every) if size is not None}
     tasks = tuple(dict.fromkeys(task for place in every for task in place.tasks))
     named = zip(every, (value for line in cells for value in line), strict=True)
-    beyond = {head.title: head.data_seen for head in (*rows, *columns) if head.beyond}
+    beyond = {head.title: head.data_seen for head in rows if head.beyond}
     footnotes = details(
         study,
         problems,

@@ -12,7 +12,7 @@ from typer.testing import Result
 
 from benchmarks.archive import archive
 from cseb.records.store import Store
-from cseb.regression import reference as references
+from cseb.regression.expected import FILE
 from tests import command_line
 from tests.conftest import SENTENCES
 from tests.stderr_lines import without_progress
@@ -89,7 +89,7 @@ def test_a_moved_number_is_a_change_of_code_and_beyond_the_limit_drift(
 
 
 def test_one_bit_of_an_item_is_a_change_of_code(benchmark: Path) -> None:
-    path = benchmark.parent / "expected/mine" / references.FILE
+    path = benchmark.parent / "expected/mine" / FILE
     edit(path, lambda held: held["items"].update(dict.fromkeys(held["items"], "0" * 32)))
     result = call(benchmark)
     assert result.exit_code == 1
@@ -97,7 +97,7 @@ def test_one_bit_of_an_item_is_a_change_of_code(benchmark: Path) -> None:
 
 
 def test_on_another_machine_code_is_not_asked_and_drift_decides(benchmark: Path) -> None:
-    path = benchmark.parent / "expected/mine" / references.FILE
+    path = benchmark.parent / "expected/mine" / FILE
     edit(path, lambda held: held["conditions"].update(cpu="a machine of long ago"))
     edit(record_of(benchmark), shift(0.01))
     result = call(benchmark)

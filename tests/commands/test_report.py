@@ -63,6 +63,8 @@ def test_options_choose_rows_columns_and_spread(folder: Path) -> None:
     ]
     assert rows[0]["best"] == "False"
     assert "62.60 [62.00, 63.20]" in said(folder, "--sizes", "0.01", "--spread", "range")
+    [tasks] = json.loads(said(folder, "--table", "tasks", "--sizes", "0.01", "--tasks", "sts13,sts12", "-f", "json"))
+    assert list(dict.fromkeys(row["column"] for row in tasks["rows"])) == ["sts13", "sts12", "average"]
 
 
 def test_tables_of_differences_and_options(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from cseb.experiment import benchmark as benchmarks
 from cseb.experiment.plan import plan
 from cseb.methods.grammar import parse_method
 from cseb.records.find import find
+from cseb.records.method_text import read_method
 from cseb.records.record import Record, Source
 from cseb.records.store import Store
 from cseb.registry import METHODS
@@ -95,7 +96,7 @@ def test_what_has_changed_since_is_said(ran: Path) -> None:
         job_of(one.model_copy(update={"protocol": replace(one.protocol, data="0" * 64)}), "", "")
     with pytest.raises(BadResults, match="cannot be rerun: made with cls@7, now cls@1"):
         text = one.resolved.replace("cls()@1", "cls()@7")
-        job_of(one.model_copy(update={"resolved": text, "parts": None, "format": 1}), "", "")
+        job_of(one.model_copy(update={"resolved": text, "parts": read_method(text)}), "", "")
     with pytest.raises(BadResults, match=r"distributed training \(2 processes\)"):
         job_of(one.model_copy(update={"protocol": replace(one.protocol, processes=2)}), "", "")
     with pytest.raises(BadResults, match="is inconsistent with its key"):

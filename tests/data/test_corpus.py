@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from cseb.data.corpus import pack
 from cseb.data.read_corpus import read_corpus
+from cseb.data.remarks import remarks
 from cseb.errors import BadData, UnknownName
 
 WIKI = Path(__file__).parents[2].parent / "shared" / "data" / "wiki" / "wiki1m_head.txt"
@@ -116,9 +117,9 @@ def test_a_file_of_the_manifest_that_is_not_here_says_how_to_get_it(tmp_path: Pa
     ],
 )
 def test_each_kind_of_fault_is_counted_with_its_cure(rows: list[str], remark: str) -> None:
-    (line,) = pack("mine.txt", rows).remarks()
+    (line,) = remarks(pack("mine.txt", rows))
     assert line.startswith(f"mine.txt: {remark}")
 
 
 def test_a_corpus_without_faults_has_no_remark() -> None:
-    assert pack("mine.txt", ["a", "b", "Q&A; R&D", "x" * 10_000]).remarks() == []
+    assert not list(remarks(pack("mine.txt", ["a", "b", "Q&A; R&D", "x" * 10_000])))

@@ -12,11 +12,9 @@ from typing import BinaryIO
 
 import pytest
 
-from cseb.data import fetch as fetching
 from cseb.data import hub, places
-from cseb.data.fetch import fetch
 from cseb.data.manifest import DataFile, DataSet, OnHub
-from cseb.data.places import locate
+from cseb.data.places import fetch, locate
 from cseb.errors import BadData
 
 CONTENT = {"MR/a.pos": b"good\n", "MR/a.neg": b"bad\n"}
@@ -65,7 +63,7 @@ def test_an_interrupted_unpacking_leaves_nothing_half(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tarfile.TarFile, "extractall", stopped)
-    monkeypatch.setattr(fetching, "hub_file", lambda repository, file: archive / file)
+    monkeypatch.setattr(places, "hub_file", lambda repository, file: archive / file)
     (tmp_path / "unpacked").mkdir()
     with pytest.raises(KeyboardInterrupt):
         fetch(PACKED, PACKED.files, None)

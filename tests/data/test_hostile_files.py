@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cseb.data import gzip_files, readers
-from cseb.data.bounded import DEPTH
+from cseb.data import bounded, readers
 from cseb.data.read_corpus import read_corpus
 from cseb.data.tables import read_table
-from cseb.data.yaml_files import DIGITS, LONGEST, NODES, read_yaml
+from cseb.data.yaml_files import LONGEST, read_yaml
 from cseb.errors import BadBenchmark, BadData, BadResults
 from cseb.experiment import benchmark as benchmarks
 from cseb.papers import printed as published
@@ -73,62 +72,24 @@ def test_what_is_no_regular_file_is_refused_before_it_is_read(
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("bomb", ["<<: ", ""])
-def test_a_yaml_bomb_is_not_built(tmp_path: Path, bomb: str) -> None:
-    lines = ["a0: &a0 {x: 1}"]
-    for level in range(1, 9):
-        ten = ", ".join([f"*a{level - 1}"] * 10)
-        lines.append(f"a{level}: &a{level}\n  {bomb or 'b: '}[{ten}]")
-    (tmp_path / "bomb.yaml").write_text("\n".join(lines))
-    with pytest.raises(BadBenchmark, match="aliases and merges expand to more than"):
-        benchmarks.load(str(tmp_path / "bomb.yaml"))
-
-
 @pytest.mark.parametrize(
     "text",
     [
-        *("a: &a [*a]", "a: " + "[" * 50_000, "sizes: " + "9" * 400, "sizes: 0x" + "f" * 9000),
-        *("sizes: " + ":".join("1" * 2000), "a: 1.0e" + "9" * 400, "? " * 20_000),
+        *("a: &a [*a]", "a: &a {x: 1}\nb: {<<: *a}", "a: " + "[" * 50_000, "sizes: " + "9" * 5000),
+        *("sizes: 0x" + "f" * 9000, "sizes: " + ":".join("1" * 2000), "a: 1.0e" + "9" * 400, "x" * LONGEST),
     ],
 )
 def test_yaml_without_end_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.yaml").write_text(GRID + "seeds: 1\n" + text)
-    with pytest.raises(BadBenchmark) as found:
+    with pytest.raises(BadBenchmark) as error:
         benchmarks.load(str(tmp_path / "a.yaml"))
-    assert len(str(found.value)) < 600
+    assert len(str(error.value)) < 600
 
 
-@pytest.mark.parametrize(
-    ("inner", "said"),
-    [
-        ("[" * DEPTH + "1" + "]" * DEPTH, f"more than {DEPTH} levels deep"),
-        ("&a [*a]", "an alias that contains itself"),
-        ("1" * (DIGITS + 1), f"a number of {DIGITS + 1} digits"),
-        ("1." + "0" * DIGITS, f"a number of {DIGITS + 2} digits"),
-        ("x" * LONGEST, f"larger than {LONGEST:,} bytes"),
-        (
-            f"[&a [{'1, ' * 200}], {'*a, ' * (NODES // 200)}]",
-            f"aliases and merges expand to more than {NODES:,} values",
-        ),
-    ],
-)
-def test_each_bound_of_yaml_is_its_own(tmp_path: Path, inner: str, said: str) -> None:
-    """What one of them lets through, another would not stop."""
-    (tmp_path / "a.yaml").write_text(f"a: {inner}")
-    with pytest.raises(BadData, match=said):
+def test_aliases_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("a: &a {x: 1}\nb: [*a, *a]\n")
+    with pytest.raises(BadData, match=r"aliases \(\*name\) are not allowed"):
         read_yaml(tmp_path / "a.yaml")
-
-
-def test_yaml_within_its_bounds_is_read(tmp_path: Path) -> None:
-    deep = "[" * (DEPTH - 1) + "1" * DIGITS + "]" * (DEPTH - 1)
-    (tmp_path / "a.yaml").write_text(f"a: {deep}")
-    assert str(read_yaml(tmp_path / "a.yaml")) == f"{{'a': {deep}}}"
-    (tmp_path / "a.yaml").write_text("a: &a {x: 1, y: [1, 2]}\nb: {<<: *a, y: 3}\nc: [*a, *a]\n")
-    assert read_yaml(tmp_path / "a.yaml") == {
-        "a": {"x": 1, "y": [1, 2]},
-        "b": {"x": 1, "y": 3},
-        "c": [{"x": 1, "y": [1, 2]}] * 2,
-    }
 
 
 def test_a_grid_of_millions_of_jobs_is_refused(tmp_path: Path) -> None:
@@ -148,14 +109,14 @@ def test_a_gzip_file_that_text_could_be_is_bounded_too(tmp_path: Path, monkeypat
     """It shrinks as text does, so that only the bound in bytes can stop it."""
     rows = [f"sentence {number} of many" for number in range(20_000)]
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
-    monkeypatch.setattr(gzip_files, "UNPACKED", 100_000)
+    monkeypatch.setattr(bounded, "UNPACKED", 100_000)
     with pytest.raises(BadData, match="decompresses to more than"):
         read_corpus(str(tmp_path / "a.txt.gz"))
 
 
 def test_a_small_gzip_file_may_shrink_as_much_as_it_likes(tmp_path: Path) -> None:
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"a man\n" * 100_000))
-    assert (tmp_path / "a.txt.gz").stat().st_size * gzip_files.RATIO < 600_000
+    assert (tmp_path / "a.txt.gz").stat().st_size * bounded.RATIO < 600_000
     assert len(list(read_corpus(str(tmp_path / "a.txt.gz")))) == 100_000
 
 
@@ -177,7 +138,7 @@ def test_items_that_are_a_pipe_or_a_bomb_are_not_read(tmp_path: Path, monkeypatc
     store, key = Store(tmp_path), "0123456789abcdef"
     store.prepare()
     os.mkfifo(store.items / f"{key}.npz")
-    with pytest.raises(BadResults, match="FIFO"):
+    with pytest.raises(BadResults, match="a regular file is needed"):
         store.read_items(key)
     (store.items / f"{key}.npz").unlink()
     monkeypatch.setattr("cseb.records.items.LARGEST", 1000)

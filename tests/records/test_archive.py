@@ -221,7 +221,7 @@ def test_a_damaged_second_archive_is_named(several: Store) -> None:
 
 def test_a_folder_in_the_place_of_an_archive_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "records.zip").mkdir()
-    with pytest.raises(BadResults, match="is a folder; a regular file is needed"):
+    with pytest.raises(BadResults, match="a regular file is needed"):
         Store(tmp_path).load()
 
 

