@@ -1,7 +1,7 @@
 """Tables in the docs: all methods, all tasks.
 
 Rows come from the registry, published scores from benchmarks/published/scores.csv, ours from results/real and
-results/speed.
+results/speed, and comparisons with the authors' code from benchmarks/published/code.csv.
 Run it in the root of the repository after any of these has changed: python -m benchmarks.methods
 """
 
@@ -27,6 +27,7 @@ BY = "by benchmarks/methods.py"  # what a marker ends with
 # Behind a cost, by where it was measured; others get a mark of their own.
 MARKS = {"generated": "", "generated-triples": "", "embedded": " †", "embedded-written": " †"}
 SHARE = 0.01  # of the corpus, where low-shot columns look
+CODE = Path("benchmarks") / "published" / "code.csv"
 REAL, SIZE = Path("results") / "real", 1_000  # human ratings, and how many sentences its column looks at
 WRITTEN = Path("results") / "written"  # the same for methods that need what a language model wrote
 LABELLED_START = REAL / "ct-sbert"  # and for the one that starts from an encoder trained on labels
@@ -92,6 +93,20 @@ def not_offered_table() -> str:
         for name, reason in NOT_OFFERED.items()
     ]
     return "\n".join(_markdown(("not offered", "reported, 100 %", "why"), rows))
+
+
+def code_table(root: Path = ROOT) -> str:
+    """Every method with the authors' code that it was compared with, and the largest differences."""
+    head = ("method", "authors' code", "compared", "loss", "gradient", "30 steps", "not compared", "declared")
+    rows = [_code_row(row) for row in _csv(root / CODE)]
+    return "\n".join(_markdown(head, rows))
+
+
+def _code_row(row: Mapping[str, str]) -> tuple[str, ...]:
+    repository, commit = row["repository"], row["commit"]
+    link = f"[{repository}](https://github.com/{repository}) {commit[:8]}".strip() if "/" in repository else repository
+    values = (row[name] or NONE for name in ("compared", "loss", "gradient", "update", "rest"))
+    return (f"`{row['method']}`", link or NONE, *values, str(len(METHODS[row["method"]].deviations)))
 
 
 def protocols_table() -> str:
@@ -179,7 +194,11 @@ def _points(folder: Path, looks_at: Callable[[Mapping[str, str]], bool]) -> dict
 
 
 def _costs(root: Path) -> list[dict[str, str]]:
-    with (root / "results" / "speed" / "cost.csv").open(encoding="utf-8", newline="") as stream:
+    return _csv(root / "results" / "speed" / "cost.csv")
+
+
+def _csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
 
 
@@ -190,6 +209,7 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 # File, words of the marker above a table, and what makes it.
 TABLES: tuple[tuple[Path, str, Callable[[], str]], ...] = (
     (Path("docs/methods.md"), "all methods", methods_table),
+    (Path("docs/methods.md"), "authors' code", code_table),
     (Path("docs/methods.md"), "not offered", not_offered_table),
     (Path("docs/protocols.md"), "tasks", protocols_table),
 )

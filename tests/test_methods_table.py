@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 from types import ModuleType
@@ -68,6 +69,21 @@ def test_whatever_a_method_needs_is_named(script: ModuleType) -> None:
     assert rows["diffcse"][1:3] == ["generator, second encoder", "external, subset"]
     assert rows["rcl"][1:3] == ["labelled triples, models trained first", "labels, subset"]
     assert rows["cls"][1:3] == ["--", "nothing"]
+
+
+def test_every_method_is_beside_its_authors_code_or_has_none(script: ModuleType) -> None:
+    with (ROOT / script.CODE).open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["method"] for row in rows] == list(METHODS)
+    for row in rows:
+        differences = [row[name] for name in ("loss", "gradient", "update") if row[name]]
+        assert all(0 <= float(value) < 1e-3 for value in differences), row["method"]
+        if "/" in row["repository"]:
+            assert re.fullmatch(r"[0-9a-f]{40}|v[0-9.]+", row["commit"]), row["method"]
+            assert differences or row["compared"] == "read", row["method"]
+        else:
+            assert row["repository"] == "ours" or row["repository"].startswith("no public code"), row["method"]
+            assert not row["commit"]
 
 
 def test_printed_numbers_are_the_papers(script: ModuleType) -> None:
