@@ -84,6 +84,9 @@ def embed(
         str | Path, option("File to write: .parquet, .npz or .jsonl. By default JSON lines are printed.")
     ] = "",
     column: Annotated[str, COLUMN] = "",
+    dimensions: Annotated[int, option("Keep only the first numbers of every vector, such as 64. 0 keeps all.")] = 0,
+    normalize: Annotated[bool, option("Scale every vector to length 1.")] = False,
+    dtype: Annotated[str, option("Number format of the vectors.", choices=("float32", "float16"))] = "float32",
     pooler: Annotated[str, POOLER] = "",
     device: Annotated[str, DEVICE] = "auto",
     threads: Annotated[int, THREADS] = 1,
@@ -102,8 +105,8 @@ def embed(
 
     Examples:
         >>> import cseb
-        >>> cseb.embed("cseb-tiny", ["a sentence", "another one"]).vectors.shape
-        (2, 128)
+        >>> cseb.embed("cseb-tiny", ["a sentence", "another one"], dimensions=64, dtype="float16").vectors.shape
+        (2, 64)
     """
     import numpy as np
 
@@ -129,7 +132,14 @@ def embed(
     broken = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(broken):
         raise BadData(f"{embedder.source.name} gives no finite vector for {texts[broken[0]][:60]!r}; remove it")
-    embeddings = Embeddings(texts, vectors)
+    if dimensions > vectors.shape[1]:
+        raise BadSpec(f"`dimensions` is {dimensions}; the vectors have {quantity(vectors.shape[1], 'number')}")
+    vectors = vectors[:, : dimensions or None]
+    if normalize:
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    if np.abs(vectors).max() > np.finfo(dtype).max:
+        raise BadSpec("some numbers are too large for float16; give `normalize` too, or take `dtype` float32")
+    embeddings = Embeddings(texts, vectors.astype(dtype))
     if file is not None and blocks is not None:
         embeddings.write(file)
         shutil.rmtree(blocks, ignore_errors=True)

@@ -55,13 +55,16 @@ def test_the_vectors_are_those_that_are_scored(tmp_path: Path) -> None:
     assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
-def test_without_a_file_json_lines_are_printed() -> None:
-    found = call("embed", "cseb-tiny", "--device", "cpu", typed="\n".join(LINES))
+def test_first_numbers_length_1_and_half_precision() -> None:
+    whole = np.asarray(cseb.embed("cseb-tiny", LINES, device="cpu"))
+    first = cseb.embed("cseb-tiny", LINES, dimensions=16, normalize=True, dtype="float16", device="cpu").vectors
+    expected = whole[:, :16] / np.linalg.norm(whole[:, :16], axis=1, keepdims=True)
+    assert first.dtype == np.float16
+    np.testing.assert_allclose(first, expected, atol=1e-3)
+    found = call("embed", "cseb-tiny", "--dimensions", "2", "--device", "cpu", typed="\n".join(LINES))
     rows = [json.loads(line) for line in found.stdout.splitlines()]
     assert [row["sentence"] for row in rows] == LINES
-    whole = np.asarray(cseb.embed("cseb-tiny", LINES, device="cpu"))
-    assert whole.dtype == np.float32
-    np.testing.assert_allclose([row["vector"] for row in rows], whole, atol=1e-6)
+    np.testing.assert_allclose([row["vector"] for row in rows], whole[:, :2], atol=1e-6)
 
 
 def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,9 +93,16 @@ def test_an_interrupted_run_continues(tmp_path: Path, monkeypatch: pytest.Monkey
     [
         ({"out": "v.csv"}, BadSpec, "`out` is 'v.csv'; name a file ending in .parquet, .npz, .jsonl"),
         ({"out": "nowhere/v.npz"}, BadSpec, "in an existing folder"),
+        ({"dimensions": 129}, BadSpec, "`dimensions` is 129; the vectors have 128 numbers"),
+        ({"dtype": "int8"}, BadSpec, "allowed: 'float32', 'float16'"),
         ({"sentences": "nowhere.txt"}, BadData, "nowhere.txt"),
         ({"sentences": []}, CsebError, "no sentence"),
         ({"encoder": lambda texts: np.full((len(texts), 2), np.nan)}, CsebError, "no finite vector for 'a b'; remove"),
+        (
+            {"encoder": lambda texts: np.full((len(texts), 2), 1e9), "dtype": "float16"},
+            BadSpec,
+            "too large for float16",
+        ),
     ],
 )
 def test_what_cannot_be_encoded_is_one_line(
