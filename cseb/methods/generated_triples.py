@@ -69,7 +69,8 @@ GCSE = replace(
         FILE,
         "outside_teacher: the frozen model must be named, `+outside_teacher(encoder='FOLDER')`; the authors use one of "
         "their own, whose vectors are those behind its head",
-        "mlp: tested before the head, as in the authors' code",
+        "mlp: tested before the head, as in the authors' code. Its weights start from N(0, 0.02); there they start as "
+        "torch's linear layers, or come from the checkpoint where that has them",
         "gaussian_nce: `+gaussian_nce(alpha=8.58)` is RoBERTa's; two further arguments of the authors' loss have no "
         "effect and are left out",
         "recipe: the authors train two epochs of their own file; 15,625 steps are ours",

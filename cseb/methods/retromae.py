@@ -26,6 +26,8 @@ RETROMAE = Method(
         "encoder; in the authors' code they are BERT's",
         "enhanced_decoding: the decoder's mask is drawn for each position; the authors' code draws a set of masks and "
         "gives each position one of them",
+        "recipe: AdamW of transformers 4, that of the trainer when the paper appeared; the version that the authors' "
+        "code asks for today, 4.34, takes torch's",
         "identity: the clean sentence is encoded too, although only its tokens are read",
         "recipe: rate, warm-up of a tenth, batch and length are the authors' for downstream text (20 epochs of MS "
         "MARCO, from a model of 8 epochs of Wikipedia and books); steps and evaluation interval are ours. Trained in "

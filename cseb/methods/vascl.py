@@ -23,6 +23,7 @@ VASCL = Method(
     deviations=(
         "virtual_nt_xent: in the code the vectors that are pushed are detached, so that this term trains the head "
         "alone; the text trains the encoder with it (`detach=false`)",
+        "virtual_nt_xent: the code adds 1e-8 to the length of the gradient by which it divides; ours adds nothing",
         "virtual_nt_xent: a push of 15 fits the length of RoBERTa's mean vectors; other encoders' differ",
         "relu_mlp: the head learns 100 times as fast, the code's default; its README says 100,000; times a rate far "
         "above the released 5e-6 that is too fast, and `relu_mlp(rate=N)` sets it",

@@ -14,8 +14,8 @@ WHITENEDCSE = Method(
     deviations=(
         "group_whiten: every view is whitened by itself in groups of its own, as the paper means it; the code cuts its "
         "rows in three blocks of sentences instead of views",
-        "group_whiten: the slope is the exact one, also where two variances are equal; the code has that of an "
-        "eigendecomposition, which is infinite there. 1e-5 is added to variances",
+        "group_whiten: the whitening matrix is a constant for the gradient, as in the code, which copies the "
+        "covariance. 1e-5 is added to variances, nothing in the code",
         "repeated: three renderings that differ by dropout and groups; the code builds two and its loss needs three, a "
         "flag of its README suggests repeated word pieces instead",
         "recipe: batch 128 and learning rate 1e-5 are the README's command; the script had 64 and 3e-5 before",

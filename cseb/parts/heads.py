@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
@@ -155,42 +155,20 @@ class GELUMLP(LayersHead):
         self.layers = nn.Sequential(new_linear(shape.width, width), nn.GELU(), new_linear(width), nn.GELU())
 
 
-class InverseRoot(torch.autograd.Function):
-    """Inverse square root of symmetric positive matrices (..., n, n), differentiable where eigenvalues are equal.
-
-    Source: Higham 2008, Functions of Matrices (divided differences); eigh's own slope is infinite there.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, matrices: Tensor) -> Tensor:
-        """Return U diag(s^-1/2) U^T."""
-        values, vectors = torch.linalg.eigh(matrices)
-        values = torch.maximum(values, values[..., -1:] * SMALLEST)
-        ctx.save_for_backward(values, vectors)
-        root: Tensor = (vectors * values.rsqrt()[..., None, :]) @ vectors.mT
-        return root
-
-    @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
-        """Return the gradient by divided differences: -1 / (sqrt(s t) (sqrt s + sqrt t)) between s and t."""
-        values, vectors = ctx.saved_tensors
-        left, right = values.sqrt()[..., :, None], values.sqrt()[..., None, :]
-        inner = vectors.mT @ ((slopes[0] + slopes[0].mT) / 2) @ vectors
-        slope: Tensor = vectors @ (inner / -(left * right * (left + right))) @ vectors.mT
-        return slope
-
-
 @in_full
 def whiten_groups(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tensor:
     """Whiten (B, D) over the batch within groups of features, by ZCA.
 
-    order: (D,) the features, group after group. epsilon: added to variances. Source: Zhuo et al. 2023 (WhitenedCSE),
-    shuffled group whitening; Huang et al. 2018 for ZCA.
+    order: (D,) the features, group after group. epsilon: added to variances. The whitening matrix is a constant for the
+    gradient. Source: Zhuo et al. 2023 (WhitenedCSE), shuffled group whitening; authors' code for the constant.
     """
     x = h[:, order].view(len(h), groups, -1).transpose(0, 1)  # (G, B, D/G)
     x = x - x.mean(dim=1, keepdim=True)
-    spread = x.mT @ x / len(h) + epsilon * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    white: Tensor = (x @ InverseRoot.apply(spread)).transpose(0, 1).flatten(1)  # type: ignore[no-untyped-call]
+    fixed = x.detach()
+    spread = fixed.mT @ fixed / len(h) + epsilon * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    values, vectors = torch.linalg.eigh(spread)
+    values = torch.maximum(values, values[..., -1:] * SMALLEST)
+    white = (x @ (vectors * values.rsqrt()[..., None, :]) @ vectors.mT).transpose(0, 1).flatten(1)
     return white[:, order.argsort()]
 
 
@@ -201,7 +179,7 @@ class GroupWhiten(ModulePart):
     2023 (WhitenedCSE); authors' code. Raises: BadSpec if the width is no multiple of groups.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     keep = False
 
     # WhitenedCSE; epsilon is ours
@@ -258,7 +236,8 @@ class Project(ModulePart):
     """W h + b, of `width` coordinates, optionally with tanh; kept at test.
 
     activation: "tanh", which bounds every number by 1, or "none". Source: Limkonchotiwat et al. 2022 (ConGen), its
-    authors' code: a linear layer to the teacher's width and tanh, behind mean pooling.
+    authors' code: a linear layer to the teacher's width and tanh, behind mean pooling; its weights start there as
+    torch's, here as BERT's.
     """
 
     keep = True

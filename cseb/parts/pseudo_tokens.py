@@ -13,7 +13,6 @@ from cseb.encoder.interface import BOTH_SIDES, Shape, States
 from cseb.errors import BadSpec
 from cseb.methods.option_types import Count
 from cseb.parts.base import PoolerPart
-from cseb.parts.heads import INITIAL_SPREAD, new_linear
 
 
 class Attention(nn.Module):
@@ -22,7 +21,7 @@ class Attention(nn.Module):
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__()
         self.heads, self.dropout = heads, dropout
-        self.query, self.key, self.value = (new_linear(width) for _ in range(3))
+        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))
 
     def forward(self, queries: Tensor, states: Tensor, mask: Tensor | None = None) -> Tensor:
         """Attend from queries (B, M, D) to states (B, N, D) where mask (B, N) is 1: (B, M, D)."""
@@ -43,9 +42,11 @@ class PseudoTokens(PoolerPart):
     at: what the pseudo tokens attend to, "tokens" (all real ones) or "pooled" (the first token alone, as released: a
     softmax over one key is 1, so that they have no effect and the vector is an affine map of the first token). test:
     False has the first token itself at test. As many heads as the encoder has, and its largest dropout rate on the
-    attention. Source: Tan et al. 2022 (PT-BERT); authors' code. Raises: BadSpec if the heads cannot share the width.
+    attention. Pseudo tokens start from N(0, 1), the attention as torch's linear layers do. Source: Tan et al. 2022
+    (PT-BERT); authors' code. Raises: BadSpec if the heads cannot share the width.
     """
 
+    version: ClassVar[int] = 2
     needs: ClassVar[frozenset[str]] = frozenset({BOTH_SIDES})
 
     # PT-BERT release, but for `at`
@@ -57,7 +58,7 @@ class PseudoTokens(PoolerPart):
                 f"pseudo_tokens: this encoder's {shape.heads} heads cannot share a width of {shape.width}; take +cls"
             )
         self.at, self.at_test = at, test
-        self.pseudo = nn.Parameter(torch.empty(count, shape.width).normal_(std=INITIAL_SPREAD))
+        self.pseudo = nn.Parameter(torch.empty(count, shape.width).normal_())
         self.attention = Attention(shape.width, shape.heads, shape.dropout)
 
     def forward(self, states: States) -> Tensor:

@@ -146,3 +146,11 @@ def test_an_encoder_that_cannot_serve_is_refused(tiny: Callable[[str], Path]) ->
         pooler(4, 3)
     with pytest.raises(BadSpec, match=r"pseudo_tokens needs a first token .* a table of token vectors.*; take \+mean"):
         check(parse_method("simcse+delete+pseudo_tokens").at(1.0), locate(f"static:random-8:{tiny('bert')}"))
+
+
+def test_pseudo_tokens_and_attention_start_as_torch_has_them() -> None:
+    made = pooler(64, 2, count=500)
+    assert made.pseudo.std().item() == pytest.approx(1, rel=0.02)
+    for layer in (made.attention.query, made.attention.key, made.attention.value):
+        assert layer.weight.std().item() == pytest.approx(1 / 192**0.5, rel=0.05)
+        assert layer.bias.any()

@@ -73,7 +73,7 @@ def test_every_method_learns_from_packed_batches_what_it_does_from_padded_ones(
     monkeypatch.setattr(packing, "_supported", lambda backbone: False)
     padded = trained(tiny, name, still).curve
     assert packed[0][1] == pytest.approx(padded[0][1], rel=1e-4)
-    assert packed[1][1] == pytest.approx(padded[1][1], rel=1e-2)  # AdamW's first step makes much of rounding
+    assert packed[1][1] == pytest.approx(padded[1][1], rel=2e-2)  # AdamW's first step makes much of rounding
 
 
 @pytest.mark.parametrize("name", ["sncse+ami", "pcl+ami", "pcl+ami(valid='square')"])
@@ -97,7 +97,7 @@ def test_views_whose_attention_maps_no_term_reads_are_encoded_without_them_to_th
     whole = trained(tiny, name, still).curve
     assert set(kept) == {True}
     assert spared[0][1] == pytest.approx(whole[0][1], rel=1e-5)
-    assert spared[1][1] == pytest.approx(whole[1][1], rel=1e-2)  # AdamW's first step makes much of rounding
+    assert spared[1][1] == pytest.approx(whole[1][1], rel=2e-2)  # AdamW's first step makes much of rounding
 
 
 @pytest.mark.parametrize("name", LINES)
