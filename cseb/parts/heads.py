@@ -168,7 +168,7 @@ def whiten_groups(h: Tensor, order: Tensor, groups: int, epsilon: float) -> Tens
     spread = fixed.mT @ fixed / len(h) + epsilon * torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     values, vectors = torch.linalg.eigh(spread)
     values = torch.maximum(values, values[..., -1:] * SMALLEST)
-    white = (x @ (vectors * values.rsqrt()[..., None, :]) @ vectors.mT).transpose(0, 1).flatten(1)
+    white: Tensor = (x @ (vectors * values.rsqrt()[..., None, :]) @ vectors.mT).transpose(0, 1).flatten(1)
     return white[:, order.argsort()]
 
 
