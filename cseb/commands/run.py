@@ -196,11 +196,13 @@ def plan_grid(
     launcher, _, address = options.launcher.partition(":")
     away = hosts.elsewhere(launcher, address)
     if processes > 1 and launcher != "local":
-        submit = "submit the whole command with `launcher` local" if launcher == "slurm" else "leave `launcher` out"
-        example = f": sbatch --gpus={processes} --wrap 'cseb run ... --processes {processes} --device cuda'"
+        submit = {
+            "slurm": f"sbatch --gpus={processes} --wrap 'cseb run ... --processes {processes} --device cuda'",
+            "ray": f"ray job submit --entrypoint-num-gpus={processes} -- cseb run ... --processes {processes}",
+        }.get(launcher, "the command without `launcher`")
         raise BadBenchmark(
-            f"`processes` {processes} shares each batch on one machine, `launcher` {launcher} spreads jobs; {submit}"
-            f"{example if launcher == 'slurm' else ''}"
+            f"`processes` {processes} shares each batch on one machine, `launcher` {launcher} spreads jobs; "
+            f"take one machine for the whole command: {submit}"
         )
     device = hosts.device_of(options.device, away or (dry_run and options.device == "cuda"))
     limit = hosts.seconds_of(options.time_limit)

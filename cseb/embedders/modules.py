@@ -110,7 +110,7 @@ def _pack(model: Any, threads: int) -> bool:
     Returns: whether it does.
     """
     from cseb.encoder import linear, packing
-    from cseb.encoder.encoder import TOKENS_PER_BATCH
+    from cseb.encoder.device_batches import TOKENS_PER_BATCH
     from cseb.encoder.parallel import in_parallel
 
     first, *others = model.children()

@@ -11,6 +11,12 @@ from torch import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def autocast(device: str, precision: str) -> torch.autocast:
+    """Return a context in which encoders compute in this precision of a recipe. It holds for one thread."""
+    return torch.autocast(device, dtype=DTYPES.get(precision), enabled=precision in DTYPES)
 
 
 def in_full(function: Callable[P, R]) -> Callable[P, R]:

@@ -14,7 +14,9 @@ from torch import Tensor, nn
 
 from cseb.data.tokens import Padded, Tokens
 from cseb.encoder import linear, packing
+from cseb.encoder.autocast import autocast
 from cseb.encoder.backbone import position_limit
+from cseb.encoder.device_batches import TOKENS_PER_BATCH, padded_width, tensors
 from cseb.encoder.distributed import SINGLE_PROCESS
 from cseb.encoder.interface import (
     ATTENTIONS,
@@ -36,8 +38,6 @@ from cseb.encoder.tokenizer import own_ids
 from cseb.errors import BadSpec
 from cseb.progress import tell
 
-# Padded tokens per batch at test: on a CPU they fit its cache, elsewhere they keep the device busy.
-TOKENS_PER_BATCH = {"cpu": 1024, "cuda": 16_384}
 REDUCTION = 4  # of the batch size at test, after memory has run out
 
 # Dropout rates in the configurations of all families.
@@ -69,6 +69,7 @@ class Encoder(nn.Module):
         self.language_weights = language_weights  # registered, so that they are trained and moved
         self.post: Post | None = None  # fitted on the training sentences, applied at test
         self.reduction = 1  # of the batch size at test, see REDUCTION
+        self.eval_precision = "fp32"  # at test
         self.distributed = SINGLE_PROCESS  # the processes that all encode the same sentences at test, each a part
 
     def pool(self, backbone: nn.Module, ids: Tensor, mask: Tensor, anchor: Tensor) -> Tensor:
@@ -218,8 +219,10 @@ class Encoder(nn.Module):
         """Return the rows and vectors of every batch of this process."""
 
         def encode(rows: Rows) -> tuple[Rows, npt.NDArray[np.float32]]:
-            return rows, self._some(tokens.batch(rows, self.shortest), with_head)
+            width = self.width(int(lengths[rows[0]]), self.eval_precision)  # the first row is the longest
+            return rows, self._some(tokens.batch(rows, width), with_head)
 
+        lengths = tokens.lengths()
         shared = self.distributed.share(list(self._batches(tokens)))  # the same in all processes, whatever is reduced
         batches = [part for rows in shared for part in np.array_split(rows, min(self.reduction, len(rows)))]
         threads = torch.get_num_threads() if packing.packs(self.backbone) else 1  # other code may not be thread-safe
@@ -241,8 +244,14 @@ class Encoder(nn.Module):
 
     def _some(self, padded: Padded, with_head: bool) -> npt.NDArray[np.float32]:
         ids, mask, _, anchor = tensors(padded, self.device)
-        h = self.pool(self.backbone, ids, mask, anchor)
-        return (self.head(h) if with_head else h).float().cpu().numpy()
+        with autocast(self.device.type, self.eval_precision):
+            h = self.pool(self.backbone, ids, mask, anchor)
+            return (self.head(h) if with_head else h).float().cpu().numpy()
+
+    def width(self, tokens: int, precision: str) -> int:
+        """Return the positions of a batch whose longest sentence has this number of tokens."""
+        most = 0 if PADDING in self.needs else self.positions  # where padding is read, its length is part of the method
+        return padded_width(max(tokens, self.shortest), most, precision, self.device)
 
     @property
     def shortest(self) -> int:
@@ -290,11 +299,3 @@ class Encoder(nn.Module):
         backbone: Any = self.backbone
         backbone.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-
-
-def tensors(batch: Padded, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Return ids, mask, content and anchor of a batch as tensors on the device, copied without a wait."""
-    fields = map(torch.from_numpy, (batch.ids, batch.mask, batch.content, batch.anchor))
-    pinned = (field.pin_memory() if device.type == "cuda" else field for field in fields)
-    ids, mask, content, anchor = (field.to(device, non_blocking=True) for field in pinned)
-    return ids, mask, content, anchor

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from cseb.data.tokens import Tokens
-from cseb.encoder.encoder import Encoder, tensors
+from cseb.encoder.device_batches import tensors
+from cseb.encoder.encoder import Encoder
 from cseb.encoder.interface import Rows, Text
 from cseb.methods.recipe import Recipe
 from cseb.parts import Mined, Paired, Redrawn, View
@@ -113,7 +114,7 @@ class Feed:
         last = (self.tokens[-1], partners) if fresh is None else (fresh, np.arange(len(fresh)))
         blocks = [*((view, rows) for view in self.tokens[:-1]), last]
         longest = max(int(view.lengths()[chosen].max()) for view, chosen in blocks)
-        width = max(self.fixed, self.encoder.shortest, longest)
+        width = self.encoder.width(max(self.fixed, longest), self.recipe.precision)
         padded = {(id(view), id(chosen)): tensors(view.batch(chosen, width), self.device) for view, chosen in blocks}
         stacked = zip(*(padded[id(view), id(chosen)] for view, chosen in blocks), strict=True)
         return tuple(torch.cat(blocks) for blocks in stacked)

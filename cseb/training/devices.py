@@ -46,8 +46,8 @@ def accelerator_of(device: str, precision: str) -> Accelerator:
     return accelerator
 
 
-def check_precision(device: str, precision: str) -> None:
-    """Raise BadSpec if the device does not have this precision."""
+def check_precision(device: str, precision: str, option: str = "precision") -> None:
+    """Raise BadSpec if the device does not have this precision. option: of the recipe."""
     if device == "cpu" and precision == "tf32":
         raise BadSpec("recipe: precision=tf32 is of NVIDIA's GPUs, and this job runs on a CPU; take fp32")
     if device != "cuda" or precision not in ("tf32", "bf16") or torch.version.cuda is None:  # AMD's have other numbers
@@ -55,7 +55,7 @@ def check_precision(device: str, precision: str) -> None:
     major, minor = torch.cuda.get_device_capability()
     if major < AMPERE:
         raise BadSpec(
-            f"recipe: precision={precision} needs an NVIDIA GPU of compute capability {AMPERE}.0 (Ampere) or later; "
+            f"recipe: {option}={precision} needs an NVIDIA GPU of compute capability {AMPERE}.0 (Ampere) or later; "
             f"{torch.cuda.get_device_name()} has {major}.{minor}; take fp16 or fp32"
         )
 

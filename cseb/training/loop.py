@@ -22,7 +22,7 @@ from cseb.seeds import Seed
 from cseb.training.batches import Feed, texts_of
 from cseb.training.build import Built
 from cseb.training.checkpoints import State, Trained, finished, restore, snapshot
-from cseb.training.devices import accelerator_of, check_memory
+from cseb.training.devices import accelerator_of, check_memory, check_precision
 from cseb.training.early_stopping import EarlyStopper, held_out
 from cseb.training.objective import Objective
 from cseb.training.optimisers import optimizer_of, rate
@@ -66,11 +66,12 @@ def train(
     validation, sentences = held_out(sentences, built.until)
     texts = texts_of(built.views, sentences)
     accelerator = accelerator_of(device, recipe.precision)
+    check_precision(device, recipe.eval_precision, "eval_precision")
     encoders = [each for each in (encoder, built.second, built.peer) if each is not None]
     check_memory(accelerator.device, encoders)
     distributed = distributed_context()
     for each in encoders:
-        each.distributed = distributed
+        each.distributed, each.eval_precision = distributed, recipe.eval_precision
         each.to(accelerator.device)  # before anything is encoded, fitted or copied
         each.count(texts)
     if recipe.steps == 0:

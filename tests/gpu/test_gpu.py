@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +18,13 @@ from cseb.methods.grammar import parse_method
 from cseb.training.build import build
 from cseb.training.checkpoints import Trained
 from cseb.training.devices import set_deterministic
-from cseb.training.loop import train
+from cseb.training.loop import Updates, train
 from tests.conftest import SENTENCES
 from tests.gpu.conftest import SIMULATED
 from tests.training.small_runs import DOCUMENTS, LINES, TRAINED, Tiny, letters, method
 
 pytestmark = pytest.mark.gpu
+MOST_WAITS = 14  # of a step of any method on the simulated GPU
 PRECISIONS = ("fp32", "tf32", "bf16", "fp16")
 SHORT = "recipe(steps=4,warmup=0,batch_size=16,learning_rate=1e-4,eval_every=4,dropout=1e-9"
 ONLY_REAL = pytest.mark.skipif(SIMULATED, reason="kernels are not simulated")
@@ -105,3 +107,47 @@ def test_time_of_a_step(bert_base: Path, device: str, name: str, precision: str,
     peak = 0 if SIMULATED else torch.cuda.max_memory_allocated() / 2**20
     table.append(f"| step of {name}, batch 64 | {precision} | {seconds:.4f} | {peak:,.0f} |")
     assert result.best_step == steps
+
+
+@ONLY_REAL
+@pytest.mark.parametrize("name", TRAINED)
+def test_waits_of_a_step(tiny: Tiny, device: str, name: str, table: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write how often the host waits for the GPU between two updates."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ends: list[int] = []
+        update = Updates.step
+
+        def counted(updates: Updates, loss: torch.Tensor) -> None:
+            update(updates, loss)
+            ends.append(sum("synchroniz" in str(warning.message) for warning in caught))
+
+        monkeypatch.setattr(Updates, "step", counted)
+        torch.cuda.set_sync_debug_mode("warn")
+        try:
+            trained(tiny, name, f"{SHORT})", device)
+        finally:
+            torch.cuda.set_sync_debug_mode("default")
+    table.append(f"| {ends[-1] - ends[-2]} waits in a step of {name} | fp32 | | |")
+    assert ends[-1] - ends[-2] <= MOST_WAITS
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_speed_of_encoding(bert_base: Path, device: str, precision: str, table: list[str]) -> None:
+    """Write the time of 20,000 sentences, and that of sentence-transformers for the same encoder."""
+    sentences = SENTENCES * (1 if SIMULATED else 20_000 // len(SENTENCES))
+    encoder = build(parse_method("mean").at(1.0), bert_base, 0).encoder.to(device)
+    encoder.eval_precision = precision
+    start = time.perf_counter()
+    vectors = encoder.embed(sentences)
+    table.append(f"| encoding {len(sentences):,} sentences | {precision} | {time.perf_counter() - start:.3f} | |")
+    assert np.isfinite(vectors).all()
+    if SIMULATED:
+        return
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(bert_base), device=device).to(torch.bfloat16 if precision == "bf16" else None)
+    start = time.perf_counter()
+    model.encode(sentences, batch_size=256, show_progress_bar=False)
+    seconds = time.perf_counter() - start
+    table.append(f"| the same by sentence-transformers, batches of 256 | {precision} | {seconds:.3f} | |")

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from cseb.encoder.encoder import Encoder, tensors
+from cseb.encoder.device_batches import tensors
+from cseb.encoder.encoder import Encoder
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.embedding_augment import (

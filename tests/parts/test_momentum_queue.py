@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from cseb.encoder.encoder import tensors
+from cseb.encoder.device_batches import tensors
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts.momentum_queue import Queue, momentum_update, push

@@ -9,11 +9,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from cseb.encoder import packing
+from cseb.encoder import device_batches, packing
 from cseb.methods.grammar import parse_method
 from cseb.parts.momentum_queue import Queue
 from cseb.registry import METHODS
@@ -102,6 +103,43 @@ def test_the_first_loss_is_that_of_a_cpu(tiny: Tiny, name: str, monkeypatch: pyt
 def test_chunks_have_the_loss_of_the_whole_batch(tiny: Tiny, name: str) -> None:
     whole, chunks = (trained(tiny, name, f"{SHORT},chunk={chunk})").curve[0][1] for chunk in (0, 5))
     assert chunks == pytest.approx(whole, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["simcse+ami", "micse", "simcse", "promptbert", "simcse+ami(valid=positive)"])
+def test_a_width_of_a_multiple_of_8_does_not_change_the_loss(
+    tiny: Tiny, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = f"{SHORT},precision=bf16)+recipe(steps=1,eval_every=1)"
+    wide = trained(tiny, name, recipe).curve[0][1]
+    monkeypatch.setattr(device_batches, "MULTIPLE", 1)
+    assert trained(tiny, name, recipe).curve[0][1] == pytest.approx(wide, rel=5e-3)
+
+
+def test_only_forward_passes_whose_maps_are_read_compute_them(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels: list[tuple[bool, str]] = []
+    choose = packing._choose_attention
+
+    def chosen(backbone: Any, maps: bool) -> None:
+        choose(backbone, maps)
+        kernels.append((maps, backbone.config._attn_implementation))
+
+    monkeypatch.setattr(packing, "_choose_attention", chosen)
+    built = build(method("micse+moco", f"{SHORT})"), tiny("bert"), 0)
+    train(
+        built, SENTENCES, 0, device.NAME, lambda encoder: float(encoder.embed(SENTENCES)[0, 0]), lambda progress: None
+    )
+    assert {*kernels} == {(True, "eager"), (False, "sdpa")}
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_the_precision_of_evaluation_is_that_of_the_recipe(tiny: Tiny, precision: str) -> None:
+    half, full = (
+        build(method("simcse", f"{SHORT},eval_precision={each})"), tiny("bert"), 0) for each in (precision, "fp32")
+    )
+    for built in (half, full):
+        train(built, SENTENCES, 0, device.NAME, None, lambda progress: None)
+    difference = np.abs(half.encoder.embed(SENTENCES) - full.encoder.embed(SENTENCES)).max()
+    assert 0 < difference < 0.1
 
 
 def test_updates_whose_fp16_gradient_overflows_are_skipped_and_noted(

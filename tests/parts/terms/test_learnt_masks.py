@@ -13,7 +13,7 @@ import transformers
 from torch import Tensor
 
 from cseb.data.weights import locate
-from cseb.encoder.encoder import tensors
+from cseb.encoder.device_batches import tensors
 from cseb.encoder.interface import EncodedView
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method

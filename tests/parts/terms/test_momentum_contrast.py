@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from cseb.encoder.encoder import tensors
+from cseb.encoder.device_batches import tensors
 from cseb.encoder.interface import Shape
 from cseb.errors import BadSpec
 from cseb.methods.grammar import parse_method

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from cseb.encoder.encoder import tensors
+from cseb.encoder.device_batches import tensors
 from cseb.errors import BadData, BadSpec
 from cseb.methods.grammar import parse_method
 from cseb.parts import LossInputs
